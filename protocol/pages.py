@@ -1,6 +1,6 @@
 """The documents that a server gives out over plain HTTP, beside the record (`protocol.record`) and the lobby (`protocol.server_messages`).
 
-JSON, for anybody who asks: nothing in them is told to players alone. A reader takes them for an enemy's words, as everything from a line.
+JSON, for anybody who asks: nothing in them is told to players alone. A reader takes them for an enemy's words, like all that comes in.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import re
 
 from msgspec import Struct
 
+from protocol.tournaments import TournamentListing
 from protocol.views import RulesInfo, SeatNumber, SeatRating, SeatState, View
 
 PAGE_RACES = 100
@@ -16,6 +17,12 @@ PAGE_RACES = 100
 
 LADDER_PLAYERS = 200
 """Players on the ladder, at most."""
+
+FOUND = 20
+"""Of each kind that a search finds, at most."""
+
+SEARCH_CHARACTERS = 64
+"""Of what is looked for, at most."""
 
 _RACE_ID = re.compile(r"[A-Z]{1,16}-[0-9]{1,10}-[0-9a-f]{2,32}")
 
@@ -91,6 +98,27 @@ class RaceBoards(Struct, frozen=True, kw_only=True):
     steps: tuple[BoardStep, ...]
 
 
+class SeatReview(Struct, frozen=True, kw_only=True):
+    """What was possible in the game of one seat. best: the most cards that could be brought home. left: the same after the slip.
+
+    slip: the number of the move, from 1, after which `best` was out of reach; null, as `left` is, where it never was. sentences: all of
+    it in words.
+    """
+
+    seat: SeatNumber
+    best: int
+    slip: int | None
+    left: int | None
+    sentences: tuple[str, ...]
+
+
+class RaceReview(Struct, frozen=True, kw_only=True):
+    """What was possible in a race that is over, with every card known. seats: in their order; none where that is not certain."""
+
+    race: str
+    seats: tuple[SeatReview, ...]
+
+
 class History(Struct, frozen=True, kw_only=True):
     """A page of the races of one player, newest first.
 
@@ -121,6 +149,36 @@ class Ladder(Struct, frozen=True, kw_only=True):
     """The best players by rating, best first."""
 
     players: tuple[LadderPlayer, ...]
+
+
+class FoundPlayer(Struct, frozen=True, kw_only=True):
+    """Somebody whose name begins with what was looked for. rating: in points; null without one. races: how many it rests on."""
+
+    name: str
+    rating: int | None
+    races: int
+
+
+class FoundRace(Struct, frozen=True, kw_only=True):
+    """A race that is over. finished_at_ms: Unix time."""
+
+    id: str
+    rules: str
+    finished_at_ms: int
+    seats: tuple[HistorySeat, ...]
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """What a search has found, of each kind at most `FOUND`.
+
+    players: by name. races: newest first, of the player with exactly this name; where nothing but a rule set was looked for, all public
+    ones. tournaments: public ones with this in their names. days: with deals of the day, as dates that begin so, newest first.
+    """
+
+    players: tuple[FoundPlayer, ...]
+    races: tuple[FoundRace, ...]
+    tournaments: tuple[TournamentListing, ...]
+    days: tuple[str, ...]
 
 
 class Problem(Struct, frozen=True, kw_only=True):

@@ -18,7 +18,17 @@ from protocol import DEFAULT_PORT
 from protocol.client_messages import ClientMessage
 from protocol.codec import JSON, MAX_CLIENT_MESSAGE, MAX_SERVER_MESSAGE, SUBPROTOCOLS
 from protocol.errors import ERRORS
-from protocol.pages import LADDER_PLAYERS, PAGE_RACES, History, Ladder, Problem, RaceBoards
+from protocol.pages import (
+    LADDER_PLAYERS,
+    PAGE_RACES,
+    SEARCH_CHARACTERS,
+    Found,
+    History,
+    Ladder,
+    Problem,
+    RaceBoards,
+    RaceReview,
+)
 from protocol.record import Record
 from protocol.run_messages import Challenges, Dailies, Runs
 from protocol.server_messages import Lobby, ServerMessage
@@ -51,11 +61,17 @@ _NOT_YET: Final = (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.CONFLI
 PAGES: Final[Mapping[str, PageAddress]] = {
     "/races/{id}.json": PageAddress("The record of a race that is over.", Record, _NOT_YET),
     "/races/{id}/boards.json": PageAddress("Every position of that race.", RaceBoards, _NOT_YET),
+    "/races/{id}/review.json": PageAddress("What was possible in that race.", RaceReview, _NOT_YET),
     "/players/{name}/races.json": PageAddress(
         "The races of a player, newest first.", History, _NOT_THERE, {"limit": _limit(PAGE_RACES), "before": {"type": "string"}}
     ),
     "/races.json": PageAddress("Who is here, and which races can be joined or watched.", Lobby),
     "/ladder.json": PageAddress("The best players by rating.", Ladder, query={"limit": _limit(LADDER_PLAYERS)}),
+    "/search.json": PageAddress(
+        "Players, races, tournaments and deals of the day.",
+        Found,
+        query={"q": {"type": "string", "maxLength": SEARCH_CHARACTERS}, "rules": {"type": "string"}},
+    ),
     "/daily.json": PageAddress("The deals of the day.", Dailies),
     "/daily/{date}/{rules}.json": PageAddress("The board of the deal of a day.", Runs, _NOT_THERE),
     "/challenges.json": PageAddress("Challenges that everybody may run.", Challenges),
@@ -83,9 +99,11 @@ PAGES: Final[Mapping[str, PageAddress]] = {
 SCHEMAS: Final[Mapping[str, type]] = {
     "record": Record,
     "boards": RaceBoards,
+    "review": RaceReview,
     "history": History,
     "lobby": Lobby,
     "ladder": Ladder,
+    "found": Found,
     "dailies": Dailies,
     "challenges": Challenges,
     "runs": Runs,

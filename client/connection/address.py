@@ -78,8 +78,8 @@ class Address:
 def moved_address(told: str, *, by: Address) -> Address:
     """Where a server says that its place goes on. Raises BadAddress for what no client should be sent to.
 
-    The token goes there too, which the server that says so has given out or has just heard. It can send nobody from a safe line to an open
-    one, nor from outside to an address of this machine or of a private network.
+    The token goes there too, which the server that says so has given out or has just heard. It can send nobody from a safe connection to
+    an open one, nor from outside to an address of this machine or of a private network.
     """
     if len(told) > LONGEST_MOVE or not told.startswith(("ws://", "wss://")):
         raise BadAddress("The server sends its players to something that is not a server's address.")

@@ -1,7 +1,7 @@
 """Which of the servers that are one place the link goes to next: the one that was asked for, or another that it was told of.
 
-Pure. A place may be several servers: a race is on one of them, and any of them says which (`moved`). When the line to one is lost and it
-does not answer, the others are tried in turn.
+Pure. A place may be several servers: a race is on one of them, and any of them says which (`moved`). When the connection to one is lost
+and it does not answer, the others are tried in turn.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ MOVES: Final = 4
 
 
 class Route:
-    """current: where the next line goes. home: what the player asked for; their token is kept under that name."""
+    """current: where the next connection goes. home: what the player asked for; their token is kept under that name."""
 
     __slots__ = ("_known", "_moves", "current", "home", "moving")
 
     def __init__(self, home: Address) -> None:
         self.home = self.current = home
         self.moving = False
-        """A server has sent us on, and no line there has come about yet."""
+        """A server has sent us on, and no connection there has come about yet."""
         self._known: tuple[Address, ...] = (home,)
         self._moves = 0
 
@@ -45,7 +45,7 @@ class Route:
         self.moving = True
 
     def stands(self) -> None:
-        """There is a line."""
+        """There is a connection."""
         self.moving = False
 
     def arrived(self) -> None:

@@ -163,7 +163,7 @@ class _Player:
         move = self._policy.choose(room.view)
         if move is None:
             self._link.send(Stop(race=room.race, seat=room.seat, ref=_MOVE_REFERENCE))
-        # Without a line it is dropped: back in the room, the current view makes it think again.
+        # Without a connection it is dropped: back in the room, the current view makes it think again.
         elif self._link.send(Move(race=room.race, seat=room.seat, ply=room.ply, move=move, ref=_MOVE_REFERENCE)):
             self._reduce(MoveSent(room.ply, move))
 

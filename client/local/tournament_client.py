@@ -1,4 +1,4 @@
-"""Asking a server for one thing about a tournament, as a player or as its director: a line that is opened for it and closed after it.
+"""Asking a server for one thing about a tournament, as a player or as its director: a connection that is opened for it and closed after it.
 
 It says hello as that player, so a screen of theirs that is open at that server is let go: there, keys do the same.
 """

@@ -325,5 +325,5 @@ def _with_seat(seats: tuple[SeatInfo, ...], seat: int, **fields: object) -> tupl
 
 
 def _earliest(known_ms: int | None, heard_ms: int) -> int:
-    # An event that comes late, or again after a lost line, would set the clock back; what has elapsed is never less than it says.
+    # An event that comes late, or again after a lost connection, would set the clock back; what has elapsed is never less than it says.
     return heard_ms if known_ms is None else min(known_ms, heard_ms)

@@ -63,10 +63,10 @@ Event: TypeAlias = ServerMessage | LinkEvent | LocalEvent
 
 @dataclass(frozen=True, slots=True)
 class LinkModel:
-    """How the line is. retry_at_ms: local time of the next try, None when there is none. reason: why there was none, until all is well.
+    """How the connection is. retry_at_ms: local time of the next try, None when there is none. reason: why not, until all is well.
 
-    returning: the line stands again, and what is known of the room may still be old. held_at_ms: local time of the last that was heard of
-    the server, while nothing new is: whether its clocks run, nobody here can know; None while all is well.
+    returning: the connection stands again, and what is known of the room may still be old. held_at_ms: local time of the last that was
+    heard of the server, while nothing new is: whether its clocks run, nobody here can know; None while all is well.
     """
 
     state: Literal["connecting", "connected", "returning", "lost", "gone"] = "connecting"
@@ -290,7 +290,7 @@ def _unwatched(model: Model, event: Unwatched, now_ms: int) -> Model:
     sentence = {
         "closed": f"Race {code} was closed.",
         "seated": f"You have a seat in race {code} now, so you watch it no more.",
-        "too-slow": "Your line is too slow to watch races on.",
+        "too-slow": "Your connection is too slow to watch races on.",
         "failed": f"Race {code} can be watched no more, by a fault of the server.",
         NO_RACE: f"Race {code} can be watched no more.",
     }.get(event.reason)

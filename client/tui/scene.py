@@ -124,7 +124,7 @@ def clock_line(scene: Scene) -> Line:
 
 
 def head(scene: Scene, width: int) -> Picture:
-    """The first row: where one is, the clock, the line."""
+    """The first row: where one is, the clock, the connection."""
     if scene.ui.replay is not None:
         return replay_head(scene, scene.ui.replay, width)
     room = scene.model.finished or shown_room(scene)
@@ -179,7 +179,7 @@ def replay_head(scene: Scene, replay: ReplayState, width: int, *, paced: bool = 
 
 
 def notice_lines(scene: Scene, width: int) -> list[Line]:
-    """What was last said to the player: a remark about a key, or a notice while it is fresh; and why there is no line, if so."""
+    """What was last said to the player: a remark about a key, or a notice while it is fresh; and why there is no connection, if so."""
     ui, notice, link = scene.ui, scene.model.notice, scene.model.link
     if ui.typed:
         return [[("title", f" Slot: {ui.typed.lstrip(chr(39))}_"), ("faint", "  (esc cancels)")]]

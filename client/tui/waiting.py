@@ -228,7 +228,7 @@ def _seats(scene: Scene, room: RoomModel, width: int) -> Picture:
 
 
 def _seat(info: SeatInfo, theme: Theme, width: int, *, own: bool, away: bool) -> Line:
-    """away: there is no line to the server, of which only oneself can know here."""
+    """away: there is no connection to the server, of which only oneself can know here."""
     glyphs = theme.glyphs
     if info.name is None:
         return [("faint", f" {glyphs.ring} open seat")]

@@ -107,12 +107,49 @@ class Dispatch(Protocol):
         """It has ended, and so have the tasks that it had started. Once for each that has arrived."""
 
 
-class Connection(ABC):
+class Caller(ABC):
+    """Whoever has connected: from where, and whether they may come in."""
+
+    __slots__ = ("_client_host", "_ticket")
+
+    _ticket: Ticket | None
+
+    def __init__(self) -> None:
+        self._client_host = ""
+
+    @property
+    @abstractmethod
+    def remote_address(self) -> Any:
+        """The peer's address and port, also after the end; None where it has none."""
+
+    @property
+    def remote_host(self) -> str:
+        """The numeric address of the client without its port, which a trusted proxy may have named; empty where it has none."""
+        if self._client_host:
+            return self._client_host
+        address = self.remote_address
+        return str(address[0]) if address else ""
+
+    @property
+    def entry(self) -> AdmissionOutcome:
+        """Whether it may come in at all."""
+        ticket = self._ticket
+        return ticket.entry if ticket is not None else AdmissionOutcome.ADMITTED
+
+    def find_client(self, headers: Headers) -> None:
+        """Where it comes by a trusted proxy, let it count for the address that its request names."""
+        ticket = self._ticket
+        if ticket is not None and ticket.by_proxy:
+            named = named_by_proxies(headers.get_all("X-Forwarded-For"), headers.get_all("Forwarded"))
+            self._client_host = ticket.name_client(str(self.remote_address[0]), named)
+
+
+class Connection(Caller):
     """The server's end of one connection. Satisfies `server.spectate.spectator.SpectatorConnection`."""
 
     __slots__ = (
         "_bad_messages",
-        "_client_host",
+        "_clock",
         "_data",
         "_dispatch",
         "_early",
@@ -132,10 +169,12 @@ class Connection(ABC):
     )
 
     protocol: ServerProtocol
-    _ticket: Ticket | None
 
     def __init__(self, dispatch: Dispatch, round_trip_rule: RoundTripRule) -> None:
+        super().__init__()
         self._dispatch = dispatch
+        # Asked directly, once for each move.
+        self._clock = trio.lowlevel.current_clock().current_time
         self._round_trip_rule = round_trip_rule
         self._limit = RateLimit(rate=dispatch.rate, burst=dispatch.burst)
         # Heard before the dispatch listens: at most as much as the limit passes.
@@ -144,7 +183,6 @@ class Connection(ABC):
         self._text = False
         self._whole = True
         self._bad_messages = 0
-        self._client_host = ""
         self._round_trips = RoundTrips()
         self._missed = False
         self._encoding = ""
@@ -160,11 +198,6 @@ class Connection(ABC):
         self.waiting_bytes = 0
 
     # ---- what each kind does its own way
-
-    @property
-    @abstractmethod
-    def remote_address(self) -> Any:
-        """The peer's address and port, also after the end; None where it has none."""
 
     @abstractmethod
     def shut(self, code: CloseCode, reason: str) -> None:
@@ -194,27 +227,6 @@ class Connection(ABC):
         return self._number
 
     @property
-    def remote_host(self) -> str:
-        """The numeric address of the client without its port, which a trusted proxy may have named; empty where it has none."""
-        if self._client_host:
-            return self._client_host
-        address = self.remote_address
-        return str(address[0]) if address else ""
-
-    @property
-    def entry(self) -> AdmissionOutcome:
-        """Whether it may come in at all."""
-        ticket = self._ticket
-        return ticket.entry if ticket is not None else AdmissionOutcome.ADMITTED
-
-    def find_client(self, headers: Headers) -> None:
-        """Where it comes by a trusted proxy, let it count for the address that its request names."""
-        ticket = self._ticket
-        if ticket is not None and ticket.by_proxy:
-            named = named_by_proxies(headers.get_all("X-Forwarded-For"), headers.get_all("Forwarded"))
-            self._client_host = ticket.name_client(str(self.remote_address[0]), named)
-
-    @property
     def round_trip_ms(self) -> int | None:
         """The smallest of the last round trips, as far as they count."""
         return self._round_trips.best
@@ -239,7 +251,7 @@ class Connection(ABC):
                 self._early = list(early)
                 return
             data, is_text = early.popleft()
-            self._hear(data, is_text=is_text)
+            self._message(data, is_text=is_text)
 
     @property
     def _hears(self) -> bool:
@@ -295,10 +307,7 @@ class Connection(ABC):
         """A whole message that the limit has let pass."""
         if self._early is not None:
             self._early.append((data, is_text))
-        else:
-            self._hear(data, is_text=is_text)
-
-    def _hear(self, data: bytes, *, is_text: bool) -> None:
+            return
         decoder = _DECODERS[self._encoding]
         try:
             if is_text is decoder.binary:
@@ -310,12 +319,12 @@ class Connection(ABC):
             if self._bad_messages >= BAD_MESSAGES:
                 self.shut(CloseCode.TOO_MANY_ERRORS, "too many messages that could not be understood")
             return
+        if type(message) is Move:
+            if self._move_read_at is None:
+                self._move_read_at = self._read_at
         # For its frame it has paid.
-        price = PRICES.get(type(message), 1) - 1
-        if price and not self._allowed(price, message.ref):
+        elif (price := PRICES.get(type(message), 1) - 1) and not self._allowed(price, message.ref):
             return
-        if type(message) is Move and self._move_read_at is None:
-            self._move_read_at = self._read_at
         about = log_lines.connection.set(self._number)
         try:
             self._dispatch.heard(self, message)
@@ -338,7 +347,7 @@ class Connection(ABC):
         if self._takes():
             frame = _framed(outgoing, self._encoding)
             if len(frame) > LARGE_BYTES:
-                self._limit.owe(trio.current_time(), len(frame) / LARGE_BYTES)
+                self._limit.owe(self._clock(), len(frame) / LARGE_BYTES)
             self._put(frame)
         kind = type(outgoing.message)
         if kind is PlayerView or kind is Error:
@@ -352,7 +361,7 @@ class Connection(ABC):
         if isinstance(message, Error):
             self._dispatch.traffic.refused(message.code, is_move=read_at is not None)
         else:
-            self._dispatch.traffic.acknowledged(trio.current_time() - read_at if read_at is not None else None)
+            self._dispatch.traffic.acknowledged(self._clock() - read_at if read_at is not None else None)
 
     def post_all(self, bundle: Bundle) -> None:
         """The same with several messages, in one call of the kernel: for a small message that call is nearly all that sending costs."""

@@ -2,13 +2,15 @@
 
 An address is what one host or household has: an IPv4 address, or the first 64 bits of an IPv6 one, of which anybody has as many as they
 like. All of this machine are one, with a generous share. Who comes by a trusted proxy counts for the address that the proxy names.
+
+A connection that rests, since a browser may ask once more, has a place as long as nobody else needs it.
 """
 
 from __future__ import annotations
 
 import ipaddress
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, auto
 from typing import Final
 
@@ -51,6 +53,16 @@ class Ticket:
         self._admission.moved(self, client)
         return client
 
+    def rest(self, give_way: Callable[[], None]) -> None:
+        """Nothing is being asked. give_way: is called when the place has been given to another."""
+        if self._admission is not None:
+            self._admission.rested(self, give_way)
+
+    def wake(self) -> None:
+        """Something may be asked again."""
+        if self._admission is not None:
+            self._admission.woke(self)
+
     def hand_back(self) -> None:
         """Does nothing the second time."""
         admission, self._admission = self._admission, None
@@ -70,11 +82,14 @@ class Admission:
         """How many were not let in, by why."""
         self._refused = 0
         self._by_place: Counter[str] = Counter()
+        # Who rests, the longest first, by place.
+        self._resting: dict[str | None, dict[Ticket, Callable[[], None]]] = {}
 
     def enter(self, host: str) -> Ticket:
         """Somebody has come from the address `host`."""
         by_proxy = self.proxies.trusts(host)
         place = None if by_proxy else place_of(host)
+        self._make_room(place)
         ticket = Ticket(self, self._judge(place), place, by_proxy=by_proxy)
         self._count(ticket)
         return ticket
@@ -84,6 +99,7 @@ class Admission:
         if ticket.entry is AdmissionOutcome.ADMITTED and ticket.place != place_of(host):
             self.left(ticket)
             ticket.place = place_of(host)
+            self._make_room(ticket.place)
             ticket.entry = self._judge(ticket.place)
             self._count(ticket)
 
@@ -115,8 +131,33 @@ class Admission:
             return AdmissionOutcome.TURNED_AWAY
         return AdmissionOutcome.CROWDED if crowded else AdmissionOutcome.FULL
 
+    def rested(self, ticket: Ticket, give_way: Callable[[], None]) -> None:
+        """For `Ticket.rest` alone."""
+        if ticket.entry is AdmissionOutcome.ADMITTED:
+            self._resting.setdefault(ticket.place, {})[ticket] = give_way
+
+    def woke(self, ticket: Ticket) -> None:
+        """For `Ticket.wake` alone."""
+        resting = self._resting.get(ticket.place, {})
+        resting.pop(ticket, None)
+        if not resting:
+            self._resting.pop(ticket.place, None)
+
+    def _make_room(self, place: str | None) -> None:
+        """For one more of this place."""
+        while self._crowded(place) and place in self._resting:
+            self._send_away(self._resting[place])
+        while not self._crowded(place) and self.inside >= self.most and self._resting:
+            self._send_away(next(iter(self._resting.values())))
+
+    def _send_away(self, resting: dict[Ticket, Callable[[], None]]) -> None:
+        ticket, give_way = next(iter(resting.items()))
+        ticket.hand_back()
+        give_way()
+
     def left(self, ticket: Ticket) -> None:
         """For `Ticket.hand_back` alone."""
+        self.woke(ticket)
         match ticket.entry:
             case AdmissionOutcome.ADMITTED:
                 self.inside -= 1

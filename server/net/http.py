@@ -24,9 +24,9 @@ from websockets.http11 import Request, Response
 from protocol.errors import Refusal
 from protocol.pages import Problem
 from server.lobby.bans import Bans
+from server.net.connection import Caller
 from server.net.connection_limits import AdmissionOutcome, place_of
 from server.net.limits import AddressRates
-from server.net.plain_connection import PlainConnection
 
 logger = logging.getLogger("carpet.net")
 
@@ -119,7 +119,7 @@ class NoPage(Exception):
 
 
 Show: TypeAlias = Callable[[Asked], Awaitable[Page]]
-"""Makes a page. Raises NoPage, or Elsewhere. It is cancelled when it takes longer than a handshake may."""
+"""Makes a page. Raises NoPage, or Elsewhere. It is cancelled when it takes longer than a request may."""
 
 
 class Route:
@@ -159,38 +159,38 @@ class Site:
         self._rates = AddressRates(rate=PAGES_A_SECOND, burst=PAGES_AT_ONCE)
         self._file_rates = AddressRates(rate=FILES_A_SECOND, burst=FILES_AT_ONCE)
 
-    async def answer(self, connection: PlainConnection, request: Request, *, secure: bool) -> Response | None:
+    async def answer(self, caller: Caller, request: Request, *, secure: bool) -> Response | None:
         """The answer to a request that is not for a WebSocket, or None for one that is. secure: it came over TLS."""
         path = request.path.partition("?")[0]
         reads = request.method in ("GET", "HEAD")
         # A monitor is told that the server is well whatever else it says.
         if path == "/healthz" and reads:
-            response = _response(HTTPStatus.OK, Page(b"ok\n", TEXT_TYPE, "no-store"))
-        elif refusal := _REFUSALS.get(connection.entry):
+            response = told(HTTPStatus.OK, "ok\n")
+        elif refusal := _REFUSALS.get(caller.entry):
             status, sentence = refusal
-            response = _response(status, Page(sentence.encode(), TEXT_TYPE, "no-store"))
+            response = told(status, sentence)
         elif "websocket" in (value.lower() for value in request.headers.get_all("Upgrade")):
             return None
         elif not reads:
             refused = NoPage(HTTPStatus.METHOD_NOT_ALLOWED, "Pages are for reading alone: ask with GET.")
-            response = _problem(refused)
+            response = problem(refused)
             response.headers["Allow"] = "GET, HEAD"
         elif path == "/" and not _wants_html(request):
             welcome = _WELCOME.format(scheme="wss" if secure else "ws")
             response = _response(HTTPStatus.OK, Page(welcome.encode(), TEXT_TYPE, headers=VARIES))
         else:
-            response = await self._page(connection, request, secure=secure)
+            response = await self._page(caller, request, secure=secure)
         if request.method == "HEAD":
             response.body = b""
         return response
 
-    async def _page(self, connection: PlainConnection, request: Request, *, secure: bool) -> Response:
+    async def _page(self, caller: Caller, request: Request, *, secure: bool) -> Response:
         try:
             if self._bans is not None:
-                self._bans.check_place(place_of(connection.remote_host))
+                self._bans.check_place(place_of(caller.remote_host))
             route, asked = self._find(request.path, _base(request, secure=secure))
             rates = self._file_rates if route.is_file else self._rates
-            if not rates.allow(connection.remote_host, trio.current_time()):
+            if not rates.allow(caller.remote_host, trio.current_time()):
                 self.refused += 1
                 raise NoPage(HTTPStatus.TOO_MANY_REQUESTS, "Too many questions from one address; ask more slowly.", retry_after_s=1)
             page = await route.show(asked)
@@ -217,8 +217,8 @@ class Site:
     def _refused(self, refused: NoPage, request: Request) -> Response:
         path = request.path.partition("?")[0]
         if self._problem is None or not _wants_html(request) or path.endswith((".json", ".csv")):
-            return _problem(refused)
-        return _told(refused, self._problem(refused.status, refused.sentence))
+            return problem(refused)
+        return _refusal(refused, self._problem(refused.status, refused.sentence))
 
     def _find(self, target: str, base: str) -> tuple[Route, Asked]:
         """Raises NoPage."""
@@ -283,11 +283,17 @@ def _unreadable() -> NoPage:
     return NoPage(HTTPStatus.BAD_REQUEST, "That address is not readable text in UTF-8 with percent signs.")
 
 
-def _problem(refused: NoPage) -> Response:
-    return _told(refused, Page(msgspec.json.encode(Problem(error=refused.sentence)) + b"\n", cache="no-store"))
+def problem(refused: NoPage) -> Response:
+    """What a program is told in place of a page."""
+    return _refusal(refused, Page(msgspec.json.encode(Problem(error=refused.sentence)) + b"\n", cache="no-store"))
 
 
-def _told(refused: NoPage, page: Page) -> Response:
+def told(status: HTTPStatus, sentence: str) -> Response:
+    """A line of text, with its line end, for whoever asked."""
+    return _response(status, Page(sentence.encode(), TEXT_TYPE, "no-store"))
+
+
+def _refusal(refused: NoPage, page: Page) -> Response:
     response = _response(refused.status, page)
     if refused.retry_after_s is not None:
         response.headers["Retry-After"] = str(refused.retry_after_s)
@@ -298,7 +304,6 @@ def _response(status: HTTPStatus, page: Page) -> Response:
     headers = Headers(
         {
             "Date": formatdate(usegmt=True),
-            "Connection": "close",
             "Content-Length": str(len(page.body)),
             "Content-Type": page.content_type,
             "Cache-Control": page.cache,

@@ -96,7 +96,7 @@ class HubConnection(Connection):
         self._hub = hub
         self._door = door
         self._peer_name = stream.peer_name
-        self._socket, self._ticket = stream.detach()
+        self._socket, self._ticket, self._partial = stream.detach()  # the start of a request, then of a frame
         self._descriptor = self._socket.fileno()
         round_trip_rule.stamp(self._socket)
         self._recvmsg, self._send = self._socket.recvmsg, self._socket.send
@@ -105,7 +105,6 @@ class HubConnection(Connection):
             max_size=MAX_CLIENT_MESSAGE,
             logger=logging.getLogger("carpet.net.websocket"),
         )
-        self._partial = b""  # the start of a request, then of a frame
         self._outbox: deque[bytes | memoryview] | None = None
         self._took_at = 0.0
         self._stall_watched = False
@@ -119,6 +118,11 @@ class HubConnection(Connection):
         self._tasks: list[trio.CancelScope] = []
         hub.add(self._descriptor, self)
         hub.after(HANDSHAKE_S, self._check_handshake)
+
+    def begin(self) -> None:
+        """Read what came with the stream."""
+        if self._partial:
+            self._shake_hands(b"")
 
     @property
     def remote_address(self) -> Any:

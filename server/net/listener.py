@@ -18,17 +18,18 @@ from websockets.trio.server import serve
 from websockets.typing import Subprotocol
 
 from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
-from server.net.connection import PING_INTERVAL_S, RoundTripRule
+from server.net.connection import PING_INTERVAL_S, Caller, RoundTripRule
 from server.net.connection_limits import Admission, AdmissionOutcome
 from server.net.dispatch import Dispatch
-from server.net.http import Site
+from server.net.http import Site, told
 from server.net.hub import AVAILABLE as HUB_AVAILABLE
 from server.net.hub import Hub
 from server.net.hub_connection import HubConnection
 from server.net.origins import Origins
 from server.net.overload import BUSY_SENTENCE, UNTIRING, Overload
+from server.net.page_connection import HANDSHAKE_S, PageConnection
 from server.net.plain_connection import CLOSING_S, PlainConnection
-from server.net.stream import SocketListener, SocketStream
+from server.net.stream import SocketListener, SocketStream, TlsStream
 from server.net.traffic import Traffic
 
 STOPPING_S = 3.0
@@ -39,7 +40,7 @@ logger = logging.getLogger("carpet.net")
 BACKLOG = 1024
 
 HANDED_OVER = 1024
-"""Connections on their way to be answered the plain way. They are taken as fast as they come; when there are more, the next are closed."""
+"""WebSockets on their way to the library. They are taken as fast as they come; when there are more, the next are closed."""
 
 REFUSING_S = 0.005
 """Seconds between two connections that are accepted while the server is too busy to let them in."""
@@ -103,25 +104,21 @@ async def serving(
     overload: Overload | None = None,
 ) -> AsyncIterator[None]:
     """The same on listeners that are there already."""
-    allowed = origins or Origins()
-    rule = round_trip_rule or RoundTripRule()
     overload = overload or Overload()
-    answer = partial(_answer, site=site or Site(), origins=allowed, secure=tls is not None, overload=overload, traffic=dispatch.traffic)
+    rule = round_trip_rule or RoundTripRule()
     async with trio.open_nursery() as nursery:
-        door = None
+        door = _Door(nursery, dispatch.traffic, listeners, tls=tls, origins=origins or Origins(), site=site or Site(), overload=overload)
         if tls is None and not plain_sockets and HUB_AVAILABLE:
-            connect = partial(HubConnection, dispatch=dispatch, round_trip_rule=rule)
-            door = _Door(Hub(nursery, overload), overload, connect, listeners, allowed)
-            nursery.start_soon(door.run)
+            door.open_hub(Hub(nursery, overload), partial(HubConnection, dispatch=dispatch, round_trip_rule=rule))
+        nursery.start_soon(door.run)
         server = await nursery.start(
             partial(
                 serve,
                 # The library's annotations ask for its own classes; what it does with them is in the port of ours.
                 cast(Any, PlainConnection.attend),
-                listeners=cast(Any, list(listeners) if door is None else [door.others]),
+                listeners=cast(Any, [door.others]),
                 create_connection=cast(Any, partial(PlainConnection, dispatch=dispatch, round_trip_rule=rule)),
-                process_request=cast(Any, answer),
-                ssl=tls,
+                process_request=cast(Any, PlainConnection.find_requester),
                 subprotocols=[Subprotocol(name) for name in SUBPROTOCOLS],
                 # Compression would cost memory and time a connection, and mix secrets with text that an enemy chooses.
                 compression=None,
@@ -140,37 +137,49 @@ async def serving(
                 with trio.move_on_after(STOPPING_S, shield=True):
                     async with trio.open_nursery() as closing:
                         closing.start_soon(partial(server.aclose, reason=_STOPS))
-                        if door is not None:
-                            closing.start_soon(door.aclose)
-            if door is not None:
-                door.cut_all()
+                        closing.start_soon(door.aclose)
+            door.cut_all()
             nursery.cancel_scope.cancel()
 
 
 class _Door:
-    """Lets connections in to the hub, and hands what is none of its to the plain way, whose listener is `others`."""
+    """Lets connections in: to the hub where there is one, else to the pages. From there, one on which a WebSocket is asked for goes to the
+    hub, or to the library, whose listener is `others`.
+    """
 
     def __init__(
         self,
-        hub: Hub,
-        overload: Overload,
-        connect: Callable[..., HubConnection],
+        nursery: trio.Nursery,
+        traffic: Traffic,
         listeners: Sequence[trio.abc.Listener[trio.abc.HalfCloseableStream]],
+        *,
+        tls: ssl.SSLContext | None,
         origins: Origins,
+        site: Site,
+        overload: Overload,
     ) -> None:
         self.others = _HandedOver(listeners)
-        self._hub = hub
-        self._overload = overload
-        self._connect = connect
+        self._nursery = nursery
+        self._traffic = traffic
         self._listeners = listeners
+        self._tls = tls
         self._origins = origins
-        self._connections: set[HubConnection] = set()
+        self._site = site
+        self._overload = overload
+        self._hub: Hub | None = None
+        self._connect: Callable[..., HubConnection]
+        self._connections: set[HubConnection | PageConnection] = set()
         self._accepting = trio.CancelScope()
         self._empty = trio.Event()
 
+    def open_hub(self, hub: Hub, connect: Callable[..., HubConnection]) -> None:
+        self._hub = hub
+        self._connect = connect
+
     async def run(self) -> None:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._hub.run)
+            if self._hub is not None:
+                nursery.start_soon(self._hub.run)
             with self._accepting:
                 async with trio.open_nursery() as accepting:
                     for listener in self._listeners:
@@ -189,11 +198,17 @@ class _Door:
                     self.hand_over(stream)
 
     def _let_in(self, stream: SocketStream) -> None:
+        if self._hub is None:
+            self.hand_over(stream)
+            return
         try:
-            self._connections.add(self._connect(self._hub, stream, door=self))
+            connection = self._connect(self._hub, stream, door=self)
         except OSError as error:
             logger.warning("a connection could not be taken: %s", error.strerror)
             stream.cut()
+            return
+        self._connections.add(connection)
+        connection.begin()
 
     def retry_after_s(self) -> int:
         return math.ceil(self._overload.retry_after_ms(trio.current_time()) / 1000)
@@ -210,9 +225,56 @@ class _Door:
         return self._accepting.cancel_called
 
     def hand_over(self, stream: trio.abc.HalfCloseableStream) -> None:
-        self.others.take(stream)
+        self._nursery.start_soon(self._serve_pages, stream)
 
-    def ended(self, connection: HubConnection) -> None:
+    async def _serve_pages(self, below: trio.abc.HalfCloseableStream) -> None:
+        """Until the connection is over, or one for a WebSocket."""
+        stream: trio.abc.Stream = below
+        connection = None
+        try:
+            if self._tls is not None:
+                stream = TlsStream(below, self._tls)
+                with trio.fail_after(HANDSHAKE_S):
+                    await stream.do_handshake()
+            connection = PageConnection(stream, below if isinstance(below, SocketStream) else None)
+            self._connections.add(connection)
+            if self._stopping:
+                connection.close()
+            asked = await connection.serve(self._answer)
+            if asked and not self._stopping:
+                self._open_websocket(stream, asked)
+                return
+        except (trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError):
+            pass
+        except Exception:
+            logger.exception("serving pages to a connection failed; it is cut")
+        finally:
+            if connection is not None:
+                self.ended(connection)
+        await trio.aclose_forcefully(stream)
+
+    def _open_websocket(self, stream: trio.abc.Stream, asked: bytes) -> None:
+        if isinstance(stream, SocketStream | TlsStream):
+            stream.received = asked
+        if isinstance(stream, SocketStream) and self._hub is not None:
+            self._let_in(stream)
+        else:
+            self.others.take(stream)
+
+    async def _answer(self, caller: Caller, request: Request) -> Response | None:
+        retry_after_ms = self._overload.retry_after_ms(trio.current_time())
+        if retry_after_ms and not request.path.startswith(UNTIRING):
+            self._traffic.refused_connections["busy"] += 1
+            busy = told(HTTPStatus.SERVICE_UNAVAILABLE, BUSY_SENTENCE)
+            busy.headers["Retry-After"] = str(math.ceil(retry_after_ms / 1000))
+            return busy
+        caller.find_client(request.headers)
+        response = await self._site.answer(caller, request, secure=self._tls is not None)
+        if response is None and not self._origins.admit(request.headers):
+            return told(HTTPStatus.FORBIDDEN, "Pages from elsewhere may not connect here; the host can allow it with --origin.\n")
+        return response
+
+    def ended(self, connection: HubConnection | PageConnection) -> None:
         self._connections.discard(connection)
         if not self._connections:
             self._empty.set()
@@ -222,7 +284,10 @@ class _Door:
         self._accepting.cancel()
         self._empty = trio.Event()
         for connection in list(self._connections):
-            connection.shut(StandardCode.GOING_AWAY, _STOPS)
+            if isinstance(connection, PageConnection):
+                connection.close()
+            else:
+                connection.shut(StandardCode.GOING_AWAY, _STOPS)
         if self._connections:
             await self._empty.wait()
 
@@ -230,25 +295,27 @@ class _Door:
         """Those who are still here, without another word."""
         self._accepting.cancel()
         for connection in list(self._connections):
-            connection.cut()
+            if isinstance(connection, HubConnection):
+                connection.cut()
 
 
-class _HandedOver(trio.abc.Listener[trio.abc.HalfCloseableStream]):
+class _HandedOver(trio.abc.Listener[trio.abc.Stream]):
     """A listener for the library, whose connections have been accepted elsewhere."""
 
     def __init__(self, listeners: Sequence[trio.abc.Listener[trio.abc.HalfCloseableStream]]) -> None:
         # The library names in its log the address that it listens on.
         self.socket = cast(Any, listeners[0]).socket
-        self._taken, self._waiting = trio.open_memory_channel[trio.abc.HalfCloseableStream](HANDED_OVER)
+        self._taken, self._waiting = trio.open_memory_channel[trio.abc.Stream](HANDED_OVER)
 
-    def take(self, stream: trio.abc.HalfCloseableStream) -> None:
+    def take(self, stream: trio.abc.Stream) -> None:
         try:
             self._taken.send_nowait(stream)
         except (trio.WouldBlock, trio.BrokenResourceError):
-            if isinstance(stream, SocketStream):
-                stream.cut()
+            below = stream.below if isinstance(stream, TlsStream) else stream
+            if isinstance(below, SocketStream):
+                below.cut()
 
-    async def accept(self) -> trio.abc.HalfCloseableStream:
+    async def accept(self) -> trio.abc.Stream:
         try:
             return await self._waiting.receive()
         except trio.ClosedResourceError:
@@ -257,22 +324,6 @@ class _HandedOver(trio.abc.Listener[trio.abc.HalfCloseableStream]):
     async def aclose(self) -> None:
         self._waiting.close()
         await trio.lowlevel.checkpoint()
-
-
-async def _answer(
-    connection: PlainConnection, request: Request, *, site: Site, origins: Origins, secure: bool, overload: Overload, traffic: Traffic
-) -> Response | None:
-    retry_after_ms = overload.retry_after_ms(trio.current_time())
-    if retry_after_ms and not request.path.startswith(UNTIRING):
-        traffic.refused_connections["busy"] += 1
-        busy = connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, BUSY_SENTENCE)
-        busy.headers["Retry-After"] = str(math.ceil(retry_after_ms / 1000))
-        return busy
-    connection.find_client(request.headers)
-    response = await site.answer(connection, request, secure=secure)
-    if response is None and not origins.admit(request.headers):
-        return connection.respond(HTTPStatus.FORBIDDEN, "Pages from elsewhere may not connect here; the host can allow it with --origin.\n")
-    return response
 
 
 class AddressUnavailable(Exception):

@@ -17,14 +17,14 @@ from typing import Any
 import trio
 from websockets.exceptions import ConnectionClosed
 from websockets.frames import CLOSE, PONG, Frame
+from websockets.http11 import Request
 from websockets.protocol import CLOSED, CONNECTING, OPEN, Event
 from websockets.server import ServerProtocol
 from websockets.trio.server import Server, ServerConnection
 
 from protocol.errors import CloseCode
 from server.net.connection import PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch, RoundTripRule
-from server.net.request_head import RequestHead
-from server.net.stream import SocketStream
+from server.net.stream import SocketStream, TlsStream
 
 logger = logging.getLogger("carpet.net")
 
@@ -50,13 +50,12 @@ class PlainConnection(Connection, ServerConnection):
     ) -> None:
         # The library's base class starts to read in its constructor, so what reading needs comes first.
         Connection.__init__(self, dispatch, round_trip_rule)
-        socket_stream = stream.transport_stream if isinstance(stream, trio.SSLStream) else stream
+        socket_stream = stream.below if isinstance(stream, TlsStream) else stream
         self._socket_stream = socket_stream if isinstance(socket_stream, SocketStream) else None
         self._ticket = self._socket_stream.ticket if self._socket_stream is not None else None
         self._raw = stream if isinstance(stream, SocketStream) else None
         self._draining = False
         self._tasks: trio.Nursery
-        RequestHead(protocol)
         ServerConnection.__init__(self, nursery, stream, protocol, server, **options)
         self._player_ping_s = self.ping_interval
 
@@ -72,6 +71,10 @@ class PlainConnection(Connection, ServerConnection):
                 self._tasks.cancel_scope.cancel()
         finally:
             self._dispatch.gone(self)
+
+    def find_requester(self, request: Request) -> None:
+        """What the library calls before it shakes hands, which somebody else has seen to be in order."""
+        self.find_client(request.headers)
 
     def start_soon(self, work: Callable[..., Awaitable[object]], *arguments: Any) -> None:
         self._tasks.start_soon(work, *arguments)

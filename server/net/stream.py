@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import logging
 import socket
+import ssl
 import struct
 import sys
 import time
@@ -102,14 +103,14 @@ def waited_ms(ancillary: Sequence[tuple[int, int, bytes]], limit_ms: int) -> int
         if kind == _SO_TIMESTAMPNS and len(data) == _STAMP.size:
             seconds, nanoseconds = _STAMP.unpack(data)
             waited: int = time.time_ns() - seconds * 1_000_000_000 - nanoseconds
-            return min(max(waited + 500_000, 0) // 1_000_000, limit_ms)
+            return min((waited + 500_000) // 1_000_000, limit_ms) if waited > 0 else 0
     return 0
 
 
 class SocketStream(trio.abc.HalfCloseableStream):
     """A connected, non-blocking stdlib socket as a Trio stream. It owns the socket, and the ticket with which it was let in.
 
-    received: what has been read from it already.
+    received: what has been read from it already, and is to be read again.
     """
 
     def __init__(self, sock: socket.socket, ticket: Ticket | None = None, *, received: bytes = b"") -> None:
@@ -118,7 +119,7 @@ class SocketStream(trio.abc.HalfCloseableStream):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket = sock
         self.ticket = ticket
-        self._received = received
+        self.received = received
         self._sending = trio.Lock()
         self._peer: Any = sock.getpeername() if sock.family in (socket.AF_INET, socket.AF_INET6) else None
 
@@ -172,9 +173,9 @@ class SocketStream(trio.abc.HalfCloseableStream):
                 raise _translated(error) from error
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        if self._received:
+        if self.received:
             await trio.lowlevel.checkpoint()
-            received, self._received = self._received[:max_bytes], self._received[max_bytes:] if max_bytes else b""
+            received, self.received = self.received[:max_bytes], self.received[max_bytes:] if max_bytes else b""
             return received
         # Wait first: on a quiet connection the first recv would nearly always be for nothing.
         while True:
@@ -204,9 +205,40 @@ class SocketStream(trio.abc.HalfCloseableStream):
             if self.ticket is not None:
                 self.ticket.hand_back()
 
-    def detach(self) -> tuple[socket.socket, Ticket | None]:
-        """What it owns, for another owner. The stream must not be used any more."""
-        return self._socket, self.ticket
+    def detach(self) -> tuple[socket.socket, Ticket | None, bytes]:
+        """What it owns, for another owner, and what has been read already. The stream must not be used any more."""
+        return self._socket, self.ticket, self.received
+
+
+class TlsStream(trio.abc.Stream):
+    """TLS over a stream, the server's side, as browsers speak it: they end without a word.
+
+    received: what has been read from it already, and is to be read again.
+    """
+
+    def __init__(self, below: trio.abc.Stream, context: ssl.SSLContext) -> None:
+        self.below = below
+        self.received = b""
+        self._secured = trio.SSLStream(below, context, server_side=True, https_compatible=True)
+
+    async def do_handshake(self) -> None:
+        await self._secured.do_handshake()
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        await self._secured.send_all(data)
+
+    async def wait_send_all_might_not_block(self) -> None:
+        await self._secured.wait_send_all_might_not_block()
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray:
+        if self.received:
+            await trio.lowlevel.checkpoint()
+            received, self.received = self.received[:max_bytes], self.received[max_bytes:] if max_bytes else b""
+            return received
+        return await self._secured.receive_some(max_bytes)
+
+    async def aclose(self) -> None:
+        await self._secured.aclose()
 
 
 class SocketListener(trio.abc.Listener[SocketStream]):

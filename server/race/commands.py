@@ -22,7 +22,7 @@ class LeaveSeat(Struct, frozen=True, gc=False):
     seat: int
 
 
-class MeasureLine(Struct, frozen=True, gc=False):
+class MeasureConnection(Struct, frozen=True, gc=False):
     """The round trip to the seat's player, as measured now."""
 
     seat: int
@@ -53,13 +53,13 @@ class ResignSeat(Struct, frozen=True, gc=False):
     seat: int
 
 
-class LoseLine(Struct, frozen=True, gc=False):
+class LoseConnection(Struct, frozen=True, gc=False):
     """The seat's player cannot be reached."""
 
     seat: int
 
 
-class RegainLine(Struct, frozen=True, gc=False):
+class RegainConnection(Struct, frozen=True, gc=False):
     seat: int
 
 
@@ -78,7 +78,7 @@ class PassTime(Struct, frozen=True, gc=False):
 
 
 OtherCommand: TypeAlias = (
-    TakeSeat | LeaveSeat | MeasureLine | GetReady | ChooseDeal | StopSeat | ResignSeat | LoseLine | RegainLine | PassTime
+    TakeSeat | LeaveSeat | MeasureConnection | GetReady | ChooseDeal | StopSeat | ResignSeat | LoseConnection | RegainConnection | PassTime
 )
 """All but moves."""
 

@@ -24,7 +24,7 @@ class SeatFreed(Struct, frozen=True):
     seat: int
 
 
-class LineChanged(Struct, frozen=True):
+class ConnectionChanged(Struct, frozen=True):
     """away_until: when an absent player's grace ends (None while connected)."""
 
     seat: int
@@ -81,5 +81,5 @@ class RaceEnded(Struct, frozen=True):
 
 
 RaceEvent: TypeAlias = (
-    SeatTaken | SeatFreed | LineChanged | SeatReady | StartSet | SeatDealt | RaceStarted | MovePlayed | SeatEnded | RaceEnded
+    SeatTaken | SeatFreed | ConnectionChanged | SeatReady | StartSet | SeatDealt | RaceStarted | MovePlayed | SeatEnded | RaceEnded
 )

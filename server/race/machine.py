@@ -41,12 +41,12 @@ from server.race.commands import (
     Command,
     GetReady,
     LeaveSeat,
-    LoseLine,
-    MeasureLine,
+    LoseConnection,
+    MeasureConnection,
     OtherCommand,
     PassTime,
     PlayMove,
-    RegainLine,
+    RegainConnection,
     ResignSeat,
     StopSeat,
     TakeSeat,
@@ -210,7 +210,7 @@ class Race:
                 return self._take_seat(command)
             case LeaveSeat(seat=number):
                 return self._leave_seat(self.seats[number], now)
-            case MeasureLine(seat=number, round_trip_ms=round_trip_ms):
+            case MeasureConnection(seat=number, round_trip_ms=round_trip_ms):
                 self._measure(self.seats[number], round_trip_ms, now)
                 return iter(())
             case GetReady(seat=number, nonce=nonce):
@@ -221,10 +221,10 @@ class Race:
                 return self._give_up(self.seats[number], "stopped", now)
             case ResignSeat(seat=number):
                 return self._give_up(self.seats[number], "forfeited", now)
-            case LoseLine(seat=number):
-                return self._lose_line(self.seats[number], now)
-            case RegainLine(seat=number):
-                return iter(self.seats[number].regain_line())
+            case LoseConnection(seat=number):
+                return self._lose_connection(self.seats[number], now)
+            case RegainConnection(seat=number):
+                return iter(self.seats[number].regain_connection())
             case PassTime():
                 return iter(())
             case _:
@@ -288,10 +288,11 @@ class Race:
         if seat.has_played(ply, text):
             return ()
         assert self.starts_at is not None
-        received_ms = max(now - self.starts_at - command.waited_ms, seat.last_received)
+        last = seat.last
+        received_ms = max(now - self.starts_at - command.waited_ms, last.received_ms)
         # What is really given, so that a record adds up.
         credit_ms = credit(seat.round_trip_ms or 0)
-        at_ms = counted_at(received_ms=received_ms, credit_ms=credit_ms, previous_ms=seat.last_at)
+        at_ms = counted_at(received_ms=received_ms, credit_ms=credit_ms, previous_ms=last.at_ms)
         if at_ms > self._close.at_ms:
             raise self._close.refusal
         position = seat.play(text, at_ms=at_ms, received_ms=received_ms, credit_ms=credit_ms)
@@ -316,11 +317,11 @@ class Race:
             raise Refusal(ErrorCode.SEAT_ENDED, f"it is {seat.state}")
         return self._end(seat, state, self.elapsed(now), now)
 
-    def _lose_line(self, seat: Seat, now: int) -> Iterator[RaceEvent]:
+    def _lose_connection(self, seat: Seat, now: int) -> Iterator[RaceEvent]:
         if seat.connected:
             waits = self.phase == "waiting" and self.deal.place.number > 1
             grace_s = self.options.series.grace_s if waits else self.grace_s
-            yield seat.lose_line(now + grace_s * 1000 if self.phase != "over" else None)
+            yield seat.lose_connection(now + grace_s * 1000 if self.phase != "over" else None)
 
     # ---- time
 

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Final, Literal
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
 from protocol.views import SeatState
 from server.race.commands import TakeSeat
-from server.race.events import LineChanged, SeatDealt, SeatEnded, SeatTaken
+from server.race.events import ConnectionChanged, SeatDealt, SeatEnded, SeatTaken
 from server.race.report import Played, SeatReport
 from server.race.timing import MAX_CREDIT_MS, credit
 from server.rules.moves import NotAMove, parse_move
 from server.rules.position import IllegalMove, Position
+
+_START: Final = Played(move="", at_ms=0, received_ms=0, credit_ms=0, home=0)
 
 
 @dataclass(slots=True)
@@ -51,14 +53,14 @@ class Seat:
         return len(played) < 2 or played[-1].home != played[-2].home
 
     @property
-    def last_at(self) -> int:
-        """When the last move counted, from the start."""
-        return self.played[-1].at_ms if self.played else 0
+    def last(self) -> Played:
+        """The last move, or the start."""
+        return self.played[-1] if self.played else _START
 
     @property
-    def last_received(self) -> int:
-        """When the last move came, from the start."""
-        return self.played[-1].received_ms if self.played else 0
+    def last_at(self) -> int:
+        """When the last move counted, from the start."""
+        return self.last.at_ms
 
     @property
     def report(self) -> SeatReport:
@@ -78,19 +80,19 @@ class Seat:
         self.player, self.name, self.bot = command.player, command.name, command.bot
         return SeatTaken(self.number, command.name, command.bot)
 
-    def lose_line(self, away_until: int | None) -> LineChanged:
+    def lose_connection(self, away_until: int | None) -> ConnectionChanged:
         """away_until: when the grace of somebody who has not ended is over; None where there is none."""
         self.connected = False
         if self.state in ("waiting", "racing"):
             self.away_until = away_until
-        return LineChanged(self.number, connected=False, away_until=self.away_until)
+        return ConnectionChanged(self.number, connected=False, away_until=self.away_until)
 
-    def regain_line(self) -> tuple[LineChanged, ...]:
+    def regain_connection(self) -> tuple[ConnectionChanged, ...]:
         if self.connected:
             return ()
         self.connected = True
         self.away_until = None
-        return (LineChanged(self.number, connected=True, away_until=None),)
+        return (ConnectionChanged(self.number, connected=True, away_until=None),)
 
     def await_start(self, starts_at: int, *, first: Position, away_until: int) -> None:
         """away_until: when the grace of somebody who is away now is over, if not before: that of a series is longer than a race's."""

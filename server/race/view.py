@@ -29,7 +29,7 @@ from protocol.room_events import (
 from protocol.server_messages import CurrentView
 from protocol.views import ChatLine, Curve, GhostInfo, SeatInfo, SeatRating, SeriesInfo, View
 from server.race.events import (
-    LineChanged,
+    ConnectionChanged,
     MovePlayed,
     RaceEnded,
     RaceEvent,
@@ -87,7 +87,7 @@ def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int, sealed: bo
             return Seated(version=version, seat=seat, name=name, bot=bot)
         case SeatFreed(seat=seat):
             return Unseated(version=version, seat=seat)
-        case LineChanged(seat=seat, connected=connected, away_until=until):
+        case ConnectionChanged(seat=seat, connected=connected, away_until=until):
             away_ms = max(until - now, 0) if until is not None else None
             return Presence(version=version, seat=seat, connected=connected, away_ms=away_ms)
         case SeatReady(seat=seat):

@@ -14,6 +14,16 @@ from server.store.answers import RunningRace
 from server.store.port import PlayedSeat
 from server.store.replay import as_opened
 
+ABORTED_BECAUSE = {
+    "closed": "its room was closed",
+    "idle": "nobody was there any more",
+    "called-off": "it was called off",
+    "failed": "the server could not go on with it",
+}
+"""What histories say of a race without a result, by the reason that its players were told."""
+
+ENDED_BY_HOST = "the host of the server ended it"
+
 
 def seats_left(race: Race) -> tuple[PlayedSeat, ...]:
     """The seats as they are; none where no countdown had begun: a room that waited is no race."""

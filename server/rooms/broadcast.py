@@ -172,7 +172,7 @@ class Broadcast:
     # ---- to one
 
     def one(self, member: Member, outgoing: Outgoing) -> None:
-        """A message to one line."""
+        """A message to one connection."""
         self._draft.effects.told.append((member, outgoing))
 
     def bring_up_to_date(self, player: str, member: Member, version: int, race: Race, now: int, *, ref: int) -> None:

@@ -16,12 +16,12 @@ from protocol.client_messages import LeaveRace, Move, Ready, Rematch, Resign, Sa
 from protocol.errors import ErrorCode, Refusal
 from protocol.server_messages import Left
 from protocol.views import ChatLine
-from server.race.commands import ChooseDeal, LeaveSeat, LoseLine, RegainLine, TakeSeat
+from server.race.commands import ChooseDeal, LeaveSeat, LoseConnection, RegainConnection, TakeSeat
 from server.race.ghosts import GhostLine
 from server.race.machine import Race
 from server.race.race_deal import DealWanted
 from server.race.seat import Seat
-from server.rooms.abort_summary import seats_left
+from server.rooms.abort_summary import ABORTED_BECAUSE, ENDED_BY_HOST, seats_left
 from server.rooms.broadcast import LineSaid, SeatsRated
 from server.rooms.chat import words
 from server.rooms.effects import Closing, Draft, Effects
@@ -48,16 +48,6 @@ from server.rooms.summary import RoomSummary, summarized
 
 IDLE_S = 120
 """How long a room with nobody in it is kept for its players to come back to, when no race runs in it."""
-
-_ABORTED_BECAUSE = {
-    "closed": "its room was closed",
-    "idle": "nobody was there any more",
-    "called-off": "it was called off",
-    "failed": "the server could not go on with it",
-}
-"""What histories say of a race without a result, by the reason that its players were told."""
-
-_ENDED_BY_HOST = "the host of the server ended it"
 
 
 class RoomCore:
@@ -94,11 +84,11 @@ class RoomCore:
         if earlier is not None:
             for player in earlier.people.values():
                 self.members.expect(player)
-                self._draft.effects.bindings.append((player, True))
+                self._draft.effects.bindings += ((player, True),)
             self._races.advance(self._races.now - self._races.ahead_ms)
             for _, seat in self._races.people():
                 if seat.connected:
-                    self._races.do(LoseLine(seat.number))
+                    self._races.do(LoseConnection(seat.number))
         self._races.seat_bots(bots)
         self._races.go_on()
         return self._taken()
@@ -184,7 +174,7 @@ class RoomCore:
     # ---- requests
 
     def _handle(self, request: RoomRequest) -> None:
-        if isinstance(request, Ask) and isinstance(request.message, Move):
+        if type(request) is Ask and type(request.message) is Move:
             # As below, but nearly all requests are moves, and most of them change nothing in what is due.
             self._move(request.player.id, request.member, request.message, request.waited_ms)
             return
@@ -202,7 +192,7 @@ class RoomCore:
                 except Refusal as refusal:
                     self._broadcast.one(member, refused(refusal, ref))
             case Exit():
-                self._line_lost(request)
+                self._connection_lost(request)
             case Close():
                 self.is_closed = True
                 self._goes_on = self._setup.keeps
@@ -278,7 +268,7 @@ class RoomCore:
         if request.by_host is not None:
             self._broadcast.everybody(refused(Refusal(ErrorCode.ENDED_BY_HOST, request.by_host), 0))
             self.is_closed = True
-            self._because = f"{_ENDED_BY_HOST}: {request.by_host}" if request.by_host else _ENDED_BY_HOST
+            self._because = f"{ENDED_BY_HOST}: {request.by_host}" if request.by_host else ENDED_BY_HOST
             return
         if self.race.phase == "waiting" or (request.also_running and self.race.phase != "over"):
             self.is_closed = True
@@ -308,8 +298,8 @@ class RoomCore:
         if seat is None:
             self._seat(player)
         else:
-            races.do(RegainLine(seat.number))
-        self._draft.effects.bindings.append((player.id, True))
+            races.do(RegainConnection(seat.number))
+        self._draft.effects.bindings += ((player.id, True),)
         self.members.enter(player.id, member)
         races.measure_all()
         # Only a snapshot says which seat is one's own: events alone would not tell it to somebody who lost one here and has taken another.
@@ -327,10 +317,10 @@ class RoomCore:
             raise Refusal(ErrorCode.ROOM_FULL, "in a private race, a rematch is for those who were there")
         self._races.do(TakeSeat(player.id, player.name, seat=place))
 
-    def _line_lost(self, request: Exit) -> None:
+    def _connection_lost(self, request: Exit) -> None:
         seat = self.race.seat_of(request.player.id)
         if self.members.lose(request.player.id, request.member, self._races.now) and seat is not None:
-            self._races.do(LoseLine(seat.number))
+            self._races.do(LoseConnection(seat.number))
 
     def _leave(self, player: str, member: Member | None, reason: str = "left", *, ref: int = 0) -> None:
         races = self._races
@@ -340,8 +330,8 @@ class RoomCore:
             races.do(LeaveSeat(seat.number))
             if seat.player is not None and races.race.phase != "waiting":
                 # The seat stays theirs until the race is over, but nobody waits for them.
-                races.do(LoseLine(seat.number))
-        self._draft.effects.bindings.append((player, False))
+                races.do(LoseConnection(seat.number))
+        self._draft.effects.bindings += ((player, False),)
         if member is not None:
             self._broadcast.one(member, Outgoing(Left(code=self._setup.code, reason=reason, ref=ref)))
 
@@ -412,5 +402,5 @@ class RoomCore:
             self._races.log.desert()
         else:
             self._races.reveal_earlier()
-            because = self._because or _ABORTED_BECAUSE[self._reason]
+            because = self._because or ABORTED_BECAUSE[self._reason]
             self._races.log.give_up(because, seats=seats_left(self.race), at_ms=self._setup.wall_ms())

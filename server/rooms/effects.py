@@ -53,11 +53,11 @@ class Effects(Struct):
     """
 
     entries: list[Entry] = []
-    bindings: list[tuple[str, bool]] = []
+    bindings: tuple[tuple[str, bool], ...] = ()
     summary: RoomSummary | None = None
     told: list[tuple[Member, Outgoing] | SpectatorNotice] = []
-    shown: list[tuple[Callable[[Shown], None], Shown]] = []
-    ended: list[Record] = []
+    shown: tuple[tuple[Callable[[Shown], None], Shown], ...] = ()
+    ended: tuple[Record, ...] = ()
     changed: bool = False
     moved: bool = False
     closing: Closing | None = None
@@ -68,10 +68,18 @@ class Draft:
 
     __slots__ = ("effects",)
 
-    def __init__(self) -> None:
+    effects: Effects
+
+    def __getattr__(self, name: str) -> Effects:
+        # Asked only where there is no such attribute. Between two requests there are no effects: what lives on from one move to the next
+        # is what the collection of garbage has to look at.
+        if name != "effects":
+            raise AttributeError(name)
         self.effects = Effects()
+        return self.effects
 
     def take(self) -> Effects:
         """All of them; the next request begins with none."""
-        effects, self.effects = self.effects, Effects()
+        effects = self.effects
+        del self.effects
         return effects

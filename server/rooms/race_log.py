@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 
 from protocol.record import Record
-from server.race.commands import Command, LeaveSeat, MeasureLine, PassTime
+from server.race.commands import Command, LeaveSeat, MeasureConnection, PassTime
 from server.race.events import RaceEvent, SeatDealt
 from server.race.machine import Race
 from server.rooms.effects import Draft
@@ -68,7 +68,7 @@ class RaceLog:
             if isinstance(command, LeaveSeat):
                 self._part({command.seat})
         # Leaving a seat that has ended changes nothing in the race, but the next server has to know of it.
-        elif events or isinstance(command, MeasureLine | LeaveSeat):
+        elif events or isinstance(command, MeasureConnection | LeaveSeat):
             self._note(command, at_ms)
         return events
 

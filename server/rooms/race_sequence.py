@@ -13,7 +13,7 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.fairness import HOUSE_NONCE, SECRET_BYTES
 from protocol.record import Record
 from protocol.views import RaceOptions
-from server.race.commands import Command, GetReady, LeaveSeat, LoseLine, MeasureLine, PlayMove, TakeSeat
+from server.race.commands import Command, GetReady, LeaveSeat, LoseConnection, MeasureConnection, PlayMove, TakeSeat
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, SeatFreed
 from server.race.machine import Race
 from server.race.seat import Seat
@@ -150,7 +150,7 @@ class RaceSequence:
 
     def do(self, command: Command) -> bool:
         """Give the race a command and tell of what came of it. False when nothing did. Raises Refusal, with nothing changed."""
-        events = self.log.take(self.race, command, self.now) if isinstance(command, PlayMove) else self._take(command)
+        events = self.log.take(self.race, command, self.now) if type(command) is PlayMove else self._take(command)
         self.publish(events)
         return bool(events)
 
@@ -167,7 +167,7 @@ class RaceSequence:
             self.broadcast.unseen.clear()
             self.publish(wins)
         for event in events:
-            if isinstance(event, MovePlayed) and event.state == "won" and self.race.is_settling:
+            if type(event) is MovePlayed and event.state == "won" and self.race.is_settling:
                 self._hold(event)
                 continue
             self.broadcast.publish(event, self.race, self.now)
@@ -212,7 +212,7 @@ class RaceSequence:
         for player in self.members.away():
             if self.race.seat_of(player) is None:
                 self.members.forget(player)
-                self._draft.effects.bindings.append((player, False))
+                self._draft.effects.bindings += ((player, False),)
 
     def _free_deserted_seats(self) -> None:
         """Players who left while the race ran held their seats to its end; now all can see that they will not race again."""
@@ -224,7 +224,7 @@ class RaceSequence:
         """Note how long the round trip to this seat takes by now, where that has changed. member: by whom its player is here."""
         measured = self._setup.round_trip(member) if member is not None else None
         if measured is not None and measured != seat.round_trip_ms:
-            self.do(MeasureLine(seat.number, measured))
+            self.do(MeasureConnection(seat.number, measured))
 
     def measure_all(self) -> None:
         for seat in self.race.seats:
@@ -236,7 +236,7 @@ class RaceSequence:
         self.series.raced(self.race, record)
         if self._setup.spec is not None or not self.race.sealed:
             self._close(record, players=seated(self.race))
-        self._draft.effects.ended.append(record)
+        self._draft.effects.ended += (record,)
         self._tell_score()
 
     def _tell_score(self) -> None:
@@ -310,7 +310,7 @@ class RaceSequence:
                 continue
             self._take(TakeSeat(seat.player, seat.name, seat.bot, seat.number))
             if not seat.connected:
-                self._take(LoseLine(seat.number))
+                self._take(LoseConnection(seat.number))
         self.broadcast.start_over(self.race, self.series.info, self.now)
         self._draft.effects.changed = True
         self._ready_bots()

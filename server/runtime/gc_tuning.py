@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-NEW: Final = 2_000
-"""Objects, more than have gone since, after which the new ones are looked at: a millisecond or two. Fewer belong to the moves that wait for
-the journal, which are gone in a moment, and would be looked at in vain."""
+NEW: Final = 5_000
+"""Objects, more than have gone since, after which the new ones are looked at: some milliseconds. Each move that waits for the journal has a
+dozen, which are gone in a moment and would be looked at in vain: so there have to be more of them than wait where a commit takes long."""
 
 OLDER: Final = 5
 """Looks at the new ones between two at those a little older, which take five times as long; only where many have come are there any."""
 
-ALL: Final = 200
+ALL: Final = 80
 """Of these, between two at all there is: with the other two, after two million objects, as of some thousands of connections."""
 
 

@@ -27,7 +27,7 @@ from server.rooms.driver import Room
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Bundle, Outgoing
 from server.rooms.registry import Rooms
-from server.spectate.relayed_race import Line, Packet, RelayedRace
+from server.spectate.relayed_race import Packet, RelayedRace, TalkLine
 from server.spectate.spectator import Spectator, SpectatorConnection
 from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.nodes import Node
@@ -56,7 +56,7 @@ class Asks(msgspec.Struct, frozen=True, tag="asks"):
     node: int
     watchers: dict[str, int]
     snapshots: list[str] = []
-    lines: list[Line] = []
+    lines: list[TalkLine] = []
 
 
 class Answers(msgspec.Struct, frozen=True, tag="answers"):

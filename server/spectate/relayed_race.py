@@ -45,7 +45,7 @@ class Packet(msgspec.Struct, array_like=True, frozen=True):
     anew: bool = False
 
 
-class Line(msgspec.Struct, array_like=True, frozen=True):
+class TalkLine(msgspec.Struct, array_like=True, frozen=True):
     """Of chat. free: in somebody's own words."""
 
     code: str
@@ -74,7 +74,7 @@ class RelayedRace(Audience):
         """Since when the owner has said that it has no such race; None while it has not."""
         self.is_sought = False
         """Whether it is being looked for."""
-        self.lines: list[Line] = []
+        self.lines: list[TalkLine] = []
         self.holders: tuple[str, ...] = ()
         self._on_close = on_close
         self._items: deque[bytes] = deque()
@@ -93,7 +93,7 @@ class RelayedRace(Audience):
     def say(self, spectator: Spectator, text: str, *, free: bool) -> None:
         if not spectator.lines.take(trio.current_time()) or len(self.lines) >= LINES_WAITING:
             raise Refusal(ErrorCode.TALKED_TOO_MUCH)
-        self.lines.append(Line(self.code, spectator.player.name, text, free))
+        self.lines.append(TalkLine(self.code, spectator.player.name, text, free))
 
     def hear(self, parts: list[bytes], follows: bool) -> None:
         """What the owner has said. follows: nothing was missed since the last time."""

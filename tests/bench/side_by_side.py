@@ -50,12 +50,15 @@ TICK_S: Final = 1 / os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """us_move, us_player: of processor time for a move, and for a new player who is seated and dealt. kb: memory of a connection."""
+    """us_move, us_player: of processor time for a move, and for a new player who is seated and dealt. kb: memory of a connection.
+    core, held_up: parts of the time in which it had its core, and in which others had it although it was ready.
+    """
 
     us_move: float
     us_player: float
     kb: float
     core: float
+    held_up: float
     load: LoadResult
 
 
@@ -96,7 +99,11 @@ def _database(url: str, *, wanted: bool) -> Iterator[str]:
 
 
 def settle(core: int) -> None:
-    """Have this process, and those it starts, on one core, and before all others there where it may."""
+    """Have this process, and those it starts, on one core, and before all others there where it may.
+
+    Where it would take all of the core, the kernel has it wait for 50 milliseconds of each second, so that others are not starved; and of
+    two that are measured at once on one core, each waits for 100 of the other's. `held up` tells of both.
+    """
     os.sched_setaffinity(0, {CORES[core]})
     with suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(5))
@@ -105,6 +112,11 @@ def settle(core: int) -> None:
 def processor_s(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) * TICK_S
+
+
+def held_up_s(pid: int) -> float:
+    """For how long its main thread has been ready to run, and something else ran on its core: the machine's noise, and not the server's."""
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
 
 
 def resident_kb(pid: int) -> float:
@@ -119,7 +131,7 @@ def cost_of(command: str, *, races: int, rate: float, seconds: float, postgres: 
         run_load(plan, seconds=0.5, processes=1, progress=lambda *_: full.append((processor_s(pid), resident_kb(pid))))
         # Where eight hundred leave at once, ours asks others to wait a moment.
         time.sleep(CALM_S)
-        load, core = loaded(pid, Plan(url=url, races=races, rate=rate, watchers=0, rules="carpet"), seconds)
+        load, core, held_up = loaded(pid, Plan(url=url, races=races, rate=rate, watchers=0, rules="carpet"), seconds)
     players = 2 * SETUP_RACES
     seated_s, full_kb = full[-1]
     return Cost(
@@ -127,34 +139,44 @@ def cost_of(command: str, *, races: int, rate: float, seconds: float, postgres: 
         us_player=(seated_s - empty_s) / players * 1e6,
         kb=(full_kb - empty_kb) / players,
         core=core,
+        held_up=held_up,
         load=load,
     )
 
 
-def loaded(pid: int, plan: Plan, seconds: float) -> tuple[LoadResult, float]:
-    """What came of a load, and the part of a core that the server took while it was measured."""
-    looks: list[tuple[float, float]] = []
+def loaded(pid: int, plan: Plan, seconds: float) -> tuple[LoadResult, float, float]:
+    """What came of a load, and the parts of that time in which the server had its core, and was held up by others."""
+    looks: list[tuple[float, float, float]] = []
 
     def look(stands: int, races: int, since: float | None) -> None:
         if since is not None and since <= seconds:
-            looks.append((since, processor_s(pid)))
+            looks.append((since, processor_s(pid), held_up_s(pid)))
 
     result = run_load(plan, seconds=seconds, processes=1, progress=look)
-    (first, before), (last, after) = looks[0], looks[-1]
-    return result, (after - before) / (last - first)
+    first, last = looks[0], looks[-1]
+    seconds, busy, held_up = (after - before for before, after in zip(first, last, strict=True))
+    return result, busy / seconds, held_up / seconds
 
 
 def most(command: str, *, races: int, rate: float, seconds: float, postgres: str, bound_ms: float) -> LoadResult | None:
     """The largest load that holds the bound, looked for from `races` on."""
-    with started(command, postgres=postgres) as (_, url):
+    with started(command, postgres=postgres) as (pid, url):
         plan = Plan(url=url, races=races, rate=rate, watchers=0, rules="carpet")
+        measured: list[tuple[float, float]] = []
+
+        def look(stands: int, of: int, since: float | None) -> None:
+            if since is not None:
+                measured.append((since, held_up_s(pid)))
 
         def tell(result: LoadResult) -> None:
-            print(f"  {result.races} races: p50 {result.view_ms['p50']} p99 {result.view_ms['p99']} ms {result.errors}", file=sys.stderr)
+            held_up = (measured[-1][1] - measured[0][1]) / (measured[-1][0] - measured[0][0])
+            measured.clear()
+            times = ", ".join(f"{which} {ms} ms" for which, ms in result.view_ms.items())
+            print(f"  {result.races} races: {times}, {held_up:.1%} held up, {result.errors or 'no errors'}", file=sys.stderr)
             # Those of a trial leave all at once.
             time.sleep(CALM_S)
 
-        return find_load(plan, bound_ms=bound_ms, seconds=seconds, processes=1, tell=tell, progress=lambda *_: None)
+        return find_load(plan, bound_ms=bound_ms, seconds=seconds, processes=1, tell=tell, progress=look)
 
 
 def line(name: str, costs: Sequence[Cost], ours: float) -> str:
@@ -165,9 +187,10 @@ def line(name: str, costs: Sequence[Cost], ours: float) -> str:
     rounds = " ".join(f"{cost.us_move:.0f}" for cost in costs)
     busy = max(cost.load.busiest for cost in costs)
     errors = sum(sum(cost.load.errors.values()) for cost in costs)
+    core, held_up = (statistics.median(figures) for figures in ([cost.core for cost in costs], [cost.held_up for cost in costs]))
     return (
         f"{name:11} {move:7.0f} {move / ours:7.2f} {quantiles[0]:8.1f} {quantiles[1]:8.1f} {others[0]:8.0f} {others[1]:7.1f}"
-        f" {statistics.median(cost.core for cost in costs):6.0%} {busy:9.0%} {errors:6}   {rounds}"
+        f" {core:6.0%} {held_up:7.1%} {busy:9.0%} {errors:6}   {rounds}"
     )
 
 
@@ -207,7 +230,7 @@ def main() -> None:
             except LoadFailed as failed:
                 print(f"{name}: {failed}", file=sys.stderr)
         print(f"round {number + 1} of {chosen.rounds}, load average {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
-    print(f"{'server':11} us/move  ratio  p50 ms   p99 ms us/player kB/line   core generator errors   rounds")
+    print(f"{'server':11} us/move  ratio  p50 ms   p99 ms us/player kB/line   core held up generator errors   rounds")
     measured = {name: each for name, each in costs.items() if each}
     ours = statistics.median(cost.us_move for cost in next(iter(measured.values())))
     for name, each in measured.items():

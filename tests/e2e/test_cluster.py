@@ -23,7 +23,18 @@ from protocol.server_messages import ServerMessage
 from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
 from tests.e2e.browser import Browser, open_browser
-from tests.e2e.cluster import Ground, begin_tournament, busiest, check, check_tournament, leader, nodes
+from tests.e2e.cluster import (
+    Ground,
+    begin_tournament,
+    busiest,
+    check,
+    check_owners,
+    check_tournament,
+    keep_log,
+    leader,
+    nodes,
+    raced_at,
+)
 from tests.e2e.entrants import Entrant
 from tests.e2e.test_play_in_browser import HEARD, play_one, press, wait_for_cards
 from tests.server.cluster.redis_server import redis_server
@@ -40,7 +51,8 @@ def database() -> Iterator[str]:
 async def test_races_outlive_a_server_that_is_killed_one_that_sleeps_and_one_that_goes(database: str) -> None:
     with redis_server() as redis:
         async with nodes(database, redis.url) as place:
-            ground = Ground(place, random.Random(13))
+            ground = Ground(place, random.Random(13), is_watched=True)
+            keep_log(database)
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(ground.play, 4)
                 await raced(ground, 4)
@@ -50,7 +62,7 @@ async def test_races_outlive_a_server_that_is_killed_one_that_sleeps_and_one_tha
                 racing = ground.begin_blow()
                 await killed.end(signal.SIGKILL)
                 await ground.recovered(racing)
-                assert ground.end_blow(racing), "no race was on the server that was killed"
+                assert max(ground.end_blow(racing)) > 1, "no race was on the server that was killed"
                 await killed.start()
 
                 sleeper = await busiest(place, database)
@@ -73,6 +85,9 @@ async def test_races_outlive_a_server_that_is_killed_one_that_sleeps_and_one_tha
     assert ground.count.lost == []
     assert ground.count.untold == 0
     assert ground.count.acknowledged > 100
+    moved, wrong = await trio.to_thread.run_sync(check_owners, database)
+    assert (moved >= 3, wrong) == (True, [])
+    assert ground.watchers > len(ground.blind), ground.blind
 
 
 async def raced(ground: Ground, number: int) -> None:
@@ -172,6 +187,7 @@ async def test_a_tournament_over_three_servers_outlives_one_that_is_killed_and_o
             referee = await begin_tournament(nursery, place, options, entrants)
             assert await leader(place, database, referee.identity) is place[0]
             await referee.until("running", round=2, results=1)
+            assert len(await trio.to_thread.run_sync(raced_at, database, referee.identity)) > 1, "all tables are at one server"
             await place[0].end(signal.SIGKILL)
             await referee.until("running", round=3)
             leaver = await leader(place, database, referee.identity)

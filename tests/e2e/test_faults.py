@@ -204,7 +204,7 @@ def check_notes(player: ScriptedPlayer, record: Record) -> None:
     assert len(notes.said) - len(heard) <= 1
 
 
-async def test_no_fault_of_the_line_loses_or_doubles_anything(tmp_path: Path) -> None:
+async def test_no_fault_of_the_connection_loses_or_doubles_anything(tmp_path: Path) -> None:
     database = tmp_path / "races.sqlite3"
     raced = [Raced(fault.__name__) for fault in FAULTS]
     with trio.move_on_after(PATIENCE_S) as patience:
@@ -219,7 +219,7 @@ async def test_no_fault_of_the_line_loses_or_doubles_anything(tmp_path: Path) ->
         race.check(kept[race.players[0].code])
 
 
-async def test_a_player_who_was_asleep_is_of_one_mind_with_the_others_when_he_wakes(tmp_path: Path) -> None:
+async def test_a_player_who_was_asleep_is_of_one_mind_with_the_others_when_they_wake(tmp_path: Path) -> None:
     database = tmp_path / "races.sqlite3"
     awake = ScriptedPlayer("awake", pace=0.07)
     with trio.fail_after(PATIENCE_S):

@@ -67,7 +67,7 @@ def test_a_name_that_was_given_with_a_number_is_kept_and_is_the_same_player_ever
     assert IdentityStore(tmp_path / "two").known() == (known,)
 
 
-def test_another_machine_becomes_the_same_player_and_follows_his_name(url: str, tmp_path: Path) -> None:
+def test_another_machine_becomes_the_same_player_and_follows_their_name(url: str, tmp_path: Path) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     carpet_on_terminal(old, "join", url, "ZZZZZZ", "--name", "Emil")
     exported = carpet(old, "identity", "export", "-")
@@ -90,7 +90,7 @@ def test_a_token_that_the_server_does_not_know_is_said_so_and_kept(url: str, tmp
     assert store.identity(url) == Identity("Fred", "0" * 32)
 
 
-async def test_who_watches_in_a_second_terminal_keeps_his_seat_in_the_first(url: str, tmp_path: Path) -> None:
+async def test_whoever_watches_in_a_second_terminal_keeps_their_seat_in_the_first(url: str, tmp_path: Path) -> None:
     async with open_link(url, Identity("Erik")) as first, open_link(url, Identity("Frida")) as other:
         welcome = await next_of(first, Welcome)
         assert isinstance(welcome, Welcome)

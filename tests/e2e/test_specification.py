@@ -197,7 +197,7 @@ class BadLine:
 
 
 @pytest.mark.slow
-def test_line_that_loses_repeats_and_breaks_costs_nothing_but_time(fast_server: str, start: Start, tmp_path: Path) -> None:
+def test_a_connection_that_loses_repeats_and_breaks_costs_only_time(fast_server: str, start: Start, tmp_path: Path) -> None:
     line = BadLine(fast_server)
     packed = start(PACKED, fast_server, "--countdown", "1", "--pace", "0.002")
     code = first_line(packed)
@@ -238,7 +238,7 @@ def plies(record: Map) -> list[int]:
     return [seat["plies"] for seat in record["seats"]]
 
 
-def test_player_who_lost_the_line_resumes_by_version_and_goes_on(fast_server: str) -> None:
+def test_player_who_lost_the_connection_resumes_by_version_and_goes_on(fast_server: str) -> None:
     with two_racing(fast_server) as (ada, bob, code):
         view: Map = {}
         for ply in range(3):

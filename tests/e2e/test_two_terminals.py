@@ -242,7 +242,7 @@ def test_a_whole_race_and_half_a_rematch(table: Table) -> None:
         assert checked.out.startswith(f"verified: race 2 of {code}")
 
 
-def test_a_player_whose_client_dies_comes_back_to_his_cards(table: Table) -> None:
+def test_a_player_whose_client_dies_comes_back_to_their_cards(table: Table) -> None:
     anna, bert, code = table.pair()
     for _ in range(4):
         anna.play()
@@ -275,7 +275,7 @@ def test_the_record_is_kept_when_the_result_is_there_however_the_client_ends(tab
     assert checked.out.startswith(f"verified: race 1 of {code}")
 
 
-def test_who_quits_at_the_result_and_hosts_again_gets_the_race_that_he_asked_for(table: Table) -> None:
+def test_whoever_quits_at_the_result_and_hosts_again_gets_the_race_that_they_asked_for(table: Table) -> None:
     _, bert, code = table.pair()
     again = table.sit("anna", "host", table.url, "--rules", "twenty")
     again.races()

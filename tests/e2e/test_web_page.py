@@ -246,7 +246,7 @@ def test_a_series_shows_its_score_the_race_before_and_its_ratings(browser: Brows
         assert not browser.all("#result")[0].is_displayed()
 
 
-def test_who_comes_late_is_shown_the_whole_curves(browser: Browser, server: str) -> None:
+def test_whoever_comes_late_is_shown_the_whole_curves(browser: Browser, server: str) -> None:
     with race(server, rules="colorado") as (ada, _):
         homes = [ada.home]
         for _move in range(30):
@@ -523,7 +523,7 @@ NO_TRY_BY_ITSELF = """
 
 
 @pytest.mark.parametrize("how", ["by its button", "by itself"])
-def test_a_lost_line_is_told_and_comes_back(browser: Browser, how: str) -> None:
+def test_a_lost_connection_is_told_and_comes_back(browser: Browser, how: str) -> None:
     with serving() as url:
         browser.open(page(url))
         browser.wait_for_text(".summary", "0 races being run")

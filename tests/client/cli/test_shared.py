@@ -38,7 +38,7 @@ def test_of_a_race_that_goes_on_more_is_said_than_of_the_one_before(
     assert capsys.readouterr().out.strip() == said
 
 
-def test_who_would_play_on_does_so_before_the_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_whoever_would_play_on_does_so_before_the_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     asked: list[tuple[int, int]] = []
 
     async def play_on(record: object, *, seat: int, ply: int, name: str | None, settings: UiSettings) -> AppOutcome:

@@ -172,7 +172,7 @@ def test_what_the_server_says_is_one_sentence(capsys: pytest.CaptureFixture[str]
         (["join", "here", "KWPRTM"], "needs a terminal"),
     ],
 )
-def test_what_is_typed_wrong_is_one_sentence_before_any_line_is_opened(
+def test_what_is_typed_wrong_is_one_sentence_before_any_connection_is_opened(
     capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
 ) -> None:
     ran = run(capsys, "tournament", *arguments)
@@ -206,7 +206,7 @@ def test_a_result_is_written_as_it_is_said() -> None:
             verdict_of(wrong)
 
 
-def test_an_entrant_is_found_by_his_name_or_his_id() -> None:
+def test_an_entrant_is_found_by_their_name_or_their_id() -> None:
     told = tournaments.told()
     assert entrant_named(told, "benedikt") == "p2"
     assert entrant_named(told, "bot:greedy:1") == "bot:greedy:1"

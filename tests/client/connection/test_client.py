@@ -353,7 +353,7 @@ async def test_the_round_trip_is_measured_every_two_seconds_and_the_smallest_rep
         assert trio.current_time() - began == pytest.approx(2.0)
 
 
-async def test_a_line_without_an_answer_for_ten_seconds_is_given_up(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_connection_without_an_answer_for_ten_seconds_is_given_up(autojump_clock: MockClock, server: FakeServer) -> None:
     async with greeted(server) as (link, line):
         await next_of(link, RoundTrip)
         line.ws.pause_reading()  # the peer is there but hears nothing
@@ -366,7 +366,7 @@ async def test_a_line_without_an_answer_for_ten_seconds_is_given_up(autojump_clo
 # ---- lost lines
 
 
-async def test_a_lost_line_is_tried_again_at_once_and_the_room_joined_from_the_last_version(
+async def test_a_lost_connection_is_tried_again_at_once_and_the_room_joined_from_the_last_version(
     autojump_clock: MockClock, server: FakeServer
 ) -> None:
     async with open_link(URL, ANNA, dial=server.dial) as link:
@@ -489,7 +489,7 @@ async def test_a_server_that_takes_and_drops_at_once_is_not_hammered(autojump_cl
         assert trio.current_time() - server.dialled_at[0] > 10
 
 
-async def test_without_reconnecting_a_lost_line_is_the_end(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_without_reconnecting_a_lost_connection_is_the_end(autojump_clock: MockClock, server: FakeServer) -> None:
     async with open_link(URL, ANNA, reconnect=False, dial=server.dial) as link:
         await (await server.line()).cut()
         assert await next_of(link, Lost) == Lost("The connection to the server was lost.", None)
@@ -616,7 +616,7 @@ async def back_in_line(server: FakeServer, link: Link, line: Line, *, asked: Joi
 AGAIN = JoinRace(code="ABCDEF", version=3, ref=REJOIN_REFERENCE)
 
 
-async def test_a_move_the_lost_line_has_swallowed_is_sent_again_behind_the_answer_to_the_join(
+async def test_a_move_the_lost_connection_has_swallowed_is_sent_again_behind_the_answer_to_the_join(
     autojump_clock: MockClock, server: FakeServer
 ) -> None:
     async with raced(server) as (link, line):
@@ -659,7 +659,7 @@ async def test_where_something_was_dropped_unread_all_that_is_unanswered_is_said
         assert [await line.heard(), await line.heard()] == [numbered(MOVE), numbered(Say(text="dropped"), 2)]
 
 
-async def test_after_too_much_at_once_the_link_is_quiet_and_then_says_again_by_the_same_line_what_is_unanswered(
+async def test_after_too_much_at_once_the_link_is_quiet_and_then_says_again_by_the_same_connection_what_is_unanswered(
     autojump_clock: MockClock, server: FakeServer
 ) -> None:
     async with raced(server) as (link, line):
@@ -705,7 +705,7 @@ async def test_a_watcher_who_asked_too_much_asks_for_the_race_again(autojump_clo
         assert await line.heard() == WatchRace(code="ABCDEF", ref=WATCH_REFERENCE)
 
 
-async def test_a_line_that_is_lost_in_the_silence_is_come_back_from_as_ever(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_connection_that_is_lost_in_the_silence_is_come_back_from_as_ever(autojump_clock: MockClock, server: FakeServer) -> None:
     async with raced(server) as (link, line):
         link.send(MOVE)
         await line.say(refusal(ErrorCode.TOO_FAST, 0))
@@ -728,7 +728,7 @@ async def test_until_the_room_is_reached_again_nothing_is_taken_for_it(autojump_
         assert await line.heard() == numbered(MOVE)
 
 
-async def test_a_race_that_was_asked_for_into_a_dying_line_is_asked_for_again(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_race_that_was_asked_for_over_a_dying_connection_is_asked_for_again(autojump_clock: MockClock, server: FakeServer) -> None:
     wanted = OpenRace(options=RaceOptions())
     async with greeted(server) as (link, line):
         await next_of(link, Welcome)
@@ -740,7 +740,7 @@ async def test_a_race_that_was_asked_for_into_a_dying_line_is_asked_for_again(au
 
 
 @pytest.mark.parametrize("cancelled", [False, True])
-async def test_the_search_for_an_opponent_goes_on_by_the_next_line_unless_its_end_was_asked_for(
+async def test_the_search_for_an_opponent_goes_on_by_the_next_connection_unless_its_end_was_asked_for(
     autojump_clock: MockClock, server: FakeServer, cancelled: bool
 ) -> None:
     async with greeted(server) as (link, line):
@@ -805,7 +805,7 @@ async def test_entered_waits_for_the_race_to_watch_and_a_seat_elsewhere_is_no_an
             await link.entered(WatchRace(code="OTHERS"))
 
 
-async def test_a_watcher_comes_back_to_the_race_by_himself(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_watcher_comes_back_to_the_race_by_themselves(autojump_clock: MockClock, server: FakeServer) -> None:
     watched = Watched(room=room(code="OTHERS", seat=None), boards=(), watchers=1, lines=(), closest=False)
     async with greeted(server) as (link, line):
         await next_of(link, Welcome)
@@ -840,7 +840,7 @@ async def watch_hello(line: Line) -> Hello:
     return hello
 
 
-async def test_who_watches_comes_by_a_second_line_and_by_a_first_one_once_he_would_race(
+async def test_whoever_watches_comes_by_a_second_connection_and_by_a_first_one_once_they_would_race(
     autojump_clock: MockClock, server: FakeServer
 ) -> None:
     kept: list[Identity] = []
@@ -868,7 +868,7 @@ async def test_who_watches_comes_by_a_second_line_and_by_a_first_one_once_he_wou
 
 
 @pytest.mark.parametrize("token", [None, "forgotten"])
-async def test_who_watches_and_is_not_known_becomes_a_player_who_can_talk(
+async def test_whoever_watches_and_is_not_known_becomes_a_player_who_can_talk(
     autojump_clock: MockClock, server: FakeServer, token: str | None
 ) -> None:
     async with open_link(URL, Identity("anna", token), watches=True, dial=server.dial) as link:
@@ -933,7 +933,7 @@ async def test_a_machine_that_was_asleep_blames_nobody(mock_clock: MockClock, se
 
 
 @pytest.mark.parametrize("ends", ["cut", "goodbye"])
-async def test_a_line_that_ends_while_nobody_hears_what_it_brought_has_ended(
+async def test_a_connection_that_ends_while_nobody_hears_what_it_brought_has_ended(
     autojump_clock: MockClock, server: FakeServer, ends: str
 ) -> None:
     async with open_link(URL, ANNA, dial=server.dial, times=ConnectionTimes(ping_s=0.5)) as link:
@@ -1168,6 +1168,24 @@ async def test_a_room_is_asked_for_again_where_one_server_of_several_has_none(au
         join = await line.heard()
         assert isinstance(join, JoinRace)
         assert join.code == room().code
+
+
+async def test_a_server_of_several_that_falls_silent_is_left_for_the_next_within_seven_seconds(
+    autojump_clock: MockClock, server: FakeServer
+) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.heard()
+        await line.say(replace(welcome(), nodes=("ws://n2.carpet.example",)))
+        await next_of(link, Welcome)
+        # As a machine that stands still, or has lost its network: nobody hangs up. One more ping it hears.
+        line.ws.pause_reading()
+        await trio.sleep(2.1)
+        before = trio.current_time()
+        line = await server.line()
+        assert trio.current_time() - before < 7
+        assert line.ws.request is not None
+        assert line.ws.request.headers["Host"] == "n2.carpet.example"
 
 
 async def test_a_server_that_lets_its_players_go_is_left_for_the_next_of_the_place(autojump_clock: MockClock, server: FakeServer) -> None:

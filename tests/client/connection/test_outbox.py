@@ -82,7 +82,7 @@ def swallowed(*requests: Request, heard: tuple[ServerMessage, ...] = (), before:
 ALL: tuple[Request, ...] = (MOVE, READY, STOP, RESIGN, REMATCH, LEAVE, SAY, OPEN, JOIN, SEEK, SEEK_NO_MORE)
 
 
-def test_what_was_not_heard_is_said_again_in_its_order_and_once_for_each_line() -> None:
+def test_what_was_not_heard_is_said_again_in_its_order_and_once_for_each_connection() -> None:
     unanswered = Unanswered()
     for request in ALL:
         unanswered.sent(request)
@@ -94,7 +94,7 @@ def test_what_was_not_heard_is_said_again_in_its_order_and_once_for_each_line() 
     assert unanswered.again() == ALL
 
 
-def test_what_is_sent_by_the_new_line_is_not_said_twice_on_it() -> None:
+def test_what_is_sent_by_the_new_connection_is_not_said_twice_on_it() -> None:
     unanswered = Unanswered()
     unanswered.sent(OPEN)
     unanswered.lost()
@@ -197,7 +197,7 @@ def test_every_request_without_a_number_gets_one_of_its_own_and_a_number_is_kept
     assert unanswered.numbered(FollowLobby()) == FollowLobby()
 
 
-def test_what_each_line_begins_with_and_what_only_commands_ask_for_is_not_kept() -> None:
+def test_what_each_connection_begins_with_and_what_only_commands_ask_for_is_not_kept() -> None:
     unanswered = Unanswered()
     unanswered.sent(Hello(name="anna"))
     unanswered.sent(FollowLobby())

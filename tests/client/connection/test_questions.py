@@ -81,7 +81,7 @@ async def test_a_server_that_says_nothing_is_not_waited_for(autojump_clock: Mock
             await link.ask(PAUSE, Decided)
 
 
-async def test_a_guest_says_so_on_every_line_and_is_kept_nowhere(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_guest_says_so_on_every_connection_and_is_kept_nowhere(autojump_clock: MockClock, server: FakeServer) -> None:
     kept: list[Identity] = []
     async with open_link(URL, None, watches=True, keep=kept.append, dial=server.dial) as link:
         for _ in range(2):

@@ -155,7 +155,7 @@ def test_a_gap_is_joined_for_once_and_healed_by_the_event_that_was_missing() -> 
 WAITING = WaitingMatch(rules="colorado", waited_ms=5000, window=150, waiting=2)
 
 
-def test_the_search_for_an_opponent_is_asked_for_again_behind_the_welcome_of_every_new_line() -> None:
+def test_the_search_for_an_opponent_is_asked_for_again_behind_the_welcome_of_every_new_connection() -> None:
     resume, hello = Resume(), welcome()
     assert resume.take(WAITING) == Reaction((WAITING,))
     for _ in range(2):
@@ -173,7 +173,7 @@ def test_a_search_that_has_ended_is_not_asked_for_again(end: WaitingOver | Room)
     assert resume.take(hello) == Reaction((hello,), back=True)
 
 
-def test_who_has_a_seat_looks_for_nobody() -> None:
+def test_whoever_has_a_seat_looks_for_nobody() -> None:
     resume, hello = Resume(), welcome(room="ABCDEF")
     resume.take(WAITING)
     resume.lost()
@@ -210,7 +210,7 @@ def watching(*, closest: bool = False) -> Resume:
 
 
 @pytest.mark.parametrize(("closest", "again"), [(False, WATCH), (True, CLOSEST)])
-def test_a_watcher_whose_line_was_lost_asks_for_the_same_and_is_back_with_the_snapshot(closest: bool, again: WatchRace) -> None:
+def test_a_watcher_whose_connection_was_lost_asks_for_the_same_and_is_back_with_the_snapshot(closest: bool, again: WatchRace) -> None:
     resume = watching(closest=closest)
     resume.lost()
     assert resume.is_elsewhere
@@ -256,7 +256,7 @@ def test_the_race_that_the_server_moves_on_to_is_the_one_that_is_resumed() -> No
 
 
 @pytest.mark.parametrize("reason", ["asked", "closed", "seated", "failed"])
-def test_who_watches_no_more_asks_for_nothing_on_the_next_line(reason: str) -> None:
+def test_whoever_watches_no_more_asks_for_nothing_on_the_next_connection(reason: str) -> None:
     resume = watching()
     gone = Unwatched(code="ABCDEF", reason=reason)
     assert resume.take(gone) == Reaction((gone,))

@@ -128,7 +128,7 @@ async def test_it_never_moves_before_the_clock_runs(autojump_clock: MockClock) -
     await run_against(serve)
 
 
-async def test_after_a_lost_line_it_plays_on_from_the_current_view(autojump_clock: MockClock) -> None:
+async def test_after_a_lost_connection_it_plays_on_from_the_current_view(autojump_clock: MockClock) -> None:
     async def serve(server: FakeServer) -> None:
         line = await dealt(server)
         await line.heard()

@@ -170,7 +170,7 @@ def test_lines_part_after_the_moves_they_share_when_both_have_gone_on() -> None:
     assert (found.ply, found.at_ms, found.moves) == (2, 90, ("c1", "s"))
 
 
-def test_who_makes_no_more_parts_from_who_goes_on_at_his_next_move() -> None:
+def test_a_game_without_another_move_diverges_from_a_longer_one_at_the_next_move() -> None:
     anna, ben = line_of(("s", 10)), line_of(("s", 15), ("w", 40), number=1)
     found = parting((anna, ben))
     assert found is not None

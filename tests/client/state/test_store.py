@@ -127,7 +127,7 @@ def test_a_current_view_of_another_race_or_seat_is_ignored() -> None:
         assert reduced(scenes.racing(), current) == scenes.racing()
 
 
-def test_an_away_player_has_a_clock_of_his_own() -> None:
+def test_an_away_player_has_a_clock_of_their_own() -> None:
     away = reduce(scenes.racing(), Presence(version=11, seat=1, connected=False, away_ms=60_000), 50_000)
     assert away.room is not None
     assert away.room.away_until_ms == ((1, 110_000),)
@@ -204,7 +204,7 @@ def back_at(ply: int, **fields: object) -> Room:
     return scenes.room(**{"version": 900, "phase": "racing", "seats": seats, "view": scenes.middle_view(), **fields})  # type: ignore[arg-type]
 
 
-def test_a_move_in_flight_outlives_the_line_and_every_sign_that_it_was_not_played_yet() -> None:
+def test_a_move_in_flight_outlives_the_connection_and_every_sign_that_it_was_not_played_yet() -> None:
     sent = reduced(scenes.racing(), IN_FLIGHT)
     for events in (
         (Lost("gone", 100), Connecting(1), Connected("ws://x", "carpet.v1.json")),
@@ -235,12 +235,12 @@ def test_a_move_is_in_flight_no_more_by_any_sign_that_it_was_played_or_cannot_be
         assert reduced(sent, event).in_flight is None, event
 
 
-def test_with_the_line_goes_what_was_known_of_the_lobby() -> None:
+def test_with_the_connection_goes_what_was_known_of_the_lobby() -> None:
     assert scenes.at_home().lobby is not None
     assert reduced(scenes.at_home(), Lost("gone", 100)).lobby is None
 
 
-def test_in_a_room_the_line_counts_as_back_when_the_link_says_so_and_that_is_told_once() -> None:
+def test_in_a_room_the_connection_counts_as_back_when_the_link_says_so_and_that_is_told_once() -> None:
     up = Connected("ws://x", "carpet.v1.json")
     model = reduced(scenes.racing(), Lost("gone", 100), Connecting(1), up, RoundTrip(9))
     assert (model.link.state, model.link.reason) == ("returning", "gone")
@@ -259,7 +259,7 @@ def test_at_home_there_is_nothing_to_come_back_to_and_a_seat_that_was_lost_is_th
     assert "no seat for you in race KXQWZP" in forgotten.notice.text
 
 
-def test_who_is_renamed_is_called_so_from_now_on() -> None:
+def test_whoever_is_renamed_is_called_so_from_now_on() -> None:
     model = reduced(Model(), welcome(name="anna"))
     assert reduced(Model(), YouAre(player="p1", name="Berta", ref=0)) == Model()
     assert reduced(model, YouAre(player="p2", name="Berta", ref=0)) == model
@@ -271,7 +271,7 @@ def test_who_is_renamed_is_called_so_from_now_on() -> None:
     assert renamed.notice.text == "You are called Berta from now on."
 
 
-def test_the_line_comes_and_goes() -> None:
+def test_the_connection_comes_and_goes() -> None:
     lost = reduce(scenes.racing(), Lost("the server \x07went away", 1500), 50_000)
     assert (lost.link.state, lost.link.retry_at_ms, lost.link.reason) == ("lost", 51_500, "the server went away")
     assert reduced(lost, Connecting(2)).link.attempt == 2
@@ -397,7 +397,7 @@ def test_no_sequence_of_events_is_an_error(events: list[object], start_ms: int) 
             assert 0 <= model.room.version - before.version <= 1
 
 
-def test_the_search_for_an_opponent_ends_with_its_end_with_a_room_and_with_the_line() -> None:
+def test_the_search_for_an_opponent_ends_with_its_end_with_a_room_and_with_the_connection() -> None:
     looking = scenes.looking("colorado")
     assert looking.search == Search("colorado", 150, 3, -6_000)
     for end in (WaitingOver(reason="cancelled"), scenes.room(), Lost("gone", 500)):

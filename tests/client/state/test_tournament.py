@@ -69,13 +69,13 @@ def test_a_call_is_anchored_to_the_local_time_and_ends_with_its_room() -> None:
     assert tournaments_after(model, Left(code=scenes.CODE, reason="left"), 6000).call is None
 
 
-def test_who_comes_back_is_called_again_unless_he_sits_at_that_table() -> None:
+def test_whoever_comes_back_is_called_again_unless_they_sit_at_that_table() -> None:
     model = tournaments_after(TournamentsModel(), tournaments.called(), 5000)
     assert tournaments_after(model, scenes.welcome(), 6000).call is None
     assert tournaments_after(model, scenes.welcome(room=scenes.CODE), 6000).call == model.call
 
 
-def test_without_a_line_no_list_is_known_and_the_tournament_stays_as_it_was_told() -> None:
+def test_without_a_connection_no_list_is_known_and_the_tournament_stays_as_it_was_told() -> None:
     model = tournaments_after(tournaments_after(TournamentsModel(), tournaments.listed(), 0), tournaments.running(), 0)
     lost = tournaments_after(model, Lost("gone", 500), 1000)
     assert lost.listed is None

@@ -56,7 +56,7 @@ def test_what_is_out_of_order_or_of_something_else_is_no_news(other: object) -> 
     assert after(watched.watched(), other) == after(watched.watched())
 
 
-def test_who_watches_from_before_the_start_knows_what_was_dealt_home() -> None:
+def test_whoever_watches_from_before_the_start_knows_what_was_dealt_home() -> None:
     before = watched.watched(boards=0, moves=0, phase="countdown")
     before = changed(before, room=changed(before.room, seats=(scenes.seat(0, "Anna"), scenes.seat(1, "Ben"))))
     dealt = {"S": 1, "H": 1, "D": 1, "C": 1}
@@ -117,7 +117,7 @@ def test_where_nothing_is_run_the_last_result_stays_and_else_nothing_is_shown() 
 
 
 @pytest.mark.parametrize("reason", ["asked", "closed", "seated", "too-slow", "failed", "no-race", "anything"])
-def test_who_is_told_that_he_watches_no_more_watches_nothing(reason: str) -> None:
+def test_whoever_is_told_that_they_watch_no_more_watches_nothing(reason: str) -> None:
     assert watch_after(watched.over(), Unwatched(code=scenes.CODE, reason=reason), 0) is None
 
 
@@ -131,7 +131,7 @@ def test_no_sequence_of_events_is_an_error(events: list[object], start_ms: int) 
         assert watch is not None
 
 
-def test_who_comes_in_the_middle_has_the_whole_curves_and_a_new_snapshot_does_not_begin_them_anew() -> None:
+def test_whoever_comes_in_the_middle_has_the_whole_curves_and_a_new_snapshot_does_not_begin_them_anew() -> None:
     snapshot = watched.watched()
     homes = [info.home for info in snapshot.room.seats]
     curves = tuple(Curve(at_ms=(0, 20_000, 40_000), home=(4, 7, home)) for home in homes)

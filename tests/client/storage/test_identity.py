@@ -54,7 +54,7 @@ def test_the_name_that_was_asked_for_leads_to_the_player_who_was_given_it_with_a
     assert store.identity(URL, "Anna 2") == Identity("Anna 2", "a", "p1")
 
 
-def test_a_token_under_a_new_name_is_no_second_player_and_the_old_names_lead_to_him(store: IdentityStore) -> None:
+def test_a_token_under_a_new_name_is_no_second_player_and_the_old_names_lead_to_them(store: IdentityStore) -> None:
     store.keep(URL, Identity("Anna 2", "a"), asked="Anna")
     store.keep(URL, Identity("Berta", "a", "p1"), asked="Anna 2")
     assert [known.identity for known in store.known()] == [Identity("Berta", "a", "p1")]
@@ -62,7 +62,7 @@ def test_a_token_under_a_new_name_is_no_second_player_and_the_old_names_lead_to_
         assert store.identity(URL, name) == Identity("Berta", "a", "p1")
 
 
-def test_who_is_renamed_does_not_come_before_who_was_used_last(store: IdentityStore) -> None:
+def test_whoever_is_renamed_does_not_come_before_the_one_used_last(store: IdentityStore) -> None:
     store.keep(URL, Identity("anna", "a"))
     store.keep(URL, Identity("bert", "b"))
     store.follow(URL, Identity("berta", "a", "p1"))

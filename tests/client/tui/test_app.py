@@ -38,7 +38,7 @@ async def into_race(run: Run) -> None:
 pytestmark = pytest.mark.usefixtures("mock_clock")
 
 
-async def test_the_home_screen_follows_the_lobby_and_shows_the_line() -> None:
+async def test_the_home_screen_follows_the_lobby_and_shows_the_connection() -> None:
     async with running() as run:
         await run.say(Connecting(1))
         assert run.screen.shows("connecting")
@@ -135,6 +135,26 @@ async def test_a_start_with_a_search_asks_for_it_once_and_a_found_opponent_rings
         await run.say(scenes.room())
         assert rung == [True]
         assert not run.screen.shows("Looking for")
+
+
+@pytest.mark.parametrize(
+    ("kind", "heard"),
+    [("linux", "\x1b[10;1047]\x1b[11;125]\a\x1b[10]\x1b[11]"), ("xterm-256color", "\x1b[3;4;13,~")],
+    ids=["Linux console", "DECPS"],
+)
+async def test_a_tone_takes_the_bells_place_where_that_is_wished_for(kind: str, heard: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    monkeypatch.setenv("TERM", kind)
+    monkeypatch.setattr(Terminal, "_write", lambda terminal, text: written.append(text))
+    async with running(settings=replace(DEFAULTS, bell=True, tones=True)) as run:
+        await into_race(run)
+        assert written == [heard]
+        await run.give("B")
+        assert run.screen.shows("The bell is on.")
+        await run.give("B")
+        assert run.screen.shows("The bell is off.")
+        await run.give("B")
+        assert run.screen.shows("Tones in place of the bell")
 
 
 async def test_a_start_with_a_bot_asks_for_its_race_once() -> None:
@@ -471,7 +491,7 @@ async def test_leaving_goes_home_and_follows_the_lobby_again() -> None:
         assert run.link.taken() == [FollowLobby()]
 
 
-async def test_without_a_line_nothing_is_lost_silently() -> None:
+async def test_without_a_connection_nothing_is_lost_silently() -> None:
     async with running() as run:
         await into_race(run)
         run.link.up = False
@@ -491,7 +511,7 @@ async def test_without_a_line_nothing_is_lost_silently() -> None:
         assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
 
 
-async def test_a_move_the_line_was_lost_with_is_the_links_and_is_not_sent_by_a_second_press() -> None:
+async def test_a_move_the_connection_was_lost_with_is_the_links_and_is_not_sent_by_a_second_press() -> None:
     async with running() as run:
         await into_race(run)
         await run.give("c", "1", "w")
@@ -509,7 +529,7 @@ async def test_a_move_the_line_was_lost_with_is_the_links_and_is_not_sent_by_a_s
         assert run.link.taken() == [Move(race=1, seat=0, ply=1, move="w:c1")]
 
 
-async def test_without_a_line_the_home_screen_shows_no_lobby_of_before() -> None:
+async def test_without_a_connection_the_home_screen_shows_no_lobby_of_before() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), scenes.lobby())
         assert run.screen.shows("ABCDEF")

@@ -45,7 +45,7 @@ def test_a_line_is_a_command_and_no_word_of_it_an_option(line: int, text: str | 
     assert command[0] == ITEMS[line].command or command[0] == "join"
 
 
-def test_who_is_new_is_to_learn_first_and_all_others_last() -> None:
+def test_whoever_is_new_is_to_learn_first_and_all_others_last() -> None:
     assert typed(StartMenu(is_new=True), 0, "enter")[1] == (Quit(command=("learn",)),)
     assert typed(StartMenu(is_new=True), 1, "enter")[1] == (Quit(command=("play",)),)
     assert typed(StartMenu(), 5, "enter")[1] == (Quit(command=("learn",)),)

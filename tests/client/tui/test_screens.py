@@ -583,7 +583,7 @@ def test_a_key_that_does_nothing_is_named_also_where_it_leaves_no_mark() -> None
     assert ui.note == "space does nothing here; ? shows the keys."
 
 
-def test_who_was_stopped_by_anothers_win_is_not_said_to_have_stopped() -> None:
+def test_whoever_was_stopped_by_anothers_win_is_not_said_to_have_stopped() -> None:
     model = scenes.over()
     assert model.room is not None
     assert model.room.record is not None

@@ -89,7 +89,7 @@ async def test_from_home_to_the_list_to_a_tournament_and_back_only_what_is_looke
         assert run.screen.shows("C A R P E T")
 
 
-async def test_on_another_line_what_is_looked_at_is_followed_anew() -> None:
+async def test_on_another_connection_what_is_looked_at_is_followed_anew() -> None:
     async with before(tournaments.running()) as run:
         await run.say(UP, scenes.welcome())
         assert FollowTournament(id=ID, ref=FOLLOW_REFERENCE) in run.link.taken()
@@ -153,7 +153,7 @@ async def test_where_entering_asks_for_a_code_it_is_typed() -> None:
         assert run.link.taken() == [EnterTournament(id=ID, code="carpet 7")]
 
 
-async def test_whoever_is_called_goes_to_his_table_with_a_bell_and_comes_back_after_the_result() -> None:
+async def test_whoever_is_called_goes_to_their_table_with_a_bell_and_comes_back_after_the_result() -> None:
     async with before(tournaments.running()) as run:
         await run.say(tournaments.called())
         assert run.link.taken() == [JoinRace(code=scenes.CODE)]
@@ -187,7 +187,7 @@ async def test_a_call_leads_out_of_a_race_that_is_over_and_not_out_of_one_that_i
         assert run.screen.shows("Round 2 of 9 is being raced")
 
 
-async def test_whoever_comes_back_to_his_table_comes_from_there_to_its_tournament() -> None:
+async def test_whoever_comes_back_to_their_table_comes_from_there_to_its_tournament() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(room=scenes.CODE), scenes.room(shared=DEAL), Ended(version=2, seats=seats()))
         await run.give("L")
@@ -265,7 +265,7 @@ async def test_what_is_the_directors_is_nobody_elses() -> None:
         assert run.link.taken() == []
 
 
-async def test_who_only_watches_can_do_nothing_else() -> None:
+async def test_whoever_only_watches_can_do_nothing_else() -> None:
     async with running(StartTournaments(ID)) as run:
         await run.say(UP, replace(scenes.welcome(), player="", name="", token=""), tournaments.running())
         run.link.taken()

@@ -157,7 +157,7 @@ async def test_where_nothing_is_run_it_says_so_and_waits(mock_clock: MockClock) 
         assert run.screen.shows("Anna")
 
 
-async def test_a_lost_line_is_told_and_the_race_is_there_again_with_the_snapshot(mock_clock: MockClock) -> None:
+async def test_a_lost_connection_is_told_and_the_race_is_there_again_with_the_snapshot(mock_clock: MockClock) -> None:
     async with running() as run:
         await watch(run)
         await run.say(Lost("The connection to the server was lost.", 4000))
@@ -171,7 +171,7 @@ async def test_a_lost_line_is_told_and_the_race_is_there_again_with_the_snapshot
         assert run.screen.shows("40/52")
 
 
-async def test_who_takes_a_seat_watches_no_more_and_a_race_that_is_refused_is_told(mock_clock: MockClock) -> None:
+async def test_whoever_takes_a_seat_watches_no_more_and_a_race_that_is_refused_is_told(mock_clock: MockClock) -> None:
     async with running() as run:
         await watch(run)
         run.link.taken()

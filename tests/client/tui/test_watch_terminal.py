@@ -123,7 +123,7 @@ def test_a_damaged_file_of_best_times_is_said_before_any_screen(tmp_path: Path) 
     assert (both.status, both.sentence) == (2, "carpet: --alone and --bot do not go together: alone, you race the clock.")
 
 
-async def test_who_has_a_seat_in_the_race_is_told_why_he_cannot_watch_it(url: str) -> None:
+async def test_whoever_has_a_seat_in_the_race_is_told_why_they_cannot_watch_it(url: str) -> None:
     code, token = await a_race_runs(url, "Curious")
     async with open_link(url, Identity("Curious", token)) as link:
         await link.entered()

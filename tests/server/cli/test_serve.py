@@ -17,7 +17,7 @@ from server.store.errors import LeaseLost, StoreAway
 
 
 @pytest.mark.parametrize("starts", [1, 2])
-async def test_who_is_stopped_does_not_begin_anew_though_the_lease_is_lost_on_the_way(
+async def test_whoever_is_stopped_does_not_begin_anew_though_the_lease_is_lost_on_the_way(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], starts: int
 ) -> None:
     begun = 0
@@ -39,7 +39,7 @@ async def test_who_is_stopped_does_not_begin_anew_though_the_lease_is_lost_on_th
 
 
 @pytest.mark.parametrize("answers", [True, False])
-async def test_who_is_stopped_while_the_database_is_waited_for_ends_at_once(monkeypatch: pytest.MonkeyPatch, answers: bool) -> None:
+async def test_whoever_is_stopped_while_the_database_is_waited_for_ends_at_once(monkeypatch: pytest.MonkeyPatch, answers: bool) -> None:
     given_up = threading.Event()
 
     def opening(where: str | None, *, shared: bool) -> None:

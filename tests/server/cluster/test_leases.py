@@ -19,7 +19,7 @@ def test_only_others_whose_leases_are_over_and_who_have_something_are_dead() -> 
     assert Watch(0.0).dead([Node(1, "ws://one", 1, 4000, -1)], own=1, now=BEAT_S) == ()
 
 
-def test_who_has_been_away_gives_the_others_the_time_of_a_lease() -> None:
+def test_whoever_has_been_away_gives_the_others_the_time_of_a_lease() -> None:
     watch = Watch(0.0)
     back = ABSENT_S + 0.1
     assert watch.dead([LAPSED, GONE], own=1, now=back) == (GONE,)

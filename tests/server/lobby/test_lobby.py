@@ -137,7 +137,7 @@ async def test_asking_again_and_again_does_not_make_the_server_look_again(
     assert ann.last.races_open == 1
 
 
-async def test_who_has_stopped_following_hears_no_more_and_is_not_reminded(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_whoever_has_stopped_following_hears_no_more_and_is_not_reminded(autojump_clock: MockClock, venue: Venue) -> None:
     ann = Follower()
     venue.lobby.follow(ann)
     venue.lobby.unfollow(ann)
@@ -234,7 +234,7 @@ async def test_how_far_races_are_is_told_when_it_has_changed_and_at_most_twice_a
     assert ann.last.running[0].seats[0].home == player.view.home
 
 
-async def test_who_asks_once_is_told_how_far_races_are_now(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_whoever_asks_once_is_told_how_far_races_are_now(autojump_clock: MockClock, venue: Venue) -> None:
     table, ann, bob = venue.table, Follower(), Follower()
     players = [table.guest("A"), table.guest("B")]
     room = await table.racing(*players, deal="143")

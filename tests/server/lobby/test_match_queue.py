@@ -68,31 +68,31 @@ def test_the_race_is_at_the_rules_that_one_of_them_asked_for(first: str | None, 
     assert pair.rules == rules
 
 
-def test_who_wants_other_rules_fits_never() -> None:
+def test_whoever_wants_other_rules_fits_never() -> None:
     queue = queue_of(ticket("ann", rules="carpet"), ticket("bob", rules="colorado"))
     assert queue.take_opponent_for("bob", 0) is None
     assert queue.take_pairs(10**9) == []
     assert len(queue) == 2
 
 
-def test_who_has_no_rating_fits_everybody() -> None:
+def test_whoever_has_no_rating_fits_everybody() -> None:
     assert fit(ticket("ann", None), ticket("bob", 5000), 0)
 
 
-def test_nobody_is_paired_with_himself() -> None:
+def test_nobody_is_paired_with_themselves() -> None:
     queue = queue_of(ticket("ann"), ticket("ann", rules="carpet"))
     assert len(queue) == 1
     assert queue.take_opponent_for("ann", 10**9) is None
 
 
-def test_of_several_who_fit_a_newcomer_the_one_who_has_waited_longest_gets_him() -> None:
+def test_of_several_who_fit_a_newcomer_the_one_who_has_waited_longest_gets_them() -> None:
     queue = queue_of(ticket("ann", 1100, "carpet"), ticket("bob", 1010, "colorado", 1), ticket("eve", 1000, None, 2))
     pair = queue.take_opponent_for("eve", 2)
     assert pair is not None
     assert (pair.first.player, pair.second.player) == ("ann", "eve")
 
 
-def test_who_has_waited_longest_chooses_whoever_is_nearest_to_him() -> None:
+def test_whoever_has_waited_longest_chooses_whoever_is_nearest_to_them() -> None:
     queue = queue_of(ticket("ann", 1000), ticket("bob", 1240, since_ms=1), ticket("eve", 1120, since_ms=2), ticket("zoe", 880, since_ms=3))
     assert queue.take_pairs(4_000) == []
     assert names(queue.take_pairs(20_000)) == [("ann", "eve")], "of two who are as near, the one who has waited longer"
@@ -105,7 +105,7 @@ def test_asking_again_keeps_what_was_waited() -> None:
     assert list(queue) == [ticket("ann", 1020, "colorado", 5)]
 
 
-def test_who_leaves_is_found_by_nobody() -> None:
+def test_whoever_leaves_is_found_by_nobody() -> None:
     queue = queue_of(ticket("ann"))
     assert queue.leave("ann")
     assert not queue.leave("ann")
@@ -149,7 +149,7 @@ def test_pairs_are_those_that_a_look_at_every_two_finds(tickets: list[QueuedPlay
 
 
 @given(st.lists(TICKETS, max_size=12, unique_by=lambda each: each.player), TICKETS)
-def test_a_newcomer_is_paired_as_a_look_at_the_whole_queue_would_pair_him(tickets: list[QueuedPlayer], newcomer: QueuedPlayer) -> None:
+def test_a_newcomer_is_paired_as_a_look_at_the_whole_queue_would_pair_them(tickets: list[QueuedPlayer], newcomer: QueuedPlayer) -> None:
     waiting = sorted((each for each in tickets if each.player != newcomer.player), key=lambda each: each.since_ms)
     one, other = queue_of(*waiting), queue_of(*waiting)
     for queue in (one, other):

@@ -72,7 +72,7 @@ async def test_how_many_wait_is_told_at_most_once_a_second_and_in_the_end_the_tr
         assert len(counts) <= 3
 
 
-async def test_who_cancels_is_found_by_nobody_and_may_cancel_again(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_cancels_is_found_by_nobody_and_may_cancel_again(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         await seek(ann)
         for _ in range(2):
@@ -82,7 +82,7 @@ async def test_who_cancels_is_found_by_nobody_and_may_cancel_again(autojump_cloc
         await quiet(ann)
 
 
-async def test_who_takes_a_seat_elsewhere_waits_no_more(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_takes_a_seat_elsewhere_waits_no_more(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.guest("Eve") as eve:
         await seek(ann, "carpet")
         await seek(bob, "colorado")
@@ -103,7 +103,7 @@ async def test_a_code_that_nobody_has_does_not_end_the_waiting(autojump_clock: M
         assert len(house.matchmaker) == 1
 
 
-async def test_who_holds_a_seat_can_look_for_nobody(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_holds_a_seat_can_look_for_nobody(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Ann") as ann:
         room = await ann.open()
         await ann.say(QuickMatch(ref=5))
@@ -124,7 +124,7 @@ async def test_rules_that_nobody_knows_are_refused(autojump_clock: MockClock, ho
         assert len(house.matchmaker) == 0
 
 
-async def test_a_lost_line_ends_the_waiting(autojump_clock: MockClock, house: House) -> None:
+async def test_a_lost_connection_ends_the_waiting(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Bob") as bob:
         async with house.guest("Ann") as ann:
             await seek(ann)
@@ -147,7 +147,7 @@ async def test_what_an_older_connection_has_asked_for_ends_with_it(autojump_cloc
         assert (await new.hear_of(Room)).code == (await bob.hear_of(Room)).code
 
 
-async def test_who_is_renamed_while_he_waits_sits_down_under_his_new_name(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_is_renamed_while_they_wait_sits_down_under_their_new_name(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         await seek(ann)
         await ann.say(Rename(name="Zoe"))
@@ -168,7 +168,7 @@ async def test_where_no_race_can_be_opened_both_are_told_and_wait_no_more(autoju
         assert len(house.matchmaker) == 0
 
 
-async def test_who_missed_messages_is_told_whether_he_waits(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_missed_messages_is_told_whether_they_wait(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         connection = house.connections[0]
         await seek(ann, "carpet")

@@ -59,7 +59,7 @@ async def test_whoever_comes_without_a_token_is_a_new_player(players: Players) -
     assert len(players) == 2
 
 
-async def test_the_token_makes_him_the_same_player_under_whatever_name(players: Players) -> None:
+async def test_the_token_makes_them_the_same_player_under_whatever_name(players: Players) -> None:
     player, token = await players.arrive(name="Ann", token=None, connection=Wire())
     again, same = await players.arrive(name="Anna", token=token, connection=Wire())
     assert (again.id, again.name, same) == (player.id, "Ann", token)
@@ -87,7 +87,7 @@ async def test_a_name_of_which_nothing_is_left_is_refused(players: Players, name
     assert (refused.value.code, refused.value.path) == (ErrorCode.BAD_NAME, "$.name")
 
 
-async def test_a_newer_line_takes_over_and_the_end_of_the_older_one_is_not_his(players: Players) -> None:
+async def test_a_newer_connection_takes_over_and_the_end_of_the_older_one_is_not_theirs(players: Players) -> None:
     older, newer = Wire(), Wire()
     player, token = await players.arrive(name="Ann", token=None, connection=older)
     await players.arrive(name="Ann", token=token, connection=newer)
@@ -116,7 +116,7 @@ async def test_a_name_that_is_another_players_gets_a_number_and_none_is_too_long
     assert all(len(name) <= 24 for name in names)
 
 
-async def test_who_would_take_another_players_name_keeps_his_own(players: Players) -> None:
+async def test_whoever_would_take_another_players_name_keeps_their_own(players: Players) -> None:
     await players.arrive(name="Ann", token=None, connection=Wire())
     bob, token = await players.arrive(name="Bob", token=None, connection=Wire())
     for name in ("ANN", " ann ", "\uff21nn"):
@@ -127,7 +127,7 @@ async def test_who_would_take_another_players_name_keeps_his_own(players: Player
     assert [here.name for here in players.here()] == ["Ann", "Bob"]
 
 
-async def test_a_renamed_player_is_so_for_everybody_and_his_old_name_is_free(players: Players) -> None:
+async def test_a_renamed_player_is_so_for_everybody_and_their_old_name_is_free(players: Players) -> None:
     heard: list[list[str]] = []
     players.on_change(lambda: heard.append([here.name for here in players.here()]))
     line = Wire()
@@ -140,7 +140,7 @@ async def test_a_renamed_player_is_so_for_everybody_and_his_old_name_is_free(pla
     assert heard == [["Bob"], ["Robert"], ["ROBERT"], ["ROBERT", "Bob"]]
 
 
-async def test_who_is_not_here_is_renamed_and_does_not_arrive_by_it(players: Players) -> None:
+async def test_whoever_is_not_here_is_renamed_and_does_not_arrive_by_it(players: Players) -> None:
     line = Wire()
     bob, token = await players.arrive(name="Bob", token=None, connection=line)
     players.depart(bob, line)
@@ -210,7 +210,7 @@ async def test_whoever_asked_and_did_not_wait_has_the_name_all_the_same(
     assert [here.name for here in players.here()] == ["Robert"]
 
 
-async def test_who_is_renamed_while_he_arrives_has_the_new_name(
+async def test_whoever_is_renamed_while_they_arrive_has_the_new_name(
     autojump_clock: MockClock, players: Players, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bob, token = await players.arrive(name="Bob", token=None, connection=Wire())
@@ -231,7 +231,7 @@ async def test_who_is_renamed_while_he_arrives_has_the_new_name(
 # ---- ratings
 
 
-async def test_a_players_rating_is_the_stores_when_he_comes_and_what_a_race_makes_it_while_he_is_here() -> None:
+async def test_a_players_rating_is_the_stores_when_they_come_and_what_a_race_makes_it_while_they_are_here() -> None:
     store = MemoryStore()
     async with trio.open_nursery() as nursery:
         journal = Journal(store)
@@ -290,7 +290,7 @@ async def test_a_rating_that_changes_while_its_player_comes_in_is_not_missed(pla
     assert players.rating(ann.id) == Rating(30, 5, 2).worth
 
 
-async def test_who_comes_in_waits_for_no_pause_in_the_races_of_others(players: Players, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_whoever_comes_in_waits_for_no_pause_in_the_races_of_others(players: Players, monkeypatch: pytest.MonkeyPatch) -> None:
     ann, token = await players.arrive(name="Ann", token=None, connection=Wire())
     bob, _ = await players.arrive(name="Bob", token=None, connection=Wire())
     ask, asked = players._journal.ask, 0

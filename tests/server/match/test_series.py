@@ -78,7 +78,7 @@ def test_points_that_are_level_are_told_apart_by_cards_home() -> None:
     assert after(series("session", 2), FIRST, FIRST).places == (1, 2)
 
 
-def test_who_has_forfeited_first_place_or_last_gets_no_point() -> None:
+def test_whoever_has_forfeited_first_place_or_last_gets_no_point() -> None:
     both = race(("forfeited", 30, 900), ("forfeited", 20, 900))
     assert after(series("best-of", 3), both).points == (0, 0)
 
@@ -179,7 +179,7 @@ def test_what_a_series_comes_to_does_not_depend_on_who_sits_where(given_: tuple[
 
 
 @given(raced_series(), st.data())
-def test_nobody_can_lose_a_best_of_that_he_has_won_before_its_last_race(
+def test_nobody_can_lose_a_best_of_that_they_have_won_before_its_last_race(
     given_: tuple[Series, list[list[Outcome]]], data: st.DataObject
 ) -> None:
     begun, outcomes = given_

@@ -186,7 +186,7 @@ async def test_what_costs_more_is_refused_sooner_and_by_its_ref(autojump_clock: 
         await eve.hear_of(Dailies)
 
 
-async def test_who_is_sent_much_may_ask_for_less(autojump_clock: MockClock) -> None:
+async def test_whoever_is_sent_much_may_ask_for_less(autojump_clock: MockClock) -> None:
     async with open_house(rate=1, burst=40) as house, house.guest("Eve") as eve:
         (end,) = house.connections
         end.post(Outgoing(Said(version=1, line=ChatLine(seat=0, name="Ann", text="x" * 39 * LARGE_BYTES))))
@@ -198,7 +198,7 @@ async def test_who_is_sent_much_may_ask_for_less(autojump_clock: MockClock) -> N
         assert (await eve.error()).code == ErrorCode.NOT_IN_ROOM
 
 
-async def test_who_slows_down_after_being_told_may_stay(autojump_clock: MockClock) -> None:
+async def test_whoever_slows_down_after_being_told_may_stay(autojump_clock: MockClock) -> None:
     async with open_house(rate=20, burst=40) as house, house.guest("Eve") as eve:
         await eve.flood(Say(text="spam"), 60)
         while (await eve.error()).code != ErrorCode.TOO_FAST:
@@ -336,7 +336,7 @@ async def test_a_hello_sent_together_with_the_handshake_is_heard(autojump_clock:
 
 # Named, since the mask of a frame is another one at every run.
 @pytest.mark.parametrize("goodbye", [frame_bytes(Opcode.CLOSE, b"\x03\xe8"), b""], ids=["close frame", "no goodbye"])
-async def test_who_says_everything_at_once_and_is_gone_leaves_nothing_behind(
+async def test_whoever_says_everything_at_once_and_is_gone_leaves_nothing_behind(
     autojump_clock: MockClock, house: House, goodbye: bytes
 ) -> None:
     messages = [b'{"type": "hello", "name": "Eve"}', b'{"type": "follow-lobby"}', b'{"type": "open-race", "options": {}}']

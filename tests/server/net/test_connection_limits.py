@@ -216,3 +216,24 @@ def test_the_limit_of_files_is_raised_as_far_as_it_goes(
 def test_there_are_no_more_connections_than_files_for_them(monkeypatch: pytest.MonkeyPatch, soft: int, connections: int) -> None:
     monkeypatch.setattr(resource, "getrlimit", Limits(soft, soft, soft).get)
     assert descriptors.connections_for(50_000) == connections
+
+
+def test_who_rests_gives_way_to_who_needs_the_place_the_longest_first() -> None:
+    admission = Admission(most=3, most_per_address=2)
+    gone: list[str] = []
+    tickets = {name: admission.enter(host) for name, host in (("a", "192.0.2.1"), ("b", "192.0.2.1"), ("c", "192.0.2.2"))}
+    assert admission.enter("192.0.2.1").entry is AdmissionOutcome.CROWDED
+    for name in "bac":
+        tickets[name].rest(lambda name=name: gone.append(name))  # type: ignore[misc]
+    tickets["b"].wake()
+    assert admission.enter("192.0.2.1").entry is AdmissionOutcome.ADMITTED
+    assert gone == ["a"]
+    # What is left of this address is awake. Of the others, somebody has to go since there are too many in all.
+    assert admission.enter("192.0.2.1").entry is AdmissionOutcome.CROWDED
+    assert gone == ["a"]
+    assert admission.enter("192.0.2.3").entry is AdmissionOutcome.ADMITTED
+    assert gone == ["a", "c"]
+    assert admission.inside == 3
+    for ticket in tickets.values():
+        ticket.hand_back()
+    assert admission.inside == 2

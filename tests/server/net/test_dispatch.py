@@ -56,7 +56,7 @@ async def test_a_race_in_which_nobody_else_waits_is_given_up_for_one_with_other_
         assert (error.code, error.ref) == (ErrorCode.ALREADY_IN_ROOM, 7)
 
 
-async def test_who_holds_a_seat_can_join_no_other_race_but_his_own_again(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_holds_a_seat_can_join_no_other_race_but_their_own_again(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         own, other = await ann.open(seats=3), await bob.open(seats=3)
         await ann.say(JoinRace(code=other.code))
@@ -106,7 +106,7 @@ async def test_a_move_that_was_not_played_is_answered_by_its_ref(autojump_clock:
         assert (await ann.hear_of(CurrentView)).ref == 71
 
 
-async def test_a_race_that_refuses_the_player_leaves_him_free(autojump_clock: MockClock, house: House) -> None:
+async def test_a_race_that_refuses_the_player_leaves_them_free(autojump_clock: MockClock, house: House) -> None:
     async with house.race("Ann", "Bob"), house.guest("Eve") as eve:
         await eve.say(JoinRace(code=house.only_room.code))
         await eve.say(JoinRace(code=house.only_room.code))
@@ -153,7 +153,7 @@ async def test_a_newer_connection_takes_over_and_the_older_one_is_closed_with_40
         assert len(house.players) == 2
 
 
-async def test_who_took_over_and_joined_is_never_shown_as_away(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_took_over_and_joined_is_never_shown_as_away(autojump_clock: MockClock, house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, bob), house.client() as newer:
         assert ann.welcome is not None
         await newer.say(Hello(name="Ann", token=ann.welcome.token))
@@ -165,7 +165,7 @@ async def test_who_took_over_and_joined_is_never_shown_as_away(autojump_clock: M
         assert isinstance(await bob.hear(), Progress)
 
 
-async def test_who_took_over_and_did_not_join_is_away_and_may_leave(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_took_over_and_did_not_join_is_away_and_may_leave(autojump_clock: MockClock, house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, bob), house.client() as newer:
         assert ann.welcome is not None
         await newer.hello("Ann", ann.welcome.token)
@@ -192,7 +192,7 @@ async def test_a_hundred_connections_of_one_player_leave_one(autojump_clock: Moc
 # ---- names
 
 
-async def test_a_player_renames_himself_in_the_middle_of_a_race_which_keeps_his_name(autojump_clock: MockClock, house: House) -> None:
+async def test_a_player_renames_themselves_in_the_middle_of_a_race_which_keeps_their_name(autojump_clock: MockClock, house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, bob):
         assert ann.welcome is not None
         await bob.say(FollowLobby())
@@ -210,7 +210,7 @@ async def test_a_player_renames_himself_in_the_middle_of_a_race_which_keeps_his_
         assert [seat.name for seat in (await ann.open()).seats] == ["Anna", None]
 
 
-async def test_by_his_token_a_player_is_asked_for_and_renamed_and_nothing_is_taken_over(autojump_clock: MockClock, house: House) -> None:
+async def test_by_their_token_a_player_is_asked_for_and_renamed_and_nothing_is_taken_over(autojump_clock: MockClock, house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, bob), house.client() as other:
         assert ann.welcome is not None
         player, token = ann.welcome.player, ann.welcome.token
@@ -245,7 +245,7 @@ async def test_a_hello_may_follow_the_question_who_one_is(autojump_clock: MockCl
         (WhoAmI(token="", ref=4), ErrorCode.UNKNOWN_TOKEN, "$.token"),
     ],
 )
-async def test_what_cannot_be_renamed_stays_as_it_is_and_the_line_too(
+async def test_what_cannot_be_renamed_stays_as_it_is_and_the_connection_too(
     autojump_clock: MockClock, house: House, greeted: bool, request_: Rename | WhoAmI, code: ErrorCode, path: str
 ) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob"), house.client() as other:
@@ -259,7 +259,9 @@ async def test_what_cannot_be_renamed_stays_as_it_is_and_the_line_too(
 
 
 @pytest.mark.parametrize("request_", [WhoAmI(ref=3), Rename(name="Anna", ref=3)])
-async def test_who_is_nobody_has_no_name_to_ask_for_or_change(autojump_clock: MockClock, house: House, request_: Rename | WhoAmI) -> None:
+async def test_whoever_is_nobody_has_no_name_to_ask_for_or_change(
+    autojump_clock: MockClock, house: House, request_: Rename | WhoAmI
+) -> None:
     async with house.client() as eve:
         await eve.say(request_)
         error = await eve.error()
@@ -267,7 +269,7 @@ async def test_who_is_nobody_has_no_name_to_ask_for_or_change(autojump_clock: Mo
         assert (await eve.hello("Eve")).name == "Eve"
 
 
-async def test_who_only_asks_is_not_waited_for_longer_than_anybody(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_only_asks_is_not_waited_for_longer_than_anybody(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Ann") as ann, house.client() as other:
         assert ann.welcome is not None
         began = trio.current_time()
@@ -277,7 +279,9 @@ async def test_who_only_asks_is_not_waited_for_longer_than_anybody(autojump_cloc
         assert [name.name for name in house.players.here()] == ["Ann"]
 
 
-async def test_who_has_asked_for_a_name_and_gone_has_it_and_his_other_line_is_told(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_has_asked_for_a_name_and_gone_has_it_and_their_other_connection_is_told(
+    autojump_clock: MockClock, house: House
+) -> None:
     async with house.guest("Ann") as ann:
         assert ann.welcome is not None
         async with house.client() as other:

@@ -197,7 +197,7 @@ LATEST = [
 
 @pytest.mark.parametrize("abrupt", [False, True], ids=["at leisure", "at once"])
 @pytest.mark.parametrize("said", LATEST)
-async def test_who_goes_at_any_moment_leaves_nothing_behind(
+async def test_whoever_goes_at_any_moment_leaves_nothing_behind(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, said: bytes, abrupt: bool
 ) -> None:
     caplog.set_level("WARNING", "carpet")
@@ -214,7 +214,7 @@ async def test_who_goes_at_any_moment_leaves_nothing_behind(
     assert [record.getMessage() for record in caplog.records if record.name == "carpet.net"] == []
 
 
-async def test_who_goes_with_a_full_outbox_leaves_nothing_behind(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_goes_with_a_full_outbox_leaves_nothing_behind(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Ann", buffer=4096, max_queue=1) as ann:
         (end,) = house.connections
         while end.waiting_bytes < OUTBOX_BYTES / 2:

@@ -41,7 +41,7 @@ async def test_a_guest_is_nobody_and_is_kept_nowhere(autojump_clock: MockClock, 
             assert (await guest.hear_of(Lobby)).players == ("Ann",)
 
 
-async def test_a_guest_stays_as_long_as_he_likes(autojump_clock: MockClock, house: House) -> None:
+async def test_a_guest_stays_as_long_as_they_like(autojump_clock: MockClock, house: House) -> None:
     async with house.client() as guest:
         await arrive(guest)
         await trio.sleep(10 * HELLO_S)
@@ -50,7 +50,9 @@ async def test_a_guest_stays_as_long_as_he_likes(autojump_clock: MockClock, hous
 
 
 @pytest.mark.usefixtures("both_kinds")
-async def test_who_only_watches_is_pinged_less_often_until_he_says_that_he_would_race(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_only_watches_is_pinged_less_often_until_they_say_that_they_would_race(
+    autojump_clock: MockClock, house: House
+) -> None:
     pings: list[float] = []
     async with house.guest("Ann") as ann, house.client() as watching:
         assert ann.welcome is not None

@@ -40,7 +40,7 @@ def test_whatever_is_asked_for_is_paid_for(rate: float, burst: int, asked: list[
             assert limit._bucket.tokens >= -burst
 
 
-def test_who_owes_waits_until_it_is_paid() -> None:
+def test_whoever_owes_waits_until_it_is_paid() -> None:
     limit = RateLimit(rate=10, burst=40)
     assert limit.judge(0, 20) is RateDecision.PASS
     limit.owe(0, 30)
@@ -54,7 +54,7 @@ def test_a_price_beyond_the_burst_is_a_whole_burst() -> None:
 
 
 @given(rate=RATES, burst=BURSTS, count=st.integers(0, 300))
-def test_who_keeps_to_the_rate_is_never_refused(rate: float, burst: int, count: int) -> None:
+def test_whoever_keeps_to_the_rate_is_never_refused(rate: float, burst: int, count: int) -> None:
     limit = RateLimit(rate=rate, burst=burst)
     assert all(limit.judge(1000 + number * 1.001 / rate) is RateDecision.PASS for number in range(count))
 
@@ -67,14 +67,14 @@ def test_a_flood_is_told_once_then_dropped_then_closed(rate: float, burst: int) 
 
 
 @given(rate=RATES, burst=BURSTS, floods=st.integers(2, 20))
-def test_who_is_quiet_after_a_flood_is_forgiven_and_told_again_the_next_time(rate: float, burst: int, floods: int) -> None:
+def test_whoever_is_quiet_after_a_flood_is_forgiven_and_told_again_the_next_time(rate: float, burst: int, floods: int) -> None:
     limit = RateLimit(rate=rate, burst=burst)
     for number in range(floods):
         now = number * (burst + 1) / rate
         assert [limit.judge(now) for _ in range(burst + 1)] == [RateDecision.PASS] * burst + [RateDecision.TELL]
 
 
-def test_who_goes_on_and_on_a_little_too_fast_is_closed_in_the_end() -> None:
+def test_whoever_goes_on_and_on_a_little_too_fast_is_closed_in_the_end() -> None:
     limit = RateLimit(rate=20, burst=40)
     verdicts = [limit.judge(number / 25) for number in range(3000)]
     assert verdicts.index(RateDecision.CLOSE) > 300

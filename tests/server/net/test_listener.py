@@ -59,7 +59,7 @@ async def exchange(url: str, request: str) -> bytes:
 
 
 async def get(url: str, path: str, headers: str = "") -> bytes:
-    return await exchange(url, f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n")
+    return await exchange(url, f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n")
 
 
 async def test_healthz_says_ok() -> None:
@@ -81,8 +81,8 @@ async def test_a_browser_is_told_what_this_is_and_other_paths_are_not_there() ->
     ("request_text", "status"),
     [
         ("GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nUpgrade: websocket\r\n\r\n", b"HTTP/1.1 4"),
-        ("GET / HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\n\r\n", b"HTTP/1.1 200 "),
-        ("POST /healthz HTTP/1.1\r\nHost: x\r\n\r\n", b"HTTP/1.1 405 "),
+        ("GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n", b"HTTP/1.1 200 "),
+        ("POST /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", b"HTTP/1.1 405 "),
         ("\x16\x03\x01 this is TLS\r\n\r\n", b""),
         ("GET /" + "x" * 20_000 + " HTTP/1.1\r\n\r\n", b"HTTP/1.1 414 "),
         ("GET / HTTP/1.1\r\n" + "X: y\r\n" * 1000 + "\r\n", b"HTTP/1.1 431 "),
@@ -164,6 +164,17 @@ async def test_one_too_many_is_refused_with_503_and_a_place_that_is_free_again_t
             pass
 
 
+async def test_connections_that_rest_after_a_page_take_nobodys_place() -> None:
+    async with served(max_connections=2) as url, AsyncExitStack() as here:
+        for _ in range(5):
+            stream = await here.enter_async_context(await trio.open_tcp_stream("127.0.0.1", port_of(url)))
+            await stream.send_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert (await stream.receive_some()).endswith(b"ok\n")
+        async with connect(url, subprotocols=[Subprotocol(MSGPACK)]) as ann, connect(url, subprotocols=[Subprotocol(MSGPACK)]):
+            assert (await Client(ann).hello("Ann")).name == "Ann"
+            assert await stream.receive_some() == b""
+
+
 async def test_too_many_from_one_address_are_refused_with_429(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("server.net.connection_limits.place_of", lambda host: host)
     async with served(max_connections_per_address=1) as url, connect(url, subprotocols=[Subprotocol(MSGPACK)]):
@@ -203,7 +214,7 @@ async def test_behind_a_trusted_proxy_limits_count_by_the_address_that_it_names(
             pass
 
 
-async def test_who_is_no_trusted_proxy_cannot_name_another_address() -> None:
+async def test_whoever_is_no_trusted_proxy_cannot_name_another_address() -> None:
     async with served(max_connections=5, max_connections_per_address=1) as url, AsyncExitStack() as here:
         for number in range(4):
             headers = [("X-Forwarded-For", f"192.0.2.{number}")]
@@ -342,6 +353,17 @@ async def test_a_connection_in_the_middle_of_its_handshake_does_not_hold_up_the_
         began = trio.current_time()
     assert trio.current_time() - began < 0.2
     await stream.aclose()
+
+
+async def test_over_tls_too_a_websocket_opens_on_a_connection_that_has_asked_for_a_page(
+    tls_files: dict[str, str], trusting: ssl.SSLContext
+) -> None:
+    async with served(**tls_files) as url:
+        stream = await trio.open_ssl_over_tcp_stream("localhost", port_of(url), ssl_context=trusting, https_compatible=True)
+        await stream.send_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert bytes(await stream.receive_some()).endswith(b"ok\n")
+        async with connect(url.replace("wss:", "ws:"), stream=stream, subprotocols=[Subprotocol(MSGPACK)]) as line:
+            assert (await Client(line).hello("Ann")).name == "Ann"
 
 
 async def test_over_tls_too_the_older_connection_hears_why_it_is_closed(tls_files: dict[str, str], trusting: ssl.SSLContext) -> None:

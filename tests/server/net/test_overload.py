@@ -29,7 +29,7 @@ def test_one_pause_is_no_overload_and_several_within_a_second_are() -> None:
 
 
 @given(st.lists(st.floats(0, LATE_S, exclude_max=True), max_size=100))
-def test_who_keeps_up_is_never_busy(late: list[float]) -> None:
+def test_whoever_keeps_up_is_never_busy(late: list[float]) -> None:
     overload = Overload()
     for number, late_s in enumerate(late):
         overload.note(late_s, number / 1000)

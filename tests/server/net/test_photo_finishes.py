@@ -205,7 +205,7 @@ async def test_late_pongs_gain_nothing_at_the_first_move_and_no_photo_finish(
 
 
 @pytest.mark.slow
-async def test_who_holds_the_last_move_until_a_win_is_told_is_never_first(autojump_clock: MockClock) -> None:
+async def test_whoever_holds_the_last_move_until_a_win_is_told_is_never_first(autojump_clock: MockClock) -> None:
     """With all the credit there is, on a line that needs none, and with eyes in the room and in the lobby."""
     async with open_house() as house:
         slow = house.listener.dial(kernel_ms=300)
@@ -224,7 +224,7 @@ async def test_who_holds_the_last_move_until_a_win_is_told_is_never_first(autoju
     assert {record.moves[-1].credit_ms for record in records if record.moves[-1].seat == 1} <= {150}
 
 
-async def test_honest_lines_of_20_and_200_ms_finish_within_5_ms_of_each_other(autojump_clock: MockClock) -> None:
+async def test_honest_connections_of_20_and_200_ms_finish_within_5_ms_of_each_other(autojump_clock: MockClock) -> None:
     async with open_house() as house, trio.open_nursery() as nursery:
         near = Line(house.listener.dial(kernel_ms=20), nursery, each_way_s=0.01)
         far = Line(house.listener.dial(kernel_ms=200), nursery, each_way_s=0.1)

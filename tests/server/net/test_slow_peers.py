@@ -47,7 +47,7 @@ def waiting(connection: Connection) -> int:
     return connection.waiting_bytes
 
 
-async def test_a_reader_who_falls_behind_is_told_everything_anew_when_he_reads_again(autojump_clock: MockClock, house: House) -> None:
+async def test_a_reader_who_falls_behind_is_told_everything_anew_when_they_read_again(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob", buffer=SMALL, max_queue=1) as bob:
         code = (await ann.open(seats=2)).code
         await bob.join(code)
@@ -80,7 +80,7 @@ async def test_a_reader_who_is_slow_but_within_bounds_misses_nothing(autojump_cl
         assert len([message for message in bob.heard if isinstance(message, Said)]) == heard == 1200
 
 
-async def test_nobody_waits_for_one_that_never_reads_and_his_line_is_cut(
+async def test_nobody_waits_for_one_that_never_reads_and_their_connection_is_cut(
     autojump_clock: MockClock, house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
@@ -117,7 +117,7 @@ async def by_hand(house: House, name: str, *, buffer: int | None = None) -> tupl
     return stream, house.connections[-1]
 
 
-async def test_who_vanishes_while_there_is_much_to_tell_him_is_no_error_of_the_server(
+async def test_whoever_vanishes_while_there_is_much_to_tell_them_is_no_error_of_the_server(
     autojump_clock: MockClock, house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("WARNING")
@@ -135,7 +135,7 @@ async def test_who_vanishes_while_there_is_much_to_tell_him_is_no_error_of_the_s
     assert caplog.records == []
 
 
-async def test_who_ends_his_side_of_the_line_is_not_waited_for_with_what_he_has_not_read(
+async def test_whoever_ends_their_side_of_the_connection_is_not_waited_for_with_what_they_have_not_read(
     autojump_clock: MockClock, house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("WARNING")
@@ -203,7 +203,7 @@ async def test_a_follower_of_the_lobby_gets_its_newest_state_after_missing_some(
                 pass
 
 
-async def test_who_leaves_while_he_does_not_read_is_told_so_and_not_seated_again(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_leaves_while_they_do_not_read_is_told_so_and_not_seated_again(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob", buffer=SMALL, max_queue=1) as bob:
         room = await ann.open(seats=2)
         await bob.join(room.code)
@@ -232,7 +232,7 @@ async def test_frames_keep_their_order_when_the_library_sends_between_them(autoj
         assert versions == list(range(200))
 
 
-async def test_posting_to_a_line_that_is_gone_is_nobody_elses_affair(autojump_clock: MockClock, house: House) -> None:
+async def test_posting_to_a_connection_that_is_gone_is_nobody_elses_affair(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Ann") as ann:
         (end,) = house.connections
         await trio.aclose_forcefully(ann.line.stream)
@@ -244,7 +244,7 @@ async def test_posting_to_a_line_that_is_gone_is_nobody_elses_affair(autojump_cl
         assert len(house.players) == 0
 
 
-async def test_a_failure_while_a_peer_is_brought_up_to_date_ends_its_line_and_nothing_else(
+async def test_a_failure_while_a_peer_is_brought_up_to_date_ends_its_connection_and_nothing_else(
     autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: object) -> None:
@@ -367,7 +367,9 @@ async def answer_pings(line: SocketStream, seconds: float) -> int:
     return answered
 
 
-async def test_who_says_something_all_the_time_is_asked_less_often_whether_they_are_there(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_says_something_all_the_time_is_asked_less_often_whether_they_are_there(
+    autojump_clock: MockClock, house: House
+) -> None:
     async with house.listener.dial() as ann:
         await ann.send_all(request_bytes() + frame_bytes(Opcode.BINARY, encode(Hello(name="Ann"), MSGPACK)))
         await answer_pings(ann, 0.1)

@@ -84,7 +84,7 @@ async def test_the_end_of_the_other_side_reads_as_nothing(pair: tuple[SocketStre
     assert await stream.receive_some() == b""
 
 
-async def test_sending_to_who_is_gone_is_a_broken_line(pair: tuple[SocketStream, socket.socket]) -> None:
+async def test_sending_to_a_peer_who_is_gone_is_a_broken_connection(pair: tuple[SocketStream, socket.socket]) -> None:
     stream, other = pair
     other.close()
     with pytest.raises(trio.BrokenResourceError):
@@ -216,7 +216,7 @@ async def test_a_stream_hands_its_ticket_back_once_however_it_is_closed() -> Non
                 assert admission.inside == 0
 
 
-async def test_who_is_turned_away_is_closed_and_the_next_accepted(
+async def test_whoever_is_turned_away_is_closed_and_the_next_accepted(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("server.net.connection_limits.REFUSED_AT_ONCE", 1)

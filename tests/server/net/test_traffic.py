@@ -78,7 +78,7 @@ async def test_messages_beyond_the_rate_are_counted_by_why(autojump_clock: MockC
         assert house.dispatch.traffic.errors[ErrorCode.TOO_FAST] == 1
 
 
-async def test_who_is_not_let_in_is_counted_by_why(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_is_not_let_in_is_counted_by_why(autojump_clock: MockClock, house: House) -> None:
     for _ in range(2):
         house.overload.note(LATE_S * ENOUGH, trio.current_time())
     assert (await house.ask("/ladder.json")).status == 503

@@ -71,7 +71,7 @@ async def test_what_cannot_be_watched_is_refused(autojump_clock: MockClock, hous
         assert (error.code, error.fault, error.ref) == (ErrorCode.OWN_RACE, Fault.STATE, 4)
 
 
-async def test_who_has_left_one_room_and_watches_another_talks_to_that_one(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_has_left_one_room_and_watches_another_talks_to_that_one(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Eve") as eve:
         code = (await ann.open(seats=2)).code
         await eve.open(seats=2)

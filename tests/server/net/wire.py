@@ -349,9 +349,9 @@ class House:
             yield client
 
     async def ask(self, target: str, *, method: str = "GET", headers: str = "") -> Answered:
-        """A request by plain HTTP and its answer."""
+        """A request by plain HTTP and its answer, on a connection of its own."""
         async with self.listener.dial() as stream:
-            await stream.send_all(f"{method} {target} HTTP/1.1\r\nHost: carpet.test\r\n{headers}\r\n".encode())
+            await stream.send_all(f"{method} {target} HTTP/1.1\r\nHost: carpet.test\r\nConnection: close\r\n{headers}\r\n".encode())
             received = b""
             with trio.fail_after(100):
                 while data := await stream.receive_some():

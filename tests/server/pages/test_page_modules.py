@@ -224,7 +224,7 @@ SCRIPTED = """
 """
 
 
-def test_a_player_says_again_what_a_lost_line_has_swallowed_and_nothing_twice() -> None:
+def test_a_player_says_again_what_a_lost_connection_has_swallowed_and_nothing_twice() -> None:
     view, move = next((view, move) for view, move in games()["carpet"] if len(view.moves) > 1)
     seat = {
         "bot": None,
@@ -336,7 +336,7 @@ def test_cards_go_home_by_themselves_only_where_the_race_allows_it() -> None:
     assert told[2:] == [[], [[], True, by_hand]]
 
 
-def test_who_the_server_forgets_is_told_and_can_be_themselves_again() -> None:
+def test_a_player_whom_the_server_forgot_is_told_and_can_be_themselves_again() -> None:
     script = """
         const { Player } = await import(`${web}/player.js`);
         const keeping = await import(`${web}/identity.js`);

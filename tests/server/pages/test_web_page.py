@@ -15,7 +15,7 @@ from protocol.room_events import Result
 from protocol.server_messages import Left
 from server.net.http import FILES_AT_ONCE, PAGES_AT_ONCE, Asked, NoPage, Site
 from server.net.limits import AddressRates
-from server.net.plain_connection import PlainConnection
+from server.net.page_connection import PageConnection
 from server.pages.documents import Documents
 from server.pages.qr import qr_route
 from server.pages.readers import Readers
@@ -41,6 +41,7 @@ async def test_every_address_has_a_document_that_says_what_it_is_about(autojump_
             f"/race/{race}": "&lt;b&gt;Ann against Bob · Carpet Race",
             "/player/bob": "Bob · Carpet Race",
             "/ladder": "Ladder · Carpet Race",
+            "/search": "Search · Carpet Race",
             "/daily": "Deals of the day · Carpet Race",
             "/screen": "On a big screen · Carpet Race",
             "/challenges": "Challenges · Carpet Race",
@@ -96,7 +97,7 @@ async def test_what_is_not_there_is_not_found_and_says_where_to_go(autojump_cloc
     assert (await house.ask(target)).problem[0] == 404
 
 
-async def test_who_asks_for_no_html_is_told_in_plain_text_what_this_is(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_asks_for_no_html_is_told_in_plain_text_what_this_is(autojump_clock: MockClock, house: House) -> None:
     for headers in ("", "Accept: */*\r\n", "Accept: application/json\r\n"):
         answered = await house.ask("/", headers=headers)
         assert answered.status == 200
@@ -126,7 +127,7 @@ async def test_everything_is_guarded(autojump_clock: MockClock, house: House, ta
     assert headers["cross-origin-opener-policy"] == "same-origin"
 
 
-async def test_a_document_lets_its_line_go_to_the_other_servers_of_the_place(autojump_clock: MockClock, house: House) -> None:
+async def test_a_document_lets_its_connection_go_to_the_other_servers_of_the_place(autojump_clock: MockClock, house: House) -> None:
     origins = ["https://n2.carpet.example", "http://[::1]:7", "http://10.0.0.4:7777"]
     site = Site(web_routes({}, origins=lambda: origins))
     house.site._routes = site._routes
@@ -241,7 +242,7 @@ def test_the_files_need_nothing_from_elsewhere_and_parse_no_markup(name: str) ->
 async def test_a_class_behind_one_address_may_open_the_page_in_the_same_second(
     autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(PlainConnection, "remote_host", "192.0.2.1")
+    monkeypatch.setattr(PageConnection, "remote_host", "192.0.2.1")
     # The clock jumps; at these rates no page more comes of it.
     monkeypatch.setattr(house.site, "_rates", AddressRates(rate=0.0001, burst=PAGES_AT_ONCE))
     monkeypatch.setattr(house.site, "_file_rates", AddressRates(rate=0.0001, burst=FILES_AT_ONCE))

@@ -16,7 +16,7 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.fairness import named_seed
 from protocol.record import Record
 from protocol.views import Phase, RaceOptions, SharedDeal
-from server.race.commands import Command, GetReady, MeasureLine, PlayMove, TakeSeat
+from server.race.commands import Command, GetReady, MeasureConnection, PlayMove, TakeSeat
 from server.race.events import RaceEvent
 from server.race.machine import Race
 from server.race.seat import Seat
@@ -149,7 +149,7 @@ def seated(
     for seat in range(driven.race.options.seats):
         driven.do(TakeSeat(f"player-{seat}", f"Player {seat}"), -10_000)
     for seat, round_trip_ms in enumerate(round_trips):
-        driven.do(MeasureLine(seat, round_trip_ms), -10_000)
+        driven.do(MeasureConnection(seat, round_trip_ms), -10_000)
     return driven
 
 

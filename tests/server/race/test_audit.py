@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from protocol.record import BadRecord, Record, digest, from_json, sealed, to_json
 from server.race.audit import audit
-from server.race.commands import LoseLine, PlayMove, ResignSeat, StopSeat
+from server.race.commands import LoseConnection, PlayMove, ResignSeat, StopSeat
 from tests.server.race.racing import STALLING, WINNABLE, Driven, greedy_line, options, started
 
 Document = dict[str, Any]
@@ -34,7 +34,7 @@ def forfeited() -> Driven:
     for at in range(1000, 6000, 500):
         for seat in (0, 1):
             driven.play(seat, driven.position(seat).legal_moves()[:1], at)
-    driven.do(LoseLine(2), 2000)
+    driven.do(LoseConnection(2), 2000)
     driven.do(ResignSeat(0), 8000)
     return driven
 

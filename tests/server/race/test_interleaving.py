@@ -19,7 +19,7 @@ from protocol.errors import Refusal
 from protocol.record import Record
 from protocol.views import RaceOptions
 from server.race.audit import audit
-from server.race.commands import Command, LeaveSeat, LoseLine, MeasureLine, PlayMove, RegainLine, ResignSeat, StopSeat
+from server.race.commands import Command, LeaveSeat, LoseConnection, MeasureConnection, PlayMove, RegainConnection, ResignSeat, StopSeat
 from tests.server.race.racing import STALLING, START, WINNABLE, greedy_line, options, started
 
 WINDOW = 9800
@@ -56,7 +56,7 @@ def commands_of(seat: int, plan: Plan, line: Sequence[str]) -> list[Timed]:
     ply = max(len(line) - plan.to_go, 0)
     commands: list[Timed] = [(1000, PlayMove(seat, number, line[number])) for number in range(ply)]
     if plan.away_at is not None:
-        commands.append((plan.away_at, LoseLine(seat)))
+        commands.append((plan.away_at, LoseConnection(seat)))
     at, round_trip_ms = WINDOW, plan.round_trip_ms
     for pause, act in plan.acts:
         at += pause
@@ -72,18 +72,18 @@ def commands_of(seat: int, plan: Plan, line: Sequence[str]) -> list[Timed]:
                 commands.append((at, PlayMove(seat, ply, "r")))
             case "faster":
                 round_trip_ms //= 2
-                commands.append((at, MeasureLine(seat, round_trip_ms)))
+                commands.append((at, MeasureConnection(seat, round_trip_ms)))
             case _:
                 commands.append((at, ENDS_AND_LINES[act](seat)))
     return commands
 
 
-ENDS_AND_LINES: dict[str, type[StopSeat | ResignSeat | LeaveSeat | LoseLine | RegainLine]] = {
+ENDS_AND_LINES: dict[str, type[StopSeat | ResignSeat | LeaveSeat | LoseConnection | RegainConnection]] = {
     "stop": StopSeat,
     "resign": ResignSeat,
     "leave": LeaveSeat,
-    "lose": LoseLine,
-    "regain": RegainLine,
+    "lose": LoseConnection,
+    "regain": RegainConnection,
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from server.race.commands import GetReady, LoseLine, ResignSeat, TakeSeat
+from server.race.commands import GetReady, LoseConnection, ResignSeat, TakeSeat
 from server.race.lead_ranking import LeadRank
 from server.rooms.summary import RoomSummary, summarized
 from tests.server.race.racing import WINNABLE, Driven, counting_down, greedy_line, nonce, options, seated, started
@@ -33,7 +33,7 @@ def test_the_first_two_count_and_then_how_far_they_are() -> None:
     assert ranked(far) == ranked(three) < ranked(even) < ranked(near) < ranked(at(9, 4))
 
 
-def test_who_has_forfeited_is_in_no_race() -> None:
+def test_whoever_has_forfeited_is_in_no_race() -> None:
     driven = at(9, 9, 2)
     driven.do(ResignSeat(1), 2000)
     assert ranked(driven) == ranked(at(9, 2))
@@ -50,11 +50,11 @@ def test_a_race_against_a_bot_or_alone_comes_after_all_between_people() -> None:
     assert ranked(at(20, 1)) < ranked(driven) < ranked(at(1))
 
 
-def test_who_is_away_is_nobody_to_watch_and_nor_is_who_has_made_no_move() -> None:
+def test_whoever_is_away_is_nobody_to_watch_and_nor_is_whoever_has_made_no_move() -> None:
     one_away, both_away = at(9, 9), at(9, 9)
-    one_away.do(LoseLine(1), 2000)
+    one_away.do(LoseConnection(1), 2000)
     for seat in (0, 1):
-        both_away.do(LoseLine(seat), 2000)
+        both_away.do(LoseConnection(seat), 2000)
     assert ranked(at(20, 1)) < ranked(at(0, 0)) < ranked(one_away) < ranked(both_away)
 
 

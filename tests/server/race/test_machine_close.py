@@ -2,7 +2,7 @@
 
 from protocol.errors import ErrorCode
 from server.race.audit import audit
-from server.race.commands import LeaveSeat, LoseLine, MeasureLine, PlayMove, RegainLine, ResignSeat, StopSeat
+from server.race.commands import LeaveSeat, LoseConnection, MeasureConnection, PlayMove, RegainConnection, ResignSeat, StopSeat
 from server.race.events import SeatEnded
 from tests.server.race.racing import WINNABLE, Driven, greedy_line, options, started
 
@@ -56,13 +56,13 @@ def test_a_win_made_later_is_refused() -> None:
     assert results(driven) == [("won", 1, 52, 5000), ("stopped", 2, 51, 5000)]
 
 
-def test_a_move_refused_as_too_late_does_not_count_by_being_sent_again_over_a_slower_line() -> None:
+def test_a_move_refused_as_too_late_does_not_count_by_being_sent_again_over_a_slower_connection() -> None:
     driven = one_move_from_home(0, 20)
     driven.do(LAST, 5000)
     assert driven.code(LAST_OF_1, 5011) is ErrorCode.RACE_OVER
-    driven.do(LoseLine(1), 5020)
-    driven.do(RegainLine(1), 5030)
-    driven.do(MeasureLine(1, 300), 5040)
+    driven.do(LoseConnection(1), 5020)
+    driven.do(RegainConnection(1), 5030)
+    driven.do(MeasureConnection(1, 300), 5040)
     assert driven.code(LAST_OF_1, 5050) is ErrorCode.RACE_OVER
     assert results(driven) == [("won", 1, 52, 5000), ("stopped", 2, 51, 5000)]
 
@@ -70,20 +70,20 @@ def test_a_move_refused_as_too_late_does_not_count_by_being_sent_again_over_a_sl
 def test_a_move_too_late_for_the_time_limit_does_not_count_by_being_sent_again_either() -> None:
     driven = one_move_from_home(0, 0, time_limit_s=10)
     assert driven.code(LAST_OF_1, 10_001) is ErrorCode.RACE_OVER
-    driven.do(MeasureLine(1, 300), 10_002)
+    driven.do(MeasureConnection(1, 300), 10_002)
     assert driven.code(LAST_OF_1, 10_003) is ErrorCode.RACE_OVER
 
 
-def test_after_the_close_a_line_may_still_be_measured_faster_but_never_slower() -> None:
+def test_after_the_close_a_connection_may_still_be_measured_faster_but_never_slower() -> None:
     driven = started(options(seats=3), round_trips=(0, 100))
     driven.play(0, LINE[:-1], 1000)
-    driven.do(MeasureLine(1, 120), 4999)
+    driven.do(MeasureConnection(1, 120), 4999)
     assert driven.seat(1).round_trip_ms == 120
     driven.do(LAST, 5000)
     for measured, counts in ((300, 120), (80, 80), (100, 80)):
-        driven.do(MeasureLine(1, measured), 5001)
+        driven.do(MeasureConnection(1, measured), 5001)
         assert driven.seat(1).round_trip_ms == counts
-    driven.do(MeasureLine(2, 40), 5001)
+    driven.do(MeasureConnection(2, 40), 5001)
     assert driven.seat(2).round_trip_ms == 0, "never measured before the close: no credit"
 
 
@@ -191,7 +191,7 @@ def test_a_move_made_after_the_limit_is_refused() -> None:
     assert results(driven) == [("out-of-time", 1, 51, 10_000), ("out-of-time", 2, 51, 10_000)]
 
 
-def test_who_gives_up_after_the_limit_is_out_of_time() -> None:
+def test_whoever_gives_up_after_the_limit_is_out_of_time() -> None:
     driven = one_move_from_home(0, 0, time_limit_s=10)
     driven.do(ResignSeat(0), 10_001)
     driven.do(StopSeat(1), 10_002)
@@ -200,7 +200,7 @@ def test_who_gives_up_after_the_limit_is_out_of_time() -> None:
 
 def test_a_grace_that_ends_after_the_close_is_no_forfeit() -> None:
     driven = started(options(grace_s=5))
-    driven.do(LoseLine(1), 1000)
+    driven.do(LoseConnection(1), 1000)
     driven.play(0, LINE, 5900)
     (forfeited, *_) = driven.advance(6000)
     assert isinstance(forfeited, SeatEnded)

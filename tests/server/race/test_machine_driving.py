@@ -3,7 +3,7 @@
 import pytest
 
 from protocol.errors import Refusal
-from server.race.commands import LoseLine, PlayMove, ResignSeat, StopSeat
+from server.race.commands import LoseConnection, PlayMove, ResignSeat, StopSeat
 from server.race.events import RaceEnded, RaceStarted, SeatDealt, SeatEnded
 from tests.server.race.racing import START, WINNABLE, Driven, counting_down, greedy_line, options, replayed, seated, started, state_of
 
@@ -22,13 +22,13 @@ def test_the_deadlines_are_the_first_views_the_start_the_graces_and_the_settling
         found.append(due - START)
         driven.advance(due - START)
         if due == START:
-            driven.do(LoseLine(0), 0)
+            driven.do(LoseConnection(0), 0)
     assert found == [-50, -30, 0, 5000, 10_151]
 
 
 def test_what_is_due_is_done_in_the_order_in_which_it_was_due() -> None:
     driven = counting_down(options(seats=2, grace_s=5), round_trips=(100, 0))
-    driven.do(LoseLine(1), -1000)
+    driven.do(LoseConnection(1), -1000)
     events = driven.advance(1_000_000)
     assert [type(event) for event in events] == [SeatDealt, SeatDealt, RaceStarted, SeatEnded, SeatEnded, RaceEnded]
     assert [(seat.state, seat.ended_at_ms) for seat in driven.record.seats] == [("stopped", 4000), ("forfeited", 4000)]
@@ -37,7 +37,7 @@ def test_what_is_due_is_done_in_the_order_in_which_it_was_due() -> None:
 def test_advancing_in_one_step_or_in_many_comes_to_the_same() -> None:
     at_once, by_steps = (counting_down(options(time_limit_s=10, grace_s=5), round_trips=(100, 7)) for _ in range(2))
     for driven in (at_once, by_steps):
-        driven.do(LoseLine(1), -500)
+        driven.do(LoseConnection(1), -500)
     at_once.advance(20_000)
     for at in range(-500, 20_000, 37):
         by_steps.advance(at)
@@ -93,7 +93,7 @@ def test_the_same_commands_at_the_same_times_give_the_same_race() -> None:
     for at in range(10):
         for seat in range(3):
             driven.play(seat, driven.position(seat).legal_moves()[:1], 1000 * at + seat)
-    driven.do(LoseLine(1), 20_000)
+    driven.do(LoseConnection(1), 20_000)
     driven.do(ResignSeat(2), 30_000)
     record = driven.finish()
     again = replayed(driven.race.options, driven.log)

@@ -9,7 +9,7 @@ import pytest
 from protocol.errors import ErrorCode
 from protocol.record import BadRecord, sealed
 from server.race.audit import audit
-from server.race.commands import LeaveSeat, LoseLine, PlayMove, ResignSeat, StopSeat
+from server.race.commands import LeaveSeat, LoseConnection, PlayMove, ResignSeat, StopSeat
 from server.race.events import MovePlayed, RaceEnded, SeatEnded
 from server.rules import catalogue
 from server.rules.carpet import CarpetPosition, CarpetRules
@@ -84,7 +84,7 @@ def test_a_forfeited_seat_stands_behind_one_with_fewer_cards_home(command: Resig
 
 def test_being_away_longer_than_the_grace_is_a_forfeit() -> None:
     driven = started(options(grace_s=5))
-    driven.do(LoseLine(0), 1000)
+    driven.do(LoseConnection(0), 1000)
     assert driven.advance(5999) == ()
     assert driven.advance(6000) == (SeatEnded(0, "forfeited", 0, 6000, driven.position(0)),)
     assert driven.finish().ended_at_ms == 6000
@@ -204,7 +204,7 @@ def test_a_deal_without_a_legal_move_is_stalled_at_the_start() -> None:
 
 
 @pytest.mark.usefixtures("rules")
-def test_who_left_before_a_deal_without_a_legal_move_has_forfeited_all_the_same() -> None:
+def test_whoever_left_before_a_deal_without_a_legal_move_has_forfeited_all_the_same() -> None:
     driven: Driven = counting_down(options(rules="dead"))
     driven.do(LeaveSeat(0), -1)
     driven.advance(0)

@@ -4,7 +4,7 @@ import pytest
 
 from protocol.errors import ErrorCode
 from server.race.audit import audit
-from server.race.commands import MeasureLine, PlayMove, StopSeat
+from server.race.commands import MeasureConnection, PlayMove, StopSeat
 from server.race.events import MovePlayed
 from tests.server.race.racing import WINNABLE, greedy_line, options, started, state_of
 
@@ -121,7 +121,7 @@ def test_no_move_counts_before_the_start_or_before_the_one_before_it() -> None:
     driven.do(PlayMove(0, 0, LINE[0]), 60)
     assert driven.seat(0).last_at == 0
     driven.do(PlayMove(0, 1, LINE[1]), 500)
-    driven.do(MeasureLine(0, 300), 510)
+    driven.do(MeasureConnection(0, 300), 510)
     driven.do(PlayMove(0, 2, LINE[2]), 510)
     assert driven.seat(0).last_at == 400
     record = driven.finish()
@@ -129,7 +129,7 @@ def test_no_move_counts_before_the_start_or_before_the_one_before_it() -> None:
     audit(record)
 
 
-def test_measuring_a_line_is_no_event() -> None:
+def test_measuring_a_connection_is_no_event() -> None:
     driven = started()
-    assert driven.do(MeasureLine(0, 77), 10) == ()
+    assert driven.do(MeasureConnection(0, 77), 10) == ()
     assert driven.seat(0).round_trip_ms == 77

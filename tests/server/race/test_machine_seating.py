@@ -4,7 +4,18 @@ import pytest
 
 from protocol.errors import ErrorCode
 from server.race.audit import audit
-from server.race.commands import Command, GetReady, LeaveSeat, LoseLine, MeasureLine, PlayMove, RegainLine, ResignSeat, StopSeat, TakeSeat
+from server.race.commands import (
+    Command,
+    GetReady,
+    LeaveSeat,
+    LoseConnection,
+    MeasureConnection,
+    PlayMove,
+    RegainConnection,
+    ResignSeat,
+    StopSeat,
+    TakeSeat,
+)
 from server.race.events import SeatFreed, SeatTaken
 from server.rules.catalogue import UnknownRules
 from tests.server.race.racing import Driven, counting_down, greedy_line, new_race, nonce, options, seated, started
@@ -48,7 +59,7 @@ def test_nobody_finds_a_seat_in_a_race_that_is_over() -> None:
 def test_leaving_before_the_start_frees_the_seat_with_all_that_its_player_had_said() -> None:
     driven = seated(round_trips=(80, 80))
     driven.do(GetReady(0, nonce(0)), -9000)
-    driven.do(LoseLine(0), -8000)
+    driven.do(LoseConnection(0), -8000)
     assert driven.do(LeaveSeat(0), -7000) == (SeatFreed(0),)
     seat = driven.seat(0)
     assert (seat.player, seat.name, seat.nonce, seat.round_trip_ms, seat.connected, seat.away_until) == (None, "", None, None, True, None)
@@ -81,13 +92,13 @@ def test_leaving_after_the_end_leaves_the_record_as_it_was() -> None:
     "command",
     [
         LeaveSeat(1),
-        MeasureLine(1, 30),
+        MeasureConnection(1, 30),
         GetReady(1, nonce(1)),
         PlayMove(1, 0, "s"),
         StopSeat(1),
         ResignSeat(1),
-        LoseLine(1),
-        RegainLine(1),
+        LoseConnection(1),
+        RegainConnection(1),
     ],
     ids=lambda command: type(command).__name__,
 )

@@ -6,7 +6,7 @@ import pytest
 
 from protocol.errors import ErrorCode
 from protocol.fairness import derive_seed, named_seed
-from server.race.commands import GetReady, LeaveSeat, MeasureLine, PlayMove, ResignSeat, StopSeat
+from server.race.commands import GetReady, LeaveSeat, MeasureConnection, PlayMove, ResignSeat, StopSeat
 from server.race.events import RaceStarted, SeatDealt, SeatEnded, SeatReady, StartSet
 from server.rules.catalogue import rule_set
 from tests.server.race.racing import SECRET, START, counting_down, nonce, options, seated, started
@@ -81,15 +81,15 @@ def test_each_first_view_goes_out_half_its_round_trip_early_and_at_most_150_ms()
     assert dealt == {-150: [3, 4], -60: [2], -20: [1], 0: [0]}
 
 
-def test_a_line_that_was_never_measured_is_dealt_to_at_the_start() -> None:
+def test_a_connection_that_was_never_measured_is_dealt_to_at_the_start() -> None:
     driven = counting_down()
     assert driven.advance(-1) == ()
     assert [type(event) for event in driven.advance(0)] == [SeatDealt, SeatDealt, RaceStarted]
 
 
-def test_a_line_measured_anew_in_the_countdown_does_not_move_its_first_view() -> None:
+def test_a_connection_measured_anew_in_the_countdown_does_not_move_its_first_view() -> None:
     driven = counting_down(round_trips=(100, 0))
-    driven.do(MeasureLine(0, 0), -2000)
+    driven.do(MeasureConnection(0, 0), -2000)
     assert [event.seat for event in driven.advance(-50) if isinstance(event, SeatDealt)] == [0]
 
 
@@ -110,7 +110,7 @@ def test_a_first_view_that_came_early_is_not_played_on_before_the_start() -> Non
 
 
 @pytest.mark.parametrize("command", [LeaveSeat(0), ResignSeat(0)], ids=["leaving", "resigning"])
-def test_who_gives_up_in_the_countdown_has_forfeited_and_is_dealt_nothing(command: LeaveSeat | ResignSeat) -> None:
+def test_whoever_gives_up_in_the_countdown_has_forfeited_and_is_dealt_nothing(command: LeaveSeat | ResignSeat) -> None:
     driven = counting_down(options(seats=3))
     # Not even the counts of a position that nobody has seen yet.
     assert driven.do(command, -1000) == (SeatEnded(0, "forfeited", 0, 0, None),)
@@ -119,7 +119,7 @@ def test_who_gives_up_in_the_countdown_has_forfeited_and_is_dealt_nothing(comman
     assert driven.states() == ["forfeited", "racing", "racing"]
 
 
-def test_who_is_left_alone_by_forfeits_in_the_countdown_has_won_at_the_start() -> None:
+def test_whoever_is_left_alone_by_forfeits_in_the_countdown_has_won_at_the_start() -> None:
     driven = counting_down()
     driven.do(LeaveSeat(1), -1000)
     driven.advance(150)

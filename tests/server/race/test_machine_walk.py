@@ -9,7 +9,18 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from protocol.cards import fresh_deck
 from protocol.errors import Refusal
 from server.race.audit import audit
-from server.race.commands import Command, GetReady, LeaveSeat, LoseLine, MeasureLine, PlayMove, RegainLine, ResignSeat, StopSeat, TakeSeat
+from server.race.commands import (
+    Command,
+    GetReady,
+    LeaveSeat,
+    LoseConnection,
+    MeasureConnection,
+    PlayMove,
+    RegainConnection,
+    ResignSeat,
+    StopSeat,
+    TakeSeat,
+)
 from server.race.seat import Seat
 from tests.server.race.racing import START, WINNABLE, Driven, greedy, nonce, options, replayed, state_of
 from tests.server.race.watching import Watch
@@ -63,7 +74,7 @@ class AnyRace(RuleBasedStateMachine):
 
     @rule(number=numbers, round_trip_ms=st.sampled_from([0, 1, 90, 300, 4000]))
     def measure(self, number: int, round_trip_ms: int) -> None:
-        self.do(MeasureLine(self.number(number), round_trip_ms))
+        self.do(MeasureConnection(self.number(number), round_trip_ms))
 
     @rule(number=numbers, other=st.integers(0, 9))
     def get_ready(self, number: int, other: int) -> None:
@@ -114,8 +125,8 @@ class AnyRace(RuleBasedStateMachine):
     def give_up(self, number: int, end: type[StopSeat | ResignSeat | LeaveSeat]) -> None:
         self.do(end(self.number(number)))
 
-    @rule(number=numbers, change=st.sampled_from([LoseLine, RegainLine]))
-    def change_line(self, number: int, change: type[LoseLine | RegainLine]) -> None:
+    @rule(number=numbers, change=st.sampled_from([LoseConnection, RegainConnection]))
+    def change_line(self, number: int, change: type[LoseConnection | RegainConnection]) -> None:
         self.do(change(self.number(number)))
 
     @rule(passed=st.sampled_from([1, 30, 149, 150, 151, 1000, 5000]))
@@ -154,7 +165,7 @@ class AnyRace(RuleBasedStateMachine):
             assert position == seat.position
 
     @invariant()
-    def who_has_ended_stays_as_he_is_unless_the_close_strikes_it_out(self) -> None:
+    def whoever_has_ended_stays_as_they_are_unless_the_close_strikes_it_out(self) -> None:
         for seat in self.race.seats:
             then = self.ended.get(seat.number)
             if then is not None and self.race.phase != "over":

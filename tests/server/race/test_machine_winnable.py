@@ -7,7 +7,7 @@ import pytest
 from protocol.errors import ErrorCode
 from protocol.fairness import derive_seed
 from server.race.audit import audit
-from server.race.commands import ChooseDeal, GetReady, LeaveSeat, LoseLine, StopSeat, TakeSeat
+from server.race.commands import ChooseDeal, GetReady, LeaveSeat, LoseConnection, StopSeat, TakeSeat
 from server.race.events import SeatFreed, SeatReady, StartSet
 from server.race.race_deal import DealWanted
 from server.rules.catalogue import rule_set
@@ -59,7 +59,7 @@ def test_a_number_that_was_not_asked_for_changes_nothing() -> None:
     assert driven.code(ChooseDeal(2), -2999) is ErrorCode.NOT_WAITING
 
 
-def test_who_leaves_while_the_deal_is_looked_for_frees_his_seat_and_another_deal_is_wanted() -> None:
+def test_whoever_leaves_while_the_deal_is_looked_for_frees_their_seat_and_another_deal_is_wanted() -> None:
     driven = all_ready()
     before = driven.race.deal_wanted
     assert driven.do(LeaveSeat(1), -5000) == (SeatFreed(1),)
@@ -70,9 +70,9 @@ def test_who_leaves_while_the_deal_is_looked_for_frees_his_seat_and_another_deal
     assert driven.race.deal_wanted not in (None, before)
 
 
-def test_who_is_away_too_long_while_the_deal_is_looked_for_loses_his_seat() -> None:
+def test_whoever_is_away_too_long_while_the_deal_is_looked_for_loses_their_seat() -> None:
     driven = all_ready()
-    driven.do(LoseLine(0), -8000)
+    driven.do(LoseConnection(0), -8000)
     assert driven.advance(driven.race.options.grace_s * 1000) == (SeatFreed(0),)
     assert driven.race.deal_wanted is None
 

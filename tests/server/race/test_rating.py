@@ -32,7 +32,7 @@ def test_who_sat_where_makes_no_difference_to_the_last_digit(field: list[tuple[i
 
 
 @given(fields)
-def test_who_wins_alone_gains_who_is_last_alone_loses_and_nobody_gets_less_certain(field: list[tuple[int, Rating]]) -> None:
+def test_whoever_wins_alone_gains_who_is_last_alone_loses_and_nobody_gets_less_certain(field: list[tuple[int, Rating]]) -> None:
     places, before = zip(*field, strict=True)
     after = rate(places, before)
     for place, old, new in zip(places, before, after, strict=True):

@@ -7,7 +7,18 @@ from random import Random
 import pytest
 
 from protocol.errors import Refusal
-from server.race.commands import Command, GetReady, LeaveSeat, LoseLine, MeasureLine, PlayMove, RegainLine, ResignSeat, StopSeat, TakeSeat
+from server.race.commands import (
+    Command,
+    GetReady,
+    LeaveSeat,
+    LoseConnection,
+    MeasureConnection,
+    PlayMove,
+    RegainConnection,
+    ResignSeat,
+    StopSeat,
+    TakeSeat,
+)
 from server.race.view import see
 from server.rules.carpet import Aces, CarpetRules, Refill, Turning
 from server.rules.catalogue import RULE_SETS, RuleSet, rule_set
@@ -32,12 +43,12 @@ def random_command(driven: Driven, random: Random) -> Command:
     choices: list[Command]
     if driven.race.phase == "waiting":
         ready = GetReady(seat, random.randbytes(16))
-        choices = [TakeSeat(f"player-{seat}", "Ann", None, seat), ready, ready, ready, LoseLine(seat), LeaveSeat(seat)]
+        choices = [TakeSeat(f"player-{seat}", "Ann", None, seat), ready, ready, ready, LoseConnection(seat), LeaveSeat(seat)]
     elif position is not None and random.random() < 0.9:
         choices = [PlayMove(seat, driven.seat(seat).ply, move) for move in position.legal_moves() or ("s",)]
     else:
         moves: list[Command] = [PlayMove(seat, random.randrange(3), move) for move in ("s", "w", "a1", "nonsense")]
-        line: list[Command] = [LoseLine(seat), RegainLine(seat), MeasureLine(seat, random.randrange(400))]
+        line: list[Command] = [LoseConnection(seat), RegainConnection(seat), MeasureConnection(seat, random.randrange(400))]
         choices = [*moves, *moves, *line, *line, StopSeat(seat), ResignSeat(seat), LeaveSeat(seat)]
     return random.choice(choices)
 

@@ -16,7 +16,7 @@ from protocol.fairness import derive_seed
 from protocol.record import BadRecord, Record, SeriesRecord, check_deal, sealed, seed_of
 from protocol.views import RaceOptions, SeriesOptions
 from server.race.audit import audit
-from server.race.commands import GetReady, LoseLine, ResignSeat, StopSeat, TakeSeat
+from server.race.commands import GetReady, LoseConnection, ResignSeat, StopSeat, TakeSeat
 from server.race.events import SeatFreed
 from server.race.machine import Race
 from server.race.replay import frames
@@ -83,7 +83,7 @@ def test_while_a_later_race_waits_a_seat_is_held_for_the_grace_of_the_series() -
     for place, grace_s in ((None, 30), (SeriesPlace(id="ABCDEF-1-00", number=2), 200)):
         driven = Driven(chosen, place)
         driven.do(TakeSeat("player-0", "P"), 0)
-        driven.do(LoseLine(0), 0)
+        driven.do(LoseConnection(0), 0)
         assert driven.advance(grace_s * 1000 - 1) == ()
         assert driven.advance(grace_s * 1000) == (SeatFreed(0),)
 
@@ -91,7 +91,7 @@ def test_while_a_later_race_waits_a_seat_is_held_for_the_grace_of_the_series() -
 def test_in_a_later_race_that_runs_it_is_the_races_own_grace() -> None:
     chosen = options(grace_s=30, series=SeriesOptions(format="best-of", races=3, grace_s=200))
     driven = started(chosen, place=SeriesPlace(id="ABCDEF-1-00", number=2))
-    driven.do(LoseLine(1), 1000)
+    driven.do(LoseConnection(1), 1000)
     driven.finish()
     assert driven.states() == ["stopped", "forfeited"]
     assert driven.seat(1).ended_at == 31_000
@@ -124,7 +124,7 @@ def test_each_forgery_is_named(forge: Callable[[Record], Record], sentence: str)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_nobody_is_told_what_is_not_his_to_know_of_the_first_race(seed: int) -> None:
+def test_nobody_is_told_what_is_not_theirs_to_know_of_the_first_race(seed: int) -> None:
     random = Random(f"swap {seed}")
     driven = Driven(options(deal=None, series=SWAP.series, grace_s=20, time_limit_s=120))
     watch = Watch(driven)

@@ -45,7 +45,7 @@ def test_the_moments_of_a_seat_never_go_back_and_never_lie_after_the_arrival(mov
         previous = at_ms
 
 
-def test_a_line_that_was_never_measured_has_no_best_round_trip() -> None:
+def test_a_connection_that_was_never_measured_has_no_best_round_trip() -> None:
     assert RoundTrips().best is None
 
 

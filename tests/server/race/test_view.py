@@ -21,9 +21,9 @@ from protocol.room_events import (
     Started,
     Unseated,
 )
-from server.race.commands import LeaveSeat, LoseLine, PlayMove, StopSeat
+from server.race.commands import LeaveSeat, LoseConnection, PlayMove, StopSeat
 from server.race.events import (
-    LineChanged,
+    ConnectionChanged,
     MovePlayed,
     RaceEnded,
     RaceEvent,
@@ -87,9 +87,9 @@ def test_what_is_told_to_all_alike() -> None:
     table: list[tuple[RaceEvent, RoomEvent]] = [
         (SeatTaken(1, "Bob", "hasty"), Seated(version=7, seat=1, name="Bob", bot="hasty")),
         (SeatFreed(1), Unseated(version=7, seat=1)),
-        (LineChanged(1, connected=False, away_until=START), Presence(version=7, seat=1, connected=False, away_ms=2000)),
-        (LineChanged(1, connected=False, away_until=now - 1), Presence(version=7, seat=1, connected=False, away_ms=0)),
-        (LineChanged(1, connected=True, away_until=None), Presence(version=7, seat=1, connected=True, away_ms=None)),
+        (ConnectionChanged(1, connected=False, away_until=START), Presence(version=7, seat=1, connected=False, away_ms=2000)),
+        (ConnectionChanged(1, connected=False, away_until=now - 1), Presence(version=7, seat=1, connected=False, away_ms=0)),
+        (ConnectionChanged(1, connected=True, away_until=None), Presence(version=7, seat=1, connected=True, away_ms=None)),
         (SeatReady(1), PlayerReady(version=7, seat=1)),
         (StartSet(START, (10, 20)), Countdown(version=7, starts_in_ms=2000, round_trips_ms=(10, 20))),
         (StartSet(now - 1, (10, 20)), Countdown(version=7, starts_in_ms=0, round_trips_ms=(10, 20))),
@@ -134,7 +134,7 @@ def test_a_move_is_a_view_for_its_seat_and_progress_for_the_others() -> None:
 
 def test_a_snapshot_of_a_race_that_waits_shows_who_is_there_and_who_is_ready() -> None:
     driven = seated(round_trips=(40, 50))
-    driven.do(LoseLine(1), -9000)
+    driven.do(LoseConnection(1), -9000)
     room = snapshot(driven.race, version=3, viewer=0, now=START - 9000, again=frozenset({1}), chat=())
     assert (room.version, room.code, room.race, room.phase, room.seat) == (3, "ABCDEF", 1, "waiting", 0)
     assert (room.starts_in_ms, room.elapsed_ms, room.view, room.record) == (None, 0, None, None)
@@ -145,7 +145,7 @@ def test_a_snapshot_of_a_race_that_waits_shows_who_is_there_and_who_is_ready() -
     ]
 
 
-def test_an_empty_seat_has_no_name_and_no_line() -> None:
+def test_an_empty_seat_has_no_name_and_no_connection() -> None:
     driven = seated()
     driven.do(LeaveSeat(1), -9000)
     seat = snapshot(driven.race, version=3, viewer=0, now=START, again=frozenset(), chat=()).seats[1]

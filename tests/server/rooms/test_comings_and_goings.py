@@ -56,7 +56,7 @@ async def test_leaving_the_race_forfeits_and_frees_the_player_at_once(autojump_c
     assert ann.last(Unseated).seat == 1
 
 
-async def test_who_left_the_race_may_come_back_to_look_but_not_to_play(autojump_clock: MockClock, table: Table) -> None:
+async def test_whoever_left_the_race_may_come_back_to_look_but_not_to_play(autojump_clock: MockClock, table: Table) -> None:
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
     room = await table.racing(ann, bob, eve)
     bob.leave(room)
@@ -69,7 +69,7 @@ async def test_who_left_the_race_may_come_back_to_look_but_not_to_play(autojump_
     assert bob.codes == [ErrorCode.SEAT_ENDED]
 
 
-async def test_who_leaves_and_comes_back_in_one_breath_is_bound_to_the_room(autojump_clock: MockClock, table: Table) -> None:
+async def test_whoever_leaves_and_comes_back_in_one_breath_is_bound_to_the_room(autojump_clock: MockClock, table: Table) -> None:
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
     room = await table.racing(ann, bob, eve)
     bob.leave(room)
@@ -103,7 +103,7 @@ async def test_a_waiting_room_that_all_have_left_is_closed_at_once(autojump_cloc
     assert len(table.rooms) == 0
 
 
-async def test_a_lost_line_is_told_with_the_grace_and_so_is_the_return(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_lost_connection_is_told_with_the_grace_and_so_is_the_return(autojump_clock: MockClock, table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob, grace_s=30)
     await bob.vanish(room)
@@ -121,7 +121,9 @@ async def test_a_lost_line_is_told_with_the_grace_and_so_is_the_return(autojump_
     assert again.ply == 1
 
 
-async def test_who_loses_his_seat_to_the_grace_before_the_start_is_free_and_may_come_again(autojump_clock: MockClock, table: Table) -> None:
+async def test_whoever_loses_their_seat_to_the_grace_before_the_start_is_free_and_may_come_again(
+    autojump_clock: MockClock, table: Table
+) -> None:
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
     room = await table.seated(ann, bob, eve, seats=4, grace_s=5)
     await bob.vanish(room)
@@ -138,7 +140,7 @@ async def test_who_loses_his_seat_to_the_grace_before_the_start_is_free_and_may_
     assert table.rooms.of(bob.player.id) is room
 
 
-async def test_a_newer_line_takes_over_and_the_end_of_the_older_one_changes_nothing(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_newer_connection_takes_over_and_the_end_of_the_older_one_changes_nothing(autojump_clock: MockClock, table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     newer = bob.another_line()
@@ -155,7 +157,7 @@ async def test_a_newer_line_takes_over_and_the_end_of_the_older_one_changes_noth
     assert newer.last(Progress).seat == 0
 
 
-async def test_a_line_that_has_not_joined_is_not_heard_for_the_one_that_has(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_connection_that_has_not_joined_is_not_heard_for_the_one_that_has(autojump_clock: MockClock, table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     other = bob.another_line()

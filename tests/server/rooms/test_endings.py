@@ -58,7 +58,7 @@ async def test_a_crash_ends_one_room_tells_its_members_and_leaves_the_others_alo
     await table.seated(ann, seats=2)
 
 
-async def test_who_asks_a_room_that_has_crashed_is_told_that_it_is_closed_and_bound_by_nothing(
+async def test_whoever_asks_a_room_that_has_crashed_is_told_that_it_is_closed_and_bound_by_nothing(
     autojump_clock: MockClock, table: Table, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
@@ -74,7 +74,7 @@ async def test_who_asks_a_room_that_has_crashed_is_told_that_it_is_closed_and_bo
     assert [table.rooms.of(guest.player.id) for guest in (ann, bob, eve)] == [None, None, None]
 
 
-async def test_who_enters_as_the_last_one_leaves_is_told_that_the_room_is_closed(autojump_clock: MockClock, table: Table) -> None:
+async def test_whoever_enters_as_the_last_one_leaves_is_told_that_the_room_is_closed(autojump_clock: MockClock, table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, seats=2)
     ann.leave(room)

@@ -116,7 +116,7 @@ async def test_that_a_lease_is_lost_is_no_error_of_each_room(
     assert [record for record in caplog.records if record.levelname in ("ERROR", "WARNING")] == []
 
 
-async def test_who_catches_up_while_a_failed_room_ends_is_not_told_what_could_not_be_kept(
+async def test_whoever_catches_up_while_a_failed_room_ends_is_not_told_what_could_not_be_kept(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     table = Table(nursery, bots_wait=True)
@@ -288,7 +288,7 @@ async def test_a_race_goes_on_after_a_crash_where_it_was_with_its_clock(autojump
     audit(new.guests[0].last(Result).record)
 
 
-async def test_who_does_not_come_back_after_a_crash_has_the_whole_grace_and_then_forfeits(
+async def test_whoever_does_not_come_back_after_a_crash_has_the_whole_grace_and_then_forfeits(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     table = Table(nursery)
@@ -357,7 +357,7 @@ async def test_time_in_which_no_server_was_there_counts_for_no_time_limit(autoju
     audit(over.record)
 
 
-async def test_who_resigned_and_watches_has_his_seat_after_a_crash_and_who_left_has_none(
+async def test_whoever_resigned_and_watches_has_their_seat_after_a_crash_and_whoever_left_has_none(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     table = Table(nursery)

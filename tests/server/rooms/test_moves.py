@@ -48,7 +48,7 @@ async def test_after_every_accepted_move_all_cards_are_there(autojump_clock: Moc
     assert ann.codes == bob.codes == []
 
 
-async def test_the_mover_gets_his_view_and_the_other_only_how_far_he_is(autojump_clock: MockClock, table: Table) -> None:
+async def test_the_mover_gets_their_view_and_the_other_only_how_far_they_are(autojump_clock: MockClock, table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     ann.move(room)

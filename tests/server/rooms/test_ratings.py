@@ -66,7 +66,9 @@ async def test_the_next_race_goes_on_from_there_and_forgets_what_the_last_one_di
 
 
 @pytest.mark.parametrize("knows_version", [True, False])
-async def test_who_lost_his_line_hears_of_it_when_he_is_back(autojump_clock: MockClock, table: Table, knows_version: bool) -> None:
+async def test_a_player_who_lost_the_connection_hears_of_it_when_they_are_back(
+    autojump_clock: MockClock, table: Table, knows_version: bool
+) -> None:
     """By the event that they missed, or by a snapshot."""
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)

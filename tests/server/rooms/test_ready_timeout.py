@@ -14,7 +14,7 @@ from server.store.replay import replay
 from tests.server.rooms.playing import Table
 
 
-async def test_who_keeps_a_player_waiting_loses_his_seat_to_the_next(autojump_clock: MockClock, table: Table) -> None:
+async def test_whoever_keeps_a_player_waiting_loses_their_seat_to_the_next(autojump_clock: MockClock, table: Table) -> None:
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
     room = await table.seated(ann, bob, public=True)
     await trio.sleep(50)
@@ -67,7 +67,7 @@ async def test_a_newcomer_has_the_whole_time_and_who_gets_ready_in_time_is_never
 
 
 @pytest.mark.parametrize("case", ["private", "nobody ready", "a free seat", "alone with a bot"])
-async def test_whom_nobody_waits_for_keeps_his_seat(autojump_clock: MockClock, table: Table, case: str) -> None:
+async def test_a_player_whom_nobody_waits_for_keeps_their_seat(autojump_clock: MockClock, table: Table, case: str) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     guests = (ann,) if case == "alone with a bot" else (ann, bob)
     options = {"bots": ("random",)} if case == "alone with a bot" else {"seats": 3} if case == "a free seat" else {}
@@ -90,7 +90,9 @@ async def test_in_a_rematch_too(autojump_clock: MockClock, table: Table) -> None
     assert room.core.race.seats[1].player == bob.player.id
 
 
-async def test_who_is_away_when_he_loses_his_seat_so_hears_of_it_when_he_comes_back(autojump_clock: MockClock, table: Table) -> None:
+async def test_whoever_is_away_when_they_lose_their_seat_so_hears_of_it_when_they_come_back(
+    autojump_clock: MockClock, table: Table
+) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, bob, public=True, grace_s=600)
     ann.ready(room)

@@ -67,7 +67,9 @@ async def test_with_somebody_gone_for_good_no_rematch_is_to_be_had(autojump_cloc
     assert room.core.race.number == 1
 
 
-async def test_who_asked_and_then_lost_his_line_is_away_in_the_next_race_and_can_come_back(autojump_clock: MockClock, table: Table) -> None:
+async def test_whoever_asked_and_then_lost_their_connection_is_away_in_the_next_race_and_can_come_back(
+    autojump_clock: MockClock, table: Table
+) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.over(ann, bob, grace_s=30)
     bob.rematch(room)
@@ -83,7 +85,7 @@ async def test_who_asked_and_then_lost_his_line_is_away_in_the_next_race_and_can
     await table.begin(room, ann, bob)
 
 
-async def test_who_does_not_come_back_to_the_next_race_loses_his_seat_in_it(autojump_clock: MockClock, table: Table) -> None:
+async def test_whoever_does_not_come_back_to_the_next_race_loses_their_seat_in_it(autojump_clock: MockClock, table: Table) -> None:
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
     room = await table.over(ann, bob, grace_s=30)
     bob.rematch(room)

@@ -16,7 +16,7 @@ from server.rooms.history import KEPT_EVENTS
 from tests.server.rooms.playing import Table
 
 
-async def test_who_comes_back_is_told_exactly_what_he_missed(autojump_clock: MockClock, table: Table) -> None:
+async def test_whoever_comes_back_is_told_exactly_what_they_missed(autojump_clock: MockClock, table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     await bob.vanish(room)
@@ -32,7 +32,7 @@ async def test_who_comes_back_is_told_exactly_what_he_missed(autojump_clock: Moc
     assert missed[-1] == CurrentView(race=1, seat=1, ply=0, state="racing", elapsed_ms=0, view=bob.all(Dealt)[0].view)
 
 
-async def test_his_own_moves_come_again_as_his_views(autojump_clock: MockClock, table: Table) -> None:
+async def test_their_own_moves_come_again_as_their_views(autojump_clock: MockClock, table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     for _ in range(3):
@@ -104,7 +104,7 @@ async def test_a_deal_that_was_missed_is_dealt_again_and_the_others_stay_hidden(
     assert bob.last(Dealt).view == ann.last(Dealt).view
 
 
-async def test_who_missed_the_end_gets_the_record(autojump_clock: MockClock, table: Table) -> None:
+async def test_whoever_missed_the_end_gets_the_record(autojump_clock: MockClock, table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     await bob.vanish(room)
@@ -134,7 +134,7 @@ async def test_after_missed_messages_a_member_catches_up_in_one_step(autojump_cl
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_in_whatever_way_lines_come_and_go_nobody_hears_a_gap_and_all_see_the_same(
+async def test_in_whatever_way_connections_come_and_go_nobody_hears_a_gap_and_all_see_the_same(
     autojump_clock: MockClock, table: Table, seed: int
 ) -> None:
     chance = random.Random(seed)

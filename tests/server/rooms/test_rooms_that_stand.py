@@ -80,7 +80,7 @@ async def test_the_result_is_there_for_everybody_and_a_rematch_is_to_be_had(auto
     assert only(new, again).opened.number == 2
 
 
-async def test_who_has_left_after_the_end_is_not_led_back(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_whoever_has_left_after_the_end_is_not_led_back(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
     table = Table(nursery)
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.over(ann, bob)
@@ -99,7 +99,7 @@ async def test_who_has_left_after_the_end_is_not_led_back(autojump_clock: MockCl
     assert new.journal.standing(again.code) == []
 
 
-async def test_who_left_while_others_raced_on_is_not_led_back_when_it_is_over(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_whoever_left_while_others_raced_on_is_not_led_back_when_it_is_over(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
     table = Table(nursery)
     ann, bob, cyd = (table.guest(name) for name in ("Ann", "Bob", "Cyd"))
     room = await table.racing(ann, bob, cyd)
@@ -163,7 +163,7 @@ async def test_when_the_host_stops_rooms_stand_if_anything_outlives_the_server(
     assert len(table.journal.standing(room.code)) == keeps
 
 
-async def test_who_has_taken_another_seat_is_not_led_back(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_whoever_has_taken_another_seat_is_not_led_back(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
     table = Table(nursery)
     ann, bob, eve = (table.guest(name) for name in ("Ann", "Bob", "Eve"))
     room = await table.over(ann, bob)

@@ -90,7 +90,9 @@ async def test_a_rematch_after_the_series_is_another_series(autojump_clock: Mock
     assert (last.series.id, last.series.race) == (last.id, 1)
 
 
-async def test_who_is_gone_forfeits_the_race_and_not_the_series_until_its_grace_is_over(autojump_clock: MockClock, table: Table) -> None:
+async def test_whoever_is_gone_forfeits_the_race_and_not_the_series_until_its_grace_is_over(
+    autojump_clock: MockClock, table: Table
+) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, bob, public=False, grace_s=30, series=SeriesOptions(format="best-of", races=3, grace_s=200))
     await table.begin(room, ann, bob)
@@ -129,7 +131,7 @@ async def test_who_is_gone_forfeits_the_race_and_not_the_series_until_its_grace_
     assert points(ann.last(Room).series) == (0, 1)
 
 
-async def test_who_leaves_gives_the_series_up(autojump_clock: MockClock, table: Table) -> None:
+async def test_whoever_leaves_gives_the_series_up(autojump_clock: MockClock, table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, bob, series=BEST_OF_3)
     await race(table, room, bob, ann)
@@ -149,7 +151,7 @@ async def test_who_leaves_gives_the_series_up(autojump_clock: MockClock, table: 
     assert ann.codes == [ErrorCode.ROOM_CLOSED]
 
 
-async def test_who_leaves_between_two_races_gives_the_series_up_and_no_race_is_left_running(
+async def test_whoever_leaves_between_two_races_gives_the_series_up_and_no_race_is_left_running(
     autojump_clock: MockClock, table: Table
 ) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
@@ -166,7 +168,9 @@ async def test_who_leaves_between_two_races_gives_the_series_up_and_no_race_is_l
     assert sorted(opened) == sorted(ended)
 
 
-async def test_who_keeps_the_others_waiting_between_two_public_races_gives_the_series_up(autojump_clock: MockClock, table: Table) -> None:
+async def test_whoever_keeps_the_others_waiting_between_two_public_races_gives_the_series_up(
+    autojump_clock: MockClock, table: Table
+) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, bob, series=BEST_OF_3)
     await race(table, room, ann, bob)

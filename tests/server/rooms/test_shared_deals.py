@@ -33,7 +33,7 @@ def opened(table: Table, *guests: Guest, bots: tuple[str, ...] = (), kind: Share
     return table.rooms.open(options, spec=spec_for(*guests, kind=kind), secret=SECRET)
 
 
-async def test_each_of_the_invited_has_his_seat_and_nobody_else_any(autojump_clock: MockClock, table: Table) -> None:
+async def test_each_of_the_invited_has_their_seat_and_nobody_else_any(autojump_clock: MockClock, table: Table) -> None:
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
     room = opened(table, ann, bob)
     for guest in (bob, eve, ann):

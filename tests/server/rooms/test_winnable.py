@@ -90,7 +90,7 @@ async def test_no_room_waits_for_the_search_of_another(autojump_clock: MockClock
     assert room.core.race.phase == "waiting"
 
 
-async def test_who_leaves_calls_the_search_off_and_the_next_one_is_for_the_new_nonces(
+async def test_whoever_leaves_calls_the_search_off_and_the_next_one_is_for_the_new_nonces(
     autojump_clock: MockClock, searching: Table, search: Search
 ) -> None:
     ann, bob, eve = searching.guest("Ann"), searching.guest("Bob"), searching.guest("Eve")

@@ -171,7 +171,9 @@ async def test_a_server_that_comes_back_goes_on_with_the_run_and_refuses_another
     assert [len(store.runs("daily", DAY)), len(store.shared_deals("daily", limit=99))] == [1, 8]
 
 
-async def test_who_has_not_run_sees_how_many_have_and_who_has_sees_all_but_the_cards(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_has_not_run_sees_how_many_have_and_whoever_has_sees_all_but_the_cards(
+    autojump_clock: MockClock, house: House
+) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert, house.guest("Cleo") as cleo:
         await run(anna, moves=40)
         await run(bert, moves=2)
@@ -233,7 +235,7 @@ async def test_after_the_reveal_all_see_the_board_and_who_is_there_is_told_the_r
         assert seen.secret == record.deal.secret
 
 
-async def test_who_is_not_ready_in_time_is_sent_home_and_has_not_run(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_is_not_ready_in_time_is_sent_home_and_has_not_run(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Anna") as anna:
         await until(house, days.ends_at_ms(DAY) - 20_000)
         await enter(anna)
@@ -281,7 +283,7 @@ async def test_an_unknown_rule_set_is_refused(autojump_clock: MockClock, house: 
             assert (await anna.hear_of(Error)).code == ErrorCode.UNKNOWN_RULES
 
 
-async def test_who_races_elsewhere_cannot_begin_a_run(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_races_elsewhere_cannot_begin_a_run(autojump_clock: MockClock, house: House) -> None:
     async with house.guest() as anna:
         await anna.open()
         await anna.say(RunDaily())

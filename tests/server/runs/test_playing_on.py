@@ -89,7 +89,7 @@ async def test_there_is_no_playing_on_from_what_is_not_open_to_all(autojump_cloc
             assert (await anna.error()).code == ErrorCode.NO_SUCH_POSITION
 
 
-async def test_who_sits_in_a_race_opens_no_other_by_playing_on(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_sits_in_a_race_opens_no_other_by_playing_on(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Anna") as anna:
         record = (await raced(anna)).record
         await asked(anna, LeaveRace(), Left)

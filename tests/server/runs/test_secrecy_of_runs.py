@@ -121,7 +121,7 @@ async def test_ghosts_tell_no_card_and_nothing_before_its_moment(autojump_clock:
 
 
 @pytest.mark.parametrize("kind", ["daily", "challenge"])
-async def test_nobody_hears_of_a_result_by_line_or_by_page_before_his_own_run_has_ended(
+async def test_nobody_hears_of_a_result_by_connection_or_by_page_before_their_own_run_has_ended(
     autojump_clock: MockClock, house: House, kind: str
 ) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:

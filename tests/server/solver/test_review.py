@@ -41,7 +41,7 @@ def test_the_best_of_a_deal_that_cannot_be_won_has_no_slip() -> None:
     assert (seen.best, seen.winnable, seen.reached, seen.slip, seen.line, seen.exact) == (49, False, 49, None, (), True)
 
 
-def test_who_stops_with_the_win_in_reach_is_shown_it() -> None:
+def test_whoever_stops_with_the_win_in_reach_is_shown_it() -> None:
     seen = review(COVERED, ("s",))
     assert (seen.reached, seen.slip, seen.instead, seen.line) == (49, None, None, ("w", "s", "w", "a1"))
 

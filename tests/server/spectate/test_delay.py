@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from protocol.errors import Refusal
 from protocol.views import SeatState
 from server.race.board_history import history_of
-from server.race.commands import LeaveSeat, LoseLine, PlayMove, RegainLine, ResignSeat, StopSeat
+from server.race.commands import LeaveSeat, LoseConnection, PlayMove, RegainConnection, ResignSeat, StopSeat
 from server.race.events import MovePlayed, RaceEvent, SeatDealt, SeatEnded
 from server.rules.position import Position
 from server.spectate.delay import DelayedBoards, DueBoard
@@ -124,9 +124,9 @@ def test_no_board_is_early_all_come_and_who_comes_in_the_middle_sees_the_same(
                 case "resign":
                     driven.do(ResignSeat(seat), at)
                 case "lose":
-                    driven.do(LoseLine(seat), at)
+                    driven.do(LoseConnection(seat), at)
                 case "regain":
-                    driven.do(RegainLine(seat), at)
+                    driven.do(RegainConnection(seat), at)
                 case "leave":
                     driven.do(LeaveSeat(seat), at)
                 case _:

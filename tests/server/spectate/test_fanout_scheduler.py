@@ -131,7 +131,7 @@ async def test_where_others_are_always_busy_they_leave_a_tenth_of_the_time(autoj
     assert loop.slices == [A_SLICE] * 12 + [4]
 
 
-async def test_who_is_cancelled_while_he_waits_leaves_the_turn_to_others(autojump_clock: MockClock) -> None:
+async def test_whoever_is_cancelled_while_they_wait_leaves_the_turn_to_others(autojump_clock: MockClock) -> None:
     loop = Loop()
     with trio.CancelScope() as scope:
         scope.cancel()

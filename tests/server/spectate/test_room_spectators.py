@@ -29,7 +29,7 @@ SLICE = 16
 """Watchers posted to in one slice, where a test says how long each takes."""
 
 
-async def test_who_watches_a_room_that_waits_sees_a_race_from_its_beginning(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_watches_a_room_that_waits_sees_a_race_from_its_beginning(autojump_clock: MockClock, box: Box) -> None:
     table = box.table
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
     room = await table.seated(ann, seats=2)
@@ -65,7 +65,7 @@ async def test_the_first_who_comes_in_the_middle_of_a_race_sees_its_past_no_late
     assert shows(eve.boards[0].view, ann.view)
 
 
-async def test_who_comes_again_after_everybody_had_gone_sees_the_same(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_comes_again_after_everybody_had_gone_sees_the_same(autojump_clock: MockClock, box: Box) -> None:
     table = box.table
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
     room = await table.racing(ann, bob, delay_s=5)
@@ -81,7 +81,7 @@ async def test_who_comes_again_after_everybody_had_gone_sees_the_same(autojump_c
 
 
 @pytest.mark.parametrize("format_", ["single", "swap"])
-async def test_who_comes_in_the_middle_is_told_how_everybody_got_where_he_is(
+async def test_whoever_comes_in_the_middle_is_told_how_everybody_got_where_they_are(
     autojump_clock: MockClock, box: Box, format_: SeriesFormat
 ) -> None:
     table = box.table
@@ -356,7 +356,7 @@ async def test_a_message_to_a_crowd_is_made_once(autojump_clock: MockClock, box:
         assert len({id(onlooker.outgoing[number]) for onlooker in crowd}) == 1
 
 
-async def test_between_two_slices_everybody_else_has_his_turn_whatever_number_of_hubs_there_is(
+async def test_between_two_slices_everybody_else_has_their_turn_whatever_number_of_hubs_there_is(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     now, posts = 0.0, 0

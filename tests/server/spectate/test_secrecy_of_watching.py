@@ -100,7 +100,7 @@ async def try_to_watch(box: Box, room: ServedRoom, guest: Guest, tried: list[Onl
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 3))])
-async def test_no_card_reaches_a_watcher_before_its_time_nor_a_player_but_by_his_seat(
+async def test_no_card_reaches_a_watcher_before_its_time_nor_a_player_but_by_their_seat(
     autojump_clock: MockClock, box: Box, seed: int
 ) -> None:
     chance = random.Random(seed)

@@ -34,7 +34,7 @@ async def refused(onlooker: Onlooker, room: ServedRoom | str | None) -> ErrorCod
 # ---- one's own race
 
 
-async def test_nobody_watches_the_race_in_which_he_has_a_part_however_it_ended_for_him(autojump_clock: MockClock, box: Box) -> None:
+async def test_nobody_watches_the_race_in_which_they_have_a_part_however_it_ended_for_them(autojump_clock: MockClock, box: Box) -> None:
     table = box.table
     guests = [table.guest(name) for name in ("Racing", "Stopped", "Resigned", "Left", "Vanished", "Out of grace")]
     room = await table.racing(*guests, delay_s=0, grace_s=20)
@@ -59,7 +59,7 @@ async def test_nobody_watches_the_race_in_which_he_has_a_part_however_it_ended_f
     assert [seat.state for seat in room.core.race.seats] == ["racing", "stopped", "forfeited", "forfeited", "racing", "forfeited"]
 
 
-async def test_who_has_sent_his_wish_for_a_seat_is_not_shown_the_race_any_more(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_has_sent_their_wish_for_a_seat_is_not_shown_the_race_any_more(autojump_clock: MockClock, box: Box) -> None:
     table = box.table
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, seats=2)
@@ -76,7 +76,7 @@ async def test_who_has_sent_his_wish_for_a_seat_is_not_shown_the_race_any_more(a
     assert eve.heard[-1] == Unwatched(code=room.code, reason="seated")
 
 
-async def test_who_waits_for_his_snapshot_and_takes_a_seat_meanwhile_never_gets_it(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_waits_for_their_snapshot_and_takes_a_seat_meanwhile_never_gets_it(autojump_clock: MockClock, box: Box) -> None:
     table = box.table
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, seats=2)
@@ -91,7 +91,7 @@ async def test_who_waits_for_his_snapshot_and_takes_a_seat_meanwhile_never_gets_
     assert eve.heard == [Unwatched(code=room.code, reason="seated")]
 
 
-async def test_who_was_refused_the_seat_or_gave_it_up_before_the_start_may_watch(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_was_refused_the_seat_or_gave_it_up_before_the_start_may_watch(autojump_clock: MockClock, box: Box) -> None:
     table = box.table
     ann, bob, dan = table.guest("Ann"), table.guest("Bob"), table.guest("Dan")
     room = await table.seated(ann, seats=2)
@@ -110,7 +110,7 @@ async def test_who_was_refused_the_seat_or_gave_it_up_before_the_start_may_watch
         assert onlooker.last(Watched).room.code == room.code
 
 
-async def test_who_holds_a_seat_in_one_race_may_watch_another(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_holds_a_seat_in_one_race_may_watch_another(autojump_clock: MockClock, box: Box) -> None:
     table = box.table
     ann = table.guest("Ann")
     own = await table.racing(ann, table.guest("Bob"))
@@ -143,7 +143,7 @@ async def test_after_a_restart_a_race_is_still_its_players_own(autojump_clock: M
 # ---- one race at a time
 
 
-async def test_who_watches_another_race_hears_no_more_of_the_first(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_watches_another_race_hears_no_more_of_the_first(autojump_clock: MockClock, box: Box) -> None:
     table = box.table
     ann, cid, eve = table.guest("Ann"), table.guest("Cid"), box.onlooker()
     first = await table.racing(ann, table.guest("Bob"), delay_s=0)
@@ -164,7 +164,7 @@ async def test_a_code_that_nobody_has_is_refused(autojump_clock: MockClock, box:
     assert await refused(box.onlooker(), "AAAAAA") is ErrorCode.NO_SUCH_ROOM
 
 
-async def test_who_asks_too_often_is_refused_until_he_has_waited(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_asks_too_often_is_refused_until_they_have_waited(autojump_clock: MockClock, box: Box) -> None:
     table = box.table
     room = await table.racing(table.guest("Ann"), table.guest("Bob"))
     eve = box.onlooker()
@@ -189,7 +189,7 @@ async def test_to_stop_watching_is_answered_also_where_nothing_is_watched(autoju
 # ---- the closest race
 
 
-async def test_who_wants_the_closest_race_is_led_from_one_to_the_next(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_wants_the_closest_race_is_led_from_one_to_the_next(autojump_clock: MockClock, box: Box) -> None:
     table = box.table
     eve = box.onlooker()
     await eve.watch(None)
@@ -226,7 +226,7 @@ async def test_who_wants_the_closest_race_is_led_from_one_to_the_next(autojump_c
     assert eve.heard[-1] == Unwatched(code=None, reason="asked")
 
 
-async def test_who_stays_for_a_rematch_is_not_led_away_while_it_is_run(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_stays_for_a_rematch_is_not_led_away_while_it_is_run(autojump_clock: MockClock, box: Box) -> None:
     table = box.table
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
     room = await table.racing(ann, bob)
@@ -242,7 +242,9 @@ async def test_who_stays_for_a_rematch_is_not_led_away_while_it_is_run(autojump_
     assert box.spectators.watched(eve) == room.code
 
 
-async def test_who_is_led_to_the_first_race_of_a_swap_that_others_saw_begin_gets_one_snapshot(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_is_led_to_the_first_race_of_a_swap_that_others_saw_begin_gets_one_snapshot(
+    autojump_clock: MockClock, box: Box
+) -> None:
     table = box.table
     ann, bob, early, led = table.guest("Ann"), table.guest("Bob"), box.onlooker("Eve"), box.onlooker("Dan")
     room = await table.seated(ann, bob, series=SeriesOptions(format="swap", races=2))
@@ -280,7 +282,9 @@ async def test_the_closest_race_is_public_and_being_run_and_the_least_apart(auto
     assert eve.last(Watched).room.code == close.code
 
 
-async def test_who_takes_a_seat_while_he_waits_to_be_led_is_led_to_other_races_than_his_own(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_takes_a_seat_while_they_wait_to_be_led_is_led_to_other_races_than_their_own(
+    autojump_clock: MockClock, box: Box
+) -> None:
     table = box.table
     ann = table.guest("Ann")
     eve = as_onlooker(box, ann)
@@ -307,7 +311,7 @@ async def test_a_look_at_many_races_is_made_in_portions(autojump_clock: MockCloc
 # ---- who does not keep up
 
 
-async def test_who_falls_behind_once_is_shown_everything_anew_and_again_later(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_falls_behind_once_is_shown_everything_anew_and_again_later(autojump_clock: MockClock, box: Box) -> None:
     table = box.table
     ann, eve = table.guest("Ann"), box.onlooker()
     room = await table.racing(ann, table.guest("Bob"), delay_s=0)
@@ -323,7 +327,7 @@ async def test_who_falls_behind_once_is_shown_everything_anew_and_again_later(au
     assert eve.shut_with is None
 
 
-async def test_who_falls_behind_again_and_again_loses_his_line(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_falls_behind_again_and_again_loses_their_connection(autojump_clock: MockClock, box: Box) -> None:
     table = box.table
     ann, eve = table.guest("Ann"), box.onlooker()
     room = await table.racing(ann, table.guest("Bob"))
@@ -339,7 +343,7 @@ async def test_who_falls_behind_again_and_again_loses_his_line(autojump_clock: M
     assert room.watchers == 0
 
 
-async def test_a_player_who_falls_behind_by_watching_keeps_his_line_and_his_seat(autojump_clock: MockClock, box: Box) -> None:
+async def test_a_player_who_falls_behind_by_watching_keeps_their_connection_and_their_seat(autojump_clock: MockClock, box: Box) -> None:
     table = box.table
     ann = table.guest("Ann")
     await table.racing(ann, table.guest("Bob"))
@@ -352,7 +356,7 @@ async def test_a_player_who_falls_behind_by_watching_keeps_his_line_and_his_seat
     assert eve.shut_with is None
 
 
-async def test_a_line_that_watches_nothing_has_nothing_to_catch_up_with(autojump_clock: MockClock, box: Box) -> None:
+async def test_a_connection_that_watches_nothing_has_nothing_to_catch_up_with(autojump_clock: MockClock, box: Box) -> None:
     eve = box.onlooker()
     box.spectators.catch_up(eve)
     await eve.unwatch()

@@ -79,7 +79,7 @@ def test_postgres_tables_that_another_program_holds_are_busy(postgres: str) -> N
         write(store, taken("r", 1))
 
 
-def test_a_postgres_line_that_breaks_is_said_and_made_anew(postgres: str) -> None:
+def test_a_postgres_connection_that_breaks_is_said_and_made_anew(postgres: str) -> None:
     with opened_store(postgres) as store:
         write(store, opened("r"))
         with store._writing() as sql, store._reading() as reader:

@@ -177,6 +177,7 @@ async def test_commits_that_are_shared_begin_no_closer_together_than_the_floor(
 
     # Trio's clock does not know of threads, and would jump while one is at work.
     monkeypatch.setattr(trio.to_thread, "run_sync", at_once)
+    monkeypatch.setattr("server.store.journal.in_thread", at_once)
     begun: list[float] = []
 
     class Timed(MemoryStore):

@@ -9,7 +9,7 @@ import pytest
 from protocol.errors import Refusal
 from protocol.views import RaceOptions, SeriesOptions
 from server.match.series import Series
-from server.race.commands import LoseLine, PlayMove, RegainLine
+from server.race.commands import LoseConnection, PlayMove, RegainConnection
 from server.race.shuffles import SeriesPlace
 from server.store.answers import RunningRace
 from server.store.port import CommandTaken
@@ -25,8 +25,8 @@ def running(*, number: int) -> RunningRace:
     series = Series(options=OPTIONS.series, seats=2, id="r")
     driven = started(OPTIONS, place=SeriesPlace(id="r", number=number))
     driven.race.grace_s = OPTIONS.series.grace_s
-    driven.do(LoseLine(0), 1000)
-    driven.do(RegainLine(0), 31_000)
+    driven.do(LoseConnection(0), 1000)
+    driven.do(RegainConnection(0), 31_000)
     driven.do(PlayMove(0, 0, greedy_line(WINNABLE)[0]), 32_000)
     first = replace(opened("s", options=OPTIONS), series=series.raced(won()) if number > 1 else series, number=number)
     return RunningRace(first, tuple(CommandTaken(race="s", sequence=n, at_ms=at, command=it) for n, (it, at) in enumerate(driven.log, 1)))

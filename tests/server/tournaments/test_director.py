@@ -295,7 +295,7 @@ async def test_a_player_who_leaves_a_table_that_waits_for_others_forfeits_and_ho
     people[3].habit = "absent"
     _, identity = await started(venue, replace(FAST, rounds=1, no_show_s=200, grace_s=10), *people)
     await trio.sleep(5)
-    await people[0].lose_line()
+    await people[0].lose_connection()
     people[3].habit = "waits"
     people[3].post_again(Called)
     await trio.sleep(150)
@@ -358,7 +358,7 @@ async def test_while_somebody_has_to_play_the_deal_players_and_watchers_have_phr
 # ---- registration and check-in
 
 
-async def test_who_does_not_check_in_in_time_does_not_play_and_bots_take_the_seats(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_whoever_does_not_check_in_in_time_does_not_play_and_bots_take_the_seats(autojump_clock: MockClock, venue: Venue) -> None:
     ann, ben, cleo = await venue.people("Ann", "Ben", "Cleo")
     director = await venue.person("Director")
     identity = await director.make(replace(FAST, rounds=1, check_in_s=60, fill=4))
@@ -504,7 +504,7 @@ async def test_so_many_are_made_from_one_address_whoever_asks(autojump_clock: Mo
 
 
 @pytest.mark.parametrize("absent", [("Ben",), ("Ann", "Ben")], ids=["one", "both"])
-async def test_who_does_not_come_to_his_table_forfeits(autojump_clock: MockClock, venue: Venue, absent: tuple[str, ...]) -> None:
+async def test_whoever_does_not_come_to_their_table_forfeits(autojump_clock: MockClock, venue: Venue, absent: tuple[str, ...]) -> None:
     people = [await venue.person(name, "absent" if name in absent else "quick") for name in ("Ann", "Ben")]
     _, identity = await started(venue, replace(FAST, rounds=1, no_show_s=30), *people)
     began = trio.current_time()
@@ -517,7 +517,7 @@ async def test_who_does_not_come_to_his_table_forfeits(autojump_clock: MockClock
     assert [room for room in venue.rooms if room.spec is not None and room.core.race.phase == "waiting"] == []
 
 
-async def test_who_withdraws_forfeits_his_table_and_may_come_back_to_a_swiss(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_whoever_withdraws_forfeits_their_table_and_may_come_back_to_a_swiss(autojump_clock: MockClock, venue: Venue) -> None:
     ann = await venue.person("Ann", "absent")
     ben, cleo, dan = await venue.people("Ben", "Cleo", "Dan")
     director, identity = await started(venue, replace(FAST, rounds=3, pause_s=None, no_show_s=3600), ann, ben, cleo, dan)
@@ -629,7 +629,7 @@ async def test_nobody_else_gets_a_seat_at_a_table(autojump_clock: MockClock, ven
     await venue.over(identity)
 
 
-async def test_who_comes_back_is_called_again(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_whoever_comes_back_is_called_again(autojump_clock: MockClock, venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben", habit="absent")
     _, identity = await started(venue, replace(FAST, rounds=1), ann, ben)
     await trio.sleep(10)
@@ -662,7 +662,7 @@ async def test_nobody_races_on_when_the_round_is_over_and_its_secret_may_be_told
     assert document.rounds[0].secret is not None
 
 
-async def test_whom_the_director_has_removed_does_not_come_back_by_himself(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_a_player_whom_the_director_has_removed_does_not_come_back_by_themselves(autojump_clock: MockClock, venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben")
     director = await venue.person("Director")
     identity = await director.make(replace(FAST, check_in_s=600))
@@ -696,7 +696,7 @@ async def test_the_director_lets_back_in_whom_they_removed(autojump_clock: MockC
 
 
 @pytest.mark.parametrize("kind", ["swiss", "round-robin"])
-async def test_who_misses_two_rounds_running_is_withdrawn_and_may_come_back(autojump_clock: MockClock, venue: Venue, kind: str) -> None:
+async def test_whoever_misses_two_rounds_running_is_withdrawn_and_may_come_back(autojump_clock: MockClock, venue: Venue, kind: str) -> None:
     people = await venue.people("Ann", "Ben", "Cleo", "Dan")
     lazy = people[0]
     lazy.habit = "absent"

@@ -13,54 +13,9 @@ from trio.testing import MockClock
 
 from protocol.tournament_messages import Called, CorrectResult, Decided, EnterTournament, PauseTournament, StartTournament, Tournament
 from protocol.tournaments import TableResult
-from server.rooms.driver import Room
-from server.store.memory import MemoryStore
-from server.store.replay import by_room
-from tests.server.tournaments.venue import FAST, Venue
-
-
-class Place:
-    """Servers on one store. Each hears of the others twice a second, as long as it lives."""
-
-    def __init__(self, nursery: trio.Nursery) -> None:
-        self.store = MemoryStore()
-        self.venues: list[Venue] = []
-        self._nursery = nursery
-        self._scopes: dict[Venue, trio.CancelScope] = {}
-
-    async def open(self, number: int = 2) -> None:
-        for _ in range(number):
-            await self._nursery.start(self._run)
-        for venue in self.venues:
-            venue.others = [other for other in self.venues if other is not venue]
-        self._nursery.start_soon(self._exchange)
-
-    async def _run(self, *, task_status: trio.TaskStatus[None]) -> None:
-        async with trio.open_nursery() as nursery:
-            venue = Venue(nursery, store=self.store, seed=len(self.venues), is_shared=True)
-            await venue.open()
-            self.venues.append(venue)
-            self._scopes[venue] = nursery.cancel_scope
-            task_status.started()
-
-    async def _exchange(self) -> None:
-        while True:
-            await trio.sleep(0.5)
-            for venue in self.venues:
-                venue.tournaments.elsewhere.hear([other.tournaments.elsewhere.say() for other in venue.others])
-
-    def kill(self, venue: Venue) -> None:
-        """What it does from now on reaches the store no more."""
-        venue.journal.gate = trio.Event()
-        self._scopes[venue].cancel()
-        self.venues.remove(venue)
-        for other in self.venues:
-            other.others.remove(venue)
-
-    def take_over(self, venue: Venue, tournaments: Sequence[str]) -> None:
-        for left in by_room(self.store.running().races):
-            venue.rooms.go_on(left)
-        venue.tournaments.take_up(tournaments)
+from server.store.port import Entry, RaceOpened
+from tests.server.tournaments.place import Place
+from tests.server.tournaments.venue import FAST
 
 
 @pytest.fixture
@@ -164,7 +119,7 @@ async def test_followers_at_another_server_see_who_is_here_and_how_the_tables_st
     assert [entrant.here for entrant in told.entrants] == [True, True]
     assert told.tables[0].code == next(iter(one.rooms)).code
     assert 90_000 < (told.tables[0].no_show_ms or 0) < 100_000
-    await ben.lose_line()
+    await ben.lose_connection()
     await trio.sleep(2)
     assert [entrant.here for entrant in follower.last(Tournament).entrants] == [True, False]
     # What was told last is not true for ever.
@@ -180,18 +135,21 @@ async def test_nobody_is_called_from_elsewhere_to_a_table_that_the_store_does_no
     identity = await ann.make(FAST)
     for person in (ann, ben):
         await person.enter(identity)
-    kept = trio.Event()
-    opens = one.rooms.open
+    submit, waits = one.journal.submit, list[Any]()
 
-    def slowly(*arguments: Any, **options: Any) -> Room:
-        one.journal.gate = kept
-        return opens(*arguments, **options)
+    def slowly(entries: Sequence[Entry], *arguments: Any) -> None:
+        if isinstance(entries[0], RaceOpened):
+            waits.append((entries, *arguments))
+        else:
+            submit(entries, *arguments)
 
-    monkeypatch.setattr(one.rooms, "open", slowly)
+    monkeypatch.setattr(one.journal, "submit", slowly)
     one.nursery.start_soon(ann.ask, StartTournament(id=identity))
     await trio.sleep(5)
     assert (len(one.rooms), len(ann.all(Called)), ben.all(Called)) == (1, 1, [])
-    kept.set()
+    monkeypatch.undo()
+    for arguments in waits:
+        submit(*arguments)
     await trio.sleep(1)
     assert ben.last(Called).code == ann.last(Called).code
 
@@ -275,6 +233,30 @@ async def test_what_a_newer_server_has_decided_stops_nothing_but_that_tournament
     another = await ann.make(FAST)
     await trio.sleep(2)
     assert another in [told.id for told in late.tournaments.listings()]
+
+
+@pytest.mark.parametrize("leads", [True, False])
+async def test_a_command_to_a_tournament_in_which_a_newer_server_has_decided_something_is_refused_at_once(
+    autojump_clock: MockClock, place: Place, leads: bool
+) -> None:
+    one, two = place.venues
+    ann = await one.person("Ann", "absent")
+    identity = await ann.make(FAST)
+    await ann.enter(identity)
+    await trio.sleep(1)
+    asked = ann if leads else await two.person("Ben", "absent")
+    log = place.store.tournament_log(identity)
+    await one.journal.write(dataclasses.replace(log[-1], sequence=len(log) + 1, decision='[1,"unheard-of",{}]'))
+    # Before it was seen in the store, and behind that.
+    for _ in range(2):
+        answer = await asked.ask(EnterTournament(id=identity))
+        assert not isinstance(answer, Decided)
+        assert answer.code == "server/older"
+        await trio.sleep(2)
+    venue = one if leads else two
+    with pytest.raises(ValueError, match=r"cannot read all that was decided in it: .*unheard-of"):
+        await venue.tournaments.end(identity, "a joke")
+    assert not venue.state(identity).is_closed
 
 
 async def test_a_tournament_that_the_host_removes_at_one_server_is_gone_at_all(autojump_clock: MockClock, place: Place) -> None:

@@ -164,7 +164,9 @@ async def test_check_in_and_pauses_outlive_the_server_and_their_time_runs_on(aut
     assert not venue.state(paused).is_closed
 
 
-async def test_who_was_at_a_table_is_called_when_he_comes_back_to_the_next_server(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_whoever_was_at_a_table_is_called_when_they_come_back_to_the_next_server(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
     store = MemoryStore()
     found: list[tuple[str, Person]] = []
 

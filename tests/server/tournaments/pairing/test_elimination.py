@@ -217,7 +217,7 @@ def test_replays_are_none_or_more() -> None:
         Elimination(replays=-1)
 
 
-def test_who_does_not_come_is_out() -> None:
+def test_whoever_does_not_come_is_out() -> None:
     tournament = run_round(pair_next(field_of(Elimination(), 4)), lambda race: RaceResult("second", forfeit=True))
     assert tables(tournament.next_round()) == [("c", "d")]
 
@@ -239,7 +239,7 @@ def test_when_neither_comes_both_are_out_of_a_double_elimination_too() -> None:
     assert by_match(pair_next(tournament).rounds[-1]) == [("F", "a", "d")]
 
 
-def test_who_has_withdrawn_forfeits_each_match_he_comes_to() -> None:
+def test_whoever_has_withdrawn_forfeits_each_match_they_come_to() -> None:
     tournament = pair_next(field_of(Elimination(double=True), 4)).withdraw("a")
     assert tournament.result(1, 1) == RaceResult("second", forfeit=True)
     tournament = run_round(tournament, better_seed_wins)
@@ -255,7 +255,7 @@ def test_who_has_withdrawn_forfeits_each_match_he_comes_to() -> None:
     ]
 
 
-def test_who_withdraws_before_the_start_is_not_seeded() -> None:
+def test_whoever_withdraws_before_the_start_is_not_seeded() -> None:
     tournament = field_of(Elimination(), 5).withdraw("a")
     assert by_match(pair_next(tournament).rounds[0]) == [("W1-1", "b", "e"), ("W1-2", "c", "d")]
     tournament = play(tournament, better_seed_wins)
@@ -270,7 +270,7 @@ def test_a_late_entrant_and_a_round_that_does_not_follow_from_the_results_are_re
         tournament.pair(Round(2, (Pairing(1, "a", "c", match="W2-1"),)))
 
 
-def test_who_went_on_stays_once_the_next_round_is_paired() -> None:
+def test_whoever_went_on_stays_once_the_next_round_is_paired() -> None:
     tournament = run_round(pair_next(field_of(Elimination(), 4)), better_seed_wins)
     turned = tournament.correct(1, 1, SECOND)
     assert tables(turned.next_round()) == [("b", "d")]

@@ -90,7 +90,7 @@ def test_the_bottom_of_a_group_floats_to_the_top_of_the_next() -> None:
     assert pair(field) == (("a", "b"), ("c", "d"), ("e", "f"))
 
 
-def test_somebody_else_floats_when_he_floated_last_time() -> None:
+def test_somebody_else_floats_when_they_floated_last_time() -> None:
     field = [Contender("a", 2), Contender("b", 2), Contender("c", 2, floated="down"), Contender("d", 0, floated="up")]
     field += [Contender("e", 0), Contender("f", 0)]
     assert pair(field) == (("a", "c"), ("b", "e"), ("d", "f"))

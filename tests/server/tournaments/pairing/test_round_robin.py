@@ -83,7 +83,7 @@ def test_the_field_is_fixed_by_the_first_pairing() -> None:
     assert [(row.place, row.entrant) for row in tournament.standings()] == [(1, "a"), (2, "b"), (3, "d"), (4, "c")]
 
 
-def test_who_leaves_early_is_struck_from_everybodys_results() -> None:
+def test_whoever_leaves_early_is_struck_from_everybodys_results() -> None:
     tournament = play(field_of(RoundRobin(), 6), better_seed_wins, rounds=2).withdraw("a")
     tournament = play(tournament, better_seed_wins)
     assert len(tournament.rounds) == 5
@@ -98,7 +98,7 @@ def test_who_leaves_early_is_struck_from_everybodys_results() -> None:
     ]
 
 
-def test_who_leaves_late_forfeits_what_is_left() -> None:
+def test_whoever_leaves_late_forfeits_what_is_left() -> None:
     tournament = play(field_of(RoundRobin(), 6), better_seed_wins, rounds=3).withdraw("a")
     tournament = play(tournament, better_seed_wins)
     # The table has a against f, b and c, then d and e: those two win by forfeit. Of the three with 3 points a beat c, c beat d, and d has

@@ -32,7 +32,7 @@ def test_points_are_deals_won_and_cards_home_break_ties() -> None:
     ]
 
 
-def test_everybody_is_at_a_table_of_his_own() -> None:
+def test_everybody_is_at_a_table_of_their_own() -> None:
     tournament = pair_next(field_of(Session(1), 3))
     assert tournament.rounds[0].byes == ("a", "b", "c")
     assert [race.pairing.table for race in tournament.open_races] == [1, 2, 3]

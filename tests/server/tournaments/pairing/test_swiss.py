@@ -100,14 +100,14 @@ def test_a_late_entrant_starts_without_points_in_the_next_round() -> None:
     assert [row.points for row in tournament.standings() if row.entrant == "late"] == [0.0]
 
 
-def test_who_withdraws_is_not_paired_and_who_returns_is() -> None:
+def test_whoever_withdraws_is_not_paired_and_whoever_returns_is() -> None:
     tournament = play(field_of(Swiss(4), 4), better_seed_wins, rounds=1).withdraw("b")
     assert tables(tournament.next_round()) == [("a", "d"), ("c", None)]
     tournament = play(tournament, better_seed_wins, rounds=1).readmit("b")
     assert {entrant for table in tables(tournament.next_round()) for entrant in table} == set("abcd")
 
 
-def test_who_meets_somebody_with_fewer_points_floats_down_and_the_other_up() -> None:
+def test_whoever_meets_somebody_with_fewer_points_floats_down_and_the_other_up() -> None:
     tournament = play(field_of(Swiss(3), 6), better_seed_wins, rounds=2)
     assert tables(tournament.rounds[1]) == [("a", "b"), ("c", "d"), ("e", "f")]
     scores = score(tournament, rounds=3, forfeits_are_played=False)
@@ -121,7 +121,7 @@ def test_a_race_that_nobody_ran_is_no_meeting() -> None:
     assert [(row.entrant, row.points) for row in tournament.standings()] == [("a", 1.0), ("b", 0.0)]
 
 
-def test_who_won_by_forfeit_has_had_his_bye() -> None:
+def test_whoever_won_by_forfeit_has_had_their_bye() -> None:
     tournament = pair_next(field_of(Swiss(2), 4))
     assert tables(tournament.rounds[0]) == [("a", "c"), ("b", "d")]
     tournament = tournament.enter_result(1, 1, RaceResult("neither", forfeit=True))

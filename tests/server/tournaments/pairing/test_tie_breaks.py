@@ -159,7 +159,7 @@ def test_sonneborn_berger_of_a_round_robin_is_the_published_one() -> None:
     assert {int(row.entrant): row.tie_breaks[1] for row in SIX.standings()} == {1: 9.25, 2: 6.25, 3: 6.25, 4: 4.25, 5: 3.25, 6: 2.25}
 
 
-def test_who_is_first_whatever_a_missing_race_brings_is_first() -> None:
+def test_whoever_is_first_whatever_a_missing_race_brings_is_first() -> None:
     """1, 2 and 3 have 2 points. 2 and 3 have not met, and 1 beat both: they are first among them, and they stay equal."""
     tournament = played(Swiss(3), 6, "1-2 3-4 5-6\n1-3 2-6 4-5\n6-1 2-4 3-5", {})
     assert places_by_direct_encounter(tournament, 3) == {1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4}

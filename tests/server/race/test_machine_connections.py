@@ -1,9 +1,9 @@
-"""Away and back: a line lost and regained in every phase of a race."""
+"""Away and back: a connection lost and regained in every phase of a race."""
 
 from protocol.errors import ErrorCode
 from protocol.views import SeriesOptions
-from server.race.commands import GetReady, LeaveSeat, LoseLine, PlayMove, RegainLine, StopSeat, TakeSeat
-from server.race.events import LineChanged, MovePlayed, RaceStarted, SeatDealt, SeatEnded, SeatFreed
+from server.race.commands import GetReady, LeaveSeat, LoseConnection, PlayMove, RegainConnection, StopSeat, TakeSeat
+from server.race.events import ConnectionChanged, MovePlayed, RaceStarted, SeatDealt, SeatEnded, SeatFreed
 from server.race.shuffles import SeriesPlace
 from tests.server.race.racing import START, WINNABLE, Driven, counting_down, greedy_line, nonce, options, seated, started
 
@@ -12,8 +12,8 @@ LINE = greedy_line(WINNABLE)
 
 def test_away_and_back_within_the_grace_costs_nothing() -> None:
     driven = started(options(grace_s=5))
-    assert driven.do(LoseLine(0), 1000) == (LineChanged(0, connected=False, away_until=START + 6000),)
-    assert driven.do(RegainLine(0), 5999) == (LineChanged(0, connected=True, away_until=None),)
+    assert driven.do(LoseConnection(0), 1000) == (ConnectionChanged(0, connected=False, away_until=START + 6000),)
+    assert driven.do(RegainConnection(0), 5999) == (ConnectionChanged(0, connected=True, away_until=None),)
     driven.advance(100_000)
     assert driven.states() == ["racing", "racing"]
     assert len(driven.do(PlayMove(0, 0, LINE[0]), 100_000)) == 1
@@ -22,38 +22,38 @@ def test_away_and_back_within_the_grace_costs_nothing() -> None:
 def test_each_absence_has_a_grace_of_its_own() -> None:
     driven = started(options(grace_s=5))
     for at in (1000, 5000, 9000):
-        assert driven.do(LoseLine(0), at) == (LineChanged(0, connected=False, away_until=START + at + 5000),)
-        driven.do(RegainLine(0), at + 3000)
+        assert driven.do(LoseConnection(0), at) == (ConnectionChanged(0, connected=False, away_until=START + at + 5000),)
+        driven.do(RegainConnection(0), at + 3000)
     assert driven.states() == ["racing", "racing"]
 
 
-def test_a_line_lost_twice_or_regained_twice_is_one_event() -> None:
+def test_a_connection_lost_twice_or_regained_twice_is_one_event() -> None:
     driven = started(options(grace_s=5))
-    assert driven.do(RegainLine(0), 500) == ()
-    driven.do(LoseLine(0), 1000)
-    assert driven.do(LoseLine(0), 4000) == ()
+    assert driven.do(RegainConnection(0), 500) == ()
+    driven.do(LoseConnection(0), 1000)
+    assert driven.do(LoseConnection(0), 4000) == ()
     driven.advance(6000)
     assert driven.states() == ["forfeited", "racing"]
-    assert driven.do(RegainLine(0), 6001) == (LineChanged(0, connected=True, away_until=None),)
-    assert driven.do(RegainLine(0), 6002) == ()
+    assert driven.do(RegainConnection(0), 6001) == (ConnectionChanged(0, connected=True, away_until=None),)
+    assert driven.do(RegainConnection(0), 6002) == ()
 
 
 def test_coming_back_in_the_millisecond_in_which_the_grace_ends_is_too_late() -> None:
     driven = started(options(grace_s=5, seats=3))
-    driven.do(LoseLine(0), 1000)
-    driven.do(RegainLine(0), 6000)
+    driven.do(LoseConnection(0), 1000)
+    driven.do(RegainConnection(0), 6000)
     assert driven.states() == ["forfeited", "racing", "racing"]
 
 
 def test_a_seat_whose_player_is_away_while_the_race_waits_is_freed_by_the_grace() -> None:
     driven = seated(options(grace_s=5))
     driven.do(GetReady(0, nonce(0)), -9000)
-    assert driven.do(LoseLine(0), -9000) == (LineChanged(0, connected=False, away_until=START - 4000),)
+    assert driven.do(LoseConnection(0), -9000) == (ConnectionChanged(0, connected=False, away_until=START - 4000),)
     assert driven.advance(-4001) == ()
     assert driven.advance(-4000) == (SeatFreed(0),)
     driven.do(GetReady(1, nonce(1)), -3500)
     assert driven.phase() == "waiting"
-    assert driven.code(RegainLine(0), -3400) is ErrorCode.NOT_YOUR_SEAT
+    assert driven.code(RegainConnection(0), -3400) is ErrorCode.NOT_YOUR_SEAT
     driven.do(TakeSeat("c", "Cat"), -3300)
     assert driven.seat(0).connected
     assert driven.race.next_deadline() is None
@@ -61,25 +61,25 @@ def test_a_seat_whose_player_is_away_while_the_race_waits_is_freed_by_the_grace(
 
 def test_two_absent_players_lose_their_seats_in_the_order_in_which_they_went() -> None:
     driven = seated(options(grace_s=5))
-    driven.do(LoseLine(1), -9000)
-    driven.do(LoseLine(0), -8999)
+    driven.do(LoseConnection(1), -9000)
+    driven.do(LoseConnection(0), -8999)
     assert driven.advance(0) == (SeatFreed(1), SeatFreed(0))
 
 
 def test_a_player_who_is_ready_and_away_is_dealt_to_all_the_same() -> None:
     driven = seated(options(grace_s=60))
     driven.do(GetReady(0, nonce(0)), -9000)
-    driven.do(LoseLine(0), -8000)
+    driven.do(LoseConnection(0), -8000)
     driven.do(GetReady(1, nonce(1)), -3000)
     events = driven.advance(0)
     assert [event.seat for event in events if isinstance(event, SeatDealt)] == [0, 1]
-    driven.do(RegainLine(0), 1000)
+    driven.do(RegainConnection(0), 1000)
     assert driven.states() == ["racing", "racing"]
 
 
 def test_a_grace_that_ends_in_the_countdown_is_a_forfeit_before_the_start() -> None:
     driven = counting_down(options(seats=3, countdown_s=10, grace_s=5))
-    driven.do(LoseLine(0), -9000)
+    driven.do(LoseConnection(0), -9000)
     assert driven.advance(-4000) == (SeatEnded(0, "forfeited", 0, 0, None),)
     driven.advance(0)
     assert driven.states() == ["forfeited", "racing", "racing"]
@@ -88,7 +88,7 @@ def test_a_grace_that_ends_in_the_countdown_is_a_forfeit_before_the_start() -> N
 
 def test_a_grace_that_ends_with_the_countdown_is_a_forfeit_just_after_the_start() -> None:
     driven = counting_down(options(grace_s=5, countdown_s=5, seats=3))
-    driven.do(LoseLine(0), -5000)
+    driven.do(LoseConnection(0), -5000)
     events = driven.advance(0)
     assert [type(event) for event in events] == [SeatDealt, SeatDealt, SeatDealt, RaceStarted, SeatEnded]
     assert events[-1] == SeatEnded(0, "forfeited", 0, 0, driven.position(0))
@@ -97,7 +97,7 @@ def test_a_grace_that_ends_with_the_countdown_is_a_forfeit_just_after_the_start(
 def test_graces_of_all_that_end_at_once_forfeit_all() -> None:
     driven = started(options(grace_s=5, seats=3))
     for seat in range(3):
-        driven.do(LoseLine(seat), 1000)
+        driven.do(LoseConnection(seat), 1000)
     driven.advance(6000)
     assert [(seat.state, seat.place) for seat in driven.record.seats] == [("forfeited", 1)] * 3
     assert driven.race.next_deadline() is None
@@ -105,24 +105,24 @@ def test_graces_of_all_that_end_at_once_forfeit_all() -> None:
 
 def test_of_two_who_are_away_the_first_to_be_missed_too_long_loses() -> None:
     driven = started(options(grace_s=5))
-    driven.do(LoseLine(1), 1000)
-    driven.do(LoseLine(0), 1001)
+    driven.do(LoseConnection(1), 1000)
+    driven.do(LoseConnection(0), 1001)
     driven.advance(60_000)
     assert [(seat.state, seat.place) for seat in driven.record.seats] == [("stopped", 1), ("forfeited", 2)]
 
 
-def test_who_has_ended_may_go_without_a_grace() -> None:
+def test_whoever_has_ended_may_go_without_a_grace() -> None:
     driven = started()
     driven.do(StopSeat(0), 1000)
-    assert driven.do(LoseLine(0), 2000) == (LineChanged(0, connected=False, away_until=None),)
+    assert driven.do(LoseConnection(0), 2000) == (ConnectionChanged(0, connected=False, away_until=None),)
     driven.advance(500_000)
     assert driven.states() == ["stopped", "racing"]
 
 
 def test_a_seat_that_ends_while_its_player_is_away_has_no_grace_left() -> None:
     driven = started(options(seats=3))
-    driven.do(LoseLine(0), 1000)
-    driven.do(LoseLine(1), 1000)
+    driven.do(LoseConnection(0), 1000)
+    driven.do(LoseConnection(1), 1000)
     # A move that was on its way when the line was lost.
     (event,) = driven.play(0, LINE, 1001)
     assert isinstance(event, MovePlayed)
@@ -130,20 +130,20 @@ def test_a_seat_that_ends_while_its_player_is_away_has_no_grace_left() -> None:
     assert [seat.away_until for seat in driven.race.seats] == [None, None, None]
 
 
-def test_lines_change_after_the_end_without_any_consequence() -> None:
+def test_connections_change_after_the_end_without_any_consequence() -> None:
     driven = started()
     record = driven.finish()
-    assert driven.do(LoseLine(0), 700_000) == (LineChanged(0, connected=False, away_until=None),)
+    assert driven.do(LoseConnection(0), 700_000) == (ConnectionChanged(0, connected=False, away_until=None),)
     assert driven.race.next_deadline() is None
-    assert driven.do(RegainLine(0), 800_000) == (LineChanged(0, connected=True, away_until=None),)
+    assert driven.do(RegainConnection(0), 800_000) == (ConnectionChanged(0, connected=True, away_until=None),)
     assert driven.race.record is record
 
 
 def test_an_absence_is_over_with_the_race() -> None:
     driven = started(options(seats=3))
-    driven.do(LoseLine(0), 1000)
+    driven.do(LoseConnection(0), 1000)
     driven.do(StopSeat(0), 1500)
-    driven.do(LoseLine(1), 2000)
+    driven.do(LoseConnection(1), 2000)
     driven.play(2, LINE, 3000)
     driven.advance(3151)
     assert driven.phase() == "over"
@@ -156,7 +156,7 @@ def test_once_a_race_of_a_series_has_begun_its_own_grace_counts_for_whoever_is_a
     for seat in (0, 1):
         driven.do(TakeSeat(f"player-{seat}", f"Player {seat}"), -20_000)
     driven.do(GetReady(1, nonce(1)), -10_000)
-    driven.do(LoseLine(1), -9_000)
+    driven.do(LoseConnection(1), -9_000)
     assert driven.race.seats[1].away_until == START + 51_000
     driven.do(GetReady(0, nonce(0)), -3_000)
     assert driven.race.seats[1].away_until == START + 2_000

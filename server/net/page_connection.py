@@ -1,0 +1,194 @@
+"""A connection that asks for pages: HTTP/1.1, one request after another, until one of them opens a WebSocket.
+
+The next request is read when the last one has been answered: what is sent ahead waits in the kernel, and is answered in order. No body is
+ever read. A request that has one, or may have one, is answered and the connection closed behind it, so that nothing which a proxy takes
+for a body is taken for a request here. What is no readable request is answered with 400.
+
+A connection that waits for its next request gives way where its place is needed for another.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Any, Final, TypeAlias
+
+import trio
+from websockets.http11 import Request, Response
+from websockets.server import ServerProtocol
+from websockets.typing import Subprotocol
+
+from protocol.codec import SUBPROTOCOLS
+from server.net.connection import Caller
+from server.net.connection_limits import AdmissionOutcome
+from server.net.http import NoPage, problem
+from server.net.stream import SocketStream
+
+logger = logging.getLogger("carpet.net")
+
+HANDSHAKE_S: Final = 10.0
+"""Seconds that a peer has for a request, and then the server for its answer, until the kernel has taken all of it."""
+
+IDLE_S: Final = 15.0
+"""Seconds from an answer to the beginning of the next request."""
+
+MOST_REQUESTS: Final = 1000
+"""On one connection."""
+
+CLOSING_S: Final = 2.0
+"""Seconds that a peer has to end its side, once all is said."""
+
+HEAD_BYTES: Final = 64 * 1024
+"""Of a head that has no end. When it is longer, the library says what is too long about it."""
+
+_END = re.compile(rb"\r?\n\r?\n")
+_REQUEST_LINE = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+ [^\x00\r\n \x80-\xff]+ HTTP/1\.[01]")
+_HEADER = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\x00-\x08\x0a-\x1f\x7f]*")
+_OF_BODY = (b"content-length", b"transfer-encoding", b"expect")
+
+Answer: TypeAlias = Callable[[Caller, Request], Awaitable[Response | None]]
+"""To one request; None where it may open a WebSocket."""
+
+
+class PageConnection(Caller):
+    """stream: of which nothing has been read, but what it gives again by itself. socket_stream: what is below it, or itself."""
+
+    __slots__ = ("_closing", "_reading", "_received", "_socket_stream", "_stream")
+
+    def __init__(self, stream: trio.abc.Stream, socket_stream: SocketStream | None) -> None:
+        super().__init__()
+        self._ticket = socket_stream.ticket if socket_stream is not None else None
+        self._socket_stream = socket_stream
+        self._stream = stream
+        self._received = b""
+        self._reading: trio.CancelScope | None = None
+        self._closing = False
+
+    @property
+    def remote_address(self) -> Any:
+        return self._socket_stream.peer_name if self._socket_stream is not None else None
+
+    def close(self) -> None:
+        """Behind the answer that is being given; at once where none is."""
+        self._closing = True
+        if self._reading is not None:
+            self._reading.cancel()
+
+    async def serve(self, answer: Answer) -> bytes:
+        """Answer requests until the connection is to be cut, or one opens a WebSocket: gives that one and all that came behind it.
+        Raises what the stream raises.
+        """
+        for left in reversed(range(MOST_REQUESTS)):
+            head = await self._next_head(is_first=left == MOST_REQUESTS - 1)
+            if not head:
+                return b""
+            with trio.move_on_after(HANDSHAKE_S) as answering:
+                response, ends = await self._answered(head, answer, is_last=not left)
+                if not response:
+                    return head + self._received
+                await self._stream.send_all(response)
+            if answering.cancelled_caught:
+                return b""
+            if ends:
+                break
+        await self._part()
+        return b""
+
+    async def _next_head(self, *, is_first: bool) -> bytes:
+        """Up to its empty line, or what is too long to be one; nothing when there is none to come."""
+        searched = 0
+        with self._may_close(HANDSHAKE_S if is_first else IDLE_S) as reading:
+            while (end := _END.search(self._received, max(searched - 3, 0))) is None and len(self._received) <= HEAD_BYTES:
+                searched = len(self._received)
+                with self._giving_way(reading, rests=not (is_first or self._received)):
+                    data = await self._stream.receive_some()
+                if not data:
+                    return b""
+                if not (is_first or self._received):
+                    reading.deadline = trio.current_time() + HANDSHAKE_S
+                self._received += data
+        if reading.cancel_called:
+            return b""
+        size = end.end() if end is not None else len(self._received)
+        head, self._received = self._received[:size], self._received[size:]
+        return head
+
+    @contextmanager
+    def _may_close(self, seconds: float) -> Iterator[trio.CancelScope]:
+        with trio.move_on_after(seconds) as self._reading:
+            if self._closing:
+                self._reading.cancel()
+            yield self._reading
+        self._reading = None
+
+    @contextmanager
+    def _giving_way(self, reading: trio.CancelScope, *, rests: bool) -> Iterator[None]:
+        if not rests or self._ticket is None:
+            yield
+            return
+        self._ticket.rest(reading.cancel)
+        try:
+            yield
+        finally:
+            self._ticket.wake()
+
+    async def _answered(self, head: bytes, answer: Answer, *, is_last: bool) -> tuple[bytes, bool]:
+        """The answer to a request, and whether the connection ends behind it; nothing where it opens a WebSocket."""
+        request_line, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
+        if len(head) <= HEAD_BYTES and len(request_line) <= HEAD_BYTES // 8 and (fault := _fault(head, request_line, lines)):
+            return _ending(problem(NoPage(HTTPStatus.BAD_REQUEST, fault)))
+        headers = [(name.lower(), value.strip(b" \t")) for name, _, value in (line.partition(b":") for line in lines)]
+        has_body = any(name in _OF_BODY and (name, value) != (b"content-length", b"0") for name, value in headers)
+        kept = [line for line, (name, _) in zip(lines, headers, strict=True) if name not in _OF_BODY]
+        protocol = ServerProtocol(
+            subprotocols=[Subprotocol(name) for name in SUBPROTOCOLS], logger=logging.getLogger("carpet.net.websocket")
+        )
+        protocol.receive_data(b"\r\n".join([request_line, *kept, b"", b""]))
+        events = protocol.events_received()
+        if not events:
+            return b"".join(protocol.data_to_send()), True
+        request = events[0]
+        assert isinstance(request, Request)
+        response = await answer(self, request)
+        if response is None:
+            if has_body:
+                return _ending(problem(NoPage(HTTPStatus.BAD_REQUEST, "A request for a WebSocket has no body.")))
+            accepted = protocol.accept(request)
+            return (b"", False) if accepted.status_code == HTTPStatus.SWITCHING_PROTOCOLS else _ending(accepted)
+        asked_to_end = any(name == b"connection" and b"close" in re.split(rb"[ \t,]+", value.lower()) for name, value in headers)
+        ends = has_body or asked_to_end or is_last or self._closing or request.protocol != "HTTP/1.1"
+        if ends or self.entry is not AdmissionOutcome.ADMITTED or response.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
+            return _ending(response)
+        response.headers["Connection"] = "keep-alive"
+        return response.serialize(), False
+
+    async def _part(self) -> None:
+        # To close on what has not been read would take the answer back from the peer.
+        with trio.move_on_after(CLOSING_S):
+            if isinstance(self._stream, trio.abc.HalfCloseableStream):
+                await self._stream.send_eof()
+                while await self._stream.receive_some():
+                    pass
+            else:
+                await self._stream.aclose()
+
+
+def _ending(response: Response) -> tuple[bytes, bool]:
+    if "Connection" in response.headers:
+        del response.headers["Connection"]
+    response.headers["Connection"] = "close"
+    return response.serialize(), True
+
+
+def _fault(head: bytes, request_line: bytes, lines: list[bytes]) -> str:
+    """Why this is no request; nothing where it is one."""
+    if not head.endswith(b"\r\n\r\n") or not _REQUEST_LINE.fullmatch(request_line):
+        return "That is no request of HTTP/1.1."
+    if any(line[:1] in (b" ", b"\t") for line in lines):
+        return "A header stands on one line here."
+    if not all(_HEADER.fullmatch(line) for line in lines):
+        return "A header is a name, a colon and a value."
+    return ""
