@@ -39,6 +39,7 @@ class ErrorCode(StrEnum):
     CANNOT_WRITE = "server/cannot-write"
     INTERNAL = "server/internal"
     NOT_KEPT = "server/not-kept"
+    OLDER_SERVER = "server/older"
     NO_WINNABLE_DEAL = "server/no-winnable-deal"
     CANNOT_DEAL = "server/cannot-deal"
     UNKNOWN_RULES = "room/unknown-rules"
@@ -118,6 +119,7 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ),
     ErrorCode.INTERNAL: ErrorKind(Fault.SERVER, "Something went wrong on the server; its log says what."),
     ErrorCode.NOT_KEPT: ErrorKind(Fault.SERVER, "The server cannot save what happens, so this has ended."),
+    ErrorCode.OLDER_SERVER: ErrorKind(Fault.SERVER, "A newer server has decided something there that this one does not know; ask another."),
     ErrorCode.NO_WINNABLE_DEAL: ErrorKind(Fault.SERVER, "No deal that can be won was found for this race; open it again."),
     ErrorCode.CANNOT_DEAL: ErrorKind(Fault.SERVER, "The server failed to look for a deal that can be won; open the race again later."),
     ErrorCode.UNKNOWN_RULES: ErrorKind(Fault.CLIENT, "The server does not know that rule set."),

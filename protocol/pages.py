@@ -91,6 +91,27 @@ class RaceBoards(Struct, frozen=True, kw_only=True):
     steps: tuple[BoardStep, ...]
 
 
+class SeatReview(Struct, frozen=True, kw_only=True):
+    """What was possible in the game of one seat. best: the most cards that could be brought home. left: the same after the slip.
+
+    slip: the number of the move, from 1, after which `best` was out of reach; null, as `left` is, where it never was. sentences: all of
+    it in words.
+    """
+
+    seat: SeatNumber
+    best: int
+    slip: int | None
+    left: int | None
+    sentences: tuple[str, ...]
+
+
+class RaceReview(Struct, frozen=True, kw_only=True):
+    """What was possible in a race that is over, with every card known. seats: in their order; none where that is not certain."""
+
+    race: str
+    seats: tuple[SeatReview, ...]
+
+
 class History(Struct, frozen=True, kw_only=True):
     """A page of the races of one player, newest first.
 

@@ -18,7 +18,7 @@ from protocol import DEFAULT_PORT
 from protocol.client_messages import ClientMessage
 from protocol.codec import JSON, MAX_CLIENT_MESSAGE, MAX_SERVER_MESSAGE, SUBPROTOCOLS
 from protocol.errors import ERRORS
-from protocol.pages import LADDER_PLAYERS, PAGE_RACES, History, Ladder, Problem, RaceBoards
+from protocol.pages import LADDER_PLAYERS, PAGE_RACES, History, Ladder, Problem, RaceBoards, RaceReview
 from protocol.record import Record
 from protocol.run_messages import Challenges, Dailies, Runs
 from protocol.server_messages import Lobby, ServerMessage
@@ -51,6 +51,7 @@ _NOT_YET: Final = (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.CONFLI
 PAGES: Final[Mapping[str, PageAddress]] = {
     "/races/{id}.json": PageAddress("The record of a race that is over.", Record, _NOT_YET),
     "/races/{id}/boards.json": PageAddress("Every position of that race.", RaceBoards, _NOT_YET),
+    "/races/{id}/review.json": PageAddress("What was possible in that race.", RaceReview, _NOT_YET),
     "/players/{name}/races.json": PageAddress(
         "The races of a player, newest first.", History, _NOT_THERE, {"limit": _limit(PAGE_RACES), "before": {"type": "string"}}
     ),
@@ -83,6 +84,7 @@ PAGES: Final[Mapping[str, PageAddress]] = {
 SCHEMAS: Final[Mapping[str, type]] = {
     "record": Record,
     "boards": RaceBoards,
+    "review": RaceReview,
     "history": History,
     "lobby": Lobby,
     "ladder": Ladder,

@@ -17,7 +17,7 @@ import protocol
 from server.admin.administration import Administration
 from server.admin.figures import figures
 from server.admin.listener import SocketUnavailable, administered
-from server.cluster.node import ClusterNode
+from server.cluster.node import LEAVING, ClusterNode
 from server.config import DEFAULT_CONNECTIONS, Settings
 from server.lobby.bans import Bans
 from server.lobby.lobby import Lobby
@@ -59,6 +59,7 @@ SOFTWARE = f"carpet-race {protocol.__version__}"
 WORKERS_CODE = (
     "networkx",
     "server.pages.pictures",
+    "server.pages.review_text",
     "server.pages.schemas",
     "server.race.audit",
     "server.race.boards",
@@ -208,10 +209,10 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     journal.lease_listeners.append(dispatch.forwarding.let_go)
                     nursery.start_soon(bans.follow, store, administration.put_out)
                     nursery.start_soon(node.run, partial(_take_up, resumption, tournaments), dispatch.forwarding.let_go)
-                if directory is not None:
+                if node is not None and directory is not None:
+                    directory.bus.listen(LEAVING, lambda parts, follows: node.hurry())
                     topics = _topics(tournaments)
                     nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on, topics)
-                if node is not None and directory is not None:
                     dispatch.forwarding.relay = relay = Relay(nursery, node, directory.bus, rooms, spectators)
                     nursery.start_soon(relay.run)
                     nursery.start_soon(node.watch_engines, lambda: directory.available, dispatch.forwarding.cut_off)
@@ -227,14 +228,18 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 )
                 with _administered(nursery, settings, administration), _metrics_served(nursery, settings, shown):
                     yield _url(settings.host, port, secure=tls is not None)
+                if node is not None:
+                    await node.take_no_more()
+                    dispatch.forwarding.begin_to_leave()
                 journal.hurry()
                 tournaments.stop()
                 await rooms.stop()
                 journal.close()
                 await journal.ended()
-                if node is not None:
+                if node is not None and directory is not None:
                     await node.leave()
-                    dispatch.forwarding.send_away()
+                    directory.bus.say(LEAVING, b"")
+                    await dispatch.forwarding.send_away()
             nursery.cancel_scope.cancel()
     finally:
         # In no thread: whoever is cancelled here may wait for nothing any more, and closing a file takes no time.

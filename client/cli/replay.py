@@ -39,7 +39,7 @@ from client.storage.identity import IdentityStore, home_folder
 from client.storage.saved_records import NAME, kept_record
 from client.text.past_races import past_race
 from client.tui.app import run_replay
-from client.tui.export import TEXT_COLOURS, cast_of, coloured, screen_at, svg_of, text_of
+from client.tui.export import TEXT_COLOURS, cast_of, coloured, moving_svg_of, screen_at, svg_of, text_of
 from client.tui.start import AppOutcome, UiSettings
 from protocol.pages import is_race_id
 from protocol.record import LONGEST_RECORD, BadRecord, Record, from_json
@@ -75,6 +75,7 @@ def review(
 
 To = Annotated[str | None, typer.Option(metavar="FILE", help="Write the race as an asciinema recording, at its own pace; - prints it.")]
 Svg = Annotated[str | None, typer.Option(metavar="FILE", help="Write one moment as a picture; - prints it.")]
+Moving = Annotated[bool, typer.Option("--moving", help="The picture plays the whole race by itself, in a minute at most.")]
 At = Annotated[float | None, typer.Option(metavar="S", min=0, help="That moment, in seconds from the start. [default: the end]")]
 Screen = Annotated[str, typer.Option(metavar="COLUMNSxROWS", help="How large a screen is written.")]
 
@@ -96,6 +97,7 @@ def replay(
     ] = None,
     cast: To = None,
     svg: Svg = None,
+    moving: Moving = False,
     text: Annotated[bool, typer.Option("--text", help="Print one moment as text.")] = False,
     at: At = None,
     screen: Screen = "100x32",
@@ -108,15 +110,17 @@ def replay(
     All boards stand side by side on one time line: play, pause, step, jump. Or it is written to share, and no screen is opened.
     """
     address = address_of(server) if server is not None else None
+    if moving and (svg is None or at is not None):
+        fail("--moving goes with --svg, and not with --at: it shows the whole race.", MISUSED)
     if cast is not None or svg is not None or text:
         size = _size_of(screen)
         line = run(lambda: _time_line(file, address))
         at_ms = line.end_ms if at is None else round(at * 1000)
-        shown = screen_at(line, at_ms, size, settings)
         if text:
             print_text(text_of(screen_at(line, at_ms, size, settings, colours=TEXT_COLOURS)).rstrip("\n"))
         if svg is not None:
-            _write(svg, svg_of(coloured(shown, settings), size[0]), force=force)
+            still = None if moving else svg_of(coloured(screen_at(line, at_ms, size, settings), settings), size[0])
+            _write(svg, still or moving_svg_of(line, size, settings), force=force)
         if cast is not None:
             _write(cast, "".join(cast_of(line, size, settings)), force=force)
         return

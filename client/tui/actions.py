@@ -201,10 +201,15 @@ class Verify:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Write the screen as a picture or as text, or the race as a recording, into a file; `Shared` answers."""
+    """Write the screen as a picture or as text, or the race as a recording or as a picture that moves, into a file; `Shared` answers."""
 
     record: Record
-    kind: Literal["svg", "txt", "cast"]
+    kind: Literal["svg", "txt", "cast", "moving svg"]
+
+    @property
+    def ending(self) -> str:
+        """Of the file's name."""
+        return self.kind.removeprefix("moving ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,9 +236,15 @@ class Quit:
     command: tuple[str, ...] = ()
 
 
+Sound: TypeAlias = Literal["call", "start", "near"]
+"""What a bell means: your table or opponent is there, the race has begun, an opponent has few cards left."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """Ring the bell."""
+    """Ring the bell, or sound a tone in its place."""
+
+    sound: Sound
 
 
 @dataclass(frozen=True, slots=True)

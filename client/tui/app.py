@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TextIO, TypeAlias, assert_never
@@ -43,12 +43,13 @@ from client.tui.actions import (
     Share,
     Shared,
     SlowTerminal,
+    Sound,
     Verified,
     Verify,
     Wheel,
 )
 from client.tui.driver import Driver
-from client.tui.export import COLOURS, TEXT_COLOURS, cast_of, coloured, svg_of, text_of, titled
+from client.tui.export import COLOURS, TEXT_COLOURS, cast_of, coloured, moving_svg_of, svg_of, text_of, titled
 from client.tui.picture import Picture, Size
 from client.tui.replay_state import replay_state_of
 from client.tui.scene import Scene, scene_of
@@ -65,8 +66,10 @@ from protocol.record import Record
 TICK_S = 0.1
 """While a clock with tenths runs; a tick redraws only what has changed."""
 IDLE_TICK_S = 0.2
-CAST_SIZE = (100, 32)
-"""Columns and rows of a recording."""
+RACE_SIZE = (100, 32)
+"""Columns and rows of the screen on which a race is shown in a file."""
+NOTES: Mapping[Sound, int] = {"call": 8, "start": 13, "near": 20}
+"""Half tones above the B below C5."""
 FRAME_S = 1 / 30
 """Between two pictures while something moves."""
 SLOW_S, SLOW_FRAMES = 0.1, 5
@@ -206,8 +209,11 @@ class App:
                 return self._keep(record)
             case Quit(play_on, command):
                 self._end("quit", play_on, command)
-            case Ring():
-                self._terminal.bell()
+            case Ring(sound):
+                if self._driver.ui.settings.tones:
+                    self._terminal.tone(NOTES[sound])
+                else:
+                    self._terminal.bell()
             case Copy(text):
                 self._terminal.copy(text)
             case Send():
@@ -248,19 +254,20 @@ class App:
 
     async def _share(self, wanted: Share) -> None:
         size, settings, record = self._driver.ui.size, self._driver.ui.settings, wanted.record
-        if wanted.kind == "cast":
+        if wanted.kind in ("cast", "moving svg"):
             try:
                 line = await self._jobs.replayer(record)
             except NoReplay as error:
                 self._do(Shared(str(error)))
                 return
-            document = await trio.to_thread.run_sync(lambda: "".join(cast_of(line, CAST_SIZE, settings)))
+            write = moving_svg_of if wanted.kind == "moving svg" else cast_of
+            document = await trio.to_thread.run_sync(lambda: "".join(write(line, RACE_SIZE, settings)))
         else:
             colours = TEXT_COLOURS if wanted.kind == "txt" else COLOURS
             scene = scene_of(self._driver.state, replace(self._driver.ui, note=""), _now_ms(), colours=colours)
             rows = titled(rows_of(view(scene, size), size), record, size)
             document = text_of(rows) if wanted.kind == "txt" else svg_of(coloured(rows, settings), size[0])
-        self._do(Shared(await trio.to_thread.run_sync(_written, record, wanted.kind, document)))
+        self._do(Shared(await trio.to_thread.run_sync(_written, record, wanted.ending, document)))
 
     # ---- what is heard, and the clock
 
@@ -363,11 +370,11 @@ class App:
                 self._do(click)
 
 
-def _written(record: Record, kind: str, document: str) -> str:
+def _written(record: Record, ending: str, document: str) -> str:
     """Write what is to be shared into the folder where one is, over nothing that is there; how that went."""
     name = record.id if is_race_id(record.id) else record.digest[:12]
     for number in range(1, 100):
-        path = Path.cwd() / f"carpet-{name}{f'-{number}' if number > 1 else ''}.{kind}"
+        path = Path.cwd() / f"carpet-{name}{f'-{number}' if number > 1 else ''}.{ending}"
         try:
             make_file(path, document.encode(), mode=USUAL)
         except FileExistsError:

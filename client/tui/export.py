@@ -1,4 +1,4 @@
-"""A replay as a file, to share: one moment as text or SVG, the whole as an asciinema cast (version 2).
+"""A replay as a file, to share: one moment as text or SVG, the whole as an SVG that plays or as an asciinema cast (version 2).
 
 Pure: the screen is the one that is looked at in a terminal, in its own colours, and no terminal is there.
 """
@@ -6,16 +6,22 @@ Pure: the screen is the one that is looked at in a terminal, in its own colours,
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from html import escape
-from typing import Final, NamedTuple
+from itertools import chain, groupby, repeat
+from operator import itemgetter
+from typing import Final, NamedTuple, TypeAlias
+
+import wcwidth
 
 from client.replay.timeline import TimeLine
 from client.state.store import Model
 from client.tui import replaying
 from client.tui.keymap import Command
 from client.tui.picture import Line, Size, fit_line, printable, text_width
-from client.tui.replay_state import replay_after, replay_state_of
+from client.tui.replay_state import ReplayState, replay_after, replay_state_of
 from client.tui.scene import replay_head, scene_of
 from client.tui.start import StartHome, UiSettings
 from client.tui.theme import PaletteEntry, entries, theme_for
@@ -30,10 +36,22 @@ CELL: Final = (9, 19)
 EVERY_MS: Final = 1000
 """A cast shows the clock so often, and each move when it was made."""
 LINGER_MS: Final = 3000
-"""How long a cast stays at the end."""
+"""How long a cast, or an SVG that plays, stays at the end."""
+LONGEST_MS: Final = 60_000
+"""An SVG that plays goes so much faster than the race that it takes no longer."""
+JOINED: Final = 5
+"""Two changes of a row with fewer cells between them are written as one: to say where the second one is takes as much."""
 _GROUND, _INK = "#101010", "#d0d0d0"
 _QUADRANTS: Final = {"▘": 1, "▝": 2, "▖": 4, "▗": 8, "▀": 3, "▄": 12, "▌": 5, "▐": 10, "█": 15}
 """The quarters of a cell that a block fills: top left, top right, bottom left, bottom right."""
+
+
+class Look(NamedTuple):
+    """ink, ground: `#rrggbb`."""
+
+    ink: str
+    ground: str
+    bold: bool = False
 
 
 class Run(NamedTuple):
@@ -45,14 +63,37 @@ class Run(NamedTuple):
     bold: bool = False
 
 
+Cell: TypeAlias = tuple[str, Look]
+"""A sign and its look; the second cell of a wide sign has none."""
+
+
+class Change(NamedTuple):
+    """What of a row is another than before, from a column on."""
+
+    row: int
+    column: int
+    cells: Sequence[Cell]
+
+
+# ---- screens
+
+
 def screen_at(line: TimeLine, at_ms: int, size: Size, settings: UiSettings, *, colours: int = COLOURS) -> list[Line]:
     """The rows of the replay screen at a moment of the race, each as wide as the screen. In the place of its keys is what race it is."""
-    replay = replay_after(replay_state_of(line), Command.PAUSE, 0)  # set going at once
+    return _screen(_playing(line), at_ms, size, settings, colours)
+
+
+def _playing(line: TimeLine) -> ReplayState:
+    """A replay that was set going at once."""
+    return replay_after(replay_state_of(line), Command.PAUSE, 0)
+
+
+def _screen(replay: ReplayState, at_ms: int, size: Size, settings: UiSettings, colours: int) -> list[Line]:
     ui = Ui(settings=settings, start=StartHome(), replay=replay, only_replay=True)
-    scene = scene_of(Model(), ui, min(at_ms, line.end_ms), colours=colours)
+    scene = scene_of(Model(), ui, min(at_ms, replay.line.end_ms), colours=colours)
     # A picture neither plays nor pauses.
     rows = (*replay_head(scene, replay, size[0], paced=False).lines, *replaying.SCREEN.view(scene, size).lines[1:])
-    return titled([fit_line(printable(row), size[0]) for row in rows], line.record, size)
+    return titled([fit_line(printable(row), size[0]) for row in rows], replay.line.record, size)
 
 
 def titled(rows: Sequence[Line], record: Record, size: Size) -> list[Line]:
@@ -65,45 +106,176 @@ def text_of(rows: Sequence[Line]) -> str:
     return "".join("".join(text for _, text in row).rstrip() + "\n" for row in rows)
 
 
+def coloured(rows: Sequence[Line], settings: UiSettings) -> list[list[Run]]:
+    """Rows in the colours of the player's palette."""
+    looks = _looks(settings)
+    return [[Run(text, *looks[role]) for role, text in row if text] for row in rows]
+
+
+def _looks(settings: UiSettings) -> dict[str, Look]:
+    """How each role of the player's palette looks."""
+    palette = theme_for(settings.palette, ascii_only=settings.ascii, colours=COLOURS, own=settings.own_palette).palette
+    return {entry[0]: _look(entry) for entry in entries(palette, exact=True)}
+
+
+def _look(entry: PaletteEntry) -> Look:
+    ink, *styles = entry[4].split(",")
+    ink, ground = (ink if ink.startswith("#") else _INK), (entry[5] if entry[5].startswith("#") else _GROUND)
+    told = {entry[4], *styles}
+    return Look(ground, ink, "bold" in told) if "standout" in told else Look(ink, ground, "bold" in told)
+
+
+# ---- what changes from moment to moment
+
+
+def _changes(line: TimeLine, size: Size, settings: UiSettings, every_ms: int) -> Iterator[tuple[int, list[Change]]]:
+    """Each moment at which the screen is another than before, from the first one, at which all of it is new, to the last.
+
+    The clock is read so often, and each move is shown when it was made.
+    """
+    replay, looks = _playing(line), _looks(settings)
+    shown: list[Line] = [[] for _ in range(size[1])]
+    cells: list[list[Cell]] = [[] for _ in shown]
+    for at_ms in sorted({*range(0, line.end_ms, every_ms), *(frame.at_ms for frame in line.frames), line.end_ms}):
+        changes = []
+        for number, row in enumerate(_screen(replay, at_ms, size, settings, COLOURS)):
+            if row != shown[number]:
+                before, shown[number], cells[number] = cells[number], row, _cells(row, looks)
+                changes += [Change(number, first, cells[number][first:end]) for first, end in _spans(before, cells[number])]
+        if changes:
+            yield at_ms, changes
+
+
+def _spans(before: Sequence[Cell], after: Sequence[Cell]) -> Iterator[tuple[int, int]]:
+    """The parts of a row that are not as before, by their first column and that behind the last."""
+    if len(before) != len(after):
+        yield 0, len(after)
+        return
+    first = end = 0
+    for at, (old, new) in enumerate(zip(before, after, strict=True)):
+        if old != new:
+            if end and at - end > JOINED:
+                yield first, end
+                end = 0
+            first, end = (first if end else at), at + 1
+    if end:
+        yield first, end
+
+
+def _cells(row: Line, looks: dict[str, Look]) -> list[Cell]:
+    return [*chain.from_iterable(zip(_signs(text), repeat(looks[role])) for role, text in row)]
+
+
+@lru_cache(maxsize=4096)
+def _signs(text: str) -> Sequence[str]:
+    """Sign by sign, one for each column: the second of a wide one is empty."""
+    if text.isascii():
+        return text
+    return [part for sign in wcwidth.iter_graphemes(text) for part in (sign, *[""] * (text_width(sign) - 1))]
+
+
+# ---- SVG
+
+
 def svg_of(rows: Sequence[Sequence[Run]], columns: int) -> str:
     """Rows as an SVG document. Blocks are drawn as what they fill, since fonts leave gaps between them."""
+    return _document(_drawn((0, y, row) for y, row in enumerate(rows)), columns, len(rows))
+
+
+def moving_svg_of(line: TimeLine, size: Size, settings: UiSettings) -> str:
+    """The whole race as an SVG document that plays by itself, over and over, and without a script.
+
+    It begins with a whole screen. On it lies what changes, one group for each moment, which is hidden until then. Where nothing moves, by
+    wish of who looks or for want of CSS, all of them are seen, and so the end of the race is.
+    """
+    pace = -(-line.end_ms // LONGEST_MS)
+    whole_s = (line.end_ms / max(pace, 1) + LINGER_MS) / 1000
+    rules, parts = [f"g{{animation:{whole_s:g}s step-end infinite}}"], []
+    for number, (at_ms, changes) in enumerate(_changes(line, size, settings, EVERY_MS * max(pace, 1))):
+        drawn = _drawn((change.column, change.row, _runs(change.cells)) for change in changes)
+        if not number:
+            parts += drawn
+            continue
+        rules.append(f"@keyframes t{number}{{0%{{visibility:hidden}}{at_ms / max(pace, 1) / whole_s / 10:.3f}%{{visibility:visible}}}}")
+        parts += [f'<g style="animation-name:t{number}">', *drawn, "</g>"]
+    return _document(["<style>@media (prefers-reduced-motion:no-preference){", *rules, "}</style>", *parts], size[0], size[1])
+
+
+def _document(parts: Iterable[str], columns: int, rows: int) -> str:
     wide, high = CELL
-    width, height = columns * wide, len(rows) * high
+    width, height = columns * wide, rows * high
     font = 'font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="15"'
     box = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" {box} {font} xml:space="preserve" shape-rendering="crispEdges">',
-        f'<rect width="{width}" height="{height}" fill="{_GROUND}"/>',
-    ]
-    for y, row in enumerate(rows):
-        x = 0
-        for run in row:
-            cells = text_width(run.text)
-            parts.append(f'<rect x="{x * wide}" y="{y * high}" width="{cells * wide}" height="{high}" fill="{run.ground}"/>')
-            parts.extend(_signs(run, x, y))
-            x += cells
-    return "\n".join([*parts, "</svg>", ""])
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {box} {font} xml:space="preserve" shape-rendering="crispEdges">'
+    return "\n".join([head, f'<rect width="{width}" height="{height}" fill="{_GROUND}"/>', *parts, "</svg>", ""])
 
 
-def _signs(run: Run, x: int, y: int) -> Iterator[str]:
-    wide, high = CELL
-    for sign in run.text:
-        blocks = list(_blocks(sign))
-        for left, top, width, height in blocks:
-            rect = f'x="{(x + left) * wide}" y="{(y + top) * high}" width="{width * wide}" height="{height * high}"'
-            yield f'<rect {rect} fill="{run.ink}"/>'
-        if not blocks and sign.strip():
-            weight = ' font-weight="bold"' if run.bold else ""
-            yield f'<text x="{x * wide}" y="{y * high + 14.5}" fill="{run.ink}"{weight}>{escape(sign)}</text>'
-        x += text_width(sign)
+def _runs(cells: Sequence[Cell]) -> list[Run]:
+    return [Run("".join(sign for sign, _ in run), *look) for look, run in groupby(cells, key=itemgetter(1))]
+
+
+def _drawn(placed: Iterable[tuple[int, int, Iterable[Run]]]) -> list[str]:
+    """Runs from a column and a row on as elements: one path for all that is filled in a colour, and the texts."""
+    filled: dict[tuple[bool, str], list[_Box]] = defaultdict(list)
+    texts = []
+    for x, y, runs in placed:
+        signs: list[tuple[int, str, Run]] = []
+        for run in runs:
+            filled[False, run.ground].append(_Box(x, y, text_width(run.text), 1))
+            for sign in wcwidth.iter_graphemes(run.text):
+                blocks = [_Box(x + left, y + top, width, height) for left, top, width, height in _blocks(sign)]
+                filled[True, run.ink] += blocks
+                if not blocks and sign != " ":
+                    signs.append((x, sign, run))
+                x += text_width(sign)
+        texts += [_text([*alike], y) for _, alike in groupby(signs, key=lambda each: (each[2].ink, each[2].bold))]
+    # Grounds first: what is written over one may stick out over the next.
+    return [*(_path(colour, boxes) for (_, colour), boxes in sorted(filled.items()) if boxes), *texts]
+
+
+class _Box(NamedTuple):
+    """Left, top, width and height, in cells."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+def _path(colour: str, boxes: Iterable[_Box]) -> str:
+    """Boxes filled in a colour. Those that lie side by side, row by row, are one, and then those that lie below each other."""
+    wide: list[_Box] = []
+    for box in boxes:
+        if wide and wide[-1].x + wide[-1].width == box.x and wide[-1][1::2] == box[1::2]:
+            box = box._replace(x=wide[-1].x, width=wide.pop().width + box.width)
+        wide.append(box)
+    high: dict[tuple[float, float, float], _Box] = {}
+    for box in wide:
+        above = high.pop((box.x, box.width, box.y), None)
+        box = box if above is None else box._replace(y=above.y, height=above.height + box.height)
+        high[box.x, box.width, box.y + box.height] = box
+    (wide_px, high_px), parts = CELL, []
+    for x, y, width, height in high.values():
+        parts.append(f"M{x * wide_px:g} {y * high_px:g}h{width * wide_px:g}v{height * high_px:g}h{-width * wide_px:g}")
+    return f'<path fill="{colour}" d="{"".join(parts)}"/>'
+
+
+def _text(signs: Sequence[tuple[int, str, Run]], y: int) -> str:
+    """Signs of one look in a row. Each is told its column, since fonts differ in how wide theirs are."""
+    run = signs[0][2]
+    # A sign of several characters takes a place for each of them, of which but the first is not used.
+    places = " ".join(f"{x * CELL[0]}" for x, sign, _ in signs for _ in sign)
+    weight = ' font-weight="bold"' if run.bold else ""
+    return f'<text x="{places}" y="{y * CELL[1] + 14.5}" fill="{run.ink}"{weight}>{escape("".join(sign for _, sign, _ in signs))}</text>'
 
 
 def _blocks(sign: str) -> Iterator[tuple[float, float, float, float]]:
     """The parts of a cell, from 0 to 1, that a block sign fills: left, top, width, height."""
     if sign in _QUADRANTS:
-        for bit in range(4):
-            if _QUADRANTS[sign] & 1 << bit:
-                yield bit % 2 / 2, bit // 2 / 2, 0.5, 0.5
+        for top in range(2):
+            left, right = _QUADRANTS[sign] >> 2 * top & 1, _QUADRANTS[sign] >> 2 * top & 2
+            if left or right:
+                yield 0 if left else 0.5, top / 2, 1 if left and right else 0.5, 0.5
     elif "▁" <= sign <= "▇":
         part = (ord(sign) - ord("▁") + 1) / 8
         yield 0, 1 - part, 1, part
@@ -111,18 +283,7 @@ def _blocks(sign: str) -> Iterator[tuple[float, float, float, float]]:
         yield 0, 0, (ord("▏") - ord(sign) + 1) / 8, 1
 
 
-def coloured(rows: Sequence[Line], settings: UiSettings) -> list[list[Run]]:
-    """Rows in the colours of the player's palette."""
-    palette = theme_for(settings.palette, ascii_only=settings.ascii, colours=COLOURS, own=settings.own_palette).palette
-    looks = {entry[0]: _look(entry) for entry in entries(palette, exact=True)}
-    return [[Run(text, *looks[role]) for role, text in row if text] for row in rows]
-
-
-def _look(entry: PaletteEntry) -> tuple[str, str, bool]:
-    ink, *styles = entry[4].split(",")
-    ink, ground = (ink if ink.startswith("#") else _INK), (entry[5] if entry[5].startswith("#") else _GROUND)
-    told = {entry[4], *styles}
-    return (ground, ink, "bold" in told) if "standout" in told else (ink, ground, "bold" in told)
+# ---- asciinema
 
 
 def cast_of(line: TimeLine, size: Size, settings: UiSettings) -> Iterator[str]:
@@ -132,38 +293,23 @@ def cast_of(line: TimeLine, size: Size, settings: UiSettings) -> Iterator[str]:
     yield (
         json.dumps({"version": 2, "width": columns, "height": height, "title": title, "duration": (line.end_ms + LINGER_MS) / 1000}) + "\n"
     )
-    moments = sorted({*range(0, line.end_ms, EVERY_MS), *(frame.at_ms for frame in line.frames), line.end_ms})
-    shown: list[list[Run]] = [[] for _ in range(height)]
-    for at_ms in moments:
-        rows = coloured(screen_at(line, at_ms, size, settings), settings)
-        drawn = "".join(_drawn(number, row, shown[number]) for number, row in enumerate(rows) if row != shown[number])
-        shown = rows
+    for at_ms, changes in _changes(line, size, settings, EVERY_MS):
+        drawn = "".join(map(_written, changes))
         yield json.dumps([at_ms / 1000, "o", ("" if at_ms else "\x1b[?25l\x1b[2J") + drawn], ensure_ascii=False) + "\n"
     yield json.dumps([(line.end_ms + LINGER_MS) / 1000, "o", "\x1b[0m"]) + "\n"
 
 
-def _drawn(number: int, row: Sequence[Run], before: Sequence[Run]) -> str:
-    """What of a row is another than before, from the first such cell to the last."""
-    now, then = _cells(row), _cells(before)
-    first, end = 0, len(now)
-    if len(then) == len(now):
-        first = next(at for at in range(end) if now[at] != then[at])
-        end = next(at for at in range(end, 0, -1) if now[at - 1] != then[at - 1])
-    parts, ink, ground, bold = [f"\x1b[{number + 1};{first + 1}H"], "", "", None
-    for cell in now[first:end]:
-        codes = [] if cell.bold is bold else ["1" if cell.bold else "22"]
-        codes += [] if cell.ink == ink else [_sgr(38, cell.ink)]
-        codes += [] if cell.ground == ground else [_sgr(48, cell.ground)]
-        ink, ground, bold = cell.ink, cell.ground, cell.bold
-        parts.append((f"\x1b[{';'.join(codes)}m" if codes else "") + cell.text)
+def _written(change: Change) -> str:
+    """A change as a terminal is told it."""
+    parts = [f"\x1b[{change.row + 1};{change.column + 1}H"]
+    before = Look("", "")
+    for number, run in enumerate(_runs(change.cells)):
+        codes = [] if number and run.bold is before.bold else ["1" if run.bold else "22"]
+        codes += [] if run.ink == before.ink else [_sgr(38, run.ink)]
+        codes += [] if run.ground == before.ground else [_sgr(48, run.ground)]
+        before = Look(*run[1:])
+        parts.append(f"\x1b[{';'.join(codes)}m{run.text}")
     return "".join(parts)
-
-
-def _cells(row: Sequence[Run]) -> list[Run]:
-    """A row cell by cell; the second one of a wide sign is empty."""
-    return [
-        cell for run in row for sign in run.text for cell in (run._replace(text=sign), *[run._replace(text="")] * (text_width(sign) - 1))
-    ]
 
 
 def _sgr(kind: int, colour: str) -> str:

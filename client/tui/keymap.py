@@ -120,7 +120,7 @@ QUIT: Final = Binding(Command.QUIT, ("q",), "quit", "Quit (asks first in a race)
 EVERYWHERE: Final[Keys] = (
     Binding(Command.COLOURS, ("C", "f2"), "colours", "Next colours: two, four, colour-blind, none.", shown=False),
     Binding(Command.ASCII, ("A", "f3"), "ascii", "Plain ASCII, or suit symbols and lines.", shown=False),
-    Binding(Command.BELL, ("B", "f4"), "bell", "Bell on or off.", shown=False),
+    Binding(Command.BELL, ("B", "f4"), "bell", "Bell, silence or tones.", shown=False),
     Binding(Command.MOTION, ("M",), "motion", "Cards that glide, on or off.", shown=False),
     HELP,
 )

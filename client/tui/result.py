@@ -308,8 +308,13 @@ def _share(step: Step) -> Step:
     room = step.state.finished
     if room is None or room.record is None:
         return step.note("There is no race to share yet.")
-    lines = ("A picture of this result (SVG)", "The same as text", "A recording of the race (asciinema)")
-    answers = (Share(room.record, "svg"), Share(room.record, "txt"), Share(room.record, "cast"))
+    offers = (
+        ("A picture of this result (SVG)", Share(room.record, "svg")),
+        ("The same as text", Share(room.record, "txt")),
+        ("A recording of the race (asciinema)", Share(room.record, "cast")),
+        ("A picture that plays the race (SVG)", Share(room.record, "moving svg")),
+    )
+    lines, answers = tuple(line for line, _ in offers), tuple(answer for _, answer in offers)
     return step.ask("Write into a file here, to share:", lines, answers, numbered=True)
 
 

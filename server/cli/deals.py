@@ -16,8 +16,8 @@ from server.cli.shared import FileArgument, RulesArgument, examples, fail, rules
 
 if TYPE_CHECKING:
     from protocol.record import Record
-    from server.analysis.review_text import Judgement
     from server.analysis.winrate import Odds, Sample
+    from server.pages.review_text import Judgement
     from server.rules.position import Family
 
 deals_app = typer.Typer(rich_markup_mode=None)
@@ -79,7 +79,7 @@ def review(
 
     For each game: the best there was, where it was lost, and what would have kept it.
     """
-    from server.analysis.review_text import judge_seat
+    from server.pages.review_text import judge_seat
 
     record = true_record(file)
     if seat is not None and seat > len(record.seats):

@@ -179,8 +179,8 @@ class Dispatch:
 
     def heard(self, connection: Connection, message: ClientMessage) -> None:
         visit = self._visits.get(connection)
-        if visit is None:
-            # It is gone, and this was still on its way: nothing may be begun that nobody would end.
+        if visit is None or self.forwarding.is_leaving:
+            # It is gone, or this server is, and this was still on its way: nothing may be begun that nobody would end.
             return
         if isinstance(message, Move) and visit.player is not None and visit.watches_as is None:
             # As below, but nearly all messages are moves.

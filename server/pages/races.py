@@ -18,6 +18,7 @@ from protocol.text import clean_chat, clean_name
 from server.net.http import Asked, NoPage, Page, Route
 from server.pages.limit import asked_limit
 from server.pages.readers import Readers
+from server.pages.review_text import review_document
 from server.race.boards import boards_document
 from server.rooms.clock import Clock
 from server.store.answers import Mark, PlayedRace
@@ -60,7 +61,7 @@ class Kept:
 
 def race_routes(readers: Readers, clock: Clock, compute: Compute) -> tuple[Route, ...]:
     """compute: for what takes longer than a request may."""
-    records, boards = Kept(), Kept()
+    records = Kept()
 
     async def find_record(asked: Asked) -> bytes:
         race = asked.values["id"]
@@ -75,21 +76,27 @@ def race_routes(readers: Readers, clock: Clock, compute: Compute) -> tuple[Route
     async def show_record(asked: Asked) -> Page:
         return Page(await find_record(asked), cache=_FOREVER)
 
-    async def show_boards(asked: Asked) -> Page:
-        race = asked.values["id"]
-        record = await find_record(asked)
+    def made_by(job: Callable[[bytes], tuple[bytes, bytes]]) -> Callable[[Asked], Awaitable[Page]]:
+        """What a worker makes of a record."""
+        known = Kept()
 
-        async def make() -> tuple[bytes, bytes]:
-            # Somebody may have had the same made since it was asked for.
-            if (known := boards.find(race)) is None:
-                known = await compute(boards_document, record)
-                boards.add(race, *known)
-            return known
+        async def show(asked: Asked) -> Page:
+            race = asked.values["id"]
+            record = await find_record(asked)
 
-        document = boards.find(race)
-        if document is None:
-            document = await readers.work(make)
-        return Page(document[0], cache=_AN_HOUR, tag=f'"{race}-{__version__}"', zipped=document[1])
+            async def make() -> tuple[bytes, bytes]:
+                # Somebody may have had the same made since it was asked for.
+                if (found := known.find(race)) is None:
+                    found = await compute(job, record)
+                    known.add(race, *found)
+                return found
+
+            document = known.find(race)
+            if document is None:
+                document = await readers.work(make)
+            return Page(document[0], cache=_AN_HOUR, tag=f'"{race}-{__version__}"', zipped=document[1])
+
+        return show
 
     async def show_history(asked: Asked) -> Page:
         name = asked.values["name"]
@@ -100,7 +107,8 @@ def race_routes(readers: Readers, clock: Clock, compute: Compute) -> tuple[Route
 
     return (
         Route("/races/{id}.json", show_record),
-        Route("/races/{id}/boards.json", show_boards),
+        Route("/races/{id}/boards.json", made_by(boards_document)),
+        Route("/races/{id}/review.json", made_by(review_document)),
         Route("/players/{name}/races.json", show_history),
     )
 

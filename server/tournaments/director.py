@@ -96,15 +96,21 @@ class Director:
         # Why the server's host ends it, from when that is asked for until it is done.
         self._by_host: str | None = None
         self._ended_by_host = trio.Event()
+        # What is in its log that this version of the server cannot read; empty where there is nothing.
+        self._unknown = ""
 
     # ---- for other tasks
 
     async def end(self, reason: str) -> None:
-        """The server's host calls it off. Returns when that is kept, however long it takes."""
+        """The server's host calls it off. Returns when that is kept, however long it takes. Raises ValueError, with a sentence."""
         if not self.state.is_closed:
             self._by_host = reason
             self._wake.set()
-            await self._ended_by_host.wait()
+            while not self._ended_by_host.is_set():
+                if self._unknown:
+                    raise ValueError(f"this version of the server cannot read all that was decided in it: {self._unknown}")
+                with trio.move_on_after(RETRY_S):
+                    await self._ended_by_host.wait()
 
     def lead(self) -> None:
         """It is this server that acts on it, once what is being decided is done and its rooms, which are here, are found."""
@@ -131,7 +137,9 @@ class Director:
         self._scope.cancel()
 
     def ask(self, asked: AskedCommand) -> None:
-        """Raises Refusal `server/busy` when too many commands wait."""
+        """Raises Refusal: `server/busy` when too many commands wait; `server/older` where nothing can be decided here."""
+        if self._unknown:
+            raise Refusal(ErrorCode.OLDER_SERVER)
         if len(self._asked) >= ASKED_AT_ONCE:
             raise Refusal(ErrorCode.SERVER_BUSY)
         self._asked.append(asked)
@@ -190,15 +198,27 @@ class Director:
             while True:
                 try:
                     await self._come_back()
+                    self._unknown = ""
                     await self._serve()
                     continue
                 except _Overtaken:
                     continue
-                except (StoreError, BadTournamentLog) as error:
+                except BadTournamentLog as error:
+                    self._give_up(str(error))
+                except StoreError as error:
                     logger.error("tournament %s: nothing can be decided: %s", self.state.id, error)
                 except Exception:
                     logger.exception("tournament %s: a fault", self.state.id)
                 await trio.sleep(RETRY_S)
+
+    def _give_up(self, unknown: str) -> None:
+        """A newer server of the place has decided something: until that can be read, nothing is decided here."""
+        if unknown != self._unknown:
+            logger.error("tournament %s: nothing can be decided: %s", self.state.id, unknown)
+        self._unknown = unknown
+        while self._asked:
+            asked = self._asked.popleft()
+            asked.member.post(refused(Refusal(ErrorCode.OLDER_SERVER), asked.command.ref))
 
     async def _come_back(self) -> None:
         """Read from the store how far the tournament is, find the rooms of its round, and enter results that were kept but not entered."""
@@ -289,6 +309,9 @@ class Director:
                 logger.error("tournament %s: a command cannot be kept: %s", self.state.id, error)
                 asked.member.post(refused(Refusal(ErrorCode.NOT_KEPT), asked.command.ref))
                 # It may be kept all the same: `run` looks.
+                raise
+            except BadTournamentLog:
+                self._asked.appendleft(asked)
                 raise
             else:
                 asked.member.post(Outgoing(Decided(id=self.state.id, number=number, ref=asked.command.ref)))

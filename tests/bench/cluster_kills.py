@@ -1,12 +1,13 @@
-"""Three servers that are one place, blow after blow where most races are: killed, asleep, stopped, their Redis stopped, their PostgreSQL
-restarted; and what was lost.
+"""Servers that are one place, blow after blow where most races are: killed, asleep for half a minute, stopped, their Redis stopped, their
+PostgreSQL restarted; and what was lost. Players and a watcher of each race come in by any server.
 
-    python -m tests.bench.cluster_kills --blows 100 --races 6
+    python -m tests.bench.cluster_kills --blows 100 --races 6 --nodes 5
     python -m tests.bench.cluster_kills --blows 20 --races 2 --entrants 64    # and tournaments of so many, one after another
 
 Needs a redis-server or valkey-server, and PostgreSQL's own programs for a cluster on a free port (as root it is run by the user postgres).
 Prints, for each kind of blow, the seconds from it to the next acknowledged move of the races that it hit, and at the end what the records
-have of all moves that were acknowledged, and what the logs of the tournaments have of all that was told.
+have of all moves that were acknowledged, whether any race was written to by a server that did not own it, and what the logs of the
+tournaments have of all that was told.
 """
 
 from __future__ import annotations
@@ -23,22 +24,22 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+import psycopg
 import trio
 
 from protocol.tournaments import TournamentOptions
-from tests.e2e.cluster import Ground, NodeProcess, begin_tournament, busiest, check, check_tournament, nodes
+from tests.e2e.cluster import Ground, NodeProcess, begin_tournament, busiest, check, check_owners, check_tournament, keep_log, nodes
 from tests.e2e.entrants import Entrant
 from tests.server.cluster.redis_server import RedisServer, redis_server
 
-AFTER_S: Final = {"kill": 12.0, "sleep": 16.0, "stop": 5.0, "redis": 6.0, "database": 8.0}
+AFTER_S: Final = {"kill": 12.0, "sleep": 36.0, "stop": 6.0, "redis": 6.0, "database": 8.0}
 """Seconds from a blow to the next one: long enough for what it does to be over."""
 
-SLEEP_S: Final = 10.0
+SLEEP_S: Final = 30.0
 
 HOLDS_S: Final = 900
 """For what a tournament comes to."""
@@ -101,7 +102,8 @@ class Blows:
 
     async def deal(self, kind: str, ground: Ground) -> None:
         node = await busiest(ground.place, self.database.url)
-        racing = ground.begin_blow()
+        hit = await trio.to_thread.run_sync(races_of, self.database.url, None if kind in ("redis", "database") else node.url)
+        racing = [pair for pair in ground.begin_blow() if pair.room in hit]
         started = trio.current_time()
         await self._hit(kind, node)
         await trio.sleep(max(AFTER_S[kind] - (trio.current_time() - started), 0.0))
@@ -127,6 +129,13 @@ class Blows:
             case _:
                 await trio.to_thread.run_sync(self.database.stop)
                 await trio.to_thread.run_sync(self.database.start)
+
+
+def races_of(database: str, url: str | None) -> set[str]:
+    """The rooms in which a race runs: on the server at this URL, or on all."""
+    with psycopg.connect(database) as connection:
+        running = "SELECT room, url FROM races JOIN nodes ON nodes.id = races.node WHERE phase = 'running'"
+        return {room for room, where in connection.execute(running) if url in (None, where)}
 
 
 @dataclass
@@ -171,35 +180,44 @@ class Tournaments:
             self.over += 1
 
 
-async def campaign(database: Postgres, redis: RedisServer, *, blows: int, races: int, entrants: int, seed: int) -> bool:
-    generator = random.Random(seed)
+async def campaign(database: Postgres, redis: RedisServer, options: argparse.Namespace) -> bool:
+    generator, blows, races, entrants = random.Random(options.seed), options.blows, options.races, options.entrants
     dealt = Blows(database, redis)
-    async with nodes(database.url, redis.url) as place:
-        ground = Ground(place, generator)
+    async with nodes(database.url, redis.url, options.nodes) as place:
+        keep_log(database.url)
+        ground = Ground(place, generator, is_watched=True)
         tournaments = Tournaments(ground, database.url, entrants)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(ground.play, races)
             nursery.start_soon(tournaments.hold)
             await trio.sleep(5)
             for number in range(blows):
-                kind = generator.choice(list(AFTER_S))
+                kind = generator.choice(options.kinds)
+                before = len(dealt.pauses[kind])
                 async with tournaments.calm:
                     await dealt.deal(kind, ground)
-                print(f"{number + 1}/{blows} {kind}: {[round(pause, 1) for pause in dealt.pauses[kind]][-races:]}", flush=True)
+                for line in ground.setbacks:
+                    print(f"  {line}")
+                ground.setbacks.clear()
+                pauses = [round(pause, 1) for pause in dealt.pauses[kind][before:]]
+                print(f"{number + 1}/{blows} {kind}: {pauses}, load average {os.getloadavg()[0]:.0f}", flush=True)
             ground.finished.set()
         for node in place:
             await node.end(signal.SIGTERM)
     await trio.to_thread.run_sync(check, ground, database.url)
+    moved, owned = await trio.to_thread.run_sync(check_owners, database.url)
     for kind, pauses in dealt.pauses.items():
         worst = f", next move after p50 {statistics.median(pauses):.1f} s, worst {max(pauses):.1f} s" if pauses else ""
-        print(f"{kind}: {dealt.dealt[kind]} blows, {len(pauses)} races hit for more than a second{worst}")
+        print(f"{kind}: {dealt.dealt[kind]} blows, {len(pauses)} races hit{worst}")
     count = ground.count
     print(f"{count.races} races, {count.acknowledged} acknowledged moves, {len(count.lost)} lost or doubled, {count.untold} players untold")
+    print(f"races went {moved} times to another server; {len(owned)} times one was written to by a server that did not own it, or twice")
+    print(f"{ground.watchers} watchers saw the result, {len(ground.blind)} did not; {ground.told} messages to them")
     if entrants:
         print(f"{tournaments.over} tournaments of {entrants}, {tournaments.results} results, {len(tournaments.wrong)} things wrong")
-    for line in (*count.lost, *ground.failures, *tournaments.wrong):
+    for line in (*count.lost, *ground.failures, *ground.blind, *owned, *tournaments.wrong):
         print(line)
-    return not count.lost and not count.untold and not tournaments.wrong
+    return not count.lost and not count.untold and not owned and not tournaments.wrong
 
 
 def main() -> None:
@@ -207,11 +225,12 @@ def main() -> None:
     parser.add_argument("--blows", type=int, default=100)
     parser.add_argument("--races", type=int, default=6, help="at once")
     parser.add_argument("--entrants", type=int, default=0, help="of tournaments, which are held one after another; 0 for none")
+    parser.add_argument("--nodes", type=int, default=3)
+    parser.add_argument("--kinds", nargs="+", choices=AFTER_S, default=list(AFTER_S), help="of blows; each as likely as the others")
     parser.add_argument("--seed", type=int, default=13)
     options = parser.parse_args()
     with postgres() as database, redis_server() as redis:
-        call = partial(campaign, database, redis, blows=options.blows, races=options.races, entrants=options.entrants, seed=options.seed)
-        held = trio.run(call)
+        held = trio.run(campaign, database, redis, options)
     sys.exit(not held)
 
 

@@ -1,5 +1,8 @@
 """Servers that are one place to play, as processes, and what is done to them while scripted players race: kills, sleeps, polite stops.
 
+What they write is kept a second time, by triggers in the database: of each batch who wrote it and which commands are in it, and each race's
+way from server to server, in one order. By that it shows whether ever two servers wrote to one race.
+
 Used by `test_cluster.py` for one of each and by `tests/bench/cluster_kills.py` for many.
 """
 
@@ -12,24 +15,28 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 
+import psycopg
 import trio
 
+from client.connection.client import NetLink, open_link
 from client.connection.errors import LinkError
 from client.connection.events import LinkEvent
 from client.local.policies import POLICIES
 from client.local.scripted_player import BotFailed, run_bot
 from client.state.store import Model
 from protocol.record import Record, from_json
-from protocol.room_events import PlayerView
-from protocol.server_messages import ServerMessage
+from protocol.room_events import PlayerView, Result
+from protocol.server_messages import Error, ServerMessage
 from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
+from protocol.watch_messages import Board, Unwatched, Watched, WatchedEvent, WatchRace
 from server.store.connections import brief_reading
 from server.store.database import open_database
+from server.store.documents import decode_commands
 from server.store.locations import existing
 from server.store.maintenance import nodes as all_nodes
 from server.tournaments.events import ResultEntered, decode_event
@@ -40,6 +47,23 @@ PACE_S = 0.25
 
 TRIES = 20
 """Times that a player comes before they give up."""
+
+KEEP_LOG = """
+CREATE TABLE kept_log (serial BIGSERIAL PRIMARY KEY, node INTEGER NOT NULL, race TEXT, commands BYTEA);
+CREATE FUNCTION keep_batch() RETURNS trigger AS $$
+    BEGIN INSERT INTO kept_log (node, commands) VALUES (NEW.number >> 40, NEW.commands); RETURN NEW; END $$ LANGUAGE plpgsql;
+CREATE FUNCTION keep_owner() RETURNS trigger AS $$
+    BEGIN INSERT INTO kept_log (node, race) VALUES (NEW.node, NEW.id); RETURN NEW; END $$ LANGUAGE plpgsql;
+CREATE TRIGGER keep_batch AFTER INSERT ON batches FOR EACH ROW WHEN (NEW.writer <> '') EXECUTE FUNCTION keep_batch();
+CREATE TRIGGER keep_opened AFTER INSERT ON races FOR EACH ROW EXECUTE FUNCTION keep_owner();
+CREATE TRIGGER keep_owner AFTER UPDATE OF node ON races FOR EACH ROW EXECUTE FUNCTION keep_owner()
+"""
+"""A batch without a writer is a copy, made by whoever takes a race over. Who writes as a server holds its row against those who would take
+over from it, so the numbers are in the order in which things became true.
+"""
+
+WATCHES_S = 600
+"""For so long whoever watches waits for a result."""
 HURRIED_S = 0.02
 """Of a race that nothing befalls any more."""
 
@@ -135,15 +159,23 @@ class ClusterPair(Pair):
 
 @dataclass
 class Ground:
-    """What the races of one run share. longest: of each pair that raced through a blow, seconds without an acknowledged move."""
+    """What the races of one run share.
+
+    failures: why somebody heard no result. setbacks: why somebody had to come anew, as another player.
+    is_watched: whether somebody watches each race. watchers: how many saw the result; told: what they were told; blind: those who saw none.
+    """
 
     place: list[NodeProcess]
     generator: random.Random
     count: Count = field(default_factory=Count)
     pairs: list[ClusterPair] = field(default_factory=list)
     finished: trio.Event = field(default_factory=trio.Event)
-    longest: list[float] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    setbacks: list[str] = field(default_factory=list)
+    is_watched: bool = False
+    watchers: int = 0
+    told: int = 0
+    blind: list[str] = field(default_factory=list)
 
     def racing(self) -> list[ClusterPair]:
         return [pair for pair in self.pairs if pair.moved_at and not pair.records]
@@ -163,12 +195,9 @@ class Ground:
                 await trio.sleep(0.1)
 
     def end_blow(self, racing: list[ClusterPair]) -> list[float]:
-        """The pause of each that was hit, in seconds."""
+        """The longest pause of each since, in seconds."""
         now = trio.current_time()
-        longest = [max(pair.longest_s, 0.0 if pair.records else now - pair.moved_at) for pair in racing]
-        hit = [pause for pause in longest if pause > 1]
-        self.longest += hit
-        return hit
+        return [max(pair.longest_s, 0.0 if pair.records else now - pair.moved_at) for pair in racing]
 
     async def play(self, races_at_once: int) -> None:
         """Race after race, until `finished`; returns when the last has ended."""
@@ -188,15 +217,45 @@ class Ground:
             options = RaceOptions(public=False, countdown_s=1, grace_s=600)
             async with trio.open_nursery() as nursery:
                 opens = partial(run_bot, name=f"anna {number}", policy=POLICIES["greedy"], open_options=options)
-                nursery.start_soon(self._play, pair, opens)
+                nursery.start_soon(self._play, pair, opens, nursery.cancel_scope)
                 await pair.code.wait()
-                if not pair.room:
-                    return
                 join = partial(run_bot, name=f"bert {number}", policy=POLICIES["steady"], join_code=pair.room)
-                nursery.start_soon(self._play, pair, join)
+                nursery.start_soon(self._play, pair, join, nursery.cancel_scope)
+                if self.is_watched:
+                    nursery.start_soon(self._watch, pair)
             self.count.races += 1
 
-    async def _play(self, pair: ClusterPair, race: partial[object]) -> None:
+    async def _watch(self, pair: ClusterPair) -> None:
+        """From any server, to the result: whoever has not been told of it when the players have is given a while."""
+        with trio.move_on_after(WATCHES_S):
+            while True:
+                with suppress(LinkError):
+                    async with open_link(self.some_url(), None, watches=True) as link:
+                        link.send(WatchRace(code=pair.room))
+                        if await self._sees_result(link):
+                            self.watchers += 1
+                            return
+                if pair.records:
+                    # The room may be gone before they came back.
+                    break
+                await trio.sleep(0.5)
+        self.blind.append(f"{pair.room}: who watched saw no result")
+
+    async def _sees_result(self, link: NetLink) -> bool:
+        async for event in link.events:
+            self.told += isinstance(event, WatchedEvent | Board)
+            match event:
+                case WatchedEvent(event=Result()):
+                    return True
+                case Watched(room=room) if room.phase == "over":
+                    return True
+                case Unwatched() | Error():
+                    return False
+                case _:
+                    pass
+        return False
+
+    async def _play(self, pair: ClusterPair, race: partial[object], scope: trio.CancelScope) -> None:
         pace, tries = HURRIED_S if self.finished.is_set() else PACE_S, 0
         while True:
             try:
@@ -206,14 +265,15 @@ class Ground:
                 await trio.sleep(0.2)
             except BotFailed as failure:
                 tries += 1
+                self.setbacks.append(f"{pair.room}: {race.keywords['name']}: {failure}")
                 if not pair.moved_at and tries < TRIES:
                     # Nothing has begun: the database was away.
                     await trio.sleep(0.5)
                     continue
-                self.failures.append(f"{pair.room}: {failure}")
+                self.failures.append(f"{pair.room}: {race.keywords['name']}, after {tries} tries: {failure}")
                 self.count.untold += 1
-                # Nobody waits for a room that will never be.
-                pair.code.set()
+                # Nobody waits for a room that will never be, or for them.
+                scope.cancel()
                 return
             else:
                 pair.records.append(record)
@@ -266,6 +326,34 @@ def check_tournament(referee: Referee, entrants: list[Entrant], database: str) -
     races = [event.race_id for event in results if event.race_id]
     wrong += [f"the record of race {race} is lost" for race in set(races) - kept]
     return wrong
+
+
+def keep_log(database: str) -> None:
+    """From now on all that is written to races is kept. The servers have to have made their tables."""
+    with psycopg.connect(database) as connection:
+        connection.execute(KEEP_LOG)
+
+
+def check_owners(database: str) -> tuple[int, list[str]]:
+    """How often a race went from one server to another, and what was written to one by a server that was not its owner, or twice."""
+    owners: dict[str, int] = {}
+    last: dict[str, int] = {}
+    wrong: list[str] = []
+    moved = 0
+    with psycopg.connect(database) as connection:
+        for node, race, commands in connection.execute("SELECT node, race, commands FROM kept_log ORDER BY serial"):
+            if race is not None:
+                moved += owners.get(race, node) != node
+                owners[race] = node
+                continue
+            for name, sequence, _, _ in decode_commands(bytes(commands)):
+                race = name.decode()
+                if owners.get(race) != node:
+                    wrong.append(f"server {node} wrote command {sequence} of race {race}, which was server {owners.get(race)}'s")
+                if sequence != last.get(race, 0) + 1:
+                    wrong.append(f"race {race}: command {sequence} was written behind command {last.get(race, 0)}")
+                last[race] = sequence
+    return moved, wrong
 
 
 async def busiest(place: list[NodeProcess], database: str) -> NodeProcess:

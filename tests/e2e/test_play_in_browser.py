@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
 
 from protocol.fairness import named_seed
 from server.rules.catalogue import RULE_SETS
@@ -300,11 +301,21 @@ def test_the_keys_are_those_of_the_terminal(browser: Browser, server: str) -> No
             browser.wait(lambda: browser.all(".place.held"), "the card that is held")
             keys.send_keys(name).perform()
         browser.wait(lambda: own_moves(browser) == 1, "the move")
+        # Written whole, as the specification writes it.
+        written = next(message["view"]["moves"][0] for message in reversed(views(browser)) if message["type"] == "view")
+        keys.send_keys(":").perform()
+        browser.all("#move")[0].send_keys("z9:w", Keys.ENTER)
+        browser.wait_for_text(".hint", "z9:w is not a legal move now.")
+        keys.send_keys(":").perform()
+        browser.all("#move")[0].send_keys(written, Keys.ENTER)
+        if browser.all(".place.held"):
+            keys.send_keys(Keys.ENTER).perform()
+        browser.wait(lambda: own_moves(browser) == 2, f"the move {written}")
         keys.send_keys("?").perform()
         browser.wait_for_text("dialog h2", "Keys of a race")
         press(browser, "Close", "dialog")
-        made = 1
-        while browser.run("return [...document.querySelectorAll('.chip')].some((chip) => chip.textContent)") and made < 4:
+        made = 2
+        while browser.run("return [...document.querySelectorAll('.chip')].some((chip) => chip.textContent)") and made < 5:
             if browser.run("return document.querySelector('.game .actions button').disabled"):
                 break
             made += 1
@@ -328,8 +339,9 @@ def test_every_shape_of_board_fits_a_phone_and_can_be_played(browser: Browser, s
             wait_for_cards(browser)
             assert browser.run(OVERFLOW) == [0, []], rules
             play_one(browser)
-            browser.look(width=320, height=640)
+            browser.look(width=320, height=640, scheme="dark")
             assert browser.run(OVERFLOW) == [0, []], rules
+            assert browser.run(CONTRAST)[1] == [], rules
             press(browser, "Give up …")
             press(browser, "Give up", "dialog")
             browser.wait_for_text(".verdict", "The deal checks out")

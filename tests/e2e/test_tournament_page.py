@@ -188,6 +188,10 @@ def test_somebody_enters_checks_in_races_and_comes_back_with_nothing_but_the_pag
         newcomer.wait(lambda: len(newcomer.all(".crosstable tbody a")) == 2, "the race in the crosstable")
         newcomer.all(".crosstable tbody a")[0].click()
         newcomer.wait_for_text(".said-move", "Move ")
+        # By what this browser saw and gave itself, at the check-in and at the table.
+        newcomer.wait_for_text(".verdict", "The deal checks out: it is the shuffle that was committed to.")
+        assert [line.get_property("textContent")[0] for line in newcomer.all(".checks li")] == ["✓"] * 7
+        assert newcomer.text(".checks li:last-child").endswith("What you gave when you checked in took part in the shuffle.")
 
 
 def test_a_director_decides_by_the_page(newcomer: Browser, fast_server: str) -> None:

@@ -31,6 +31,8 @@ from protocol.pages import (
     LadderPlayer,
     Problem,
     RaceBoards,
+    RaceReview,
+    SeatReview,
 )
 from protocol.phrases import PHRASES
 from protocol.record import check_deal, digest
@@ -447,6 +449,8 @@ def test_links_lead_somewhere() -> None:
 PAGES = (
     RaceBoards,
     BoardStep,
+    RaceReview,
+    SeatReview,
     History,
     HistoryRace,
     HistorySeat,
@@ -469,7 +473,7 @@ def test_the_documents_over_http_are_those_of_the_code() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [RaceBoards, History, Ladder, TournamentsDocument, TournamentDocument, Problem], ids=lambda page: page.__name__
+    "page", [RaceBoards, RaceReview, History, Ladder, TournamentsDocument, TournamentDocument, Problem], ids=lambda page: page.__name__
 )
 def test_an_example_of_a_document_is_the_whole_of_it(page: type) -> None:
     example = PAGE_SECTIONS[page.__name__].example

@@ -89,6 +89,7 @@ export class BoardView {
     this.table = element("table", { class: `board ${rules.family}` }, element("caption", { class: "unseen" }, `Board of ${clean(name)}`),
       element("thead", {}, head), element("tbody", {}, rows));
     this.table.style.setProperty("--columns", String(rules.columns));
+    this.table.style.setProperty("--rows", String(rules.rows));
     this.waiting = element("p", { class: "waiting" });
     const reserveList = reserves.length ? element("ol", { class: "reserves", "aria-label": "Reserves" }, reserves) : null;
     this.shown = element("div", { class: "shown", hidden: true }, this.homes, this.table, reserveList, this.piles);

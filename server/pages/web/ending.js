@@ -55,7 +55,7 @@ export class Ending {
     const whole = verdict(made, record);
     setText(this.verdict, whole.sentence);
     this.verdict.dataset.true = String(whole.isTrue);
-    this.list.replaceChildren(...made.map(({ isTrue, sentence }) => element("li", {}, `${{ true: "✓", false: "✗", null: "–" }[String(isTrue)]} ${sentence}`)));
+    this.list.replaceChildren(...checkNodes(made));
   }
 }
 
@@ -67,4 +67,9 @@ function headline(seats, own) {
   if (mine.place === 1) return isShared ? "A draw" : "You have won!";
   const winner = seats.find((seat) => seat.place === 1);
   return `${clean(winner.name)} has won`;
+}
+
+/** What was checked, as the items of a list. @param {import("./fairness.js").Check[]} made */
+export function checkNodes(made) {
+  return made.map(({ isTrue, sentence }) => element("li", {}, `${{ true: "✓", false: "✗", null: "–" }[String(isTrue)]} ${sentence}`));
 }

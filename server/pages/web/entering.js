@@ -50,6 +50,7 @@ export class TakingPart {
   #wish = null;
   #isPlayer = false;
   #codes = null;
+  #commitment = "";
 
   /** @param {import("./line.js").Line} line @param {string} id */
   constructor(line, id) {
@@ -61,7 +62,7 @@ export class TakingPart {
     this.code = element("input", { id: "entry", maxlength: "32", autocomplete: "off" });
     this.codeField = element("p", { class: "field", hidden: true }, element("label", { for: "entry" }, "Its code"), this.code);
     this.enter = button("Enter", () => this.send({ type: "enter-tournament", id, code: this.codeField.hidden ? null : this.code.value }), "main-button");
-    this.checkIn = button("Check in", () => this.send({ type: "check-in", id, nonce: hex(crypto.getRandomValues(new Uint8Array(16))) }), "main-button");
+    this.checkIn = button("Check in", () => this.#checkIn(), "main-button");
     this.leave = button("Withdraw", () => ask("Withdraw from the tournament?", ["Withdraw", "Stay"], () => this.send({ type: "leave-tournament", id })));
     this.go = element("a", { class: "main-link" }, "Go to your table");
     this.node = element("section", { class: "part", "aria-label": "Your part", hidden: true }, this.sentence, this.notice, this.name.node, this.codeField,
@@ -103,6 +104,13 @@ export class TakingPart {
     this.line.restart();
   }
 
+  #checkIn() {
+    const nonce = hex(crypto.getRandomValues(new Uint8Array(16)));
+    // Kept before the server has it, so that the shuffle can be checked against it.
+    keeping.entries.add(this.id, this.#commitment, nonce);
+    this.send({ type: "check-in", id: this.id, nonce });
+  }
+
   /** @param {import("carpet-wire").ServerMessage} message */
   hear(message) {
     if (message.type === "called" && message.id === this.id) this.#goTo(message.code);
@@ -138,6 +146,7 @@ export class TakingPart {
 
   /** @param {any} told a `Tournament` @param {number} since milliseconds since it was told */
   show(told, since) {
+    this.#commitment = told.commitment;
     const part = ownPart(told, this.me);
     const { table } = part;
     const isFirst = this.#codes === null;

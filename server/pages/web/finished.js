@@ -3,7 +3,9 @@
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
 import { against, clean, clockText, counted, element, nameOf, setText } from "./dom.js";
-import { checks, verdict } from "./fairness.js";
+import { checkNodes } from "./ending.js";
+import { checks, entryChecks, verdict } from "./fairness.js";
+import { entries, proofs } from "./identity.js";
 import { STATE_WORDS } from "./model.js";
 import { Plot } from "./plot.js";
 import { Refused, read } from "./tables.js";
@@ -40,11 +42,15 @@ export class FinishedPage {
     const controls = element("div", { class: "controls", role: "group", "aria-label": "Replay" },
       element("p", { class: "actions" }, button("Start", () => this.#go(0)), button("Back", () => this.#go(this.#made - 1)), this.play, button("On", () => this.#go(this.#made + 1)),
         button("End", () => this.#go(this.#timeline.steps.length)), this.parting, element("label", {}, "Speed ", this.speed), this.clock), this.slider, this.said);
-    this.body = element("div", { class: "finished", hidden: true },
-      element("section", { "aria-labelledby": "boards" }, element("h2", { id: "boards" }, "Replay"), controls, this.boardList),
+    this.reviews = element("div", { class: "reviews" });
+    this.reviewPart = element("section", { "aria-labelledby": "review", hidden: true }, element("h2", { id: "review" }, "What was possible"), this.reviews);
+    this.body = element("div", { class: "finished race", hidden: true },
       element("div", { class: "columns" },
-        element("section", { "aria-labelledby": "result" }, element("h2", { id: "result" }, "Result"), this.places, this.barList),
-        element("section", { "aria-labelledby": "curves" }, element("h2", { id: "curves" }, "Cards home over time"), this.plot.node)),
+        element("div", {},
+          element("section", { "aria-labelledby": "result" }, element("h2", { id: "result" }, "Result"), this.places, this.barList),
+          element("section", { "aria-labelledby": "curves" }, element("h2", { id: "curves" }, "Cards home over time"), this.plot.node)),
+        element("section", { "aria-labelledby": "boards" }, element("h2", { id: "boards" }, "Replay"), controls, this.boardList)),
+      this.reviewPart,
       element("section", { "aria-labelledby": "check" }, element("h2", { id: "check" }, "Check"), this.verdict, this.checks, element("p", { class: "checked" }, this.record,
         element("span", { class: "note" }, ` · carpet verify and carpet replay take it too`))));
     this.node = element("div", {}, element("div", { class: "title" }, element("div", {}, this.heading, this.facts)), this.body);
@@ -91,15 +97,38 @@ export class FinishedPage {
     const curves = new Map(seats.map((seat, number) => [number, [[0, boards.firsts[number].home]]]));
     for (const step of this.#timeline.steps) curves.get(step.seat).push([step.at_ms, step.home]);
     seats.forEach((seat, number) => curves.get(number).push([seat.ended_at_ms, seat.home]));
-    const made = checks(record, null, 0, rules.decks).filter((each) => each.isTrue !== null);
-    const whole = made.find((each) => !each.isTrue) ?? { isTrue: true, sentence: "Record and deal fit together." };
-    this.verdict.dataset.true = String(whole.isTrue);
-    setText(this.verdict, whole.isTrue ? whole.sentence : verdict(made, record).sentence);
-    this.checks.replaceChildren(...made.map(({ isTrue, sentence }) => element("li", {}, `${isTrue ? "✓" : "✗"} ${sentence}`)));
+    this.#check(record, rules.decks);
     this.body.hidden = false;
     this.plot.show(curves, this.#timeline.end, this.cards, `Cards home over time. ${order.map((seat) => `${clean(seat.name)} ${seat.home}`).join(", ")}.`, new Set());
+    if (rules.decks === 1) this.#readReview();
     const asked = Number(new URLSearchParams(location.search).get("step") ?? NaN);
     this.#go(Number.isInteger(asked) ? asked : this.#timeline.steps.length);
+  }
+
+  /** What each of them could have done, where the server knows for certain. */
+  async #readReview() {
+    const { seats } = await read(`/races/${encodeURIComponent(this.id)}/review.json`).catch(() => ({ seats: [] }));
+    this.reviewPart.hidden = seats.length === 0;
+    this.reviews.replaceChildren(...seats.flatMap(({ seat, slip, sentences }) => {
+      const name = clean(this.seats[seat].name);
+      const at = this.#timeline.steps.findIndex((step) => step.seat === seat && step.ply === slip);
+      const go = at < 0 ? null : button(`Go to move ${slip} of ${name}`, () => this.#go(at + 1));
+      return [element("h3", {}, nameOf(name)), element("p", {}, clean(sentences.join(" "))), go && element("p", { class: "actions" }, go)].filter(Boolean);
+    }));
+  }
+
+  /** Whether the deal was fair: by all that its player saw where they race by this browser, else by what the record says of itself. */
+  async #check(record, decks) {
+    const seen = proofs.of(record);
+    const made = checks(record, seen, seen?.seat ?? 0, decks).filter((each) => seen || each.isTrue !== null);
+    const { shared } = record.deal;
+    const tournament = shared?.kind === "round" ? shared.id.split("/")[0] : null;
+    const entry = seen && tournament && entries.find(tournament);
+    if (entry) made.push(...entryChecks(record, entry, await read(`/tournaments/${encodeURIComponent(tournament)}.json`).catch(() => null)));
+    const whole = seen || made.some((each) => each.isTrue === false) ? verdict(made, record) : { isTrue: true, sentence: "Record and deal fit together." };
+    this.verdict.dataset.true = String(whole.isTrue);
+    setText(this.verdict, whole.sentence);
+    this.checks.replaceChildren(...checkNodes(made));
   }
 
   #switch() {
@@ -126,7 +155,8 @@ export class FinishedPage {
   #go(made) {
     if (!this.#timeline) return;
     const to = Math.min(Math.max(made, 0), this.#timeline.steps.length);
-    this.#ms = to === 0 ? 0 : this.#timeline.steps[to - 1].at_ms;
+    // Behind the last move comes how each of them ended.
+    this.#ms = to === this.#timeline.steps.length ? this.#timeline.end : to === 0 ? 0 : this.#timeline.steps[to - 1].at_ms;
     this.#draw(to);
   }
 

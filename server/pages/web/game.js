@@ -6,8 +6,8 @@ import { clean, element, setText } from "./dom.js";
 import { hint, whyNot } from "./hints.js";
 import { KEY_ROWS, Keys } from "./keys.js";
 import { standing, STATE_WORDS } from "./model.js";
-import { allFit, chipsOf, goesHome } from "./moves.js";
-import { HOME } from "./player.js";
+import { allFit, chipsOf, goesHome, isWhole } from "./moves.js";
+import { HOME } from "./hand.js";
 import { Table } from "./table.js";
 
 const ENDS = {
@@ -45,9 +45,13 @@ export class Game {
     this.help = button("Keys", () => tell("Keys of a race", KEY_ROWS), "?");
     this.out = button("Leave …", () => this.leave(), "Shift+L");
     this.actions = element("p", { class: "actions" }, this.home, this.all, this.stop, this.resign, this.help, this.out);
-    this.node = element("div", { class: "game" }, this.barList, this.place, this.hint, this.actions);
+    this.move = element("input", { id: "move", maxlength: "8", autocomplete: "off", autocapitalize: "none", spellcheck: "false", placeholder: "w:b3" });
+    this.moveField = element("p", { class: "field inline", hidden: true }, element("label", { for: "move" }, "Move"), this.move);
+    this.move.addEventListener("keydown", (event) => this.#typed(event));
+    this.move.addEventListener("blur", () => { this.moveField.hidden = true; });
+    this.node = element("div", { class: "game" }, this.barList, this.place, this.hint, this.moveField, this.actions);
     this.keys = new Keys(player, {
-      stop: () => this.#stop(), resign: () => this.#resign(), leave: () => this.leave(), talk, help: () => tell("Keys of a race", KEY_ROWS),
+      stop: () => this.#stop(), resign: () => this.#resign(), leave: () => this.leave(), talk, type: () => this.#type(), help: () => tell("Keys of a race", KEY_ROWS),
       motion: () => this.#switchMotion(), note: (text) => this.note(text),
     });
     addEventListener("keydown", (event) => this.#key(event));
@@ -62,6 +66,7 @@ export class Game {
   refuse(place) {
     const { room } = this.player;
     if (place === HOME) return this.note("No card can go home now.");
+    if (isWhole(place)) return this.note(`${clean(place)} is not a legal move now.`);
     if ("+-".includes(place)) return this.note("+ and − send a held card home: press its place first.");
     if (room?.view) this.note(whyNot(room.view, this.rules, place));
   }
@@ -84,6 +89,21 @@ export class Game {
     const { room } = this.player;
     if (!room?.isRacing) return this.note("Your part of this race has ended.");
     ask(text, answers, () => this.player.room?.isRacing && this.player.send({ type, race: room.race, seat: room.seat }));
+  }
+
+  /** Have a whole move typed. */
+  #type() {
+    this.move.value = "";
+    this.moveField.hidden = false;
+    this.move.focus();
+  }
+
+  #typed(event) {
+    if (!["Enter", "Escape"].includes(event.key) || event.isComposing) return;
+    event.preventDefault();
+    this.move.blur();
+    this.#note = "";
+    if (event.key === "Enter") this.player.type(this.move.value);
   }
 
   #switchMotion() {

@@ -78,10 +78,17 @@ export const identity = {
 };
 
 const PROOFS = "carpet.proofs";
-const PROOFS_KEPT = 4;
+const PROOFS_KEPT = 24;
 
 /** What this browser saw of a race before its record: `Evidence` of fairness.js. */
 export const proofs = {
+  /** Of the race with this record; null where it was not seen from here. @param {any} record @returns {import("./fairness.js").Evidence | null} */
+  of(record) {
+    const { room, race, deal } = record;
+    const seen = list(PROOFS).filter((each) => each.race === race && (each.code === room || each.commitment === deal.commitment));
+    // Races of a tournament's round have one commitment, and a drawn one is run again: then it is the one with that nonce.
+    return seen.find((each) => deal.nonces[each.seat] === each.nonce) ?? seen[0] ?? null;
+  },
   /** @param {string} code @param {number} race @param {string} commitment */
   find(code, race, commitment) {
     return list(PROOFS).find((each) => each.code === code && each.race === race && each.commitment === commitment) ?? null;
@@ -90,6 +97,23 @@ export const proofs = {
   keep(code, race, evidence) {
     const others = list(PROOFS).filter((each) => each.code !== code || each.race !== race);
     write(PROOFS, JSON.stringify([{ code, race, ...evidence }, ...others].slice(0, PROOFS_KEPT)));
+  },
+};
+
+const ENTRIES = "carpet.entries";
+const ENTRIES_KEPT = 12;
+
+/** What this browser saw when it checked in for a tournament: `Entry` of fairness.js. */
+export const entries = {
+  /** @param {string} id of a tournament @returns {import("./fairness.js").Entry | null} */
+  find(id) {
+    return list(ENTRIES).find((each) => each.id === id) ?? null;
+  },
+  /** Another nonce for it: one that is refused does no harm. @param {string} id @param {string} commitment @param {string} nonce */
+  add(id, commitment, nonce) {
+    const known = this.find(id) ?? { id, commitment, nonces: [] };
+    const others = list(ENTRIES).filter((each) => each.id !== id);
+    write(ENTRIES, JSON.stringify([{ ...known, nonces: [nonce, ...known.nonces].slice(0, ENTRIES_KEPT) }, ...others].slice(0, ENTRIES_KEPT)));
   },
 };
 

@@ -1,6 +1,6 @@
 // The keys of a race, those of the terminal's client: the letters of columns name slots (b3), figures and some letters are chips on cards.
 
-import { HOME } from "./player.js";
+import { HOME } from "./hand.js";
 import { CHIPS, chipsOf } from "./moves.js";
 
 const STARTERS = "abcdefgip";
@@ -18,6 +18,7 @@ export const KEY_ROWS = [
   ["space", "Send the next card home; a held card goes to the marked place."],
   ["G, g", "Send home all that can go (g where no column is g)."],
   ["H", "What fits goes home by itself, or no longer."],
+  [":", "Type a whole move: b3, w, s, w:b3, c5:w, b3+."],
   ["w, s, r", "The waste’s card, the stock, a redeal."],
   ["+, −", "Send the held card home on the foundation that builds up, or down."],
   ["arrows, hjkl; tab", "Mark a place; the next card that can be played."],
@@ -34,7 +35,7 @@ export const KEY_ROWS = [
 export class Keys {
   #typed = "";
 
-  /** does: what stop, resign, leave, talk, motion and help do; note(text). @param {import("./player.js").Player} player @param {Record<string, (about?: any) => void>} does */
+  /** does: what stop, resign, leave, talk, type, motion and help do; note(text). @param {import("./player.js").Player} player @param {Record<string, (about?: any) => void>} does */
   constructor(player, does) {
     this.player = player;
     this.does = does;
@@ -83,6 +84,7 @@ export class Keys {
       case "Escape":
         player.letGo();
         return true;
+      case ":": does.type(); return true;
       case "H": player.turnAutoplay(); return true;
       case "K": does.stop(); return true;
       case "R": does.resign(); return true;

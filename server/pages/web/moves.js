@@ -17,6 +17,9 @@ export const source = (move) => move.split(":")[0].replace(/[+-]+$/, "");
 /** Where a move with a target puts it, else empty. @param {string} move */
 export const target = (move) => move.split(":")[1] ?? "";
 
+/** Whether a text is a whole move, as "w:b3" and "b3+" are, and not a place alone, as "S+" is. @param {string} text */
+export const isWhole = (text) => target(text) !== "" || /^[a-z].*[+-]$/.test(text);
+
 /** Whether a move brings a card to a foundation. @param {string} move */
 export const goesHome = (move) => move !== "" && !move.includes(":") && move !== "s" && move !== "r";
 

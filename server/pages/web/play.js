@@ -274,7 +274,8 @@ export class PlayPage {
     const isOver = room !== null && room.ended.length > 0;
     this.line.isRacing = room?.phase === "racing";
     const isSeated = room !== null;
-    const parts = isSeated ? [] : player.waiting ? [this.looking] : this.code ? [this.name.node, ...(looked ? [this.look] : [])] : [this.name.node, this.start.node];
+    const canSit = !looked || (looked.phase === "waiting" && looked.seats.some((seat) => seat.name === null));
+    const parts = isSeated ? [] : player.waiting ? [this.looking] : this.code ? [...(canSit ? [this.name.node] : []), ...(looked ? [this.look] : [])] : [this.name.node, this.start.node];
     if (!isSeated && !player.waiting) this.#offerFormer(parts);
     if (isOver || room?.last) parts.push(this.ending.node);
     if (room && ["waiting", "countdown"].includes(room.phase)) parts.push(this.waiting.node);

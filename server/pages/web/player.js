@@ -1,36 +1,23 @@
-// A player's side of the line: who they are, what they want, the room they are in, and the moves that are not answered yet. Draws nothing.
+// A player's side of the line: who they are, what they want and the room they are in; what they do there is `hand.js`. Draws nothing.
 //
-// One move is on its way at a time; what is pressed meanwhile is played when the answer is there, against the position of then. Whatever a lost line may have
-// swallowed is said again once the race is joined again, each move for its own ply, so that none is ever played twice.
+// Whatever a lost line may have swallowed is said again once the race is joined again, each move for its own ply, so that none is ever played twice.
 
-import { bestHome, dealtChips, glides, press, preview } from "./moves.js";
+import { Hand } from "./hand.js";
+import { dealtChips } from "./moves.js";
 import { PlayedRace } from "./played.js";
 import { hex } from "./sha256.js";
 
-const AHEAD = 8;
-const BY_HAND = "This race is played by hand: each card home takes a key of its own.";
 const HUSH_MS = 1200;
 const SOFTWARE = "web page";
 /** `ref` of the joins that are made here. */
 const REJOIN = 1;
 
-/** Stands for the card that goes home next, where a place is pressed. */
-export const HOME = "home";
-
-export class Player {
-  room = null;
+export class Player extends Hand {
   /** What is asked for once there is a player: a message. */
   wish = null;
   /** Ready as soon as there is a seat. */
   isEager = false;
   waiting = null;
-  held = "";
-  ahead = [];
-  chips = [];
-  inFlight = null;
-  isHoming = false;
-  isAuto = false;
-  isOnline = false;
   #asked = new Map();
   #nonce = null;
   #isBehind = false;
@@ -38,9 +25,8 @@ export class Player {
   /** tell(kind, about): "room", "left", "refused", "waiting", "note", "moved", "result", "proof" … to whoever draws. random(): 16 bytes.
    * @param {{send: (message: import("carpet-wire").ClientMessage) => void, restart: () => void}} line @param {typeof import("./identity.js")} keeping @param {{tell: (kind: string, about?: any) => void, random: () => Uint8Array, later: (act: () => void, ms: number) => void}} ports */
   constructor(line, keeping, { tell, random, later }) {
-    this.line = line;
+    super(line, tell);
     this.keeping = keeping;
-    this.tell = tell;
     this.random = random;
     this.later = later;
   }
@@ -139,8 +125,8 @@ export class Player {
         return true;
       case "current-view":
         if (!this.room) return true;
-        this.#changeView(() => this.room.takeCurrent(message));
-        this.#settle();
+        this.changeView(() => this.room.takeCurrent(message));
+        this.settle();
         if (this.#isBehind) this.#back();
         return true;
       case "left":
@@ -173,15 +159,13 @@ export class Player {
     this.waiting = null;
     if (!before || before.code !== message.code || this.#race !== message.race) {
       this.#asked.clear();
-      this.held = "";
+      this.drop();
       this.chips = [];
-      this.inFlight = null;
-      this.ahead = [];
     }
     this.#race = message.race;
     if (this.room.view) this.chips = dealtChips(this.chips, this.room.view);
     this.tell("room", { isNew: before?.code !== message.code });
-    this.#settle();
+    this.settle();
     this.#back();
     if (this.isEager) this.ready();
   }
@@ -193,10 +177,10 @@ export class Player {
       this.rejoin();
       return true;
     }
-    this.#changeView(() => this.room.apply(event, now));
+    this.changeView(() => this.room.apply(event, now));
     if (event.type === "dealt") {
       this.#sawFirst();
-      this.later(() => this.#settle(), event.starts_in_ms + 1);
+      this.later(() => this.settle(), event.starts_in_ms + 1);
     }
     if (["player-ready", "countdown", "dealt"].includes(event.type) && this.room.own?.ready !== false) this.#asked.delete("ready");
     if (["result", "ended"].includes(event.type)) {
@@ -204,37 +188,13 @@ export class Player {
       this.inFlight = null;
     }
     this.tell("event", event);
-    this.#settle();
+    this.settle();
     return true;
   }
 
-  /** What was on its way is answered as soon as the position is beyond it. */
-  #settle() {
-    const { room } = this;
-    if (this.inFlight && (!room?.isRacing || room.own.ply > this.inFlight.ply)) this.inFlight = null;
-    if (!room?.isRacing) {
-      this.ahead = [];
-      this.held = "";
-      this.isHoming = false;
-      this.#asked.delete("stop");
-      this.#asked.delete("resign");
-      return;
-    }
-    while (!this.inFlight && this.ahead.length) this.#press(this.ahead.shift());
-    if (this.inFlight) return;
-    if (this.isHoming) this.sendAllHome();
-    else if (this.isAuto && room.options.autoplay && !this.held && this.isOnline && room.elapsed(performance.now()) >= 0) {
-      const best = bestHome(room.view);
-      if (best !== null) this.#move(best);
-    }
-  }
-
-  /** What fits goes home by itself, or no longer. */
-  turnAutoplay() {
-    if (!this.room?.options.autoplay) return this.tell("note", BY_HAND);
-    this.isAuto = !this.isAuto;
-    this.tell("note", `Autoplay is ${this.isAuto ? "on: what fits goes home by itself" : "off"}.`);
-    this.#settle();
+  settle() {
+    if (!this.room?.isRacing) for (const type of ["stop", "resign"]) this.#asked.delete(type);
+    super.settle();
   }
 
   /** Joined again: whatever was not answered by now was never heard. */
@@ -249,8 +209,7 @@ export class Player {
 
   #gone(reason) {
     this.room = null;
-    this.inFlight = null;
-    this.ahead = [];
+    this.drop();
     this.#asked.clear();
     this.#isBehind = false;
     this.tell("left", reason);
@@ -297,100 +256,13 @@ export class Player {
     const isSecond = room.options.series.format === "swap" && room.series?.raced === 1;
     const earlier = this.keeping.proofs.find(room.code, isSecond ? room.race - 1 : room.race, room.commitment);
     this.#nonce = earlier?.nonce ?? hex(this.random());
-    this.keeping.proofs.keep(room.code, room.race, { commitment: room.commitment, nonce: this.#nonce, winnable: room.options.winnable, first: null });
+    this.keeping.proofs.keep(room.code, room.race, { commitment: room.commitment, nonce: this.#nonce, seat: room.seat, winnable: room.options.winnable, first: null });
     this.send({ type: "ready", race: room.race, nonce: this.#nonce });
   }
 
   #sawFirst() {
     const { room } = this;
     const known = this.keeping.proofs.find(room.code, room.race, room.commitment);
-    if (known) this.keeping.proofs.keep(room.code, room.race, { commitment: known.commitment, nonce: known.nonce, winnable: known.winnable, first: room.view });
-  }
-
-  /** Press a place; `+` and `-` stand for the foundations of the held card. @param {string} place */
-  press(place) {
-    if (!this.isOnline) {
-      this.tell("note", "Not connected. No moves for now; the clock runs on.");
-    } else if (!this.inFlight) {
-      this.#press(place);
-    } else if (["s", "r"].includes(place) && this.ahead.includes(place)) {
-      this.tell("note", `${place} is waiting to be played already.`);
-    } else if (this.ahead.length >= AHEAD) {
-      this.tell("note", `${place} was not taken: ${AHEAD} moves are waiting already.`);
-    } else {
-      this.ahead.push(place);
-      this.tell("moved");
-    }
-  }
-
-  #press(place) {
-    const { room } = this;
-    if (!room?.isRacing) return;
-    const refuse = () => {
-      this.ahead = [];
-      this.isHoming = false;
-      this.tell("refusedPress", place);
-    };
-    if (place === HOME) {
-      const best = bestHome(room.view);
-      return best === null ? refuse() : this.#move(best);
-    }
-    if (place === "+" || place === "-") {
-      const way = room.view.moves.find((move) => this.held && (move === this.held + place || move === this.held));
-      return way ? this.#move(way) : refuse();
-    }
-    const pressed = press(room.view, this.held, place);
-    this.held = pressed.held;
-    if (pressed.move !== null) return this.#move(pressed.move);
-    if (!pressed.isKnown) return refuse();
-    this.tell("moved");
-  }
-
-  /** One card home after the other, for as long as one goes. */
-  sendAllHome() {
-    const { room } = this;
-    if (!room?.options.autoplay) return this.tell("note", BY_HAND);
-    if (this.inFlight) {
-      this.isHoming = true;
-      return;
-    }
-    const best = room?.isRacing && !this.held ? bestHome(room.view) : null;
-    if (best === null && !this.isHoming) this.tell("note", "No card can go home now.");
-    this.isHoming = best !== null;
-    if (best !== null) this.#move(best);
-  }
-
-  letGo() {
-    this.held = "";
-    this.ahead = [];
-    this.isHoming = false;
-    this.tell("moved");
-    this.#settle();
-  }
-
-  #move(move) {
-    const { room } = this;
-    this.held = "";
-    const before = this.shown;
-    this.inFlight = { type: "move", race: room.race, seat: room.seat, ply: room.own.ply, move };
-    this.line.send(this.inFlight);
-    this.tell("moved", { glides: glides(before, this.shown) });
-  }
-
-  /** The position as it is shown: with the move that is on its way. */
-  get shown() {
-    const { room, inFlight } = this;
-    if (!room?.view) return null;
-    return inFlight && inFlight.ply === room.own.ply && room.isRacing ? preview(room.view, inFlight.move) : room.view;
-  }
-
-  #changeView(change) {
-    const before = this.shown;
-    change();
-    if (!this.room.view) return;
-    this.chips = dealtChips(this.chips, this.room.view);
-    if (this.inFlight && this.room.own.ply > this.inFlight.ply) this.inFlight = null;
-    const after = this.shown;
-    if (before && before !== after) this.tell("moved", { glides: glides(before, after) });
+    if (known) this.keeping.proofs.keep(room.code, room.race, { ...known, first: room.view });
   }
 }

@@ -163,7 +163,7 @@ class DailyPage extends TablePage {
     const { days, now_ms: now } = await read("/daily.json");
     const today = new Date(now).toISOString().slice(0, 10);
     this.date ??= today;
-    this.days = days.filter((day) => day.date <= today);
+    this.days = days.filter((day) => day.date <= today && day.date !== this.date);
     this.isToday = this.date === today;
     this.runs = await read(`/daily/${encodeURIComponent(this.date)}/${encodeURIComponent(this.chosen)}.json`);
     this.named();
@@ -178,8 +178,8 @@ class DailyPage extends TablePage {
     this.body.replaceChildren(
       element("p", { class: "field" }, element("label", { for: "rules" }, "Game"), select, this.isToday ? element("a", { class: "main-link", href: `/play?rules=${encodeURIComponent(this.chosen)}` }, "Run it") : null),
       element("section", { "aria-labelledby": "board" }, element("h2", { id: "board" }, "Board"), runsTable(this.runs)),
-      element("section", { "aria-labelledby": "archive" }, element("h2", { id: "archive" }, "Other days"), element("ul", { class: "days" },
-        this.days.map((day) => element("li", {}, element("a", { href: `/daily/${encodeURIComponent(day.date)}/${encodeURIComponent(this.chosen)}`, "aria-current": day.date === this.date ? "page" : null }, day.date))))));
+      ...(this.days.length ? [element("section", { "aria-labelledby": "archive" }, element("h2", { id: "archive" }, "Other days"), element("ul", { class: "days" },
+        this.days.map((day) => element("li", {}, element("a", { href: `/daily/${encodeURIComponent(day.date)}/${encodeURIComponent(this.chosen)}` }, day.date)))))] : []));
   }
 }
 

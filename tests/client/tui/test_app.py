@@ -137,6 +137,26 @@ async def test_a_start_with_a_search_asks_for_it_once_and_a_found_opponent_rings
         assert not run.screen.shows("Looking for")
 
 
+@pytest.mark.parametrize(
+    ("kind", "heard"),
+    [("linux", "\x1b[10;1047]\x1b[11;125]\a\x1b[10]\x1b[11]"), ("xterm-256color", "\x1b[3;4;13,~")],
+    ids=["Linux console", "DECPS"],
+)
+async def test_a_tone_takes_the_bells_place_where_that_is_wished_for(kind: str, heard: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    monkeypatch.setenv("TERM", kind)
+    monkeypatch.setattr(Terminal, "_write", lambda terminal, text: written.append(text))
+    async with running(settings=replace(DEFAULTS, bell=True, tones=True)) as run:
+        await into_race(run)
+        assert written == [heard]
+        await run.give("B")
+        assert run.screen.shows("The bell is on.")
+        await run.give("B")
+        assert run.screen.shows("The bell is off.")
+        await run.give("B")
+        assert run.screen.shows("Tones in place of the bell")
+
+
 async def test_a_start_with_a_bot_asks_for_its_race_once() -> None:
     async with running(StartBot("Steady")) as run:
         await run.say(UP, scenes.welcome())

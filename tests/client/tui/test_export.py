@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -10,11 +12,15 @@ import pyte
 import pytest
 import trio.testing
 
-from client.tui.export import LINGER_MS, TEXT_COLOURS, cast_of, coloured, screen_at, svg_of, text_of
+from client.replay.timeline import TimeLine, time_line
+from client.tui.export import CELL, LINGER_MS, LONGEST_MS, TEXT_COLOURS, cast_of, coloured, moving_svg_of, screen_at, svg_of, text_of
 from client.tui.start import UiSettings
+from protocol.record import from_json
+from server.race.replay import frames
 from tests.client import replays
 from tests.client.tui.hands import running, settled
 from tests.client.tui.test_replay_screen import over, replayer
+from tests.e2e.terminal import ROOT
 
 LINE = replays.line("carpet", 2)
 SIZE = (80, 24)
@@ -43,7 +49,89 @@ def test_a_picture_is_a_document_with_every_sign_of_the_screen_in_the_palettes_c
     signs = "".join(each.text or "" for each in document.iter(f"{SVG}text"))
     words = "".join(text_of(rows).split())
     assert signs == "".join(sign for sign in words if not "▀" <= sign <= "▟")
-    assert "#14532d" in {each.get("fill") for each in document.iter(f"{SVG}rect")}
+    assert "#14532d" in {each.get("fill") for each in document.iter(f"{SVG}path")}
+
+
+class Canvas:
+    """What the elements of a document have painted, cell by cell."""
+
+    def __init__(self, size: tuple[int, int]) -> None:
+        self.columns, self.rows = size
+        self.pixels = [["" for _ in range(8 * self.columns)] for _ in range(8 * self.rows)]
+        self.signs: dict[tuple[float, float], tuple[str, str | None, str | None]] = {}
+
+    def paint(self, element: ET.Element) -> None:
+        if element.tag == f"{SVG}text":
+            places, text = str(element.get("x")).split(), element.text or ""
+            row = (float(str(element.get("y"))) - 14.5) / CELL[1]
+            for place, sign in zip(places, text, strict=True):
+                self.signs[int(place) / CELL[0], row] = (sign, element.get("fill"), element.get("font-weight"))
+        elif element.tag == f"{SVG}path":
+            for box in re.finditer(r"M([\d.]+) ([\d.]+)h([\d.]+)v([\d.]+)h-([\d.]+)", str(element.get("d"))):
+                x, y, width, height, back = map(float, box.groups())
+                assert width == back
+                self._fill(x / CELL[0], y / CELL[1], width / CELL[0], height / CELL[1], str(element.get("fill")))
+
+    def _fill(self, x: float, y: float, width: float, height: float, colour: str) -> None:
+        # The smallest block is the eighth of a cell.
+        left, top, wide, high = (round(8 * part) for part in (x, y, width, height))
+        for line in self.pixels[top : top + high]:
+            line[left : left + wide] = [colour] * wide
+        self.signs = {
+            (column, row): sign
+            for (column, row), sign in self.signs.items()
+            if not (x <= column and column + 1 <= x + width and y <= row and row + 1 <= y + height)
+        }
+
+
+@pytest.mark.parametrize("rules", ["carpet", "crazy-quilt"])
+def test_a_picture_that_plays_shows_at_each_moment_what_the_still_one_shows_and_the_end_where_nothing_may_move(rules: str) -> None:
+    line = replays.line(rules, 2, moves=30)
+    document = ET.fromstring(moving_svg_of(line, SIZE, UiSettings()))
+    (style,) = (each.text or "" for each in document.iter(f"{SVG}style"))
+    length_s = float(re.search(r"animation:([\d.]+)s step-end infinite", style)[1])  # type: ignore[index]
+    begins = {name: float(part) * length_s * 10 for name, part in re.findall(r"@keyframes (\w+){0%{visibility:hidden}([\d.]+)%", style)}
+    pace = (length_s * 1000 - LINGER_MS) / line.end_ms
+
+    assert style.startswith("@media (prefers-reduced-motion:no-preference){")
+    assert length_s * 1000 <= LONGEST_MS + LINGER_MS
+    canvas, ats = Canvas(SIZE), [0]
+    for element in document:
+        if element.tag == f"{SVG}g":
+            at_ms = begins.pop(str(element.get("style")).removeprefix("animation-name:")) / pace
+            if len(ats) % 10 == 0:
+                assert seen(canvas) == still(line, round(ats[-1]))
+            ats.append(round(at_ms))
+            for each in element:
+                canvas.paint(each)
+        canvas.paint(element)
+    assert not begins
+    assert ats == sorted(ats)
+    assert {frame.at_ms for frame in line.frames} <= {*ats}
+    assert seen(canvas) == still(line, line.end_ms)
+
+
+def test_the_picture_in_the_readme_is_that_race() -> None:
+    """After a change that is meant: `CARPET_UPDATE_GOLDEN=1 pytest tests/client/tui/test_export.py`, and look at it."""
+    record = from_json((ROOT / "tests" / "data" / "records" / "close-race.json").read_bytes())
+    drawn = moving_svg_of(time_line(frames(record)), (100, 30), UiSettings())
+    path = ROOT / ".github" / "race.svg"
+    if os.environ.get("CARPET_UPDATE_GOLDEN"):
+        path.write_text(drawn, encoding="utf-8")
+    assert drawn == path.read_text(encoding="utf-8")
+    assert len(drawn.encode()) < 200_000
+    assert not re.search("<script|href|url\\(|@import", drawn)
+
+
+def seen(canvas: Canvas) -> object:
+    return canvas.pixels, canvas.signs
+
+
+def still(line: TimeLine, at_ms: int) -> object:
+    canvas = Canvas(SIZE)
+    for element in ET.fromstring(svg_of(coloured(screen_at(line, at_ms, SIZE, UiSettings()), UiSettings()), SIZE[0])):
+        canvas.paint(element)
+    return seen(canvas)
 
 
 @pytest.mark.slow
@@ -64,13 +152,14 @@ def test_a_recording_played_in_a_terminal_shows_each_moment_as_it_was_and_ends_a
     assert [row.rstrip() for row in screen.display] == text_of(screen_at(LINE, LINE.end_ms, SIZE, UiSettings())).splitlines()
 
 
-@pytest.mark.parametrize(("key", "kind"), [("1", "svg"), ("2", "txt"), pytest.param("3", "cast", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("key", "kind"), [("1", "svg"), ("2", "txt"), pytest.param("3", "cast", marks=pytest.mark.slow), ("4", "moving")])
 async def test_the_result_is_written_into_a_file_by_a_key_which_says_where_and_over_nothing(
     key: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mock_clock: trio.testing.MockClock
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("client.tui.app.CAST_SIZE", (60, 20))
-    path = tmp_path / f"carpet-{LINE.record.id}.{kind}"
+    monkeypatch.setattr("client.tui.app.RACE_SIZE", (60, 20))
+    ending = "svg" if kind == "moving" else kind
+    path = tmp_path / f"carpet-{LINE.record.id}.{ending}"
     path.write_text("mine")
     answer, _, let = replayer(LINE)
     let.set()
@@ -80,15 +169,17 @@ async def test_the_result_is_written_into_a_file_by_a_key_which_says_where_and_o
         assert run.screen.shows("Write into a file here, to share:")
         await run.give(key)
         for _ in range(1000):
-            if run.screen.shows(f"{LINE.record.id}-2.{kind} is written."):
+            if run.screen.shows(f"{LINE.record.id}-2.{ending} is written."):
                 break
             await settled()
-        assert run.screen.shows(f"{LINE.record.id}-2.{kind} is written.")
+        assert run.screen.shows(f"{LINE.record.id}-2.{ending} is written.")
     document = path.with_stem(f"{path.stem}-2").read_text()
     assert path.read_text() == "mine"
     match kind:
         case "svg":
             assert "Youwon" in "".join(each.text or "" for each in ET.fromstring(document).iter(f"{SVG}text"))
+        case "moving":
+            assert any(each.tag == f"{SVG}g" for each in ET.fromstring(document))
         case "txt":
             assert len(document.splitlines()) == 40
             assert "You won" in document

@@ -18,7 +18,7 @@ from trio.testing import MockClock
 from protocol.client_messages import Resign
 from protocol.codec import JSON, Decoder
 from protocol.errors import ErrorCode
-from protocol.pages import PAGE_RACES, History, HistorySeat, RaceBoards, is_race_id
+from protocol.pages import PAGE_RACES, History, HistorySeat, RaceBoards, RaceReview, is_race_id
 from protocol.record import from_json, to_json
 from protocol.room_events import Result
 from protocol.server_messages import Lobby, ServerMessage
@@ -27,6 +27,7 @@ from protocol.watch_messages import Watched
 from server.net.http import Asked, NoPage
 from server.pages.races import race_routes
 from server.pages.readers import READING, WAITING, Readers
+from server.pages.review_text import review_document
 from server.race.audit import audit
 from server.race.boards import boards_document
 from server.race.replay import frames
@@ -93,8 +94,10 @@ async def test_the_positions_of_a_race_are_those_that_its_players_saw(autojump_c
         assert view == structs.replace(frame.view, moves=())
     assert seen is not None
     assert view == structs.replace(seen, moves=())
+    reviewed = msgspec.json.decode((await house.ask(f"/races/{record.id}/review.json")).body, type=RaceReview)
+    assert (reviewed.race, len(reviewed.seats)) == (record.id, 1 if replay.rules.decks == 1 else 0)
     # It is worked out where it keeps nobody waiting, and once.
-    assert house.computed.count(boards_document) == 1
+    assert house.computed.count(boards_document) == house.computed.count(review_document) == 1
 
 
 async def test_the_record_of_a_race_is_there_once_it_is_over(autojump_clock: MockClock, house: House) -> None:
@@ -383,7 +386,7 @@ async def test_whoever_asks_for_boards_keeps_no_reader_and_what_many_ask_for_is_
         await release.wait()
         return b"boards", b"zipped"
 
-    record, boards, _ = race_routes(Readers(store, Journal(store)), Clock(), compute)
+    record, boards, *_ = race_routes(Readers(store, Journal(store)), Clock(), compute)
     shown: list[bytes] = []
 
     async def show(number: int) -> None:
@@ -411,7 +414,7 @@ async def test_a_database_shows_the_same_pages_as_the_memory(tmp_path: Path) -> 
     for store in (MemoryStore(), database):
         write(store, made("ann"), made("bob"), opened(race(1)), over(race(1), "ann", "bob", at=1), opened(race(2)))
         write(store, RaceAborted(race=race(2), reason="no", at_ms=NOW, seats=(seat("ann"), seat("bob"))))
-        record, _, history = race_routes(Readers(store, Journal(store)), Clock(), no_worker)
+        record, _, _, history = race_routes(Readers(store, Journal(store)), Clock(), no_worker)
         pages = []
         for route, path in ((record, f"/races/{race(1)}.json"), (history, "/players/ann/races.json")):
             asked = route.ask(path)

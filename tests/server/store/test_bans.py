@@ -35,6 +35,18 @@ def test_a_ban_is_lifted_once(store: Store) -> None:
         write(store, Unbanned(kind="player", subject="anna"))
 
 
+def test_a_ban_by_a_server_whose_clock_is_behind_shows_though_another_was_lifted_meanwhile(store: Store) -> None:
+    behind = Banned(kind="player", subject="anna", reason="", at_ms=NOW - 3_600_000)
+    write(store, made("anna"), ADDRESS, Banned(kind="address", subject="192.0.2.1", reason="", at_ms=NOW))
+    before = store.bans_mark()
+    write(store, Unbanned(kind="address", subject="192.0.2.1"))
+    write(store, behind)
+    assert store.bans_mark() != before
+    before = store.bans_mark()
+    write(store, Banned(kind="player", subject="anna", reason="again", at_ms=NOW - 3_500_000))
+    assert store.bans_mark() != before
+
+
 def test_nobody_is_banned_who_is_not_known(store: Store) -> None:
     with pytest.raises(EntryRefused, match="no player anna"):
         write(store, PLAYER)

@@ -277,6 +277,30 @@ async def test_what_a_newer_server_has_decided_stops_nothing_but_that_tournament
     assert another in [told.id for told in late.tournaments.listings()]
 
 
+@pytest.mark.parametrize("leads", [True, False])
+async def test_a_command_to_a_tournament_in_which_a_newer_server_has_decided_something_is_refused_at_once(
+    autojump_clock: MockClock, place: Place, leads: bool
+) -> None:
+    one, two = place.venues
+    ann = await one.person("Ann", "absent")
+    identity = await ann.make(FAST)
+    await ann.enter(identity)
+    await trio.sleep(1)
+    asked = ann if leads else await two.person("Ben", "absent")
+    log = place.store.tournament_log(identity)
+    await one.journal.write(dataclasses.replace(log[-1], sequence=len(log) + 1, decision='[1,"unheard-of",{}]'))
+    # Before it was seen in the store, and behind that.
+    for _ in range(2):
+        answer = await asked.ask(EnterTournament(id=identity))
+        assert not isinstance(answer, Decided)
+        assert answer.code == "server/older"
+        await trio.sleep(2)
+    venue = one if leads else two
+    with pytest.raises(ValueError, match=r"cannot read all that was decided in it: .*unheard-of"):
+        await venue.tournaments.end(identity, "a joke")
+    assert not venue.state(identity).is_closed
+
+
 async def test_a_tournament_that_the_host_removes_at_one_server_is_gone_at_all(autojump_clock: MockClock, place: Place) -> None:
     one, two = place.venues
     ann = await one.person("Ann")

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
+from pathlib import Path
+
+import msgspec
 import pytest
 
 from protocol.cards import parse_card
-from server.analysis.review_text import card_name, judge, judge_seat
+from protocol.pages import RaceReview, SeatReview
+from protocol.record import from_json
+from server.pages.review_text import card_name, judge, judge_seat, review_document
 from server.rules.catalogue import RULE_SETS, rule_set
 from server.solver.review import review
 from tests.server.race.racing import STALLING, greedy_line, options, started
 from tests.server.solver.test_review import COVERED, HOPELESS
 
+RECORD = Path(__file__).parents[2] / "data" / "records" / "format-1.json"
 UNSURE = "Not every line of play was looked at: more may have been possible, and what is called lost need not have been."
 
 
@@ -96,3 +103,18 @@ def test_every_kind_of_move_has_words(rules: str) -> None:
 @pytest.mark.parametrize(("card", "name"), [("AS", "the Ace of spades"), ("TD", "the 10 of diamonds"), ("QC", "the Queen of clubs")])
 def test_cards_are_called_by_their_names(card: str, name: str) -> None:
     assert card_name(parse_card(card)) == name
+
+
+def test_the_document_has_games_with_one_deck_where_it_is_certain() -> None:
+    record = from_json(RECORD.read_text())
+    plain, zipped = review_document(RECORD.read_bytes())
+    told = msgspec.json.decode(plain, type=RaceReview)
+    assert gzip.decompress(zipped) == plain
+    assert [each.seat for each in told.seats] == list(range(len(record.seats)))
+    for seat, each in enumerate(told.seats):
+        judged = judge_seat(record, seat)
+        slip = judged.review.slip
+        expected = SeatReview(
+            seat=seat, best=judged.review.best, slip=slip if slip is None else slip + 1, left=judged.left, sentences=judged.sentences
+        )
+        assert each == expected

@@ -1,16 +1,21 @@
 """A game that is over, in sentences: the best that was possible, where it was lost, what would have kept it.
 
-Owns the words. Must not know how any of it is found (server/solver/review.py), nor who reads it: so nobody is spoken to.
+Owns the words, and the document for the web page, which a worker makes. Must not know how any of it is found (server/solver/review.py), nor
+who reads it: so nobody is spoken to.
 """
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from protocol.cards import Card, rank, suit
-from protocol.record import Record
+from protocol.pages import RaceReview, SeatReview
+from protocol.record import Record, from_json
 from protocol.text import counted
 from server.race.start_position import first_positions
 from server.rules.moves import REDEAL, STOCK, WASTE, parse_move
@@ -22,6 +27,10 @@ _RANKS: Final = ("Ace", *map(str, range(2, 11)), "Jack", "Queen", "King")
 _SUITS: Final = ("spades", "hearts", "diamonds", "clubs")
 _QUOTED: Final = 8
 """Moves of a line that a sentence quotes."""
+
+
+BUDGET: Final = 20_000
+"""Positions of a search for the page: with one deck a tenth of that is rare, and two are no matter of a moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +61,26 @@ def judge(first: Position, moves: Sequence[str], *, budget: int | None = None) -
         after = best_home(_after(first, moves[: found.slip + 1]), budget=budget)
         left, exact = after.home, exact and after.exact
     return Judgement(found, left, exact, tuple(_sentences(first, moves, found, left, exact=exact)))
+
+
+def review_document(record: bytes) -> tuple[bytes, bytes]:
+    """The `RaceReview` of a record in JSON, plain and by gzip. Raises what a false record raises."""
+    told = from_json(record)
+    firsts = first_positions(told)
+    judged = [judge_seat(told, seat, budget=BUDGET) for seat in range(len(firsts))] if firsts[0].rules.decks == 1 else []
+    seats = tuple(
+        SeatReview(
+            seat=seat,
+            best=made.review.best,
+            slip=None if made.review.slip is None else made.review.slip + 1,
+            left=made.left,
+            sentences=made.sentences,
+        )
+        for seat, made in enumerate(judged)
+    )
+    exact = all(made.exact for made in judged)
+    document = msgspec.json.encode(RaceReview(race=told.id, seats=seats if exact else ())) + b"\n"
+    return document, gzip.compress(document, 6, mtime=0)
 
 
 def _sentences(first: Position, moves: Sequence[str], found: Review, left: int | None, *, exact: bool) -> Iterator[str]:
