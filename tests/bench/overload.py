@@ -65,7 +65,7 @@ def crowd(pipe: Pipe, plan: Plan, knocks: float) -> None:
     """
     # It shares a core with those whose times are taken, and may not keep them waiting.
     with suppress(PermissionError):
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+        os.setpriority(os.PRIO_PROCESS, 0, 0)
     load = Load(plan, parse_address(plan.url), "crowd")
     told: Counter[str] = Counter()
 
