@@ -101,6 +101,7 @@ ALWAYS: Final[Mapping[str, Description]] = {
     "/screen": Description("On a big screen · Carpet Race", "The closest races in turn, for a big screen or a stream."),
     "/watch/closest": Description("The closest race · Carpet Race", "The closest race that is being run, and then the next."),
     "/ladder": Description("Ladder · Carpet Race", "The best players by rating."),
+    "/search": Description("Search · Carpet Race", "Players, their races, tournaments and deals of the day."),
     "/daily": Description("Deals of the day · Carpet Race", "The same shuffle for everybody, once each, until midnight in UTC."),
     "/challenges": Description("Challenges · Carpet Race", "Deals that somebody has opened for others to run, once each."),
 }
@@ -118,7 +119,7 @@ ENTRIES: Final[Mapping[str, str]] = {
     "embed": "race.js",
     "tournament": "tournament.js",
     "screen": "screen.js",
-    **dict.fromkeys(("ladder", "player", "daily", "challenges", "challenge"), "tables.js"),
+    **dict.fromkeys(("ladder", "search", "player", "daily", "challenges", "challenge"), "tables.js"),
 }
 """By the first step of an address: the module of its page, which `app.js` imports."""
 

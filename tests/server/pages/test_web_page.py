@@ -41,6 +41,7 @@ async def test_every_address_has_a_document_that_says_what_it_is_about(autojump_
             f"/race/{race}": "&lt;b&gt;Ann against Bob · Carpet Race",
             "/player/bob": "Bob · Carpet Race",
             "/ladder": "Ladder · Carpet Race",
+            "/search": "Search · Carpet Race",
             "/daily": "Deals of the day · Carpet Race",
             "/screen": "On a big screen · Carpet Race",
             "/challenges": "Challenges · Carpet Race",
