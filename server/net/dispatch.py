@@ -182,7 +182,7 @@ class Dispatch:
         if visit is None or self.forwarding.is_leaving:
             # It is gone, or this server is, and this was still on its way: nothing may be begun that nobody would end.
             return
-        if isinstance(message, Move) and visit.player is not None and visit.watches_as is None:
+        if type(message) is Move and visit.player is not None and visit.watches_as is None:
             # As below, but nearly all messages are moves.
             self._ask(visit, visit.player, message)
             return

@@ -305,7 +305,7 @@ class Room:
         """Have `tell` called with what somebody without a seat may know now, before any later event. False when the room is closed."""
         if self.is_closed:
             return False
-        self._gate.put(Effects(shown=[(tell, self.core.shown(self._ports.clock.now_ms(), with_boards=with_boards))]))
+        self._gate.put(Effects(shown=((tell, self.core.shown(self._ports.clock.now_ms(), with_boards=with_boards)),)))
         return True
 
     def tell_players(self, outgoing: Outgoing) -> None:
