@@ -17,6 +17,7 @@ import protocol
 from server.admin.administration import Administration
 from server.admin.figures import figures
 from server.admin.listener import SocketUnavailable, administered
+from server.cluster.loads import Load, Loads, places_told
 from server.cluster.node import LEAVING, ClusterNode
 from server.config import DEFAULT_CONNECTIONS, Settings
 from server.lobby.bans import Bans
@@ -133,6 +134,8 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 rooms, store=store, journal=journal, clock=clock, entropy=secrets.token_bytes, compute=workers.run, records=records
             )
             nursery.start_soon(runs.run)
+            overload = Overload()
+            loads = _loads(node, rooms, admission, overload) if node is not None else None
             tournaments = TournamentService(
                 TournamentPorts(
                     clock=clock,
@@ -144,9 +147,11 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     pair_next=Pairer(workers).pair_next,
                     beside=partial(trio.to_thread.run_sync, limiter=trio.CapacityLimiter(1)),
                     is_shared=node is not None,
+                    node=node.id if node is not None else 0,
+                    loads=loads,
                 )
             )
-            overload = Overload()
+            spectators.tournament_secret = tournaments.elsewhere.boards_secret
             dispatch = Dispatch(
                 rooms=rooms,
                 players=players,
@@ -165,6 +170,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 departed=directory.depart if directory is not None else None,
                 seat_elsewhere=directory.seat if directory is not None else None,
             )
+            dispatch.forwarding.loads = loads
             bans.come_back(await journal.ask(store.bans))
             resumption = Resumption(rooms, store, journal, clock)
             await resumption.go_on()
@@ -209,9 +215,9 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     journal.lease_listeners.append(dispatch.forwarding.let_go)
                     nursery.start_soon(bans.follow, store, administration.put_out)
                     nursery.start_soon(node.run, partial(_take_up, resumption, tournaments), dispatch.forwarding.let_go)
-                if node is not None and directory is not None:
+                if node is not None and directory is not None and loads is not None:
                     directory.bus.listen(LEAVING, lambda parts, follows: node.hurry())
-                    topics = _topics(tournaments)
+                    topics = _topics(tournaments, loads)
                     nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on, topics)
                     dispatch.forwarding.relay = relay = Relay(nursery, node, directory.bus, rooms, spectators)
                     nursery.start_soon(relay.run)
@@ -335,11 +341,24 @@ async def _take_up(resumption: Resumption, tournaments: TournamentService, taken
     tournaments.take_up(taken.tournaments)
 
 
-def _topics(tournaments: TournamentService) -> tuple[Topic, ...]:
+def _loads(node: ClusterNode, rooms: Rooms, admission: Admission, overload: Overload) -> Loads:
+    def own() -> Load:
+        takes = rooms.takes_more and not overload.retry_after_ms(trio.current_time())
+        return Load(node.id, len(rooms), admission.inside, takes, places_told(admission.by_place, rooms.by_place))
+
+    loads = Loads(own)
+    admission.elsewhere, rooms.elsewhere = loads.connections_elsewhere, loads.rooms_elsewhere
+    return loads
+
+
+def _topics(tournaments: TournamentService, loads: Loads) -> tuple[Topic, ...]:
     """What the nodes of a place tell each other, beside who is where."""
     from server.cluster.directory import Topic
 
-    return (Topic("tournaments", tournaments.elsewhere.say, tournaments.elsewhere.hear),)
+    return (
+        Topic("load", loads.say, loads.hear),
+        Topic("tournaments", tournaments.elsewhere.say, tournaments.elsewhere.hear),
+    )
 
 
 async def _tidy(store: Store, journal: Journal, clock: Clock, days: int) -> None:

@@ -221,7 +221,7 @@ class SqlStore(ABC):
         )
         with self._reading() as sql:
             rows = [*sql.rows(f"{head} closed_at_ms IS NULL"), *sql.rows_in(f"{head} closed_at_ms IS NOT NULL AND id IN :wanted", also)]
-        return tuple(TournamentHead(row.id, row.decisions, row.node == self._node) for row in rows)
+        return tuple(TournamentHead(row.id, row.decisions, row.node, row.node == self._node) for row in rows)
 
     # ---- bans
 

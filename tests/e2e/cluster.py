@@ -308,6 +308,12 @@ async def leader(place: list[NodeProcess], database: str, tournament: str) -> No
     return next(node for node in place if node.url == found)
 
 
+def raced_at(database: str, tournament: str) -> set[int]:
+    """The nodes at which its tables are, or were at their end."""
+    with brief_reading(existing(database)) as sql:
+        return {row.node for row in sql.rows("SELECT DISTINCT node FROM races WHERE deal LIKE :deal", {"deal": f"%{tournament}/%"})}
+
+
 def check_tournament(referee: Referee, entrants: list[Entrant], database: str) -> list[str]:
     """What is wrong with a tournament that is over: all that anybody was told of it has to be in its log, and every result to be of a race
     that was run, once.
