@@ -1,8 +1,8 @@
 """Whether the server has more to do than it can: then it takes no new races and connections, so that the running races stay quick. Pure.
 
 It shows in two ways. Lateness is how long sockets wait that have something to be read, while there are more of them than one turn of the
-hub can serve. One pause, as for a collection of garbage, is no overload; several within a second are. And where nearly all of a core is used
-nobody waits yet, but those who have just been let in have still to make their moves: so that counts before anybody is late.
+hub can serve. One pause, as for a collection of garbage, is no overload; several within a second are. And where nearly all of a core is in
+use nobody waits yet, but those who have just been let in have still to make their moves: so that counts before anybody is late.
 """
 
 from __future__ import annotations
