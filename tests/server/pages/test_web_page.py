@@ -58,8 +58,9 @@ async def test_every_address_has_a_document_that_says_what_it_is_about(autojump_
         assert "1. Bob with" in race_page
 
 
-async def test_the_link_of_a_race_that_is_over_leads_to_it_for_ever(autojump_clock: MockClock, house: House) -> None:
-    async with house.race("Ann", "Bob") as (ann, bob):
+@pytest.mark.parametrize("public", [True, False])
+async def test_the_link_of_a_race_that_is_over_leads_to_it_for_ever(autojump_clock: MockClock, house: House, public: bool) -> None:
+    async with house.race("Ann", "Bob", public=public) as (ann, bob):
         code = house.only_room.summary.code
         await ann.say(Resign(race=1, seat=0))
         race = (await ann.hear_of(Result)).record.id

@@ -112,6 +112,7 @@ def test_a_new_database_gets_all_tables_and_an_up_to_date_one_is_left_alone(wher
         "Keep whom the host keeps out.",
         "Say which node of a cluster runs a race, and know the nodes.",
         "Say which node of a cluster leads a tournament.",
+        "Find the races that were over in a room by its code.",
     )
     for expected in (f"schema none → {NEWEST}: {' '.join(steps)}", f"schema {NEWEST}: nothing to do"):
         store = open_database(where)
@@ -242,5 +243,6 @@ def test_the_migrations_are_shipped_with_the_package() -> None:
         "v0008_bans.py",
         "v0009_nodes.py",
         "v0010_tournaments_of_nodes.py",
+        "v0011_races_by_code.py",
     }
     assert (schema.MIGRATIONS / "env.py").is_file()
