@@ -43,7 +43,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "whoami": ("identity", "Show who you are at a server."),
     "rename": ("identity", "Take another name at a server."),
     "identity": ("identity", "Take your identity to another machine."),
-    "theme": ("theme", "List, show and make themes."),
+    "theme": ("theme", "List, show, make and choose themes."),
     "load": ("load", "Measure how many races a server holds."),
 }
 """The module of `client.cli` that has it, and the first sentence of its help."""

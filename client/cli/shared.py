@@ -10,7 +10,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TypeVar
+from typing import Annotated, Any, Final, NoReturn, TypeVar
 
 import msgspec
 import trio
@@ -22,9 +22,10 @@ from client.cli.commands import run as run_command
 from client.connection.address import Address, BadAddress, parse_address
 from client.connection.errors import Failure
 from client.storage.files import USUAL, make_file, replace_file
+from client.storage.identity import home_folder
 from client.text.past_races import printable_json
 from client.tui.start import AppOutcome, UiSettings
-from client.tui.theme import Palette
+from client.tui.theme import CLASSIC, PALETTES, Palette
 from protocol.text import clean_chat
 from protocol.views import MAX_SERIES_RACES, RATED_DELAY_S, RaceOptions
 
@@ -119,10 +120,18 @@ LOOKS: dict[str, Any] = {
     "ascii_only": typer.Option("--ascii", help="Letters in place of suit signs and frames."),
     "no_motion": typer.Option("--no-motion", help="Cards do not glide."),
     "no_bell": typer.Option("--no-bell", help="Do not ring at the start and near the end, nor when your table waits."),
+    "tones": typer.Option("--tones", help="Short tones in place of the bell. Linux console, Windows Terminal, mintty, Contour."),
 }
 
 
-Theme = Annotated[Path | None, typer.Option(metavar="FILE", help="Colours of your own; `carpet theme new FILE` writes one to change.")]
+SOUNDS: Final = ("no_bell", "tones")
+"""Those of the looks that are to be heard."""
+
+Theme = Annotated[
+    Path | None, typer.Option(metavar="NAME|FILE", help="Other colours: a theme that is built in, or a file. [default: see carpet theme]")
+]
+USED: Final = "theme"
+"""The file in the player's folder that has the theme that is used where none is named: the name of one that is built in, or all of it."""
 
 
 def with_looks(*, bell: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -140,7 +149,7 @@ def with_looks(*, bell: bool = True) -> Callable[[Callable[..., None]], Callable
         parameters += [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, option])
             for name, option in LOOKS.items()
-            if bell or name != "no_bell"
+            if bell or name not in SOUNDS
         ]
         parameters.append(inspect.Parameter("theme", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Theme))
         typed.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
@@ -191,13 +200,29 @@ def finish(outcome: AppOutcome, address: Address | None = None) -> None:
 
 
 def palette_from(path: Path) -> Palette:
-    """The theme in a file; ends the command where there is none."""
+    """The theme of a name, or that in a file; ends the command where there is none."""
+    return built_in(str(path)) or _palette_in(path)
+
+
+def built_in(name: str) -> Palette | None:
+    """The theme of that name."""
+    return next((palette for palette in PALETTES if palette.name == name != "none"), None)
+
+
+def palette_used() -> Palette:
+    """The theme that is used where none is named."""
+    path = home_folder() / USED
+    return _palette_in(path) if path.exists() else CLASSIC
+
+
+def _palette_in(path: Path) -> Palette:
     # Most commands end without it.
     from client.tui.theme_file import palette_of
 
     try:
         with path.open(encoding="utf-8") as file:
-            return palette_of(file.read(LONGEST_THEME))
+            text = file.read(LONGEST_THEME)
+        return built_in(text) or palette_of(text)
     except OSError as error:
         fail(f"{path} cannot be read: {error.strerror}.", MISUSED)
     except ValueError as error:
@@ -211,26 +236,40 @@ def settings_of(
     ascii_only: bool = False,
     no_motion: bool = False,
     no_bell: bool = False,
+    tones: bool = False,
     theme: Path | None = None,
 ) -> UiSettings:
     if four_colour and colour_blind:
         fail("--four-colour and --colour-blind are two palettes: choose one.", MISUSED)
+    if no_bell and tones:
+        fail("--no-bell and --tones do not go together: tones take the bell's place.", MISUSED)
 
-    own = palette_from(theme) if theme is not None else None
-    palette = "four" if four_colour else "safe" if colour_blind else "classic" if own is None else own.name
-    return UiSettings(palette=palette, own_palette=own, ascii=ascii_only or not prints("♠│█"), bell=not no_bell, motion=not no_motion)
+    if theme is not None and (four_colour or colour_blind):
+        fail("--theme goes with neither --four-colour nor --colour-blind: choose one.", MISUSED)
+
+    named = "four" if four_colour else "safe" if colour_blind else theme
+    palette = palette_used() if named is None else palette_from(Path(named))
+    return UiSettings(
+        palette=palette.name,
+        own_palette=None if built_in(palette.name) else palette,
+        ascii=ascii_only or not prints("♠│█"),
+        bell=not no_bell,
+        tones=tones,
+        motion=not no_motion,
+    )
 
 
 def looks_of(settings: UiSettings, command: str) -> list[str]:
-    """The options by which a command is given these looks."""
+    """The options by which a command is given these looks, where it would not have them by itself."""
     asked = {
-        "--four-colour": settings.palette == "four",
-        "--colour-blind": settings.palette == "safe",
         "--ascii": settings.ascii,
         "--no-motion": not settings.motion,
         "--no-bell": not settings.bell and command not in ("watch", "replay"),
+        "--tones": settings.bell and settings.tones and command not in ("watch", "replay"),
     }
-    return [option for option, is_asked in asked.items() if is_asked]
+    # Colours of one's own can only be those that are used anyway.
+    theme = ["--theme", settings.palette] if built_in(settings.palette) else []
+    return [*(option for option, is_asked in asked.items() if is_asked), *theme]
 
 
 def need_terminal(command: str, *, keys: bool = True) -> None:

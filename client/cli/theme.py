@@ -7,48 +7,65 @@ from typing import Annotated
 
 import typer
 
-from client.cli.shared import MISUSED, examples, fail, palette_from, print_text, write_new
-from client.tui.theme import PALETTES, Palette
+from client.cli.shared import MISUSED, USED, built_in, examples, fail, palette_from, palette_used, print_text, write_new
+from client.storage.identity import home_folder
+from client.tui.theme import PALETTES
 from client.tui.theme_file import text_of
 
 app = typer.Typer(rich_markup_mode=None)
 theme_app = typer.Typer(
     name="theme",
-    help="List, show and make themes.",
-    epilog=examples("carpet theme new mine.toml", "carpet play --theme mine.toml"),
+    help="List, show, make and choose themes.",
+    epilog=examples("carpet theme new mine.toml", "carpet play --theme mine.toml", "carpet theme use mine.toml"),
     no_args_is_help=True,
 )
 app.add_typer(theme_app)
+Chosen = Annotated[Path, typer.Argument(metavar="NAME|FILE", help="A theme that is built in, or a file.")]
 FILED = [palette for palette in PALETTES if palette.name != "none"]
-
-
-def _palette(name: str) -> Palette:
-    return next((palette for palette in FILED if palette.name == name), None) or palette_from(Path(name))
 
 
 @theme_app.command("list", epilog="Example: carpet theme list")
 def list_() -> None:
-    """List the themes that are built in."""
+    """List the themes that are built in, and say which one is used."""
+    used = palette_used()
     for palette in FILED:
-        print_text(f"{palette.name:<9}{palette.title}")
+        print_text(f"{palette.name:<9}{palette.title}{' (used)' if palette == used else ''}")
+    if used not in FILED:
+        print_text(f"{used.name:<9}a theme of your own (used)")
 
 
 @theme_app.command(epilog="Example: carpet theme show safe")
-def show(theme: Annotated[str, typer.Argument(metavar="NAME|FILE", help="A theme that is built in, or a file.")]) -> None:
+def show(theme: Chosen) -> None:
     """Show the colours of a theme."""
-    palette = _palette(theme)
+    palette = palette_from(theme)
     print_text(text_of(palette, palette.name).rstrip("\n"))
 
 
 @theme_app.command(epilog="Example: carpet theme new mine.toml --like four")
 def new(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it.")],
-    like: Annotated[str, typer.Option(metavar="NAME|FILE", help="The theme to begin with.")] = "classic",
+    like: Annotated[Path, typer.Option(metavar="NAME|FILE", help="The theme to begin with.")] = Path("classic"),
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Write a theme into a file, to change its colours there."""
     name = "".join(sign for sign in file.stem if sign.isalnum() or sign in " -_")[:24].strip()
     if not name or name in [palette.name for palette in PALETTES]:
         fail(f"A theme is named after its file, and {file.stem!r} is no name for one: choose another.", MISUSED)
-    write_new(file, text_of(_palette(like), name), force=force)
-    print_text(f"{file} is written; to play in it: carpet play --theme {file}")
+    write_new(file, text_of(palette_from(like), name), force=force)
+    print_text(f"{file} is written; to play in it: carpet play --theme {file}, or always: carpet theme use {file}")
+
+
+@theme_app.command(epilog=examples("carpet theme use four", "carpet theme use mine.toml", "carpet theme use classic"))
+def use(theme: Chosen) -> None:
+    """Choose the theme that is used where none is named, in the menu too.
+
+    A file is copied: after a change, choose it again.
+    """
+    palette, folder = palette_from(theme), home_folder()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        text = palette.name if built_in(palette.name) else theme.read_text(encoding="utf-8")
+    except OSError as error:
+        fail(f"{error.filename} cannot be used: {error.strerror}.")
+    write_new(folder / USED, text, force=True)
+    print_text(f"Theme {palette.name} is used from now on.")

@@ -236,9 +236,15 @@ class Quit:
     command: tuple[str, ...] = ()
 
 
+Sound: TypeAlias = Literal["call", "start", "near"]
+"""What a bell means: your table or opponent is there, the race has begun, an opponent has few cards left."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """Ring the bell."""
+    """Ring the bell, or sound a tone in its place."""
+
+    sound: Sound
 
 
 @dataclass(frozen=True, slots=True)

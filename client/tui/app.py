@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TextIO, TypeAlias, assert_never
@@ -43,6 +43,7 @@ from client.tui.actions import (
     Share,
     Shared,
     SlowTerminal,
+    Sound,
     Verified,
     Verify,
     Wheel,
@@ -67,6 +68,8 @@ TICK_S = 0.1
 IDLE_TICK_S = 0.2
 RACE_SIZE = (100, 32)
 """Columns and rows of the screen on which a race is shown in a file."""
+NOTES: Mapping[Sound, int] = {"call": 8, "start": 13, "near": 20}
+"""Half tones above the B below C5."""
 FRAME_S = 1 / 30
 """Between two pictures while something moves."""
 SLOW_S, SLOW_FRAMES = 0.1, 5
@@ -102,7 +105,7 @@ async def run_app(
     screen: an urwid display, for tests; by default the terminal. reviewer: says what was possible in the game of a record's seat.
     replayer: plays the race of a record over again. verifier: says whether a record holds. keeper: keeps one's best
     times against the clock, and may raise BestsError; None where races are not against it. recorder: is given each record once, when it
-    comes. evidence, witness: as for the driver. remark: said in the room that one finds oneself in, until a key is pressed. teaches: with
+    comes. evidence, witness: as for the driver. remark: said in the room that one finds oneself in, for some seconds. teaches: with
     lessons. The link is the caller's: it is not closed here.
     """
     # A race at once is what `carpet play` begins with, on a server that it has started.
@@ -206,8 +209,11 @@ class App:
                 return self._keep(record)
             case Quit(play_on, command):
                 self._end("quit", play_on, command)
-            case Ring():
-                self._terminal.bell()
+            case Ring(sound):
+                if self._driver.ui.settings.tones:
+                    self._terminal.tone(NOTES[sound])
+                else:
+                    self._terminal.bell()
             case Copy(text):
                 self._terminal.copy(text)
             case Send():

@@ -22,7 +22,7 @@ def done_everywhere(step: Step, command: Command) -> Step | None:
         case Command.ASCII:
             return step.but(settings=replace(settings, ascii=not settings.ascii))
         case Command.BELL:
-            return step.but(settings=replace(settings, bell=not settings.bell), note=f"The bell is {'off' if settings.bell else 'on'}.")
+            return _next_bell(step)
         case Command.MOTION:
             return step.but(settings=replace(settings, motion=not settings.motion), note=f"Motion is {'off' if settings.motion else 'on'}.")
         case Command.HELP:
@@ -31,6 +31,16 @@ def done_everywhere(step: Step, command: Command) -> Step | None:
             return quit_or_ask(step)
         case _:
             return None
+
+
+def _next_bell(step: Step) -> Step:
+    """From the bell to silence, to tones, and back to the bell."""
+    settings = step.ui.settings
+    if settings.bell and not settings.tones:
+        return step.but(settings=replace(settings, bell=False), note="The bell is off.")
+    if not settings.bell:
+        return step.but(settings=replace(settings, bell=True, tones=True), note="Tones in place of the bell, if the terminal has them.")
+    return step.but(settings=replace(settings, tones=False), note="The bell is on.")
 
 
 def open_help(step: Step) -> Step:

@@ -13,7 +13,7 @@ from client.state.store import Event, Model
 from client.state.watching import WatchModel, watch_after
 from client.text.formatting import bell_due, is_called, is_found
 from client.tui import ending, lessons
-from client.tui.actions import After, GoOn, Heard, Keep, Kept, Replayed, Reviewed, Ring, Verify
+from client.tui.actions import After, GoOn, Heard, Keep, Kept, Replayed, Reviewed, Ring, Sound, Verify
 from client.tui.chips import dealt
 from client.tui.playing import HOME_MS, autoplays, play_ahead, take_back
 from client.tui.replay_state import opened_at
@@ -223,8 +223,12 @@ def _keep_records(step: Step, event: Event) -> Step:
 
 def _bell(step: Step, before: Model) -> Step:
     after = step.state
-    due = is_found(before, after) or is_called(before, after) or bell_due(before.room, after.room, after.rules)
-    return step.then(Ring()) if due and step.ui.settings.bell else step
+    sound: Sound | None = None
+    if is_found(before, after) or is_called(before, after):
+        sound = "call"
+    elif bell_due(before.room, after.room, after.rules):
+        sound = "near" if before.room is not None and before.room.phase == "racing" else "start"
+    return step.then(Ring(sound)) if sound is not None and step.ui.settings.bell else step
 
 
 # ---- answers of jobs

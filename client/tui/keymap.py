@@ -27,6 +27,7 @@ class Command(StrEnum):
     LEFT = "left"
     RIGHT = "right"
     PLAY = "play"
+    CHIP = "chip"
     SEND_HOME = "send-home"
     SEND_ALL = "send-all"
     AUTOPLAY = "autoplay"
@@ -120,7 +121,7 @@ QUIT: Final = Binding(Command.QUIT, ("q",), "quit", "Quit (asks first in a race)
 EVERYWHERE: Final[Keys] = (
     Binding(Command.COLOURS, ("C", "f2"), "colours", "Next colours: two, four, colour-blind, none.", shown=False),
     Binding(Command.ASCII, ("A", "f3"), "ascii", "Plain ASCII, or suit symbols and lines.", shown=False),
-    Binding(Command.BELL, ("B", "f4"), "bell", "Bell on or off.", shown=False),
+    Binding(Command.BELL, ("B", "f4"), "bell", "Bell, silence or tones.", shown=False),
     Binding(Command.MOTION, ("M",), "motion", "Cards that glide, on or off.", shown=False),
     HELP,
 )
@@ -154,6 +155,8 @@ def commands(keys: Keys) -> dict[str, Command]:
 
 def key_text(binding: Binding, *, ascii_only: bool = False) -> str:
     """The keys of a row as people read them: `↑ k`."""
+    if len(binding.keys) > 10:
+        return f"{' '.join(binding.keys[:3])} ..."
     if len(binding.keys) == 10:
         return f"{binding.keys[0]}-{binding.keys[-1]}"
     names = {} if ascii_only else KEY_NAMES

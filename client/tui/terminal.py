@@ -6,6 +6,7 @@ Owns the terminal while it runs and gives it back on every way out. Must not kno
 from __future__ import annotations
 
 import base64
+import os
 import time
 from collections.abc import Callable
 from functools import lru_cache
@@ -19,6 +20,9 @@ from client.tui.theme import PaletteEntry
 
 Display: TypeAlias = BaseScreen
 """A terminal as urwid draws on it."""
+
+
+TONE_MS = 125
 
 
 class Painted(urwid.Widget):
@@ -190,6 +194,18 @@ class Terminal:
 
     def bell(self) -> None:
         self._write("\a")
+
+    def tone(self, note: int) -> None:
+        """Sound a short note, 1 to 25: half tones from C5 to C7. Only some terminals do, none says so, and the rest stay silent.
+
+        The Linux console has a bell of any pitch, which is set back to the usual. Windows Terminal, mintty and Contour know DECPS.
+        """
+        if os.environ.get("TERM", "").startswith("linux"):
+            hertz = round(523.25 * 2 ** ((note - 1) / 12))
+            self._write(f"\x1b[10;{hertz}]\x1b[11;{TONE_MS}]\a\x1b[10]\x1b[11]")
+        else:
+            # Volume, of 7; and the duration in parts of a second of 32.
+            self._write(f"\x1b[3;{TONE_MS * 32 // 1000};{note},~")
 
     def copy(self, text: str) -> None:
         """Ask the terminal to put a text on the clipboard (OSC 52). Whether it does, it does not say."""

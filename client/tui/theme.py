@@ -67,7 +67,7 @@ _ORANGE = Colour("yellow", "#fa0", "#f2a03d")
 
 CLASSIC: Final = Palette(
     name="classic",
-    title="two colours",
+    title="red and black suits on a green table",
     # The 16 colours have no green that yellow and white can be read on: felt is black there.
     felt=Colour("black", "#066", "#14532d"),
     felt_dark=Colour("dark blue", "g11", "#0b3a1e"),
@@ -108,7 +108,7 @@ def _variant(base: Palette, **changes: object) -> Palette:
 FOUR: Final = _variant(
     CLASSIC,
     name="four",
-    title="four colours",
+    title="a colour for each suit, on a green table",
     suits=(_BLACK, _RED, Colour("dark blue", "#00d", "#1747c4"), Colour("dark green", "#070", "#0b6b2f")),
 )
 
@@ -116,7 +116,7 @@ FOUR: Final = _variant(
 SAFE: Final = _variant(
     CLASSIC,
     name="safe",
-    title="colour-blind",
+    title="for colour-blind players: no need to tell red from green, on a blue table",
     cursor=_ORANGE,
     felt=Colour("black", "#036", "#17324d"),
     felt_dark=Colour("dark blue", "#003", "#0d2033"),

@@ -149,6 +149,7 @@ class Connection(Caller):
 
     __slots__ = (
         "_bad_messages",
+        "_clock",
         "_data",
         "_dispatch",
         "_early",
@@ -172,6 +173,8 @@ class Connection(Caller):
     def __init__(self, dispatch: Dispatch, round_trip_rule: RoundTripRule) -> None:
         super().__init__()
         self._dispatch = dispatch
+        # Asked directly, once for each move.
+        self._clock = trio.lowlevel.current_clock().current_time
         self._round_trip_rule = round_trip_rule
         self._limit = RateLimit(rate=dispatch.rate, burst=dispatch.burst)
         # Heard before the dispatch listens: at most as much as the limit passes.
@@ -248,7 +251,7 @@ class Connection(Caller):
                 self._early = list(early)
                 return
             data, is_text = early.popleft()
-            self._hear(data, is_text=is_text)
+            self._message(data, is_text=is_text)
 
     @property
     def _hears(self) -> bool:
@@ -304,10 +307,7 @@ class Connection(Caller):
         """A whole message that the limit has let pass."""
         if self._early is not None:
             self._early.append((data, is_text))
-        else:
-            self._hear(data, is_text=is_text)
-
-    def _hear(self, data: bytes, *, is_text: bool) -> None:
+            return
         decoder = _DECODERS[self._encoding]
         try:
             if is_text is decoder.binary:
@@ -319,12 +319,12 @@ class Connection(Caller):
             if self._bad_messages >= BAD_MESSAGES:
                 self.shut(CloseCode.TOO_MANY_ERRORS, "too many messages that could not be understood")
             return
+        if type(message) is Move:
+            if self._move_read_at is None:
+                self._move_read_at = self._read_at
         # For its frame it has paid.
-        price = PRICES.get(type(message), 1) - 1
-        if price and not self._allowed(price, message.ref):
+        elif (price := PRICES.get(type(message), 1) - 1) and not self._allowed(price, message.ref):
             return
-        if type(message) is Move and self._move_read_at is None:
-            self._move_read_at = self._read_at
         about = log_lines.connection.set(self._number)
         try:
             self._dispatch.heard(self, message)
@@ -347,7 +347,7 @@ class Connection(Caller):
         if self._takes():
             frame = _framed(outgoing, self._encoding)
             if len(frame) > LARGE_BYTES:
-                self._limit.owe(trio.current_time(), len(frame) / LARGE_BYTES)
+                self._limit.owe(self._clock(), len(frame) / LARGE_BYTES)
             self._put(frame)
         kind = type(outgoing.message)
         if kind is PlayerView or kind is Error:
@@ -361,7 +361,7 @@ class Connection(Caller):
         if isinstance(message, Error):
             self._dispatch.traffic.refused(message.code, is_move=read_at is not None)
         else:
-            self._dispatch.traffic.acknowledged(trio.current_time() - read_at if read_at is not None else None)
+            self._dispatch.traffic.acknowledged(self._clock() - read_at if read_at is not None else None)
 
     def post_all(self, bundle: Bundle) -> None:
         """The same with several messages, in one call of the kernel: for a small message that call is nearly all that sending costs."""

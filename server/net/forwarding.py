@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from itertools import cycle
 from typing import Final
 
 import trio
@@ -28,6 +29,11 @@ SEAT_S: Final = 1.2
 """For so long a seat at another node that was just left may still be told of."""
 
 ASK_AGAIN_S: Final = 0.3
+
+HEIRS_S: Final = 1.0
+"""For so long the players of a server that goes wait there for another to have their race, and are not sent to any."""
+
+HEIRS_LOOK_S: Final = 0.05
 
 
 class Forwarding:
@@ -53,6 +59,8 @@ class Forwarding:
         self._seat_elsewhere = seat_elsewhere
         self._has_let_go = False
         self._is_cut_off = False
+        self.is_leaving = False
+        """What is said is not heard any more: it is said again where everybody is sent."""
 
     def takes_seeker(self, visit: Visit, ref: int) -> bool:
         """Whether who looks for an opponent is sent to another node: all who do wait at one, the oldest."""
@@ -129,14 +137,30 @@ class Forwarding:
                 raise Refusal(ErrorCode.ALREADY_IN_ROOM, f"its code is {visit.elsewhere}")
             await trio.sleep(ASK_AGAIN_S if visit.elsewhere is not None else 0)
 
-    def send_away(self) -> None:
-        """This node goes: everybody is told of another, where their races go on."""
-        others = self.others
-        if not others:
+    def begin_to_leave(self) -> None:
+        """This node is about to go: nobody is let in, and nothing is heard, where there is another to go to."""
+        self.is_leaving = bool(self.others)
+
+    async def send_away(self) -> None:
+        """This node goes: everybody is told where their race goes on, and who has none of some other node."""
+        urls, node = cycle(self.others), self._node
+        if node is None or not self.others:
             return
-        for number, visit in enumerate(self._visits.values()):
-            code = visit.room.code if visit.room is not None else None
-            visit.connection.post(Outgoing(Moved(url=others[number % len(others)], code=code)))
+        waiting = list(self._visits.values())
+        until = trio.current_time() + HEIRS_S
+        while waiting:
+            heirs = await node.heirs({visit.room.code for visit in waiting if visit.room is not None})
+            left = []
+            for visit in waiting:
+                code = visit.room.code if visit.room is not None else None
+                url = heirs.get(code or "")
+                if url is None and code is not None and trio.current_time() < until:
+                    left.append(visit)
+                else:
+                    visit.connection.post(Outgoing(Moved(url=url or next(urls), code=code)))
+            waiting = left
+            if waiting:
+                await trio.sleep(HEIRS_LOOK_S)
 
     def let_go(self) -> None:
         """This node has lost its lease: what it knows of races is not true any more. Who is here goes, and who comes is sent away."""
@@ -158,7 +182,8 @@ class Forwarding:
 
     def refuse(self, connection: Connection) -> bool:
         """Whether nobody is let in any more; then this connection is shut."""
-        refused = self._has_let_go or self._is_cut_off
+        refused = self._has_let_go or self._is_cut_off or self.is_leaving
         if refused:
-            connection.shut(CloseCode.LET_GO, "this server has lost its part of the place; come back by any other")
+            why = "this server is going" if self.is_leaving else "this server has lost its part of the place"
+            connection.shut(CloseCode.LET_GO, f"{why}; come back by any other")
         return refused

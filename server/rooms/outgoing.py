@@ -21,11 +21,12 @@ class Outgoing:
 
     def payload(self, subprotocol: str) -> bytes:
         """The encoded message."""
-        if self._payloads is None:
-            self._payloads = {}
-        payload = self._payloads.get(subprotocol)
-        if payload is None:
-            payload = self._payloads[subprotocol] = encode(self.message, subprotocol)
+        payloads = self._payloads
+        if payloads is None:
+            payloads = self._payloads = {}
+        elif subprotocol in payloads:
+            return payloads[subprotocol]
+        payload = payloads[subprotocol] = encode(self.message, subprotocol)
         return payload
 
 

@@ -88,6 +88,7 @@ class Rooms:
         self._rooms: dict[str, Room] = {}
         self._seated: dict[str, Room] = {}
         self._players: dict[Room, set[str]] = {}
+        self._of_tournaments: dict[str, set[Room]] = {}
         self._stopping = False
         self._emptied = trio.Event()
         self._listeners: list[Callable[[], None]] = []
@@ -160,6 +161,11 @@ class Rooms:
             code = new_code(self._entropy)
         return self._begin(self._room(code, options, spec=spec, secret=secret, start_position=start_position, place=place))
 
+    @property
+    def takes_more(self) -> bool:
+        """Whether another room can be opened now."""
+        return not self._stopping and not self._in_outage and self._journal.has_room and len(self._rooms) < self._max_rooms
+
     def go_on(self, left: LeftRoom) -> None:
         """A room of an earlier server goes on. Those in which a race runs first: a player's seat there keeps them from any other.
 
@@ -206,6 +212,8 @@ class Rooms:
     def _begin(self, room: Room) -> Room:
         self._rooms[room.code] = room
         self._players[room] = set()
+        if room.spec is not None and room.spec.tournament:
+            self._of_tournaments.setdefault(room.spec.tournament, set()).add(room)
         if room.place is not None:
             self._by_place[room.place] += 1
         room.begin()
@@ -229,6 +237,10 @@ class Rooms:
     def of(self, player: str) -> Room | None:
         """The room in which this player holds a seat, if any."""
         return self._seated.get(player)
+
+    def of_tournament(self, tournament: str) -> tuple[Room, ...]:
+        """The rooms of its tables."""
+        return tuple(self._of_tournaments.get(tournament, ()))
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call `listener` whenever a room was opened, closed or changed in its seats or phase. It must not block or raise."""
@@ -302,6 +314,11 @@ class Rooms:
         if self._rooms.get(room.code) is not room:
             return
         del self._rooms[room.code]
+        if room.spec is not None and room.spec.tournament:
+            tables = self._of_tournaments[room.spec.tournament]
+            tables.discard(room)
+            if not tables:
+                del self._of_tournaments[room.spec.tournament]
         if room.place is not None:
             self._by_place[room.place] -= 1
             if not self._by_place[room.place]:

@@ -13,7 +13,7 @@ import hmac
 import logging
 import math
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Final
 
@@ -63,6 +63,8 @@ class SpectatorRegistry:
         self._by_connection: dict[SpectatorConnection, Spectator] = {}
         self._watching: dict[Spectator, Audience] = {}
         self._key_secret = secrets.token_bytes(32)
+        self.tournament_secret: Callable[[str], bytes | None] = lambda _: None
+        """Gives a secret that all servers of the place know, of tournaments that are known."""
         self._led: dict[Spectator, None] = {}
         self._wanted = trio.Event()
         rooms.on_seat(self._seat_taken)
@@ -108,11 +110,15 @@ class SpectatorRegistry:
         return spectator
 
     def boards_key(self, room: Room) -> str:
-        """With this key whole boards of the room are shown, and with that of any other table of its tournament. Until the server ends."""
+        """With this key whole boards of the room are shown, and with that of any other table of its tournament. Until the server ends; of a
+        tournament, as long as that runs, and at all servers of the place.
+        """
         tournament = room.spec.tournament if room.spec is not None else ""
-        scope = f"tournament {tournament}" if tournament else f"room {room.code}"
-        digest = hmac.digest(self._key_secret, scope.encode(), "sha256")
-        return base64.b32encode(digest[:10]).decode()
+        return self.tournament_key(tournament) if tournament else _key(self._key_secret, f"room {room.code}")
+
+    def tournament_key(self, tournament: str) -> str:
+        """The same for all tables of this one."""
+        return _key(self.tournament_secret(tournament) or self._key_secret, f"tournament {tournament}")
 
     def renamed(self, connection: SpectatorConnection, player: PlayerName) -> None:
         """Whoever may watch by this connection is called something else now."""
@@ -328,6 +334,10 @@ class SpectatorRegistry:
             if number % LOOKED_AT == 0:
                 await trio.lowlevel.checkpoint()
         return [room for _, _, room in sorted(close, key=lambda each: each[:2])]
+
+
+def _key(secret: bytes, scope: str) -> str:
+    return base64.b32encode(hmac.digest(secret, scope.encode(), "sha256")[:10]).decode()
 
 
 def _unwatched(code: str | None, reason: str, *, ref: int = 0) -> Outgoing:

@@ -91,7 +91,7 @@ async function pageOf(path) {
       const { TournamentPage } = await import("./tournament.js");
       return [new TournamentPage(line, step), ""];
     }
-    case "ladder": case "player": case "daily": case "challenges": case "challenge": {
+    case "ladder": case "search": case "player": case "daily": case "challenges": case "challenge": {
       const { tablePage } = await import("./tables.js");
       return [tablePage(place, step, rest), place === "challenge" ? "challenges" : place];
     }

@@ -71,9 +71,9 @@ export function clockText(ms, tenths = false) {
   return tenths ? `${minutes}:${seconds}.${whole % 10}` : `${minutes}:${seconds}`;
 }
 
-/** "1 move", "2 moves". */
-export function counted(number, noun) {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+/** "1 move", "2 moves". nouns: where it takes more than an "s". */
+export function counted(number, noun, nouns = `${noun}s`) {
+  return `${number} ${number === 1 ? noun : nouns}`;
 }
 
 /** Copy what stands in a node, and say so on the button. */

@@ -96,6 +96,7 @@ def test_help_shows_defaults(capsys: pytest.CaptureFixture[str], option: str, de
         (["join", "carpet.example", "ABCDEF", "more"], "more"),
         (["replay", "--moving"], "--moving goes with --svg"),
         (["replay", "--svg", "-", "--moving", "--at", "3"], "and not with --at"),
+        (["play", "--no-bell", "--tones"], "do not go together"),
         (["join", "carpet.example", "123456"], "is not the code of a race"),
         (["join", "carpet.example", "ABC\x1b[31m"], "is not the code of a race"),
         (["join", "ftp://carpet.example", "ABCDEF"], "begins with ws:// or wss://"),

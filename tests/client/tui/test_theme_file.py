@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from client.cli.shared import looks_of, settings_of
 from client.tui.theme import FOUR, PALETTES, SAFE, Colour, entries, next_palette, theme_for
 from client.tui.theme_file import BadTheme, palette_of, text_of
+from protocol import HOME_VARIABLE
 from tests.client.cli.test_main import run
 
 
@@ -63,7 +66,37 @@ def test_commands_write_show_and_list_themes_and_refuse_what_is_none(tmp_path: P
     assert palette_of(file.read_text()).suits[2].exact == FOUR.suits[2].exact
     assert run(capsys, "theme", "show", str(file)).out == file.read_text()
     assert "exists already" in run(capsys, "theme", "new", str(file)).sentence
-    assert "colour-blind" in run(capsys, "theme", "list").out
+    listed = run(capsys, "theme", "list").out.splitlines()
+    assert [line.split()[0] for line in listed] == ["classic", "four", "safe"]
+    assert "colour-blind" in listed[2]
     file.write_text("felt = 1")
     assert "is no theme: it needs a name" in run(capsys, "play", "--theme", str(file)).sentence
     assert "cannot be read" in run(capsys, "replay", "--text", "--theme", str(tmp_path / "no")).sentence
+
+
+def test_a_theme_that_is_chosen_is_used_by_every_command_and_the_menu_until_another_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "new"))
+    file = tmp_path / "sea.toml"
+    file.write_text('name = "sea"\nbase = "safe"\nfelt = "#003355"\n')
+    assert settings_of().palette == "classic"
+    assert run(capsys, "theme", "use", str(file)).status == 0
+    file.unlink()
+    settings = settings_of()
+    assert settings.own_palette == palette_of((tmp_path / "new" / "theme").read_text())
+    assert settings.palette == "sea"
+    assert [line for line in run(capsys, "theme", "list").out.splitlines() if "(used)" in line] == ["sea      a theme of your own (used)"]
+    # What the menu runs has it by itself, and another one that was come to by keys by name.
+    assert looks_of(settings, "play") == []
+    assert looks_of(replace(settings, palette="four"), "play") == ["--theme", "four"]
+    assert settings_of(colour_blind=True).palette == settings_of(theme=Path("safe")).palette == "safe"
+    assert "goes with neither" in run(capsys, "play", "--theme", "safe", "--four-colour").sentence
+
+    assert run(capsys, "theme", "use", "four").status == 0
+    assert (settings_of().palette, settings_of().own_palette) == ("four", None)
+    (tmp_path / "new" / "theme").write_text("felt = 1")
+    assert "is no theme: it needs a name" in run(capsys, "play").sentence
+    assert run(capsys, "theme", "use", "classic").status == 0
+    assert settings_of().palette == "classic"
+    assert "cannot be read" in run(capsys, "theme", "use", "none").sentence

@@ -26,7 +26,7 @@ OTHERS = ("wss://n2.carpet.example", "wss://n3.carpet.example")
 
 
 class FakeNode:
-    """A cluster in which the room FARAWY is on another node. asked: the codes that were looked for."""
+    """A cluster in which the room FARAWY is on another node. asked: codes that were looked for. taken: rooms that others have by now."""
 
     others = OTHERS
     id = 1
@@ -34,6 +34,11 @@ class FakeNode:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.taken: dict[str, str] = {}
+
+    async def heirs(self, codes: set[str]) -> dict[str, str]:
+        await trio.lowlevel.checkpoint()
+        return {code: url for code, url in self.taken.items() if code in codes}
 
     async def owner(self, code: str, is_here: Callable[[], bool]) -> Node | None:
         await trio.lowlevel.checkpoint()
@@ -116,11 +121,26 @@ async def test_a_node_that_is_cut_off_sends_everybody_away_until_it_no_longer_is
         assert isinstance(await bob.hear(), Room)
 
 
-async def test_a_node_that_goes_tells_where_to_go(autojump_clock: MockClock, house: House, node: FakeNode) -> None:
-    async with house.guest("Ann") as ann:
-        room = await ann.open()
-        house.dispatch.forwarding.send_away()
-        assert await ann.hear() == Moved(url=OTHERS[0], code=room.code, ref=0)
+async def test_a_node_that_goes_tells_everybody_who_has_their_race_as_soon_as_it_is_taken_and_hears_nothing_more(
+    autojump_clock: MockClock, house: House, node: FakeNode
+) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.guest("Cleo") as cleo, house.client() as late:
+        taken, lost = await ann.open(), await bob.open()
+        house.dispatch.forwarding.begin_to_leave()
+        # What is said now is said again elsewhere.
+        await ann.say(OpenRace(options=RaceOptions(), ref=3))
+        with pytest.raises(ConnectionClosed):
+            await late.hello("Dan")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(house.dispatch.forwarding.send_away)
+            assert await cleo.hear() == Moved(url=OTHERS[0], code=None, ref=0)
+            await trio.sleep(0.3)
+            node.taken[taken.code] = OTHERS[1]
+            assert await ann.hear() == Moved(url=OTHERS[1], code=taken.code, ref=0)
+            before = trio.current_time()
+            # Nobody takes it, and there is no more time.
+            assert await bob.hear() == Moved(url=OTHERS[0], code=lost.code, ref=0)
+            assert 0.5 < trio.current_time() - before < 1
 
 
 @pytest.mark.parametrize(

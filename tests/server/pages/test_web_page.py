@@ -46,6 +46,7 @@ async def test_every_address_has_a_document_that_says_what_it_is_about(autojump_
             f"/race/{race}": "&lt;b&gt;Ann against Bob · Carpet Race",
             "/player/bob": "Bob · Carpet Race",
             "/ladder": "Ladder · Carpet Race",
+            "/search": "Search · Carpet Race",
             "/daily": "Deals of the day · Carpet Race",
             "/screen": "On a big screen · Carpet Race",
             "/challenges": "Challenges · Carpet Race",
@@ -208,8 +209,14 @@ async def test_an_address_of_the_page_is_drawn_as_a_qr_code_and_no_other() -> No
 
 
 async def test_nothing_beside_the_files_is_served(autojump_clock: MockClock, house: House) -> None:
-    for target in ("/web/", "/web/index.html", "/web/../app.py", "/web/%2e%2e/web_page.py", "/watch/", "/watch/a/b", "/favicon.ico"):
+    for target in ("/web/", "/web/index.html", "/web/../app.py", "/web/%2e%2e/web_page.py", "/watch/", "/watch/a/b"):
         assert (await house.ask(target)).problem == (404, "There is nothing here.")
+
+
+async def test_the_icon_is_where_browsers_look_for_that_of_a_document(autojump_clock: MockClock, house: House) -> None:
+    found = await house.ask("/favicon.ico")
+    assert (found.status, found.headers["content-type"]) == (200, "image/svg+xml; charset=utf-8")
+    assert found.body == WEB.joinpath("icon.svg").read_bytes()
 
 
 def test_every_file_is_served_and_asked_for() -> None:
