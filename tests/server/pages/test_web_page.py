@@ -10,10 +10,11 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from protocol.client_messages import LeaveRace, Resign
+from protocol.client_messages import LeaveRace, OpenRace, Resign
 from protocol.forms import forms_document
-from protocol.room_events import Result
+from protocol.room_events import Result, Room
 from protocol.server_messages import Left
+from protocol.views import RaceOptions
 from server.net.http import FILES_AT_ONCE, PAGES_AT_ONCE, Asked, NoPage, Site
 from server.net.limits import AddressRates
 from server.net.page_connection import PageConnection
@@ -62,6 +63,20 @@ async def test_every_address_has_a_document_that_says_what_it_is_about(autojump_
             assert "$" not in text
         race_page = (await house.ask(f"/race/{race}", headers=BROWSER)).body.decode()
         assert "1. Bob with" in race_page
+
+
+async def test_a_title_names_three_players_at_most_and_tells_bots_apart(autojump_clock: MockClock, house: House) -> None:
+    for bots, title in (
+        (("greedy", "random"), "Ann against greedy (bot) against random (bot)"),
+        (("greedy",) * 7, "Ann against greedy (bot) and 6 more"),
+    ):
+        async with house.guest("Ann") as ann:
+            await ann.say(OpenRace(options=RaceOptions(seats=1 + len(bots), bots=bots)))
+            code = (await ann.hear_of(Room)).code
+            text = (await house.ask(f"/watch/{code}", headers=BROWSER)).body.decode()
+            assert f"<title>{title} · Carpet Race</title>" in text
+            await ann.say(LeaveRace())
+            await ann.hear_of(Left)
 
 
 @pytest.mark.parametrize("public", [True, False])
