@@ -17,7 +17,7 @@ import protocol
 from server.admin.administration import Administration
 from server.admin.figures import figures
 from server.admin.listener import SocketUnavailable, administered
-from server.cluster.loads import Load, Loads
+from server.cluster.loads import Load, Loads, places_told
 from server.cluster.node import LEAVING, ClusterNode
 from server.config import DEFAULT_CONNECTIONS, Settings
 from server.lobby.bans import Bans
@@ -170,6 +170,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 departed=directory.depart if directory is not None else None,
                 seat_elsewhere=directory.seat if directory is not None else None,
             )
+            dispatch.forwarding.loads = loads
             bans.come_back(await journal.ask(store.bans))
             resumption = Resumption(rooms, store, journal, clock)
             await resumption.go_on()
@@ -343,9 +344,11 @@ async def _take_up(resumption: Resumption, tournaments: TournamentService, taken
 def _loads(node: ClusterNode, rooms: Rooms, admission: Admission, overload: Overload) -> Loads:
     def own() -> Load:
         takes = rooms.takes_more and not overload.retry_after_ms(trio.current_time())
-        return Load(node.id, len(rooms), admission.inside, takes)
+        return Load(node.id, len(rooms), admission.inside, takes, places_told(admission.by_place, rooms.by_place))
 
-    return Loads(own)
+    loads = Loads(own)
+    admission.elsewhere, rooms.elsewhere = loads.connections_elsewhere, loads.rooms_elsewhere
+    return loads
 
 
 def _topics(tournaments: TournamentService, loads: Loads) -> tuple[Topic, ...]:

@@ -33,7 +33,7 @@ class LoadFailed(Failure):
 
 class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
     """What came of one load. Times in milliseconds. players_s: players seated and dealt a second. busiest: the part of a core that the
-    busiest process of the generator took: near 1 it was the bottleneck, and not the server.
+    busiest process of the generator took: near 1 it was the bottleneck, and not the server. by_second: the views of each second.
     """
 
     races: int
@@ -49,6 +49,7 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
     generator_cpu_s: float
     busiest: float
     view: Histogram
+    by_second: dict[int, Histogram]
 
     def holds(self, bound_ms: float) -> bool:
         """Whether nothing failed and 99 of 100 moves were answered within the bound."""
@@ -141,7 +142,8 @@ def _share(whole: int, parts: int, number: int) -> int:
 def _heard(pipe: Connection) -> object:
     try:
         told: object = pipe.recv()
-    except EOFError as error:
+    except (EOFError, ConnectionResetError) as error:
+        # Reset, where it had not read all that it was told.
         raise LoadFailed("A process of the load generator died.") from error
     if isinstance(told, str):
         raise LoadFailed(told)
@@ -150,9 +152,12 @@ def _heard(pipe: Connection) -> object:
 
 def together(plan: Plan, tallies: list[Tally]) -> LoadResult:
     view, progress, watched = Histogram(), Histogram(), Histogram()
+    by_second: dict[int, Histogram] = {}
     errors: dict[str, int] = {}
     for tally in tallies:
         view.merge(tally.view)
+        for second, views in tally.by_second.items():
+            by_second.setdefault(second, Histogram()).merge(views)
         progress.merge(tally.progress)
         watched.merge(tally.watched)
         for why, count in tally.errors.items():
@@ -173,6 +178,7 @@ def together(plan: Plan, tallies: list[Tally]) -> LoadResult:
         generator_cpu_s=round(sum(tally.busy for tally in tallies), 2),
         busiest=round(max(tally.busy / tally.seconds for tally in tallies), 2),
         view=view,
+        by_second=by_second,
     )
 
 

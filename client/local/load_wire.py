@@ -123,6 +123,8 @@ class Connection:
             self._upgraded = True
             self._in = bytearray(rest)
             self._peer.opened()
+            if self._socket.fileno() == -1:
+                return False
         for opcode, payload in self._frames():
             if opcode == 0x2:
                 self._peer.heard(_decode(payload), now)
@@ -176,10 +178,14 @@ class Connection:
             self._out.popleft()
         self._loop.want(self._socket, self, writing=False)
 
-    def _end(self, why: str) -> None:
+    def leave(self) -> None:
+        """Without a word."""
         self._out.clear()
         self._loop.forget(self._socket)
         self._socket.close()
+
+    def _end(self, why: str) -> None:
+        self.leave()
         self._peer.closed(why)
 
 

@@ -198,8 +198,10 @@ def web_routes(
     pages = {name: _page(_bytes(name), kind, GUARDED) for name, kind in FILES.items()}
     parts = (_route(f"{WEB}/{name}", replace(page, cache=_FOREVER)) for name, page in pages.items())
     unversioned = (_route(f"/web/{name}", page) for name, page in pages.items())
+    # Browsers look there for the icon of what is no page, such as a record.
+    icon = _route("/favicon.ico", pages["icon.svg"])
     ever = (always(place, about) for place, about in ALWAYS.items())
-    return (*ever, *(at(place, describe) for place, describe in described.items()), *parts, *unversioned, qr_route())
+    return (*ever, *(at(place, describe) for place, describe in described.items()), *parts, *unversioned, icon, qr_route())
 
 
 @cache

@@ -45,6 +45,8 @@ SETUP_RACES: Final = 400
 NO_MOVES: Final = 0.0001
 """Moves a second, to measure the set-up by itself."""
 CALM_S: Final = 3.0
+FIRST: Final = -20
+"""The niceness of what is measured."""
 TICK_S: Final = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -70,7 +72,9 @@ def started(command: str, *, postgres: str) -> Iterator[tuple[int, str]]:
         port = free.getsockname()[1]
     with tempfile.TemporaryDirectory() as folder, _database(postgres, wanted="{postgres}" in command) as database:
         filled = command.format(port=port, store=f"{folder}/carpet.sqlite3", postgres=database)
-        process = subprocess.Popen(shlex.split(filled), stdout=subprocess.PIPE, text=True, preexec_fn=lambda: settle(0))
+        process = subprocess.Popen(
+            shlex.split(filled), stdout=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=lambda: settle(0)
+        )
         try:
             assert process.stdout is not None
             if "listening" not in process.stdout.readline():
@@ -101,12 +105,15 @@ def _database(url: str, *, wanted: bool) -> Iterator[str]:
 def settle(core: int) -> None:
     """Have this process, and those it starts, on one core, and before all others there where it may.
 
-    Where it would take all of the core, the kernel has it wait for 50 milliseconds of each second, so that others are not starved; and of
-    two that are measured at once on one core, each waits for 100 of the other's. `held up` tells of both.
+    Not by real-time scheduling: there a thread that is busy keeps the core for a tenth of a second while another of the same process waits,
+    as the event loop does with the thread that writes the journal.
     """
     os.sched_setaffinity(0, {CORES[core]})
     with suppress(PermissionError):
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(5))
+        os.setpriority(os.PRIO_PROCESS, 0, FIRST)
+        # What counts between the processes of one session and those of others.
+        with suppress(FileNotFoundError):
+            Path("/proc/self/autogroup").write_text(str(FIRST))
 
 
 def processor_s(pid: int) -> float:

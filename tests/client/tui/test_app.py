@@ -290,6 +290,35 @@ async def test_the_clock_runs_on_the_screen_which_is_drawn_once_a_second_for_it(
         assert 3 <= len(set(map(id, run.screen.canvases))) - before <= 5
 
 
+async def test_a_remark_about_a_key_leaves_after_some_seconds(mock_clock: trio.testing.MockClock) -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.give("x")
+        assert run.screen.shows("No card has the key x now.")
+        mock_clock.jump(5)
+        await settled()
+        await run.give("x")
+        for seconds, stands in ((5, True), (4, False)):
+            mock_clock.jump(seconds)
+            await settled()
+            await run.say(RoundTrip(17))
+            assert run.screen.shows("No card has the key x now.") is stands
+
+
+async def test_while_a_line_is_typed_the_keys_at_the_foot_are_those_of_typing() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome())
+        await run.give("c")
+        assert run.screen.last_text[-1].split() == ["enter", "done", "esc", "cancel"]
+        await run.give(*"kxqwzp")
+        run.link.taken()
+        await run.click("enter done")
+        assert run.link.taken() == [JoinRace(code="KXQWZP")]
+        await run.give("c")
+        await run.click("esc cancel")
+        assert "quit" in run.screen.last_text[-1]
+
+
 async def test_while_something_is_asked_the_keys_at_the_foot_are_those_of_the_question() -> None:
     async with running() as run:
         await into_race(run)

@@ -10,9 +10,10 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from protocol.client_messages import LeaveRace, Resign
-from protocol.room_events import Result
+from protocol.client_messages import LeaveRace, OpenRace, Resign
+from protocol.room_events import Result, Room
 from protocol.server_messages import Left
+from protocol.views import RaceOptions
 from server.net.http import FILES_AT_ONCE, PAGES_AT_ONCE, Asked, NoPage, Site
 from server.net.limits import AddressRates
 from server.net.page_connection import PageConnection
@@ -57,6 +58,20 @@ async def test_every_address_has_a_document_that_says_what_it_is_about(autojump_
             assert "$" not in text
         race_page = (await house.ask(f"/race/{race}", headers=BROWSER)).body.decode()
         assert "1. Bob with" in race_page
+
+
+async def test_a_title_names_three_players_at_most_and_tells_bots_apart(autojump_clock: MockClock, house: House) -> None:
+    for bots, title in (
+        (("greedy", "random"), "Ann against greedy (bot) against random (bot)"),
+        (("greedy",) * 7, "Ann against greedy (bot) and 6 more"),
+    ):
+        async with house.guest("Ann") as ann:
+            await ann.say(OpenRace(options=RaceOptions(seats=1 + len(bots), bots=bots)))
+            code = (await ann.hear_of(Room)).code
+            text = (await house.ask(f"/watch/{code}", headers=BROWSER)).body.decode()
+            assert f"<title>{title} · Carpet Race</title>" in text
+            await ann.say(LeaveRace())
+            await ann.hear_of(Left)
 
 
 async def test_the_link_of_a_race_that_is_over_leads_to_it_for_ever(autojump_clock: MockClock, house: House) -> None:
@@ -203,8 +218,14 @@ async def test_an_address_of_the_page_is_drawn_as_a_qr_code_and_no_other() -> No
 
 
 async def test_nothing_beside_the_files_is_served(autojump_clock: MockClock, house: House) -> None:
-    for target in ("/web/", "/web/index.html", "/web/../app.py", "/web/%2e%2e/web_page.py", "/watch/", "/watch/a/b", "/favicon.ico"):
+    for target in ("/web/", "/web/index.html", "/web/../app.py", "/web/%2e%2e/web_page.py", "/watch/", "/watch/a/b"):
         assert (await house.ask(target)).problem == (404, "There is nothing here.")
+
+
+async def test_the_icon_is_where_browsers_look_for_that_of_a_document(autojump_clock: MockClock, house: House) -> None:
+    found = await house.ask("/favicon.ico")
+    assert (found.status, found.headers["content-type"]) == (200, "image/svg+xml; charset=utf-8")
+    assert found.body == WEB.joinpath("icon.svg").read_bytes()
 
 
 def test_every_file_is_served_and_asked_for() -> None:
