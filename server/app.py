@@ -17,7 +17,7 @@ import protocol
 from server.admin.administration import Administration
 from server.admin.figures import figures
 from server.admin.listener import SocketUnavailable, administered
-from server.cluster.loads import Load, Loads
+from server.cluster.loads import Load, Loads, places_told
 from server.cluster.node import LEAVING, ClusterNode
 from server.config import DEFAULT_CONNECTIONS, Settings
 from server.lobby.bans import Bans
@@ -170,6 +170,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 departed=directory.depart if directory is not None else None,
                 seat_elsewhere=directory.seat if directory is not None else None,
             )
+            dispatch.forwarding.loads = loads
             bans.come_back(await journal.ask(store.bans))
             resumption = Resumption(rooms, store, journal, clock)
             await resumption.go_on()
@@ -216,10 +217,11 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     nursery.start_soon(node.run, partial(_take_up, resumption, tournaments), dispatch.forwarding.let_go)
                 if node is not None and directory is not None and loads is not None:
                     directory.bus.listen(LEAVING, lambda parts, follows: node.hurry())
-                    topics = _topics(tournaments, loads)
+                    topics = _topics(tournaments, loads, lobby)
                     nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on, topics)
                     dispatch.forwarding.relay = relay = Relay(nursery, node, directory.bus, rooms, spectators)
                     nursery.start_soon(relay.run)
+                    spectators.closest_elsewhere, spectators.relayed = lambda: lobby.closest_elsewhere, relay.lead_to
                     nursery.start_soon(node.watch_engines, lambda: directory.available, dispatch.forwarding.cut_off)
                 shown = figures(
                     admission=admission,
@@ -343,17 +345,20 @@ async def _take_up(resumption: Resumption, tournaments: TournamentService, taken
 def _loads(node: ClusterNode, rooms: Rooms, admission: Admission, overload: Overload) -> Loads:
     def own() -> Load:
         takes = rooms.takes_more and not overload.retry_after_ms(trio.current_time())
-        return Load(node.id, len(rooms), admission.inside, takes)
+        return Load(node.id, len(rooms), admission.inside, takes, places_told(admission.by_place, rooms.by_place))
 
-    return Loads(own)
+    loads = Loads(own)
+    admission.elsewhere, rooms.elsewhere = loads.connections_elsewhere, loads.rooms_elsewhere
+    return loads
 
 
-def _topics(tournaments: TournamentService, loads: Loads) -> tuple[Topic, ...]:
+def _topics(tournaments: TournamentService, loads: Loads, lobby: Lobby) -> tuple[Topic, ...]:
     """What the nodes of a place tell each other, beside who is where."""
     from server.cluster.directory import Topic
 
     return (
         Topic("load", loads.say, loads.hear),
+        Topic("closest", lobby.say_closest, lobby.hear_closest),
         Topic("tournaments", tournaments.elsewhere.say, tournaments.elsewhere.hear),
     )
 

@@ -164,6 +164,7 @@ class Connection(Caller):
         "_shut",
         "_text",
         "_whole",
+        "round_trip_ms",
         "waited_ms",
         "waiting_bytes",
     )
@@ -184,6 +185,8 @@ class Connection(Caller):
         self._whole = True
         self._bad_messages = 0
         self._round_trips = RoundTrips()
+        self.round_trip_ms: int | None = None
+        """The smallest of the last round trips, as far as they count."""
         self._missed = False
         self._encoding = ""
         # When that was read which is being heard.
@@ -226,16 +229,12 @@ class Connection(Caller):
         """Which connection of this server it is, as in the log."""
         return self._number
 
-    @property
-    def round_trip_ms(self) -> int | None:
-        """The smallest of the last round trips, as far as they count."""
-        return self._round_trips.best
-
     def _measured(self, ping_ms: int) -> None:
         """A ping was answered."""
         # The kernel knows the way to the proxy, and nothing of that behind it.
         kernel_ms = self._kernel_ms() if self._ticket is None or not self._ticket.by_proxy else None
         self._round_trips.add(self._round_trip_rule.worth(ping_ms, kernel_ms))
+        self.round_trip_ms = self._round_trips.best
 
     @abstractmethod
     def _kernel_ms(self) -> int | None:
@@ -381,7 +380,7 @@ class Connection(Caller):
 
 
 def _framed(outgoing: Outgoing, encoding: str) -> bytes:
-    frame = outgoing.frames.get(encoding)
-    if frame is None:
-        frame = outgoing.frames[encoding] = framed(outgoing.payload(encoding), binary=_DECODERS[encoding].binary)
-    return frame
+    frames = outgoing.frames
+    if encoding not in frames:
+        frames[encoding] = framed(outgoing.payload(encoding), binary=_DECODERS[encoding].binary)
+    return frames[encoding]

@@ -187,7 +187,7 @@ class Dispatch:
             self._ask(visit, visit.player, message)
             return
         if isinstance(message, _BEGINNINGS) and not getattr(message, "cancel", False):
-            self._check_busy()
+            self._check_busy(message)
         if isinstance(message, Hello):
             self._identification.hello(visit, message)
         elif isinstance(message, (WhoAmI, Rename)):
@@ -201,10 +201,10 @@ class Dispatch:
         else:
             self._serve(visit, visit.player, message)
 
-    def _check_busy(self) -> None:
+    def _check_busy(self, message: ClientMessage) -> None:
         """The races that run come first."""
         retry_after_ms = self._overload.retry_after_ms(trio.current_time())
-        if retry_after_ms:
+        if retry_after_ms and not (isinstance(message, OpenRace) and self.forwarding.has_relief):
             raise Refusal(ErrorCode.SERVER_BUSY, retry_after_ms=retry_after_ms)
 
     def _serve_watcher(self, visit: Visit, player: PlayerName, message: ClientMessage) -> None:
@@ -244,7 +244,8 @@ class Dispatch:
             case OpenRace(options=options, ref=ref):
                 self._give_up_unbegun(visit, player, options)
                 self._check_free(player)
-                self._enter(visit, player, self._rooms.open(options, place=_counted(visit)), version=0, ref=ref)
+                if not self.forwarding.takes_opener(visit, ref):
+                    self._enter(visit, player, self._rooms.open(options, place=_counted(visit)), version=0, ref=ref)
             case JoinRace() | WatchRace() if self.forwarding.takes(visit, message):
                 pass
             case JoinRace() if self.forwarding.delays(visit, player, message):

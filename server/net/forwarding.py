@@ -14,6 +14,7 @@ from protocol.client_messages import JoinRace, OpenRace, QuickMatch
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.server_messages import Moved
 from protocol.watch_messages import WatchRace
+from server.cluster.loads import Loads
 from server.cluster.node import ClusterNode
 from server.net.connection import Connection
 from server.net.identification import Visit
@@ -30,7 +31,7 @@ SEAT_S: Final = 1.2
 
 ASK_AGAIN_S: Final = 0.3
 
-HEIRS_S: Final = 1.0
+HEIRS_S: Final = 2.0
 """For so long the players of a server that goes wait there for another to have their race, and are not sent to any."""
 
 HEIRS_LOOK_S: Final = 0.05
@@ -52,6 +53,8 @@ class Forwarding:
     ) -> None:
         self.relay: Relay | None = None
         """By which races of other nodes are watched at this one; without it whoever wants to is sent there."""
+        self.loads: Loads | None = None
+        """How busy all nodes are."""
         self._rooms = rooms
         self._node = node
         self._visits = visits
@@ -72,6 +75,21 @@ class Forwarding:
             return False
         visit.connection.post(Outgoing(Moved(url=url, code=None, ref=ref)))
         visit.connection.refuse(Refusal(ErrorCode.ELSEWHERE, f"opponents wait at {url}"), ref)
+        return True
+
+    @property
+    def has_relief(self) -> bool:
+        """Whether rooms that would be opened here are better opened at another node."""
+        return self.loads is not None and self.loads.less_busy() is not None
+
+    def takes_opener(self, visit: Visit, ref: int) -> bool:
+        """Whether who would open a room is sent to another node, because this one is much busier, or too busy to open any."""
+        load = self.loads.less_busy() if self.loads is not None else None
+        url = self._node.url_of(load.node) if self._node is not None and load is not None else None
+        if url is None:
+            return False
+        visit.connection.post(Outgoing(Moved(url=url, code=None, ref=ref)))
+        visit.connection.refuse(Refusal(ErrorCode.ELSEWHERE, f"there is less to do at {url}"), ref)
         return True
 
     @property

@@ -11,6 +11,7 @@ import heapq
 import logging
 import math
 import select
+import time
 from collections.abc import Callable
 from itertools import count
 from typing import Final, Protocol
@@ -122,6 +123,7 @@ class Hub:
                 logger.exception("serving a connection failed; it is cut")
                 peer.cut()
         self._is_busy = bool(ready) and not behind and self.now - before < 2 * TICK_S
+        self._overload.note_work(time.process_time(), self.now, connections=len(self._peers))
         self._note_lateness(behind)
 
     def _note_lateness(self, behind: bool) -> None:

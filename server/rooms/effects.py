@@ -44,7 +44,7 @@ SpectatorNotice: TypeAlias = Happened | RoomMessage | Greeting
 """A whole room where another race has begun."""
 
 
-class Effects(Struct):
+class Effects(Struct, gc=False):
     """In the order of delivery, but for `entries` and `bindings`, which come first.
 
     bindings: players who hold a seat here from now on (True) or no longer (False). summary: None where others see no difference.

@@ -84,7 +84,10 @@ class Rooms:
         self._entropy = entropy
         self._max_rooms = max_rooms
         self._max_rooms_per_place = max_rooms_per_place
-        self._by_place: Counter[str] = Counter()
+        self.by_place: Counter[str] = Counter()
+        """How many were opened from each place."""
+        self.elsewhere: Callable[[str], int] = lambda _: 0
+        """How many were from a place at other servers."""
         self._rooms: dict[str, Room] = {}
         self._seated: dict[str, Room] = {}
         self._players: dict[Room, set[str]] = {}
@@ -153,7 +156,7 @@ class Rooms:
             raise Refusal(ErrorCode.SERVER_BUSY)
         if len(self._rooms) >= self._max_rooms:
             raise Refusal(ErrorCode.SERVER_FULL)
-        if place is not None and 0 < self._max_rooms_per_place <= self._by_place[place]:
+        if place is not None and 0 < self._max_rooms_per_place <= self.by_place[place] + self.elsewhere(place):
             raise Refusal(ErrorCode.TOO_MANY_ROOMS)
         check_options(options)
         code = new_code(self._entropy)
@@ -215,7 +218,7 @@ class Rooms:
         if room.spec is not None and room.spec.tournament:
             self._of_tournaments.setdefault(room.spec.tournament, set()).add(room)
         if room.place is not None:
-            self._by_place[room.place] += 1
+            self.by_place[room.place] += 1
         room.begin()
         return room
 
@@ -320,9 +323,9 @@ class Rooms:
             if not tables:
                 del self._of_tournaments[room.spec.tournament]
         if room.place is not None:
-            self._by_place[room.place] -= 1
-            if not self._by_place[room.place]:
-                del self._by_place[room.place]
+            self.by_place[room.place] -= 1
+            if not self.by_place[room.place]:
+                del self.by_place[room.place]
         # However it ended, nobody may stay bound to a room that is gone: they could never open or join another one.
         for player in self._players.pop(room):
             if self._seated.get(player) is room:

@@ -21,7 +21,6 @@ const line = new Line({
   onUp(welcome) {
     state.replaceChildren();
     state.classList.remove("lost");
-    document.body.classList.remove("stale");
     if (wasLost) announce("Connected again.");
     wasLost = false;
     page.up(welcome);
@@ -31,7 +30,6 @@ const line = new Line({
   },
   onLost() {
     wasLost = true;
-    document.body.classList.add("stale");
     state.classList.add("lost");
     setText(sentence, "Connection lost. Reconnecting…");
     if (!again.isConnected) state.replaceChildren(sentence, " ", again);

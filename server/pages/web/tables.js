@@ -213,7 +213,7 @@ class SearchPage extends TablePage {
       ...part("races", "Races", races, () => table("Races, newest first", ["When", "Race", "Home", "Game"], races.map((race) => [
         new Date(race.finished_at_ms).toLocaleDateString(), element("a", { href: `/race/${encodeURIComponent(race.id)}` }, ...against(race.seats.map((seat) => seat.name))),
         race.seats.map((seat) => seat.home).join(" : "), this.rulesName(race.rules)]))),
-      ...part("tournaments", "Tournaments", tournaments, () => table("Tournaments", ["Entrants", "Tournament", "Game", "When"], tournaments.map((each) => [
+      ...part("tournaments", "Tournaments", tournaments, () => table("Tournaments, newest first", ["Entrants", "Tournament", "Game", "When"], tournaments.map((each) => [
         String(each.entrants), element("a", { href: `/tournament/${encodeURIComponent(each.id)}` }, nameOf(each.name)), this.rulesName(each.rules), new Date(each.made_at_ms).toLocaleDateString()]))),
       ...part("days", "Deals of the day", days, () => element("ul", { class: "days" }, days.map((date) =>
         element("li", {}, element("a", { href: `/daily/${encodeURIComponent(date)}/${encodeURIComponent(this.#chosen || "carpet")}` }, date))))));
