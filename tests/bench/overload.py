@@ -28,6 +28,7 @@ from client.local import load_worker
 from client.local.load import LoadResult, run_load
 from client.local.load_wire import Connection, Told
 from client.local.load_worker import Histogram, Load, Plan
+from server.net.descriptors import raise_limit
 from tests.bench.side_by_side import SERVERS, held_up_s, processor_s, resident_kb, settle, started
 
 BEFORE_S: Final = 6
@@ -82,6 +83,8 @@ def crowd(pipe: Pipe, plan: Plan, knocks: float) -> None:
             pipe.send((load.stands, load.asked_to_wait, dict(load.errors), dict(told)))
         load.loop.at(due + LOOK_S, tell)
 
+    # Each that knocks in vain keeps its descriptor until it is told so.
+    raise_limit()
     load_worker.CONNECTING = AT_ONCE  # type: ignore[misc]
     pipe.recv()
     now = time.perf_counter()
