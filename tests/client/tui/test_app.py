@@ -139,7 +139,7 @@ async def test_a_start_with_a_search_asks_for_it_once_and_a_found_opponent_rings
 
 @pytest.mark.parametrize(
     ("kind", "heard"),
-    [("linux", "\x1b[10;1047]\x1b[11;125]\a\x1b[10]\x1b[11]"), ("xterm-256color", "\x1b[3;4;13,~")],
+    [("linux", "\x1b[10;1046]\x1b[11;125]\a\x1b[10]\x1b[11]"), ("xterm-256color", "\x1b[3;4;13,~")],
     ids=["Linux console", "DECPS"],
 )
 async def test_a_tone_takes_the_bells_place_where_that_is_wished_for(kind: str, heard: str, monkeypatch: pytest.MonkeyPatch) -> None:
