@@ -22,7 +22,7 @@ from protocol.room_events import Countdown, Dealt, PlayerReady, PlayerView, Pres
 from protocol.server_messages import CurrentView, Error, Left, WaitingMatch, WaitingOver
 from protocol.views import RaceOptions, SeriesOptions
 from tests.client import scenes
-from tests.client.tui.hands import DEFAULTS, HOME, UP, Run, running, settled
+from tests.client.tui.hands import DEFAULTS, HOME, UP, HandScreen, Run, running, settled
 
 
 async def into_race(run: Run) -> None:
@@ -144,7 +144,7 @@ async def test_a_start_with_a_search_asks_for_it_once_and_a_found_opponent_rings
 )
 async def test_a_tone_takes_the_bells_place_where_that_is_wished_for(kind: str, heard: str, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
-    monkeypatch.setenv("TERM", kind)
+    monkeypatch.setattr(HandScreen, "term", kind, raising=False)
     monkeypatch.setattr(Terminal, "_write", lambda terminal, text: written.append(text))
     async with running(settings=replace(DEFAULTS, bell=True, tones=True)) as run:
         await into_race(run)
