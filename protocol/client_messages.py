@@ -107,7 +107,7 @@ class Ready(Struct, frozen=True, kw_only=True, tag_field="type", tag="ready"):
     ref: Reference = 0
 
 
-class Move(Struct, frozen=True, kw_only=True, tag_field="type", tag="move"):
+class Move(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", tag="move"):
     """Play `move` as this seat's move number `ply` (0 for the first). Answered by `view`, also when it is refused."""
 
     race: RaceNumber

@@ -9,6 +9,7 @@ import re
 
 from msgspec import Struct
 
+from protocol.tournaments import TournamentListing
 from protocol.views import RulesInfo, SeatNumber, SeatRating, SeatState, View
 
 PAGE_RACES = 100
@@ -16,6 +17,12 @@ PAGE_RACES = 100
 
 LADDER_PLAYERS = 200
 """Players on the ladder, at most."""
+
+FOUND = 20
+"""Of each kind that a search finds, at most."""
+
+SEARCH_CHARACTERS = 64
+"""Of what is looked for, at most."""
 
 _RACE_ID = re.compile(r"[A-Z]{1,16}-[0-9]{1,10}-[0-9a-f]{2,32}")
 
@@ -142,6 +149,36 @@ class Ladder(Struct, frozen=True, kw_only=True):
     """The best players by rating, best first."""
 
     players: tuple[LadderPlayer, ...]
+
+
+class FoundPlayer(Struct, frozen=True, kw_only=True):
+    """Somebody whose name begins with what was looked for. rating: in points; null without one. races: how many it rests on."""
+
+    name: str
+    rating: int | None
+    races: int
+
+
+class FoundRace(Struct, frozen=True, kw_only=True):
+    """A race that is over. finished_at_ms: Unix time."""
+
+    id: str
+    rules: str
+    finished_at_ms: int
+    seats: tuple[HistorySeat, ...]
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """What a search has found, of each kind at most `FOUND`.
+
+    players: by name. races: newest first, of the player with exactly this name; where nothing but a rule set was looked for, all public
+    ones. tournaments: public ones with this in their names. days: with deals of the day, as dates that begin so, newest first.
+    """
+
+    players: tuple[FoundPlayer, ...]
+    races: tuple[FoundRace, ...]
+    tournaments: tuple[TournamentListing, ...]
+    days: tuple[str, ...]
 
 
 class Problem(Struct, frozen=True, kw_only=True):

@@ -18,7 +18,17 @@ from protocol import DEFAULT_PORT
 from protocol.client_messages import ClientMessage
 from protocol.codec import JSON, MAX_CLIENT_MESSAGE, MAX_SERVER_MESSAGE, SUBPROTOCOLS
 from protocol.errors import ERRORS
-from protocol.pages import LADDER_PLAYERS, PAGE_RACES, History, Ladder, Problem, RaceBoards, RaceReview
+from protocol.pages import (
+    LADDER_PLAYERS,
+    PAGE_RACES,
+    SEARCH_CHARACTERS,
+    Found,
+    History,
+    Ladder,
+    Problem,
+    RaceBoards,
+    RaceReview,
+)
 from protocol.record import Record
 from protocol.run_messages import Challenges, Dailies, Runs
 from protocol.server_messages import Lobby, ServerMessage
@@ -57,6 +67,11 @@ PAGES: Final[Mapping[str, PageAddress]] = {
     ),
     "/races.json": PageAddress("Who is here, and which races can be joined or watched.", Lobby),
     "/ladder.json": PageAddress("The best players by rating.", Ladder, query={"limit": _limit(LADDER_PLAYERS)}),
+    "/search.json": PageAddress(
+        "Players, races, tournaments and deals of the day.",
+        Found,
+        query={"q": {"type": "string", "maxLength": SEARCH_CHARACTERS}, "rules": {"type": "string"}},
+    ),
     "/daily.json": PageAddress("The deals of the day.", Dailies),
     "/daily/{date}/{rules}.json": PageAddress("The board of the deal of a day.", Runs, _NOT_THERE),
     "/challenges.json": PageAddress("Challenges that everybody may run.", Challenges),
@@ -88,6 +103,7 @@ SCHEMAS: Final[Mapping[str, type]] = {
     "history": History,
     "lobby": Lobby,
     "ladder": Ladder,
+    "found": Found,
     "dailies": Dailies,
     "challenges": Challenges,
     "runs": Runs,

@@ -17,7 +17,8 @@ import protocol
 from server.admin.administration import Administration
 from server.admin.figures import figures
 from server.admin.listener import SocketUnavailable, administered
-from server.cluster.node import ClusterNode
+from server.cluster.loads import Load, Loads, places_told
+from server.cluster.node import LEAVING, ClusterNode
 from server.config import DEFAULT_CONNECTIONS, Settings
 from server.lobby.bans import Bans
 from server.lobby.lobby import Lobby
@@ -133,6 +134,8 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 rooms, store=store, journal=journal, clock=clock, entropy=secrets.token_bytes, compute=workers.run, records=records
             )
             nursery.start_soon(runs.run)
+            overload = Overload()
+            loads = _loads(node, rooms, admission, overload) if node is not None else None
             tournaments = TournamentService(
                 TournamentPorts(
                     clock=clock,
@@ -144,9 +147,11 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     pair_next=Pairer(workers).pair_next,
                     beside=partial(trio.to_thread.run_sync, limiter=trio.CapacityLimiter(1)),
                     is_shared=node is not None,
+                    node=node.id if node is not None else 0,
+                    loads=loads,
                 )
             )
-            overload = Overload()
+            spectators.tournament_secret = tournaments.elsewhere.boards_secret
             dispatch = Dispatch(
                 rooms=rooms,
                 players=players,
@@ -165,6 +170,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 departed=directory.depart if directory is not None else None,
                 seat_elsewhere=directory.seat if directory is not None else None,
             )
+            dispatch.forwarding.loads = loads
             bans.come_back(await journal.ask(store.bans))
             resumption = Resumption(rooms, store, journal, clock)
             await resumption.go_on()
@@ -209,12 +215,13 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     journal.lease_listeners.append(dispatch.forwarding.let_go)
                     nursery.start_soon(bans.follow, store, administration.put_out)
                     nursery.start_soon(node.run, partial(_take_up, resumption, tournaments), dispatch.forwarding.let_go)
-                if directory is not None:
-                    topics = _topics(tournaments)
+                if node is not None and directory is not None and loads is not None:
+                    directory.bus.listen(LEAVING, lambda parts, follows: node.hurry())
+                    topics = _topics(tournaments, loads, lobby)
                     nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on, topics)
-                if node is not None and directory is not None:
                     dispatch.forwarding.relay = relay = Relay(nursery, node, directory.bus, rooms, spectators)
                     nursery.start_soon(relay.run)
+                    spectators.closest_elsewhere, spectators.relayed = lambda: lobby.closest_elsewhere, relay.lead_to
                     nursery.start_soon(node.watch_engines, lambda: directory.available, dispatch.forwarding.cut_off)
                 shown = figures(
                     admission=admission,
@@ -228,14 +235,18 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 )
                 with _administered(nursery, settings, administration), _metrics_served(nursery, settings, shown):
                     yield _url(settings.host, port, secure=tls is not None)
+                if node is not None:
+                    await node.take_no_more()
+                    dispatch.forwarding.begin_to_leave()
                 journal.hurry()
                 tournaments.stop()
                 await rooms.stop()
                 journal.close()
                 await journal.ended()
-                if node is not None:
+                if node is not None and directory is not None:
                     await node.leave()
-                    dispatch.forwarding.send_away()
+                    directory.bus.say(LEAVING, b"")
+                    await dispatch.forwarding.send_away()
             nursery.cancel_scope.cancel()
     finally:
         # In no thread: whoever is cancelled here may wait for nothing any more, and closing a file takes no time.
@@ -331,11 +342,25 @@ async def _take_up(resumption: Resumption, tournaments: TournamentService, taken
     tournaments.take_up(taken.tournaments)
 
 
-def _topics(tournaments: TournamentService) -> tuple[Topic, ...]:
+def _loads(node: ClusterNode, rooms: Rooms, admission: Admission, overload: Overload) -> Loads:
+    def own() -> Load:
+        takes = rooms.takes_more and not overload.retry_after_ms(trio.current_time())
+        return Load(node.id, len(rooms), admission.inside, takes, places_told(admission.by_place, rooms.by_place))
+
+    loads = Loads(own)
+    admission.elsewhere, rooms.elsewhere = loads.connections_elsewhere, loads.rooms_elsewhere
+    return loads
+
+
+def _topics(tournaments: TournamentService, loads: Loads, lobby: Lobby) -> tuple[Topic, ...]:
     """What the nodes of a place tell each other, beside who is where."""
     from server.cluster.directory import Topic
 
-    return (Topic("tournaments", tournaments.elsewhere.say, tournaments.elsewhere.hear),)
+    return (
+        Topic("load", loads.say, loads.hear),
+        Topic("closest", lobby.say_closest, lobby.hear_closest),
+        Topic("tournaments", tournaments.elsewhere.say, tournaments.elsewhere.hear),
+    )
 
 
 async def _tidy(store: Store, journal: Journal, clock: Clock, days: int) -> None:

@@ -71,7 +71,7 @@ def load(
     (result,) = results
     if as_json:
         document = msgspec.to_builtins(result)
-        del document["view"]
+        del document["view"], document["by_second"]
         print_json({"url": address.url, "rules": rules, "rate": rate, "watchers": watchers, **document})
     else:
         print_text("\n".join(load_lines(result, ascii_only=not prints(BLOCKS))))

@@ -19,7 +19,7 @@ from functools import partial
 import trio
 
 from client.connection.address import Address, BadAddress, parse_address
-from client.connection.errors import LET_GO, LOST, TAKEN_OVER, Ending, LinkError, OtherVersion
+from client.connection.errors import LOST, TAKEN_OVER, Ending, LinkError, OtherVersion
 from client.connection.events import Back, Connected, Connecting, Identity, LinkEvent, Lost, RoundTrip
 from client.connection.hello import HELLO_REFERENCE, Introduction
 from client.connection.outbox import Unanswered
@@ -230,7 +230,7 @@ class NetLink:
                     await self._tell(Connecting(self._tries))
                     try:
                         ending = await self._one_connection(started)
-                        if ending == LET_GO:
+                        if ending.server_is_gone:
                             self._route.failed()
                     except LinkError as error:
                         if not stood:
@@ -307,6 +307,8 @@ class NetLink:
         if isinstance(message, Welcome):
             self._tries = 0
             self._route.welcomed(message.nodes)
+            if message.nodes and self._connection is not None:
+                self._connection.pong_s = self._times.deserted_s
             self._questions.welcomed(message)
             self._introduction.welcomed(message)
         elif isinstance(message, YouAre):

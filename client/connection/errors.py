@@ -53,16 +53,17 @@ class OtherVersion(LinkError):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Why a connection is no more. final: coming back would only meet the same end."""
+    """Why a connection is no more. final: coming back would only meet the same end. server_is_gone: another of the place is asked first."""
 
     reason: str
     final: bool = False
+    server_is_gone: bool = False
 
 
 LOST = Ending("The connection to the server was lost.")
 TAKEN_OVER = Ending("You continued your game in another window or on another computer. Press Enter to take it back here.", final=True)
 
-LET_GO = Ending("That server has lost its part of the place; the race goes on at another.")
+LET_GO = Ending("That server has lost its part of the place; the race goes on at another.", server_is_gone=True)
 
 _CLOSED: dict[int, Ending] = {
     CloseCode.TAKEN_OVER: TAKEN_OVER,

@@ -69,12 +69,14 @@ class ConnectionTimes:
 
     open_s: name, connection, TLS and handshake together. close_s: saying goodbye: what was sent last goes out, then the close frames.
     ping_s: between two pings. pong_s: without a pong, after which a connection counts as dead, though nobody closed it.
+    deserted_s: the same where the place has other servers: by then one of these has what the silent one had.
     """
 
     open_s: float = 10.0
     close_s: float = 2.0
     ping_s: float = 2.0
     pong_s: float = 10.0
+    deserted_s: float = 5.0
 
 
 class _Connection(ClientConnection):
@@ -129,6 +131,8 @@ class ServerConnection:
         self._ws = ws
         self._subprotocol = subprotocol
         self._times = times
+        self.pong_s = times.pong_s
+        """For so long the server may be silent."""
         self._outbox, self._to_write = trio.open_memory_channel[bytes](OUTBOX)
 
     def send(self, message: ClientMessage) -> bool:
@@ -157,7 +161,7 @@ class ServerConnection:
             ending = await self._read(hear)
             nursery.cancel_scope.cancel()
         if silent.is_set():
-            return Ending(f"The server has not answered for {self._times.pong_s:.0f} seconds.")
+            return Ending(f"The server has not answered for {self.pong_s:.0f} seconds.", server_is_gone=True)
         return ending
 
     async def _write(self) -> None:
@@ -174,7 +178,7 @@ class ServerConnection:
         try:
             while True:
                 pong: trio.Event | None = None
-                with trio.move_on_after(self._times.pong_s) as patience:
+                with trio.move_on_after(self.pong_s) as patience:
                     pong = await ws.ping()
                     await pong.wait()
                 if patience.cancelled_caught:

@@ -14,11 +14,11 @@ from protocol.views import SeatInfo, View
 NAMED = 4
 """Places are listed as far as this; then come dots."""
 LONGEST = 75
-"""Columns of a sentence that says where cards can be moved to; a longer one only says which."""
+"""Columns of a sentence in the smallest terminal; where there are more, it says more of where cards can be moved to."""
 
 
-def hint(view: View, board: Board, *, racing: bool = True, held: str = "") -> str:
-    """One sentence: what the player can do now, while their race goes on."""
+def hint(view: View, board: Board, *, racing: bool = True, held: str = "", columns: int = LONGEST) -> str:
+    """One sentence of at most so many columns: what the player can do now, while their race goes on."""
     if not racing:
         return f"Here {'is your carpet' if board.family == 'carpet' else 'are your cards'}: look it over, the clock starts in a moment."
     if not view.moves:
@@ -32,10 +32,10 @@ def hint(view: View, board: Board, *, racing: bool = True, held: str = "") -> st
     able = _ordered(view, homeward(view))
     if able:
         text = f"{'One card' if len(able) == 1 else f'{len(able)} cards'} can go home: {_names(able)}."
-        others = _others(view, LONGEST - len(text) - 2)
-        return f"{text[:-1]}; {others}." if others and len(text) + len(others) + 2 <= LONGEST else text
+        others = _others(view, columns - len(text) - 2)
+        return f"{text[:-1]}; {others}." if others and len(text) + len(others) + 2 <= columns else text
     nothing, turning = "Nothing goes home; ", f", or {_stock(board)}" if "s" in view.moves else ""
-    others = _others(view, LONGEST - len(f"{nothing}{turning}."))
+    others = _others(view, columns - len(f"{nothing}{turning}."))
     if others:
         return f"{nothing}{others}{turning}."
     if "s" in view.moves:
@@ -96,8 +96,14 @@ def _others(view: View, columns: int) -> str:
         for ends, froms in ways.items()
         if ends
     ]
-    whole = "; ".join([*parts, *told])
-    return whole if len(whole) <= columns else "; ".join([*parts, f"to be moved: {_names(places)}"])
+    if not told:
+        return "; ".join(parts)
+    for shown in range(len(told), 0, -1):
+        # What is left out is told as soon as a card is held, and its key is on it.
+        whole = "; ".join([*parts, *told[:shown], *(["more"] if shown < len(told) else [])])
+        if len(whole) <= columns:
+            return whole
+    return "; ".join([*parts, f"to be moved: {_names(places)}"])
 
 
 def _stock(board: Board) -> str:

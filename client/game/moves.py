@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from protocol.cards import FACE_DOWN, RANKS
 from protocol.views import View
 
 
@@ -103,6 +104,30 @@ def press(view: View, held: str, place: str) -> Press:
     if len(moves) == 1:
         return Press(move=moves[0])
     return Press(held=place) if moves else Press(known=False)
+
+
+def made(before: View, after: View) -> tuple[str, str] | None:
+    """The move between two views that follow each other, and its card (empty where nobody sees it); None where nothing was moved."""
+    for name, count in after.foundations.items():
+        if count > before.foundations.get(name, 0):
+            card = (RANKS[::-1] if name.endswith("-") else RANKS)[min(count, len(RANKS)) - 1] + name[:1]
+            return next((place for place in ("w", *before.piles) if top_card(before, place) == card), "w"), card
+    grown = next((name for name, pile in after.piles.items() if len(pile) > len(before.piles.get(name, ()))), "")
+    fallen = next((name for name, pile in before.piles.items() if len(pile) > len(after.piles.get(name, ()))), "")
+    if fallen:
+        move, card = f"{fallen}:{grown or 'w'}", top_card(before, fallen)
+    elif after.stock < before.stock - 1:
+        # A whole row was dealt.
+        move, card = "s", ""
+    elif after.stock < before.stock:
+        move, card = f"s:{grown}" if grown else "s", top_card(after, grown or "w")
+    elif after.stock > before.stock:
+        move, card = "r", ""
+    elif grown:
+        move, card = f"w:{grown}", top_card(before, "w")
+    else:
+        return None
+    return move, "" if card == FACE_DOWN else card
 
 
 def choices(view: View, held: str) -> frozenset[str]:

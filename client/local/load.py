@@ -21,6 +21,9 @@ from client.local.load_worker import Histogram, Plan, Tally, work
 Progress: TypeAlias = Callable[[int, int, float | None], None]
 """How many races run, of how many, and for how many seconds it has been measured; None before."""
 
+Worker: TypeAlias = Callable[[Connection, Plan, float, str], None]
+"""As `load_worker.work`, for a server that is spoken to in another way."""
+
 Quantiles: TypeAlias = dict[str, float | None]
 
 FOUND_WITHIN: Final = 0.05
@@ -33,7 +36,7 @@ class LoadFailed(Failure):
 
 class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
     """What came of one load. Times in milliseconds. players_s: players seated and dealt a second. busiest: the part of a core that the
-    busiest process of the generator took: near 1 it was the bottleneck, and not the server.
+    busiest process of the generator took: near 1 it was the bottleneck, and not the server. by_second: the views of each second.
     """
 
     races: int
@@ -49,6 +52,7 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
     generator_cpu_s: float
     busiest: float
     view: Histogram
+    by_second: dict[int, Histogram]
 
     def holds(self, bound_ms: float) -> bool:
         """Whether nothing failed and 99 of 100 moves were answered within the bound."""
@@ -56,10 +60,10 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
         return not self.errors and p99 is not None and p99 <= bound_ms
 
 
-def run_load(plan: Plan, *, seconds: float, processes: int, progress: Progress) -> LoadResult:
-    """Set `plan` up over so many processes and measure for so long. Raises LoadFailed."""
+def run_load(plan: Plan, *, seconds: float, processes: int, progress: Progress, worker: Worker = work) -> LoadResult:
+    """Set `plan` up over so many processes and measure for so long. worker: what each process does. Raises LoadFailed."""
     processes = min(processes, plan.races)
-    with _started(plan, processes, seconds) as pipes:
+    with _started(plan, processes, seconds, worker) as pipes:
         stands = dict.fromkeys(pipes, 0)
         waiting = set(pipes)
         while waiting:
@@ -108,7 +112,7 @@ def find_load(
 
 
 @contextlib.contextmanager
-def _started(plan: Plan, processes: int, seconds: float) -> Iterator[list[Connection]]:
+def _started(plan: Plan, processes: int, seconds: float, worker: Worker) -> Iterator[list[Connection]]:
     context = multiprocessing.get_context("spawn")
     running = []
     pipes: list[Connection] = []
@@ -119,7 +123,7 @@ def _started(plan: Plan, processes: int, seconds: float) -> Iterator[list[Connec
             part = msgspec.structs.replace(
                 plan, races=_share(plan.races, processes, number), watchers=_share(plan.watchers, processes, number)
             )
-            process = context.Process(target=work, args=(theirs, part, seconds, f"{mark}{number}."), daemon=True)
+            process = context.Process(target=worker, args=(theirs, part, seconds, f"{mark}{number}."), daemon=True)
             process.start()
             theirs.close()
             running.append(process)
@@ -141,7 +145,8 @@ def _share(whole: int, parts: int, number: int) -> int:
 def _heard(pipe: Connection) -> object:
     try:
         told: object = pipe.recv()
-    except EOFError as error:
+    except (EOFError, ConnectionResetError) as error:
+        # Reset, where it had not read all that it was told.
         raise LoadFailed("A process of the load generator died.") from error
     if isinstance(told, str):
         raise LoadFailed(told)
@@ -150,9 +155,12 @@ def _heard(pipe: Connection) -> object:
 
 def together(plan: Plan, tallies: list[Tally]) -> LoadResult:
     view, progress, watched = Histogram(), Histogram(), Histogram()
+    by_second: dict[int, Histogram] = {}
     errors: dict[str, int] = {}
     for tally in tallies:
         view.merge(tally.view)
+        for second, views in tally.by_second.items():
+            by_second.setdefault(second, Histogram()).merge(views)
         progress.merge(tally.progress)
         watched.merge(tally.watched)
         for why, count in tally.errors.items():
@@ -173,6 +181,7 @@ def together(plan: Plan, tallies: list[Tally]) -> LoadResult:
         generator_cpu_s=round(sum(tally.busy for tally in tallies), 2),
         busiest=round(max(tally.busy / tally.seconds for tally in tallies), 2),
         view=view,
+        by_second=by_second,
     )
 
 

@@ -13,6 +13,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from multiprocessing.connection import Connection as Pipe
 from typing import Final
 
@@ -92,11 +93,14 @@ def top_ms(bucket: int) -> float:
 
 
 class Tally(msgspec.Struct):
-    """What one process has counted. busy: seconds of processor time. setup_s: until every race had started."""
+    """What one process has counted. by_second: the views of each second that was measured. busy: seconds of processor time. setup_s: until
+    every race had started.
+    """
 
     moves: int = 0
     races: int = 0
     view: Histogram = msgspec.field(default_factory=Histogram)
+    by_second: dict[int, Histogram] = {}
     progress: Histogram = msgspec.field(default_factory=Histogram)
     watched: Histogram = msgspec.field(default_factory=Histogram)
     errors: dict[str, int] = {}
@@ -117,6 +121,7 @@ class Player:
         self._seat = self._number = self._ply = 0
         self._moves: tuple[str, ...] = ()
         self._due: float | None = None  # of a move that is to be made as soon as it can be
+        self._started = 0  # how often: what was due in one race is not due in the next
         self._connect()
 
     def opened(self) -> None:
@@ -149,10 +154,11 @@ class Player:
                     self._race.entered()
             case "started":
                 self._race.started()
-                self._due = None
-                self._load.loop.at(now + self._load.first_pause(), self._play)
+                self._started += 1
+                self._next_at(now + self._load.first_pause())
             case "result" | "ended":
-                self._moves = ()
+                self._moves, self._due = (), None
+                self._started += 1
                 self.line.say(type="rematch", race=self._number)
             case "error" if message.code == "server/busy" and not self._race.code:
                 self._load.later(self._race.open)
@@ -174,8 +180,13 @@ class Player:
         if self._due is not None and self._moves:
             self._move(self._due)
 
-    def _play(self, due: float) -> None:
+    def _next_at(self, due: float) -> None:
+        self._load.loop.at(due, partial(self._play, self._started))
+
+    def _play(self, started: int, due: float) -> None:
         """A move is due: made now or, when the last one is not answered yet, as soon as it is, and timed from when it was due."""
+        if started != self._started:
+            return
         if self._moves:
             self._move(due)
         elif self._due is None:
@@ -191,7 +202,7 @@ class Player:
         if closed_loop:
             self._due = due
         else:
-            self._load.loop.at(due + 1 / self._load.plan.rate, self._play)
+            self._next_at(due + 1 / self._load.plan.rate)
 
 
 class Race:
@@ -284,6 +295,7 @@ class Load:
         self.tally = Tally()
         self.errors: Counter[str] = Counter()
         self.measuring = False
+        self._measured_from = 0.0
         self._races: list[Race] = []
         self._random = random.Random()  # noqa: S311  (which legal move, and when the first)
 
@@ -316,7 +328,11 @@ class Load:
     def view(self, sent: float | None, now: float) -> None:
         if self.measuring and sent is not None:
             self.tally.moves += 1
-            self.tally.view.add((now - sent) * 1000)
+            second = int(now - self._measured_from)
+            if second not in self.tally.by_second:
+                self.tally.by_second[second] = Histogram()
+            for each in (self.tally.view, self.tally.by_second[second]):
+                each.add((now - sent) * 1000)
 
     def progress(self, sent: float | None, now: float) -> None:
         if self.measuring and sent is not None:
@@ -356,6 +372,7 @@ class Load:
         self.errors.clear()
         self.measuring = True
         start, busy = time.perf_counter(), time.process_time()
+        self._measured_from = start
         self.loop.run(lambda: start + seconds)
         self.measuring = False
         self.tally.seconds, self.tally.busy = time.perf_counter() - start, time.process_time() - busy

@@ -9,25 +9,29 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from client.connection.events import LinkEvent
-from client.state.room import RoomModel, resumed, room_after, room_heard, with_points
+from client.game.moves import made
+from client.state.room import Played, RoomModel, resumed, room_after, room_heard, with_points
 from client.state.store import LocalEvent
 from protocol.room_events import Ratings, Room, RoomEvent, Scored
 from protocol.server_messages import ServerMessage
 from protocol.views import LateBoard
 from protocol.watch_messages import Board, Talk, Unwatched, Watched, WatchedEvent, Watchers
 
+MOVES_KEPT = 80
+
 
 @dataclass(frozen=True, slots=True)
 class WatchModel:
     """room: what is known at once; None while there is nothing to watch. closest: the server leads from one race to the next.
 
-    boards: the latest that may be shown, one at most for each seat.
+    boards: the latest that may be shown, one at most for each seat. played: their last moves, each with its seat.
     last: the room with the race before, where the next one of a series has not begun yet; None where there was none.
     """
 
     closest: bool
     room: RoomModel | None = None
     boards: tuple[LateBoard, ...] = ()
+    played: tuple[tuple[int, Played], ...] = ()
     last: RoomModel | None = None
 
     def board(self, seat: int) -> LateBoard | None:
@@ -54,7 +58,7 @@ def watch_after(watch: WatchModel | None, event: ServerMessage | LinkEvent | Loc
             return _room_event(watch, happened, now_ms)
         case Board(code=code, race=race, board=board) if (code, race) == watched:
             others = tuple(each for each in watch.boards if each.seat != board.seat)
-            return replace(watch, boards=(*others, board))
+            return replace(watch, boards=(*others, board), played=_played(watch, board))
         case Watchers() | Talk():
             return replace(watch, room=room_heard(watch.room, event))
     return watch
@@ -68,8 +72,15 @@ def _room_event(watch: WatchModel, event: RoomEvent, now_ms: int) -> WatchModel:
     if isinstance(event, Room):
         # The next race of the same room. A snapshot of it knows the players' lines alone; who watches has heard them too.
         last = before if before.ended else watch.last
-        return replace(watch, room=replace(room, chat=before.chat, watchers=before.watchers), boards=(), last=last)
+        return replace(watch, room=replace(room, chat=before.chat, watchers=before.watchers), boards=(), played=(), last=last)
     return replace(watch, room=room, last=_still_last(watch.last, room, event))
+
+
+def _played(watch: WatchModel, board: LateBoard) -> tuple[tuple[int, Played], ...]:
+    """The last moves, with the one that led to a board; of several that came at once nothing is known."""
+    before = watch.board(board.seat)
+    move = made(before.view, board.view) if before is not None and before.ply + 1 == board.ply else None
+    return watch.played if move is None else (*watch.played, (board.seat, Played(*move, board.elapsed_ms)))[-MOVES_KEPT:]
 
 
 def _still_last(last: RoomModel | None, room: RoomModel, event: RoomEvent) -> RoomModel | None:

@@ -104,7 +104,7 @@ async def run_app(
     screen: an urwid display, for tests; by default the terminal. reviewer: says what was possible in the game of a record's seat.
     replayer: plays the race of a record over again. verifier: says whether a record holds. keeper: keeps one's best
     times against the clock, and may raise BestsError; None where races are not against it. recorder: is given each record once, when it
-    comes. evidence, witness: as for the driver. remark: said in the room that one finds oneself in, until a key is pressed. teaches: with
+    comes. evidence, witness: as for the driver. remark: said in the room that one finds oneself in, for some seconds. teaches: with
     lessons. The link is the caller's: it is not closed here.
     """
     # A race at once is what `carpet play` begins with, on a server that it has started.

@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 from client.game.moves import choices, source, top_card
 from protocol.views import View
 
-CHIPS: Final = "1234567890mnouvxyz"
-"""Keys that mean nothing else in a race."""
+CHIPS: Final = "1234567890mnouvxyzDEFIJNOPQSTUVWXYZ"
+"""Keys that mean nothing else in a race, the handiest first: more than there are places on any table where a card can go."""
 
 
 class Chip(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from client.game.moves import goes_home, target
 from client.state.progress import RECENT_MS, gained, lead
@@ -10,9 +10,10 @@ from client.state.room import Played, RoomModel, race_clock_ms
 from client.text.formatting import clock_text, curves, deck_size, on_last_cards
 from client.tui.bars import Stroke, all_bars, seat_name
 from client.tui.cards import card_name
-from client.tui.picture import Line, Picture, block, clip, fit, spread, stacked, text_width
-from client.tui.plot import plot, scale, scale_of
+from client.tui.picture import EMPTY, Line, Picture, block, clip, fit, spread, stacked, text_width
+from client.tui.plot import AREA_ROWS, plot, scale, scale_of
 from client.tui.scene import Scene
+from client.tui.theme import Markup
 
 STROKE_MS = 400
 """A bar stands out for so long after it has grown."""
@@ -68,7 +69,7 @@ def course_curves(scene: Scene, room: RoomModel, width: int, rows: int) -> list[
     """The curves as far as they have been heard of; after the race all of them."""
     total = deck_size(scene.model.rules, room.options)
     if room.record is not None:
-        return plot(list(enumerate(curves(room.record))), width, rows, scene.theme, cards=scale(room.record, total))
+        return plot(list(enumerate(curves(room.record))), width, rows, scene.theme, cards=scale(room.record, total), area=rows >= AREA_ROWS)
     now_ms = _clock(scene, room)
     lines = [
         (number, (*points, (now_ms if info.state == "racing" else max(info.elapsed_ms, points[-1][0]), info.home)))
@@ -76,7 +77,8 @@ def course_curves(scene: Scene, room: RoomModel, width: int, rows: int) -> list[
         if points and info.name is not None
     ]
     lines.sort(key=lambda line: line[0] != room.seat)
-    return plot(lines, width, rows, scene.theme, cards=scale_of(max((info.home for info in room.seats), default=0), total))
+    top = scale_of(max((info.home for info in room.seats), default=0), total)
+    return plot(lines, width, rows, scene.theme, cards=top, area=rows >= AREA_ROWS)
 
 
 def below_bars(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
@@ -86,14 +88,20 @@ def below_bars(scene: Scene, room: RoomModel, width: int, height: int) -> Pictur
     if height > least and width >= 28:
         drawn = course_curves(scene, room, width, min(height - 1, most))
         lines += [[], *block(drawn, width, role="panel").lines]
-    left = height - len(lines) - 2
-    if left >= 3 and room.played:
-        lines += [[], [("title", "Your last moves")], *[_played(scene, played, width) for played in room.played[: -min(left, 8) - 1 : -1]]]
-    return block(lines)
+    return stacked(block(lines), last_moves(scene, ("title", "Your last moves"), room.played, width, min(height - len(lines), 10)))
+
+
+def last_moves(scene: Scene, title: Markup, played: Sequence[Played], width: int, rows: int) -> Picture:
+    """Moves, the latest first, under a title and a free row; nothing where there is no room for three."""
+    if rows < 5 or not played:
+        return EMPTY
+    return block([[], [title], *[_played(scene, each, width) for each in played[: -rows + 1 : -1]]])
 
 
 def _played(scene: Scene, played: Played, width: int) -> Line:
-    way = "home" if goes_home(played.move) else {"s": "turned", "r": "redeal"}.get(played.move, f"to {target(played.move) or 'the waste'}")
+    end = f"to {target(played.move) or 'the waste'}"
+    ways = {"s": "turned" if played.card else "a row dealt", "r": "redeal"}
+    way = "home" if goes_home(played.move) else ways.get(played.move, end)
     card: Line = [(f"suit {played.card[1:]}", fit(card_name(played.card, scene.theme), 4))] if played.card else [("felt", "    ")]
     return spread([*card, ("felt", way)], [("faint", clock_text(played.at_ms))], min(width, 24), "felt")
 

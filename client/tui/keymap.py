@@ -27,6 +27,7 @@ class Command(StrEnum):
     LEFT = "left"
     RIGHT = "right"
     PLAY = "play"
+    CHIP = "chip"
     SEND_HOME = "send-home"
     SEND_ALL = "send-all"
     AUTOPLAY = "autoplay"
@@ -154,6 +155,8 @@ def commands(keys: Keys) -> dict[str, Command]:
 
 def key_text(binding: Binding, *, ascii_only: bool = False) -> str:
     """The keys of a row as people read them: `↑ k`."""
+    if len(binding.keys) > 10:
+        return f"{' '.join(binding.keys[:3])} ..."
     if len(binding.keys) == 10:
         return f"{binding.keys[0]}-{binding.keys[-1]}"
     names = {} if ascii_only else KEY_NAMES

@@ -9,6 +9,7 @@ from client.tui.actions import Do, Pick, PlayOnWanted, Quit, Share
 from client.tui.keymap import BACK, CHOOSE, CURSOR, EVERYWHERE, GROUPS, QUIT, Binding, Command, Keys, key_rows
 from client.tui.picture import (
     MIDDLE,
+    Hit,
     Line,
     Picture,
     Size,
@@ -40,6 +41,11 @@ QUESTION_KEYS: Keys = (
     Binding(Command.NO, ("n",), "no", "No."),
 )
 
+PROMPT_KEYS: Keys = (
+    Binding(Command.PLAY, ("enter",), "done", "Take what is typed."),
+    Binding(Command.BACK, ("esc",), "cancel", "Type nothing after all."),
+)
+
 SMALLEST = (80, 24)
 """Columns and rows that every screen needs."""
 
@@ -52,7 +58,7 @@ HOW_TO_PLAY = (
     "cards home, then the earlier moment.",
 )
 HOW_TO_MOVE = (
-    "Each card that can be played has a chip: press that key. Space sends the next card home, G all that go. A card is also played by",
+    "Each card that can be played has a key on it: press that key. Space sends the next card home, G all that go. It is also played by",
     "the name of its slot (b3), with the cursor and enter, or with the mouse. Cards that go home are lit:",
     "{up} goes home, {down} goes home from the King down, {both} may do either; {moves} goes elsewhere. A card that can go several ways",
     "is picked up first: then press where it goes (a slot, a foundation, w, + or -), or the card again for the first way; esc lets go.",
@@ -68,14 +74,17 @@ def help_lines(scene: Scene, width: int) -> list[Line]:
     if replay is not None:
         keys_first = _keys(scene, first="In a replay")
         return [[], *keys_first, [("title", "This race")], *rules_lines(replay.line.rules, width - 2), []]
-    lines: list[Line] = [[], [("title", "How to play")], *_told(" ".join(HOW_TO_PLAY), width), []]
+    signs = {"up": glyphs.playable, "down": glyphs.down, "both": glyphs.both, "moves": glyphs.moves}
+    group = shown(scene.model, scene.ui).group
+    keys = _keys(scene, first=group if group in ("Watching", "At a tournament") else "In a race")
+    parts: list[list[Line]] = [[[("title", "How to play")], *_told(" ".join(HOW_TO_PLAY), width), []]]
     ours = rules_of(infos, room.options.rules) if room is not None else None
     if ours is not None:
-        lines += [[("title", "This race")], *rules_lines(ours, width - 2), []]
-    signs = {"up": glyphs.playable, "down": glyphs.down, "both": glyphs.both, "moves": glyphs.moves}
-    lines += [[("title", "How to move")], *_told(" ".join(HOW_TO_MOVE).format(**signs), width), []]
-    group = shown(scene.model, scene.ui).group
-    lines += _keys(scene, first=group if group in ("Watching", "At a tournament") else "In a race")
+        parts.append([[("title", "This race")], *rules_lines(ours, width - 2), []])
+    parts.append([[("title", "How to move")], *_told(" ".join(HOW_TO_MOVE).format(**signs), width), []])
+    # Whoever races asks for a key, and has no time to read on.
+    parts = [keys, *reversed(parts)] if group == "In a race" else [*parts, keys]
+    lines = [[], *(line for part in parts for line in part)]
     for info in infos:
         lines += [*rules_lines(info, width - 2), []]
     return lines
@@ -99,7 +108,7 @@ def help_rows(*, ascii_only: bool = False, first: str = "In a race") -> tuple[tu
         groups.setdefault(each.group, []).extend(reversed(each.keys))
     rows = [(group, tuple(dict.fromkeys(keys))[::-1]) for group, keys in groups.items()]
     every = ("Everywhere", (*CURSOR, *EVERYWHERE, QUIT))
-    pages = key_rows((every, *rows, ("Questions", (*QUESTION_KEYS, *HELP_KEYS))), ascii_only=ascii_only)
+    pages = key_rows((every, *rows, ("Questions", (*QUESTION_KEYS, *HELP_KEYS)), ("While typing", PROMPT_KEYS)), ascii_only=ascii_only)
     return tuple(sorted(pages, key=lambda page: page[0] != first))
 
 
@@ -144,24 +153,35 @@ def asking(scene: Scene, below: Picture, question: Question, size: Size) -> Pict
         parts.append(hit(block([[("chosen" if marked else "panel", text)]]), Pick(at)))
     # The keys of the screen below mean nothing now.
     without = frozenset({Command.YES, Command.NO}) if question.numbered else frozenset[Command]()
-    keys = foot(QUESTION_KEYS, scene.theme, size[0], without=without | {Command.HELP, Command.QUIT})
-    below = replace(below, lines=(*below.lines[: size[1] - 1], *keys.lines))
+    below, keys = _with_keys(scene, below, QUESTION_KEYS, size, without)
     inside = stacked(*parts)
     side = block([[("panel", edge.down)]] * inside.height)
     bottom = block([[("panel", edge.left_bottom + edge.across * width + edge.right_bottom)]])
     asked = over(stacked(top, row((1, side), (width, inside), (1, side)), bottom), below, size)
-    return replace(asked, hits=(*asked.hits, *shifted(keys, 0, size[1] - 1).hits))
+    return replace(asked, hits=(*asked.hits, *keys))
+
+
+def typing(scene: Scene, below: Picture, size: Size) -> Picture:
+    """A screen on which a line is being typed: its own keys are letters now."""
+    drawn, keys = _with_keys(scene, below, PROMPT_KEYS, size, frozenset())
+    return replace(drawn, hits=(*(each for each in drawn.hits if each.rect.row < size[1] - 1), *keys))
+
+
+def _with_keys(scene: Scene, below: Picture, keys: Keys, size: Size, without: frozenset[Command]) -> tuple[Picture, tuple[Hit, ...]]:
+    """A screen with other keys in its last row, and what can be clicked there then."""
+    row_ = foot(keys, scene.theme, size[0], without=without | {Command.HELP, Command.QUIT})
+    return replace(below, lines=(*below.lines[: size[1] - 1], *row_.lines)), shifted(row_, 0, size[1] - 1).hits
 
 
 def too_small(scene: Scene, size: tuple[int, int]) -> Picture:
     """What is shown instead of a screen that does not fit; the race goes on and so do the keys."""
     width, height = size
+    room = scene.model.room if scene.ui.replay is None else None
     lines: list[Line] = [
         [("title", "Too small")],
         [("felt", f"{width}x{height}; needs {SMALLEST[0]}x{SMALLEST[1]}")],
-        [("felt", "The game goes on.")],
+        [("felt", "The game goes on." if room is not None else "A larger window shows it; q quits.")],
     ]
-    room = scene.model.room if scene.ui.replay is None else None
     if room is not None:
         lines.append(clock_line(scene))
         own = room.own

@@ -19,6 +19,9 @@ Curve = Sequence[tuple[int, int]]
 AXIS = 4
 """Columns left of the plot for the scale."""
 
+AREA_ROWS = 10
+"""With so many rows an area between lines tells more than thin lines do, while a race goes on."""
+
 _DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
 _BRAILLE = 0x2800
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from client.game.board import Board, board_of
-from client.game.hints import hint
+from client.game.hints import LONGEST, hint
 from client.game.moves import choices, source, top_card
 from client.game.preview import preview
 from client.state.capabilities import rules_of
@@ -70,6 +70,7 @@ TALK_ROWS = 6
 """With so many rows free below the bars, the chat has a place of its own there."""
 
 KEYS: Keys = (
+    Binding(Command.CHIP, tuple(CHIPS), "card", "Play the card with this key; put the held one there.", shown=False),
     Binding(Command.PLAY, ("enter",), "play", "Play the card under the cursor, or put the held card there."),
     Binding(Command.SEND_HOME, (" ",), "home", "Send the next card home; a held card goes to the cursor."),
     Binding(Command.AUTOPLAY, ("H",), "auto", "What fits goes home by itself, where the race allows it.", shown=False),
@@ -193,7 +194,7 @@ def _hint(scene: Scene, room: RoomModel, board: Board, width: int) -> Picture:
             words = f"Your move {clean_chat(sent.move)} is not confirmed yet. It is sent again once you are back."
         return block([[("bad", fit(f" {scene.theme.glyphs.ring} {words}", width))]])
     ended = SEAT_ENDS.get(own.state)
-    text = hint(view, board, racing=racing, held=scene.ui.held) if ended is None else ended.own
+    text = hint(view, board, racing=racing, held=scene.ui.held, columns=max(width - 5, LONGEST)) if ended is None else ended.own
     return block([[("hint", fit(f" {scene.theme.glyphs.pointer} {text}", width))]])
 
 
@@ -272,6 +273,10 @@ def _played(step: Step, action: ScreenAction) -> Step:  # noqa: C901  (a case fo
     match action:
         case Press(pressed):
             return place(step, pressed)
+        case Do(Command.CHIP, key):
+            chips = chips_of(step.ui.chips, view, step.ui.held) if view is not None else ()
+            chip = next((chip for chip in chips if chip.key == key), None)
+            return step.note(f"No card has the key {key} now.") if chip is None else place(step, chip.place)
         case Do(Command.UP | Command.DOWN | Command.LEFT | Command.RIGHT as command) if room is not None and view is not None:
             board = board_of(rules_of(step.state.rules, room.options.rules), view)
             return step.but(cursor=moved(board, step.ui.cursor, command))
@@ -346,18 +351,12 @@ def _end(step: Step, command: Command) -> Step:
 
 
 def _type_key(step: Step, key: str) -> Step | None:
-    """A key that is part of a slot's name, or a chip."""
+    """A key that is part of a slot's name."""
     room = step.state.room
     view = room.view if room is not None else None
-    if not step.ui.typed and view is not None:
-        if key == "g" and not any(place[:1] == "g" for place in view.piles):
-            step = step.but(note="", taken_back=())
-            return lessons.learned(step, send_all(step), None)
-        chip = next((chip for chip in chips_of(step.ui.chips, view, step.ui.held) if chip.key == key), None)
-        if chip is not None:
-            return lessons.learned(step, place(step, chip.place), None)
-        if key in CHIPS:
-            return step.note(f"No card has the chip {key} now.")
+    if key == "g" and not step.ui.typed and view is not None and not any(place[:1] == "g" for place in view.piles):
+        step = step.but(note="", taken_back=())
+        return lessons.learned(step, send_all(step), None)
     named = type_slot(step.ui.typed, key)
     step = step.but(typed=named.typed)
     if named.slot is not None:

@@ -11,24 +11,27 @@ from collections.abc import Hashable
 from client.game.board import Board, board_of, free_slots
 from client.game.moves import goes_home, source, target, top_card
 from client.replay.timeline import Head, SeatLine
+from client.state.room import Played
 from client.text.formatting import clock_text
 from client.tui.actions import Do, Jump, PlayOnWanted, Quit, ScreenAction
 from client.tui.bars import seat_lines
+from client.tui.course import last_moves
 from client.tui.everywhere import close_replay
 from client.tui.keymap import Binding, Command, Keys
 from client.tui.marks import Marks
 from client.tui.panel import small_cards
-from client.tui.picture import Line, Picture, Size, block, clip, foot, screen, spread
+from client.tui.picture import EMPTY, Line, Picture, Size, block, clip, foot, row, screen, spread, stacked
+from client.tui.plot import AXIS
 from client.tui.replay_state import ReplayState, jumped, jumped_to_tenth, replay_after
-from client.tui.scene import Scene, head
+from client.tui.scene import Scene, head, is_noted
 from client.tui.screen import Screen
 from client.tui.small_board import place_of_move
-from client.tui.small_table import rows_below, side_by_side, small_table, width_of_each
+from client.tui.small_table import arranged, beside_each_other, small_table
 from client.tui.step import Step
 from client.tui.theme import Theme
-from client.tui.timeline import PLAIN_ROWS, parting_sentence, time_line
+from client.tui.timeline import PLAIN_ROWS, parting_sentence, progress, time_line
 from protocol.cards import DECK_SIZE
-from protocol.text import clean_chat
+from protocol.text import clean_chat, clean_name
 from protocol.views import SeatInfo, View
 
 KEYS: Keys = (
@@ -51,6 +54,8 @@ KEYS: Keys = (
 HIGH = 34
 """With so many rows the progress curves stand above the time line."""
 CURVES = 8
+CURVES_ASIDE = 18
+"""Rows of the curves, at most: above the time line, and at the side of the boards."""
 
 
 def _view(scene: Scene, size: Size) -> Picture:
@@ -60,19 +65,43 @@ def _view(scene: Scene, size: Size) -> Picture:
     assert replay is not None
     now = replay.at(scene.now_ms)
     shown = replay.shown
-    each = width_of_each(len(shown), width)
     board = board_of(replay.line.rules, shown[0].view(0))
-    line_rows = PLAIN_ROWS + (rows_below(board, each, height - 3 - PLAIN_ROWS, CURVES) if height >= HIGH else 0)
+    how = arranged(board, len(shown), width, height - 3 - PLAIN_ROWS, scene.theme, most=CURVES if height >= HIGH else 0)
     labels = {} if scene.ui.only_replay else {Command.QUIT: "back"}
     feet = (
         block([_told(scene, replay, width)]),
-        time_line(replay, now, scene.theme, width, line_rows),
+        time_line(replay, now, scene.theme, width, PLAIN_ROWS + how.below),
         foot(KEYS, scene.theme, width, without=_meaningless(replay), labels=labels, arrows="step"),
     )
-    room = height - 1 - 1 - line_rows - 1
     plies = replay.line.plies(now.made)
-    boards = [_board(scene, replay, now, line, plies[line.number], side=side, width=each, height=room) for side, line in enumerate(shown)]
-    return screen(size, head(scene, width), side_by_side(boards, width), *feet)
+    boards = [
+        _board(scene, replay, now, line, plies[line.number], side=side, width=how.width, height=how.height)
+        for side, line in enumerate(shown)
+    ]
+    aside = _aside(scene, replay, now, plies, how.side, height - 3 - PLAIN_ROWS) if how.side else EMPTY
+    return screen(size, head(scene, width), beside_each_other(boards, how, width, aside), *feet)
+
+
+def _aside(scene: Scene, replay: ReplayState, now: Head, plies: tuple[int, ...], width: int, height: int) -> Picture:
+    """What stands beside the boards: the curves, and the moves that led to the boards."""
+    drawn = block(progress(replay, now, scene.theme, width - AXIS, min(height // 2, CURVES_ASIDE)), width, role="panel")
+    lists = [
+        last_moves(
+            scene,
+            (f"curve {side}", clip(f"{clean_name(line.seat.name)}'s last moves", width // 2 - 2)),
+            [Played(line.frames[ply].move, _card(line, ply), line.frames[ply].at_ms) for ply in range(plies[line.number])],
+            width // 2 - 2,
+            height - drawn.height - 1,
+        )
+        for side, line in enumerate(replay.shown)
+    ]
+    return stacked(block([[]]), drawn, row(*((width // 2, each) for each in lists)))
+
+
+def _card(line: SeatLine, ply: int) -> str:
+    """The card that the move after so many took; what comes off the stock was not seen before."""
+    before, after, move = line.view(ply), line.view(ply + 1), line.frames[ply].move
+    return top_card(before, source(move)) or (top_card(after, target(move) or "w") if move != "r" else "")
 
 
 def _meaningless(replay: ReplayState) -> frozenset[Command]:
@@ -82,7 +111,9 @@ def _meaningless(replay: ReplayState) -> frozenset[Command]:
 
 def _told(scene: Scene, replay: ReplayState, width: int) -> Line:
     """What the last key came to, else where the lines of play part."""
-    told: Line = [("strong", f" {scene.ui.note}")] if scene.ui.note else [("hint", f" {parting_sentence(replay, scene.theme)}")]
+    told: Line = (
+        [("strong", f" {scene.ui.note}")] if scene.ui.note and is_noted(scene) else [("hint", f" {parting_sentence(replay, scene.theme)}")]
+    )
     return spread(told, [], width, "felt")
 
 

@@ -20,7 +20,7 @@ from protocol.text import CHAT_LENGTH, clean_chat, clean_name
 from protocol.views import WatcherLine
 
 NOTICE_MS = 8000
-"""How long a notice stands."""
+"""How long a notice stands, and a remark about a key."""
 
 PROMPT_LABELS = {
     "server": "Server",
@@ -49,6 +49,12 @@ class Scene:
         """The moment up to which the clocks of races are known to run: now, or when the server was heard of last."""
         held_at_ms = self.model.link.held_at_ms
         return self.now_ms if held_at_ms is None else held_at_ms
+
+
+def is_noted(scene: Scene) -> bool:
+    """Whether the remark about the last key still stands."""
+    noted_at_ms = scene.ui.noted_at_ms
+    return noted_at_ms is None or scene.now_ms - noted_at_ms < NOTICE_MS
 
 
 def scene_of(model: Model, ui: Ui, now_ms: int, *, colours: int = 256, pictures: bool = False) -> Scene:
@@ -177,9 +183,10 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
     ui, notice, link = scene.ui, scene.model.notice, scene.model.link
     if ui.typed:
         return [[("title", f" Slot: {ui.typed.lstrip(chr(39))}_"), ("faint", "  (esc cancels)")]]
+    noted = is_noted(scene)
     back = ", ".join("next card home" if place == "home" else place for place in ui.taken_back)
-    lines: list[Line] = [[("bad", f" Not played: {back}.")]] if back else []
-    if ui.note:
+    lines: list[Line] = [[("bad", f" Not played: {back}.")]] if back and noted else []
+    if ui.note and noted:
         return [*lines, *[[("strong", f" {text}")] for text in wrap_text(ui.note, width - 1)]]
     if notice is not None and scene.now_ms - notice.at_ms < NOTICE_MS:
         role = "strong" if notice.kind == "info" else "bad"

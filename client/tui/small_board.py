@@ -25,6 +25,8 @@ LOW: Final = Size(5, 2, 1)
 BOXED: Final = Size(5, 3, 0)
 """As high as LOW, for cards with borders, which need no free row between."""
 SMALL_LABELS: Final = 2
+RESERVE: Final = 9
+"""Columns of a reserve."""
 
 
 def small_board(scene: Scene, marks: Marks, width: int, height: int) -> Picture:
@@ -37,23 +39,29 @@ def small_board(scene: Scene, marks: Marks, width: int, height: int) -> Picture:
 def _layout(scene: Scene, marks: Marks, width: int, height: int) -> Picture:
     board = marks.board
     scene = replace(scene, ui=replace(scene.ui, cursor=marks.cursor))
+    found = next((each for each in sizes(board, scene.theme) if each[1] <= width and each[2] <= height), None)
+    if found is not None:
+        drawn = quilt(marks, found[0], scene.theme) if board.family == "quilt" else grid(scene, marks, found[0])
+        return _centred(drawn, found[1], width)
     if board.family == "quilt":
-        cell = next((cell for cell in CELLS if quilt_width(board, cell) <= width and quilt_height(board, cell) <= height), None)
-        if cell is not None:
-            return _centred(quilt(marks, cell, scene.theme), quilt_width(board, cell), width)
         return _centred(block(_small_quilt(marks, scene.theme)), SMALL_LABELS + 4 * board.columns, width)
-    low = BOXED if scene.theme.bordered else LOW
-    for size in (MEDIUM, SMALL, NARROW) if board.is_wide else (HUGE, LARGE, MEDIUM, SMALL, NARROW, low, TINY):
-        if grid_width(board, size) <= width and grid_height(board, size) <= height:
-            return _centred(grid(scene, marks, size), grid_width(board, size), width)
     cell_width = 4 if SMALL_LABELS + 4 * board.columns <= width else 3
     fans = _fans(marks, scene.theme, cell_width, max((height - 1) // max(board.rows, 1), 1))
     return _centred(block(fans), SMALL_LABELS + cell_width * board.columns, width)
 
 
-def rows_for_large(board: Board, width: int) -> int | None:
-    """How high a grid of large cards is; None where there is none in so many columns."""
-    return None if board.family == "quilt" or board.is_wide or grid_width(board, LARGE) > width else grid_height(board, LARGE)
+def sizes(board: Board, theme: Theme) -> tuple[tuple[Size, int, int], ...]:
+    """The cards that the layout can be drawn with, the largest first, each with its columns and rows then."""
+    if board.family == "quilt":
+        return tuple((cell, quilt_width(board, cell), quilt_height(board, cell)) for cell in CELLS)
+    low = BOXED if theme.bordered else LOW
+    able = (LARGE, MEDIUM, SMALL, NARROW) if board.is_wide else (HUGE, LARGE, MEDIUM, SMALL, NARROW, low, TINY)
+    return tuple((size, grid_width(board, size), grid_height(board, size)) for size in able)
+
+
+def reserve_rows(board: Board, width: int) -> int:
+    """How many rows the reserves take."""
+    return -(-len(board.reserves) // max(min(width // RESERVE, len(board.reserves)), 1))
 
 
 def _centred(picture: Picture, own: int, width: int) -> Picture:
@@ -147,8 +155,7 @@ def _reserves(marks: Marks, theme: Theme, width: int) -> list[Line]:
     names = marks.board.reserves
     if not names:
         return []
-    cell = 9
-    across = max(min(width // cell, len(names)), 1)
+    across = max(min(width // RESERVE, len(names)), 1)
     lines: list[Line] = [[]]
     for number, name in enumerate(names):
         if number and number % across == 0:
@@ -156,7 +163,7 @@ def _reserves(marks: Marks, theme: Theme, width: int) -> list[Line]:
         pile, marked = marks.view.piles[name], marks.cursor == name
         depth = f"+{len(pile) - 1}" if len(pile) > 1 else ""
         top = _top(pile, marks.look(name), theme, marked=False)
-        lines[-1] += [("cursor" if marked else "faint", f"{name} "), *top, ("faint", fit(depth, cell - 5))]
+        lines[-1] += [("cursor" if marked else "faint", f"{name} "), *top, ("faint", fit(depth, RESERVE - 5))]
     return lines
 
 

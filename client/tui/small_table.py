@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from client.game.board import Board
+from client.tui.cards import Size
 from client.tui.marks import Marks
 from client.tui.panel import small_cards
-from client.tui.picture import MIDDLE, Line, Picture, block, line_width, placed, row, shifted, spread, stacked
+from client.tui.picture import EMPTY, MIDDLE, Line, Picture, block, line_width, placed, row, shifted, spread, stacked
 from client.tui.scene import Scene
-from client.tui.small_board import rows_for_large, small_board
+from client.tui.small_board import reserve_rows, sizes, small_board
 from client.tui.theme import Theme
 from protocol.cards import RANKS
 from protocol.text import counted
@@ -23,10 +25,51 @@ BETWEEN = 2
 """Columns between two tables."""
 OWN_ROWS = 5
 """Of a table: two of its bar, foundations, stock, and one below the cards."""
-LEAST = 3
+OWN_COLUMNS = 44
+"""Columns of those, at least."""
+LEAST = 4
 """Rows of the curves, at least."""
+SIDE_LEAST, SIDE_MOST = 34, 64
+"""Columns of what stands at the side."""
 WIDEST = 76
 """Columns of a table's own rows: farther apart its ends would not be read together."""
+
+
+class Arrangement(NamedTuple):
+    """How tables stand: columns and rows of each, whether one below the other; columns at their side and rows below them for curves."""
+
+    width: int
+    height: int
+    is_column: bool = False
+    side: int = 0
+    below: int = 0
+
+
+def arranged(board: Board, tables: int, width: int, height: int, theme: Theme, *, most: int) -> Arrangement:
+    """The arrangement with the largest cards. most: rows of curves below the tables, where there is no room for them at their side."""
+    each = Arrangement(width_of_each(tables, width), height)
+    found = _fitting(board, each, theme)
+    if board.is_wide and tables > 1:
+        column = Arrangement(width - 1, height // tables, is_column=True)
+        larger = _fitting(board, column, theme)
+        each, found = (column, larger) if len(larger) > len(found) else (each, found)
+    if not most or not found:
+        return each
+    _, columns, rows = found[0]
+    own = max(columns, OWN_COLUMNS)
+    # A free column to the left, and one to the right.
+    side = min(width - 2 - (own + BETWEEN) * (1 if each.is_column else tables), SIDE_MOST)
+    if side >= SIDE_LEAST:
+        return each._replace(width=own, side=side)
+    spare = height - OWN_ROWS - reserve_rows(board, each.width) - rows
+    below = min(spare, most) if spare >= LEAST and not each.is_column else 0
+    return each._replace(width=min(each.width, max(columns, WIDEST)), height=each.height - below, below=below)
+
+
+def _fitting(board: Board, each: Arrangement, theme: Theme) -> tuple[tuple[Size, int, int], ...]:
+    """The cards that a table has room for, the largest first."""
+    left = each.height - OWN_ROWS - reserve_rows(board, each.width)
+    return tuple(found for found in sizes(board, theme) if found[1] <= each.width and found[2] <= left)
 
 
 def width_of_each(tables: int, width: int) -> int:
@@ -34,18 +77,12 @@ def width_of_each(tables: int, width: int) -> int:
     return min((width - 1 - BETWEEN * (tables - 1)) // tables, WIDEST)
 
 
-def side_by_side(tables: Sequence[Picture], width: int) -> Picture:
-    """Tables in the middle of so many columns."""
-    each = width_of_each(len(tables), width)
-    margin = max(width - each * len(tables) - BETWEEN * (len(tables) - 1), 0) // 2
-    return shifted(row(*((each + BETWEEN, table) for table in tables[:-1]), (each, tables[-1])), margin)
-
-
-def rows_below(board: Board, width: int, height: int, most: int) -> int:
-    """How many of so many rows the curves have below the tables: large cards come before them, and small ones after."""
-    large = rows_for_large(board, width)
-    spare = height - OWN_ROWS - large if large is not None else -1
-    return most if spare < 0 else 0 if spare < LEAST else min(spare, most)
+def beside_each_other(tables: Sequence[Picture], how: Arrangement, width: int, aside: Picture = EMPTY) -> Picture:
+    """Tables as they are arranged, in the middle of so many columns, and what stands at their side."""
+    cells = [(how.width + BETWEEN, stacked(*tables))] if how.is_column else [(how.width + BETWEEN, table) for table in tables]
+    cells.append((how.side, aside))
+    taken = sum(columns for columns, _ in cells) - (0 if how.side else BETWEEN)
+    return shifted(row(*cells), max(width - taken, 0) // 2)
 
 
 def small_table(scene: Scene, marks: Marks, ply: int, above: list[Line], below: Line, *, width: int, height: int) -> Picture:

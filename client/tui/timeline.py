@@ -11,31 +11,37 @@ from client.game.moves import goes_home
 from client.replay.timeline import Head, SeatLine
 from client.text.formatting import clock_text, curves
 from client.tui.actions import Jump
-from client.tui.picture import Hit, Line, Picture, Rect, block, clip, fit
-from client.tui.plot import AXIS, plot, scale
+from client.tui.picture import Hit, Line, Picture, Rect, block, clip, fit, text_width
+from client.tui.plot import AREA_ROWS, AXIS, plot, scale
 from client.tui.replay_state import ReplayState
 from client.tui.theme import Theme
 from protocol.cards import DECK_SIZE
 from protocol.text import clean_chat, clean_name
 
+NAMES = 14
+"""Columns of names, at most."""
 PLAIN_ROWS = 3
 """A row of moves for each of two seats, and the line between."""
 
 
 def time_line(replay: ReplayState, head: Head, theme: Theme, width: int, height: int) -> Picture:
     """`height` rows: PLAIN_ROWS, and what is more is for the curves, which need three."""
-    columns = max(width - AXIS - 1, 4)
+    shown = replay.shown
+    has_curves = height - PLAIN_ROWS >= 3
+    # Below the curves column by column; else there is room for names.
+    names = AXIS if has_curves else min(max(text_width(clean_name(line.seat.name)) for line in shown) + 2, NAMES)
+    left = max(names, AXIS)
+    columns = max(width - left - 1, 4)
     end_ms = max(replay.line.end_ms, 1)
     lines: list[Line] = []
-    if height - PLAIN_ROWS >= 3:
-        lines += _curves(replay, head, theme, columns, height - PLAIN_ROWS)
-    shown = replay.shown
-    lines.append(_moves(shown[0], 0, theme, columns, end_ms))
-    lines.append(_track(replay, head, theme, columns, end_ms))
-    lines.append(_moves(shown[1], 1, theme, columns, end_ms) if len(shown) > 1 else [("panel", "")])
+    if has_curves:
+        lines += progress(replay, head, theme, columns, height - PLAIN_ROWS)
+    lines.append(_moves(shown[0], 0, theme, columns, end_ms, left))
+    lines.append(_track(replay, head, theme, columns, end_ms, left))
+    lines.append(_moves(shown[1], 1, theme, columns, end_ms, left) if len(shown) > 1 else [("panel", "")])
 
     # The first column is the start itself, and the last one the end.
-    hits = (Hit(Rect(AXIS + at, 0, 1, height), Jump(replay.line.end_ms * at // (columns - 1))) for at in range(columns))
+    hits = (Hit(Rect(left + at, 0, 1, height), Jump(replay.line.end_ms * at // (columns - 1))) for at in range(columns))
     return replace(block(lines, width, role="panel"), hits=tuple(hits))
 
 
@@ -58,15 +64,15 @@ def parting_sentence(replay: ReplayState, theme: Theme) -> str:
     return f"{theme.glyphs.parting} They diverge {at} ({clock_text(parting.at_ms, tenths=False)}): {told}."
 
 
-def _moves(line: SeatLine, side: int, theme: Theme, columns: int, end_ms: int) -> Line:
-    """How many moves a seat made in each column; bright where one brought a card home."""
+def _moves(line: SeatLine, side: int, theme: Theme, columns: int, end_ms: int, left: int) -> Line:
+    """How many moves a seat made in each column, behind its name; bright where one brought a card home."""
     counts, bright = [0] * columns, [False] * columns
     for frame in line.frames:
         at = column_of(frame.at_ms, end_ms, columns)
         counts[at] += 1
         bright[at] = bright[at] or goes_home(frame.move)
     levels = theme.glyphs.levels
-    pieces: Line = [(f"line {side}", fit(f" {clip(clean_name(line.seat.name), AXIS - 2)}", AXIS))]
+    pieces: Line = [(f"line {side}", fit(f" {clip(clean_name(line.seat.name), left - 2)}", left))]
     for count, is_bright in zip(counts, bright, strict=True):
         sign = levels[min(count, len(levels)) - 1] if count else " "
         pieces.append((f"line {side}" if is_bright else "panel faint", sign))
@@ -75,9 +81,9 @@ def _moves(line: SeatLine, side: int, theme: Theme, columns: int, end_ms: int) -
     return pieces
 
 
-def _track(replay: ReplayState, head: Head, theme: Theme, columns: int, end_ms: int) -> Line:
+def _track(replay: ReplayState, head: Head, theme: Theme, columns: int, end_ms: int, left: int) -> Line:
     at, glyphs = column_of(head.t_ms, end_ms, columns), theme.glyphs
-    pieces: Line = [("panel faint", fit("", AXIS))]
+    pieces: Line = [("panel faint", fit("", left))]
     pieces += [("panel strong", glyphs.passed) if x < at else ("panel faint", glyphs.bar_rest) for x in range(columns)]
     if replay.parting is not None:
         pieces[1 + column_of(replay.parting.at_ms, end_ms, columns)] = ("panel", glyphs.parting)
@@ -85,11 +91,13 @@ def _track(replay: ReplayState, head: Head, theme: Theme, columns: int, end_ms: 
     return pieces
 
 
-def _curves(replay: ReplayState, head: Head, theme: Theme, columns: int, height: int) -> list[Line]:
+def progress(replay: ReplayState, head: Head, theme: Theme, columns: int, height: int) -> list[Line]:
+    """The curves of those that are shown, on `columns` beside their scale, and where the head is."""
     record = replay.line.record
     every = curves(record)
     shown = [(side, every[line.number]) for side, line in enumerate(replay.shown)]
-    drawn = plot(shown, columns + AXIS, height, theme, cards=scale(record, DECK_SIZE * replay.line.rules.decks))
+    top = scale(record, DECK_SIZE * replay.line.rules.decks)
+    drawn = plot(shown, columns + AXIS, height, theme, cards=top, area=height >= AREA_ROWS)
     at = 1 + column_of(head.t_ms, max(replay.line.end_ms, 1), columns)
     for line in drawn[:-1]:
         if line[at][0] == "panel faint":

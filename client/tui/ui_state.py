@@ -102,10 +102,11 @@ class Ui:
     chips: the keys of the cards that can be played. learned: of the lessons of a first race, None where none are given.
     item: the marked line of a menu or question. form, tournament_form: the race and the
     tournament that are about to be made. rules: the id of the rule set that was chosen last. help_from: first line of the help page, None
-    when it is closed. note: a remark about the last key. prompt: what is being typed. details, review: what the result shows in place of
-    the curves; of the review no sentences while it is thought of. replay: the replay that is looked at. standing: how a race against the
-    clock stands among one's own. watch: the race that is watched; first_seat: whose board is the one on the left. tournament_view: where
-    one looks at tournaments, None where one does not.
+    when it is closed. note: a remark about the last key; noted_at_ms: when it was told, or what was taken back, None where it stays until
+    a key is pressed. prompt: what is being typed. details, review: what the result shows in place of the curves; of the review no
+    sentences while it is thought of. replay: the replay that is looked at. standing: how a race against the clock stands among one's own.
+    watch: the race that is watched; first_seat: whose board is the one on the left. tournament_view: where one looks at tournaments, None
+    where one does not.
 
     start: what the screens began with and has yet to be asked for. own_server: the server is there for this player alone and ends with
     them. only_replay: there is nothing but a replay, and its end is the end. remark: to be said in the first room. reviewed, replayed: the
@@ -124,6 +125,7 @@ class Ui:
     chips: tuple[Chip, ...] = ()
     learned: frozenset[str] | None = None
     note: str = ""
+    noted_at_ms: int | None = None
     item: int = 0
     form: RaceOptions | None = None
     tournament_form: TournamentOptions | None = None

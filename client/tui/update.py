@@ -51,6 +51,11 @@ from protocol.tournaments import REASON_LENGTH
 def update(state: Model, ui: Ui, action: Action, now_ms: int) -> tuple[Ui, tuple[Effect, ...]]:
     """The player's side after an action, and what is to be done for it. state: what has been heard, an event of the action included."""
     step = _step(Step(state, ui, now_ms), action)
+    by_hand = not isinstance(action, Heard | Resized | GoOn | Rest)
+    told = (step.ui.note, step.ui.taken_back)
+    if any(told) and (by_hand or told != (ui.note, ui.taken_back)):
+        # It stands for some seconds from when it was told last.
+        step = step.but(noted_at_ms=now_ms)
     return step.ui, step.effects
 
 
@@ -137,6 +142,9 @@ def _type(step: Step, prompt: Prompt, key: str) -> Step:
 
 def _act(step: Step, action: ScreenAction) -> Step:
     step = step.but(note="", taken_back=(), homing=False)
+    if step.ui.prompt is not None and isinstance(action, Do) and action.command in (Command.PLAY, Command.BACK):
+        # The buttons below a line that is being typed.
+        return _type(step, step.ui.prompt, "esc" if action.command is Command.BACK else "enter")
     if isinstance(action, Do) and (step.ui.question is None or step.ui.help_from is not None):
         if step.ui.help_from is not None and action.command in (Command.QUIT, Command.HELP):
             return turn_help(step, Command.BACK)

@@ -8,9 +8,9 @@ from dataclasses import replace
 from client.state.room import race_clock_ms
 from client.state.store import Model
 from client.text.formatting import clock_text
-from client.tui.overlays import SMALLEST, asking, help_screen, too_small
+from client.tui.overlays import SMALLEST, asking, help_screen, too_small, typing
 from client.tui.picture import Picture, Size
-from client.tui.scene import NOTICE_MS, Scene, head, shown_room
+from client.tui.scene import NOTICE_MS, Scene, head, is_noted, shown_room
 from client.tui.screens import shown
 from client.tui.ui_state import Ui
 
@@ -22,6 +22,8 @@ def view(scene: Scene, size: Size) -> Picture:
     if scene.ui.help_from is not None:
         return help_screen(scene, size)
     drawn = shown(scene.model, scene.ui).view(scene, size)
+    if scene.ui.prompt is not None:
+        return typing(scene, drawn, size)
     return asking(scene, drawn, scene.ui.question, size) if scene.ui.question is not None else drawn
 
 
@@ -47,7 +49,7 @@ def body_times(scene: Scene) -> Hashable:
     notice, search = scene.model.notice, scene.model.search
     fresh = notice is not None and scene.now_ms - notice.at_ms < NOTICE_MS
     sought = None if search is None else (scene.now_ms - search.since_ms) // 1000
-    return fresh, sought, shown(scene.model, scene.ui).times(scene)
+    return fresh, is_noted(scene), sought, shown(scene.model, scene.ui).times(scene)
 
 
 def is_running(state: Model, ui: Ui) -> bool:

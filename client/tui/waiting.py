@@ -199,7 +199,7 @@ def _at_table(scene: Scene, room: RoomModel) -> tuple[str, str]:
 
 def _countdown(scene: Scene, room: RoomModel) -> tuple[str, str]:
     left_ms = max(-race_clock_ms(room.started_at_ms, scene.clock_ms), 0)
-    return "Everybody is ready. Get set!", f"{(left_ms + 999) // 1000}"
+    return "Get set!" if len(room.seats) == 1 else "Everybody is ready. Get set!", f"{(left_ms + 999) // 1000}"
 
 
 def _right(width: int) -> int:

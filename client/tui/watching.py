@@ -8,23 +8,39 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from client.game.board import board_of, free_slots
+from client.game.board import Board, board_of, free_slots
 from client.state.capabilities import rules_of
 from client.state.room import RoomModel, race_clock_ms
 from client.state.watching import WatchModel
 from client.text.formatting import clock_text, curves, deck_size, series_meanwhile
 from client.tui.actions import Do, ScreenAction, Typed
 from client.tui.bars import seat_lines, seat_name
-from client.tui.course import course_curves
+from client.tui.course import course_curves, last_moves, lead_sentence
 from client.tui.keymap import Binding, Command, Keys
 from client.tui.marks import Marks
 from client.tui.outcome import headline, places_table, rating_lines, score_lines
-from client.tui.picture import MIDDLE, Line, Picture, Size, block, clip, foot, placed, screen, shifted, spread, stacked, wrap_text
+from client.tui.picture import (
+    EMPTY,
+    MIDDLE,
+    Line,
+    Picture,
+    Size,
+    block,
+    clip,
+    foot,
+    placed,
+    row,
+    screen,
+    shifted,
+    spread,
+    stacked,
+    wrap_text,
+)
 from client.tui.plot import plot, scale
 from client.tui.room import say
 from client.tui.scene import Scene, head, remarks
 from client.tui.screen import Screen
-from client.tui.small_table import BETWEEN, rows_below, side_by_side, small_table, width_of_each
+from client.tui.small_table import BETWEEN, arranged, beside_each_other, small_table
 from client.tui.step import Step
 from protocol.views import LateBoard, SeatInfo
 from protocol.watch_messages import Unwatch
@@ -37,8 +53,12 @@ KEYS: Keys = (
     Binding(Command.LEAVE, ("L", "esc"), "leave", "Stop watching this race."),
 )
 HIGH = 34
-"""With so many rows the curves stand below the boards."""
+"""With so many rows the curves stand below the boards, or at their side where there is room for that."""
+HIGHER = 44
+"""With so many rows there are four rows for what is said."""
 CURVES = 9
+CURVES_ASIDE = 18
+"""Rows of the curves at the side of the boards, at most."""
 LOWEST = 3
 """Rows of the curves, at least."""
 NARROWEST = 38
@@ -55,7 +75,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     room = watch.room
     shows_curves = room is not None and (room.phase == "over") is not scene.ui.details
     without = _meaningless(scene, room, width, shows_curves=shows_curves)
-    said = 2 if height < HIGH else 4
+    said = 2 if height < HIGHER else 4
     feet = (remarks(scene, width, said), foot(KEYS, scene.theme, width, without=without))
     told = block([_told(scene, watch, width)])
     rows = height - 1 - 1 - said - 1
@@ -140,17 +160,34 @@ def _shown(scene: Scene, room: RoomModel, width: int) -> tuple[SeatInfo, ...]:
 def _boards(scene: Scene, watch: WatchModel, room: RoomModel, width: int, height: int, *, curves_rows: int) -> Picture:
     shown = _shown(scene, room, width)
     others = [info for info in room.seats if info not in shown and info.name is not None]
-    each = width_of_each(len(shown), width)
     views = [late.view for info in shown if (late := watch.board(info.seat)) is not None]
-    if curves_rows and views:
-        board = board_of(rules_of(scene.model.rules, room.options.rules), views[0])
-        curves_rows = rows_below(board, each, height - bool(others), curves_rows)
-    height -= curves_rows + bool(others)
-    tables = side_by_side([_table(scene, watch, room, info, each, height) for info in shown], width)
+    height -= bool(others)
+    board = board_of(rules_of(scene.model.rules, room.options.rules), views[0]) if views else Board()
+    how = arranged(board, len(shown), width, height, scene.theme, most=curves_rows if views else 0)
+    tables = [placed(_table(scene, watch, room, info, how.width, how.height), how.height) for info in shown]
     below = [block([_others(scene, room, others, width)])] if others else []
-    if curves_rows:
-        below.append(block(course_curves(scene, room, width, curves_rows), width, role="panel"))
-    return stacked(placed(tables, height), *below)
+    if how.below:
+        below.append(block(course_curves(scene, room, width, how.below), width, role="panel"))
+    aside = _aside(scene, watch, room, shown, how.side, height) if how.side else EMPTY
+    return stacked(placed(beside_each_other(tables, how, width, aside), height - how.below), *below)
+
+
+def _aside(scene: Scene, watch: WatchModel, room: RoomModel, shown: tuple[SeatInfo, ...], width: int, height: int) -> Picture:
+    """What stands beside the boards: who leads, the curves, and the last moves that led to the boards."""
+    lead = lead_sentence(scene, room, width)
+    drawn = block(course_curves(scene, room, width, min(height // 2, CURVES_ASIDE)), width, role="panel")
+    rows = height - drawn.height - 2
+    lists = [
+        last_moves(
+            scene,
+            (f"curve {info.seat % 8}", clip(f"{seat_name(info)}'s last moves", width // 2 - 2)),
+            [played for seat, played in watch.played if seat == info.seat],
+            width // 2 - 2,
+            rows,
+        )
+        for info in shown[:2]
+    ]
+    return stacked(block([[("strong", lead)], []]), drawn, row(*((width // 2, each) for each in lists)))
 
 
 def _table(scene: Scene, watch: WatchModel, room: RoomModel, info: SeatInfo, width: int, height: int) -> Picture:

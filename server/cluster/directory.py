@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Final
+from typing import Any, Final, cast
 
 import anyio
 import trio
@@ -41,6 +41,38 @@ LAPSES_S: Final = 5
 """Seconds after which what a node has written of itself is forgotten, unless it writes it again."""
 
 ARRIVAL_LAPSES_S: Final = 86_400
+ARRIVALS_AGAIN_S: Final = 6 * 3600
+"""Seconds after which who is here is told again, before it lapses."""
+
+ARRIVALS_AT_ONCE: Final = 500
+
+_ARRIVE: Final = """
+local player, arrival, age, prefix = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
+local key, time = prefix .. ':player:' .. player, redis.call('TIME')
+local at = time[1] * 1000 + math.floor(time[2] / 1000) - age
+local code = ''
+for i = 6, #ARGV do
+  code = redis.call('HGET', prefix .. ':seats:' .. ARGV[i], player) or code
+end
+local before = redis.call('GET', key)
+if before then
+  local last, known = string.match(before, '^(.*):(%d+)$')
+  if last ~= arrival then
+    if age > 0 and tonumber(known) and tonumber(known) > at then return {0, code} end
+    local node = string.match(before, '^%d+')
+    if node and node ~= string.match(arrival, '^%d+') then
+      redis.call('RPUSH', prefix .. ':moved-on:' .. node, player .. ' ' .. before)
+      redis.call('EXPIRE', prefix .. ':moved-on:' .. node, 60)
+    end
+  end
+end
+redis.call('SET', key, arrival .. ':' .. string.format('%d', at), 'EX', ARGV[5])
+return {1, code}
+"""
+"""Who said hello last, over all nodes: decided in one step, by the engine's clock. Gives whether it is this connection, and the room in
+which the player has a seat at one of the nodes that are named last. Whoever says hello now is always the last; what is told again
+afterwards, because the engine was away or has forgotten it, is as old as it is.
+"""
 
 AWAY: Final = (RedisError, OSError, trio.TooSlowError, RuntimeError)
 """What comes of a question while the engine is away. RuntimeError: of a client whose line has just broken, and who is being closed."""
@@ -56,6 +88,15 @@ class Topic:
     name: str
     say: Callable[[], bytes]
     hear: Callable[[Sequence[bytes]], None]
+
+
+@dataclass(slots=True)
+class _Arrival:
+    """A connection of a player here. name: of it, in the whole place. at: Trio's time. is_known: whether the engine was told."""
+
+    name: str
+    at: float
+    is_known: bool = False
 
 
 @dataclass(slots=True)
@@ -77,7 +118,8 @@ class Directory:
         self._connected: _Connected | None = None
         self._was_told = False
         self._serials = count(1)
-        self._here: dict[str, str] = {}
+        self._here: dict[str, _Arrival] = {}
+        self._told_all_at = 0.0
         self._decoder = server_message_decoder(MSGPACK)
 
     @property
@@ -114,7 +156,7 @@ class Directory:
                                     hear(await self._others(client))
                                     for topic in topics:
                                         await self._exchange(client, topic)
-                                    for player in await self._gone_elsewhere(client):
+                                    for player in [*await self._gone_elsewhere(client), *await self._tell_arrivals(client)]:
                                         moved_on(player)
                                 await trio.sleep(TICK_S)
                     finally:
@@ -159,18 +201,20 @@ class Directory:
         gone: list[str] = []
         for text in await client.lpop(f"{self._prefix}:moved-on:{self._node.id}", count=TOLD_AT_ONCE) or ():
             player, _, arrival = text.decode(errors="replace").partition(" ")
-            if self._here.get(player) == arrival:
+            here = self._here.get(player)
+            if here is not None and arrival.rpartition(":")[0] == here.name:
                 del self._here[player]
                 gone.append(player)
         return gone
 
     async def _tell_seats(self, connected: _Connected, seats: Mapping[str, str]) -> None:
         client, key = connected.client, f"{self._prefix}:seats:{self._node.id}"
-        # The key has lapsed where this node or the engine was away.
-        if not await client.expire(key, LAPSES_S):
-            connected.seats.clear()
         gone = [player for player in connected.seats if player not in seats]
         new = {player: code for player, code in seats.items() if connected.seats.get(player) != code}
+        if not await client.expire(key, LAPSES_S):
+            # This node or the engine was away, or the engine has forgotten everything. No player has this name: so there always is a key.
+            gone, new = [], {**seats, "": ""}
+            self._forget_told()
         if gone:
             await client.hdel(key, gone)
         if new:
@@ -191,34 +235,55 @@ class Directory:
 
         None where there is none, or nobody answers.
         """
-        connected, code = self._connected, None
+        connected, now, code = self._connected, trio.current_time(), None
+        arrival = self._here[player] = _Arrival(f"{self._node.id}:{next(self._serials)}:{now:.3f}", now)
         if connected is None:
             return None
-        arrival = f"{self._node.id}:{next(self._serials)}:{trio.current_time():.3f}"
-        self._here[player] = arrival
         try:
             with trio.fail_after(ANSWER_S):
-                code = await self._announce(connected.client, player, arrival)
+                _, code = _answered(await connected.client.eval(*self._arrive(player, arrival, age_ms=0)))
+                arrival.is_known = True
         except* AWAY:
             logger.debug("the directory does not answer who hello is said by")
         return code
 
-    async def _announce(self, client: Redis[bytes], player: str, arrival: str) -> str | None:
-        older = await client.set(f"{self._prefix}:player:{player}", arrival, get=True, ex=ARRIVAL_LAPSES_S)
-        if isinstance(older, bytes):
-            node = older.partition(b":")[0].decode()
-            if node != str(self._node.id):
-                key = f"{self._prefix}:moved-on:{node}"
-                await client.rpush(key, [f"{player} {older.decode()}"])
-                await client.expire(key, LAPSES_S * 12)
-        return await self._seat(client, player)
+    def _arrive(self, player: str, arrival: _Arrival, *, age_ms: int) -> tuple[str, list[str], list[str]]:
+        """The script, its keys and its arguments."""
+        others = [str(node) for node in self._node.alive if node != self._node.id]
+        return _ARRIVE, [], [player, arrival.name, str(age_ms), self._prefix, str(ARRIVAL_LAPSES_S), *others]
+
+    async def _tell_arrivals(self, client: Redis[bytes]) -> list[str]:
+        """Tell of those who said hello while nobody heard it; gives those who have a newer connection at another node."""
+        if trio.current_time() - self._told_all_at > ARRIVALS_AGAIN_S:
+            self._forget_told()
+        untold = [(player, arrival) for player, arrival in self._here.items() if not arrival.is_known][:ARRIVALS_AT_ONCE]
+        if not untold:
+            return []
+        now = trio.current_time()
+        async with client.pipeline(transaction=False) as pipeline:
+            answers = [
+                pipeline.eval(*self._arrive(player, arrival, age_ms=max(round(1000 * (now - arrival.at)), 1))) for player, arrival in untold
+            ]
+        gone: list[str] = []
+        for (player, arrival), answer in zip(untold, answers, strict=True):
+            arrival.is_known = True
+            is_last, _ = _answered(await answer)
+            if not is_last and self._here.get(player) is arrival:
+                del self._here[player]
+                gone.append(player)
+        return gone
+
+    def _forget_told(self) -> None:
+        self._told_all_at = trio.current_time()
+        for arrival in self._here.values():
+            arrival.is_known = False
 
     async def _seat(self, client: Redis[bytes], player: str) -> str | None:
         for other in self._node.alive:
             if other != self._node.id:
                 code = await client.hget(f"{self._prefix}:seats:{other}", player)
                 if code is not None:
-                    return code.decode()
+                    return code.decode(errors="replace")
         return None
 
     async def seat(self, player: str) -> str | None:
@@ -235,3 +300,9 @@ class Directory:
     def depart(self, player: str) -> None:
         """Their connection here has ended."""
         self._here.pop(player, None)
+
+
+def _answered(answer: object) -> tuple[bool, str | None]:
+    """Of the script: whether this is the player's last connection, and the code of their room elsewhere."""
+    is_last, code = cast(list[Any], answer)
+    return bool(is_last), code.decode(errors="replace") or None

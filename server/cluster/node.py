@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger("carpet.cluster")
 
 Answer = TypeVar("Answer")
+
+LEAVING: Final = "leaving"
+"""The channel of the bus on which a node that has left says so: whoever hears it looks at once."""
+
+LOOKS_APART_S: Final = 0.1
+"""Seconds between two looks at least, whatever is said."""
 
 ASK_AGAIN_S: Final = 0.25
 WAIT_S: Final = 3.0
@@ -65,6 +71,10 @@ class ClusterNode:
         self._beating = trio.CancelScope()
         self._is_in_doubt = False
         self._renewals = 0
+        self._takes = True
+        self._taking = trio.Lock()
+        self._hurried = trio.Event()
+        self._taken_up = trio.Event()
         self._asks_in_vain = False
 
     @property
@@ -114,13 +124,9 @@ class ClusterNode:
         while True:
             try:
                 await self._renew(partial(self._journal.tidy, self._store.renew))
-                if self._is_in_doubt:
-                    taken = await self._journal.tidy(self._store.taken_after_all)
-                    self._is_in_doubt = False
-                    if taken is not None:
-                        await self._take_up(taken, take_up)
-                for dead in watch.dead(self._nodes, own=self.id, now=trio.current_time()):
-                    await self._take_over(dead, take_up)
+                gone = watch.dead(self._nodes, own=self.id, now=trio.current_time())
+                async with self._taking:
+                    await self._take_all(gone, take_up)
             except LeaseLost:
                 let_go()
                 with trio.CancelScope(shield=True):
@@ -131,7 +137,29 @@ class ClusterNode:
                 self._is_in_doubt = True
                 # The journal says so too, and for how long.
                 logger.debug("the lease could not be renewed: %s", error)
-            await trio.sleep(BEAT_S)
+            await trio.sleep(LOOKS_APART_S)
+            with trio.move_on_after(BEAT_S - LOOKS_APART_S):
+                await self._hurried.wait()
+            self._hurried = trio.Event()
+
+    def hurry(self) -> None:
+        """Look now which nodes are gone."""
+        self._hurried.set()
+
+    async def take_no_more(self) -> None:
+        """Returns once nothing is being taken over, and nothing will be: this node is about to go itself. Its lease is held on."""
+        self._takes = False
+        async with self._taking:
+            pass
+
+    async def _take_all(self, gone: Sequence[Node], take_up: Callable[[TakenOver], Awaitable[None]]) -> None:
+        if self._is_in_doubt and self._takes:
+            taken = await self._journal.tidy(self._store.taken_after_all)
+            self._is_in_doubt = False
+            if taken is not None:
+                await self._take_up(taken, take_up)
+        for dead in gone:
+            await self._take_over(dead, take_up)
 
     async def _renew(self, renew: Callable[[], Awaitable[tuple[Node, ...]]]) -> None:
         self._asks_in_vain = True
@@ -156,7 +184,7 @@ class ClusterNode:
 
     async def _take_over(self, dead: Node, take_up: Callable[[TakenOver], Awaitable[None]]) -> None:
         rooms = 0
-        while True:
+        while self._takes:
             taken = await self._journal.tidy(self._store.take_over, dead.id, len(self.alive) or 1)
             if taken is None:
                 return
@@ -177,6 +205,8 @@ class ClusterNode:
             except StoreError as error:
                 failure = error
             done.set()
+        self._taken_up.set()
+        self._taken_up = trio.Event()
         if failure is not None:
             raise failure
 
@@ -196,7 +226,7 @@ class ClusterNode:
         until = trio.current_time() + WAIT_S
         while not is_here():
             try:
-                node = await self._journal.ask(self._store.find_room, code)
+                node = (await self._journal.ask(self._store.find_rooms, (code,))).get(code)
             except StoreError as error:
                 logger.warning("it cannot be found out where room %s is: %s", code, error)
                 raise Refusal(ErrorCode.SERVER_BUSY, "the database does not answer", retry_after_ms=1000) from error
@@ -206,12 +236,24 @@ class ClusterNode:
                 return node
             if trio.current_time() >= until:
                 raise Refusal(ErrorCode.SERVER_BUSY, "the race is being taken over from a server that is gone", retry_after_ms=500)
-            await trio.sleep(ASK_AGAIN_S)
+            if not node.is_alive:
+                self.hurry()
+            with trio.move_on_after(ASK_AGAIN_S):
+                await self._taken_up.wait()
         return None
+
+    async def heirs(self, codes: Collection[str]) -> dict[str, str]:
+        """Of these rooms, which this node had, those that another has by now, with its URL."""
+        try:
+            found = await self._journal.ask(self._store.find_rooms, codes)
+        except StoreError as error:
+            logger.warning("it cannot be found out who has the rooms of this server by now: %s", error)
+            return {}
+        return {code: node.url for code, node in found.items() if node.id != self.id and node.is_alive}
 
     async def knows(self, code: str) -> bool:
         """Whether any node has the room with this code, or did when it went. Raises StoreError."""
-        return await self._journal.ask(self._store.find_room, code) is not None
+        return code in await self._journal.ask(self._store.find_rooms, (code,))
 
     async def leave(self) -> None:
         """Nothing is written any more: let the others have the races of this node at once."""

@@ -149,6 +149,7 @@ class Connection(Caller):
 
     __slots__ = (
         "_bad_messages",
+        "_clock",
         "_data",
         "_dispatch",
         "_early",
@@ -163,6 +164,7 @@ class Connection(Caller):
         "_shut",
         "_text",
         "_whole",
+        "round_trip_ms",
         "waited_ms",
         "waiting_bytes",
     )
@@ -172,6 +174,8 @@ class Connection(Caller):
     def __init__(self, dispatch: Dispatch, round_trip_rule: RoundTripRule) -> None:
         super().__init__()
         self._dispatch = dispatch
+        # Asked directly, once for each move.
+        self._clock = trio.lowlevel.current_clock().current_time
         self._round_trip_rule = round_trip_rule
         self._limit = RateLimit(rate=dispatch.rate, burst=dispatch.burst)
         # Heard before the dispatch listens: at most as much as the limit passes.
@@ -181,6 +185,8 @@ class Connection(Caller):
         self._whole = True
         self._bad_messages = 0
         self._round_trips = RoundTrips()
+        self.round_trip_ms: int | None = None
+        """The smallest of the last round trips, as far as they count."""
         self._missed = False
         self._encoding = ""
         # When that was read which is being heard.
@@ -223,16 +229,12 @@ class Connection(Caller):
         """Which connection of this server it is, as in the log."""
         return self._number
 
-    @property
-    def round_trip_ms(self) -> int | None:
-        """The smallest of the last round trips, as far as they count."""
-        return self._round_trips.best
-
     def _measured(self, ping_ms: int) -> None:
         """A ping was answered."""
         # The kernel knows the way to the proxy, and nothing of that behind it.
         kernel_ms = self._kernel_ms() if self._ticket is None or not self._ticket.by_proxy else None
         self._round_trips.add(self._round_trip_rule.worth(ping_ms, kernel_ms))
+        self.round_trip_ms = self._round_trips.best
 
     @abstractmethod
     def _kernel_ms(self) -> int | None:
@@ -248,7 +250,7 @@ class Connection(Caller):
                 self._early = list(early)
                 return
             data, is_text = early.popleft()
-            self._hear(data, is_text=is_text)
+            self._message(data, is_text=is_text)
 
     @property
     def _hears(self) -> bool:
@@ -304,10 +306,7 @@ class Connection(Caller):
         """A whole message that the limit has let pass."""
         if self._early is not None:
             self._early.append((data, is_text))
-        else:
-            self._hear(data, is_text=is_text)
-
-    def _hear(self, data: bytes, *, is_text: bool) -> None:
+            return
         decoder = _DECODERS[self._encoding]
         try:
             if is_text is decoder.binary:
@@ -319,12 +318,12 @@ class Connection(Caller):
             if self._bad_messages >= BAD_MESSAGES:
                 self.shut(CloseCode.TOO_MANY_ERRORS, "too many messages that could not be understood")
             return
+        if type(message) is Move:
+            if self._move_read_at is None:
+                self._move_read_at = self._read_at
         # For its frame it has paid.
-        price = PRICES.get(type(message), 1) - 1
-        if price and not self._allowed(price, message.ref):
+        elif (price := PRICES.get(type(message), 1) - 1) and not self._allowed(price, message.ref):
             return
-        if type(message) is Move and self._move_read_at is None:
-            self._move_read_at = self._read_at
         about = log_lines.connection.set(self._number)
         try:
             self._dispatch.heard(self, message)
@@ -347,7 +346,7 @@ class Connection(Caller):
         if self._takes():
             frame = _framed(outgoing, self._encoding)
             if len(frame) > LARGE_BYTES:
-                self._limit.owe(trio.current_time(), len(frame) / LARGE_BYTES)
+                self._limit.owe(self._clock(), len(frame) / LARGE_BYTES)
             self._put(frame)
         kind = type(outgoing.message)
         if kind is PlayerView or kind is Error:
@@ -361,7 +360,7 @@ class Connection(Caller):
         if isinstance(message, Error):
             self._dispatch.traffic.refused(message.code, is_move=read_at is not None)
         else:
-            self._dispatch.traffic.acknowledged(trio.current_time() - read_at if read_at is not None else None)
+            self._dispatch.traffic.acknowledged(self._clock() - read_at if read_at is not None else None)
 
     def post_all(self, bundle: Bundle) -> None:
         """The same with several messages, in one call of the kernel: for a small message that call is nearly all that sending costs."""
@@ -381,7 +380,7 @@ class Connection(Caller):
 
 
 def _framed(outgoing: Outgoing, encoding: str) -> bytes:
-    frame = outgoing.frames.get(encoding)
-    if frame is None:
-        frame = outgoing.frames[encoding] = framed(outgoing.payload(encoding), binary=_DECODERS[encoding].binary)
-    return frame
+    frames = outgoing.frames
+    if encoding not in frames:
+        frames[encoding] = framed(outgoing.payload(encoding), binary=_DECODERS[encoding].binary)
+    return frames[encoding]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from typing import Final
 
@@ -78,6 +78,8 @@ class Admission:
         self.most = most
         self.most_per_address = most_per_address
         self.inside = 0
+        self.elsewhere: Callable[[str], int] = lambda _: 0
+        """Connections of an address at other servers of the place."""
         self.refusals: Counter[str] = Counter()
         """How many were not let in, by why."""
         self._refused = 0
@@ -121,7 +123,12 @@ class Admission:
             return False
         if place == THIS_MACHINE:
             return self.most - self.most // 5 <= self._by_place[place] < self.most
-        return self.most_per_address <= self._by_place[place]
+        return self.most_per_address <= self._by_place[place] + self.elsewhere(place)
+
+    @property
+    def by_place(self) -> Mapping[str, int]:
+        """The connections of each address, this machine left out: what is on it is another one for each server."""
+        return {place: number for place, number in self._by_place.items() if place != THIS_MACHINE}
 
     def _judge(self, place: str | None) -> AdmissionOutcome:
         crowded = self._crowded(place)

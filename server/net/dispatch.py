@@ -179,15 +179,15 @@ class Dispatch:
 
     def heard(self, connection: Connection, message: ClientMessage) -> None:
         visit = self._visits.get(connection)
-        if visit is None:
-            # It is gone, and this was still on its way: nothing may be begun that nobody would end.
+        if visit is None or self.forwarding.is_leaving:
+            # It is gone, or this server is, and this was still on its way: nothing may be begun that nobody would end.
             return
-        if isinstance(message, Move) and visit.player is not None and visit.watches_as is None:
+        if type(message) is Move and visit.player is not None and visit.watches_as is None:
             # As below, but nearly all messages are moves.
             self._ask(visit, visit.player, message)
             return
         if isinstance(message, _BEGINNINGS) and not getattr(message, "cancel", False):
-            self._check_busy()
+            self._check_busy(message)
         if isinstance(message, Hello):
             self._identification.hello(visit, message)
         elif isinstance(message, (WhoAmI, Rename)):
@@ -201,10 +201,10 @@ class Dispatch:
         else:
             self._serve(visit, visit.player, message)
 
-    def _check_busy(self) -> None:
+    def _check_busy(self, message: ClientMessage) -> None:
         """The races that run come first."""
         retry_after_ms = self._overload.retry_after_ms(trio.current_time())
-        if retry_after_ms:
+        if retry_after_ms and not (isinstance(message, OpenRace) and self.forwarding.has_relief):
             raise Refusal(ErrorCode.SERVER_BUSY, retry_after_ms=retry_after_ms)
 
     def _serve_watcher(self, visit: Visit, player: PlayerName, message: ClientMessage) -> None:
@@ -244,7 +244,8 @@ class Dispatch:
             case OpenRace(options=options, ref=ref):
                 self._give_up_unbegun(visit, player, options)
                 self._check_free(player)
-                self._enter(visit, player, self._rooms.open(options, place=_counted(visit)), version=0, ref=ref)
+                if not self.forwarding.takes_opener(visit, ref):
+                    self._enter(visit, player, self._rooms.open(options, place=_counted(visit)), version=0, ref=ref)
             case JoinRace() | WatchRace() if self.forwarding.takes(visit, message):
                 pass
             case JoinRace() if self.forwarding.delays(visit, player, message):
@@ -274,10 +275,7 @@ class Dispatch:
             case WatchRace(code=code, key=key, ref=ref):
                 self._spectators.watch(visit.connection, player, code, key=key, ref=ref)
             case AskBoardsKey(code=code, ref=ref):
-                room = self._rooms.find(code)
-                if not self._may_show_boards(room, player):
-                    raise Refusal(ErrorCode.NO_KEY)
-                visit.connection.post(Outgoing(BoardsKey(code=room.code, key=self._spectators.boards_key(room), ref=ref)))
+                visit.connection.post(Outgoing(BoardsKey(code=read_code(code), key=self._boards_key(player, code), ref=ref)))
             case Unwatch(ref=ref):
                 self._spectators.unwatch(visit.connection, ref=ref)
             case FollowTournaments(follow=follow):
@@ -364,12 +362,15 @@ class Dispatch:
         else:
             self._say_watching(visit, message)
 
-    def _may_show_boards(self, room: Room, player: PlayerName) -> bool:
-        """Whether this is the host of the race, who has its first seat, or directs its tournament without playing in it."""
-        spec, seat = room.spec, room.summary.seats[0]
-        if spec is not None:
-            return self._tournaments.only_directs(spec.tournament, player.id)
-        return seat.player == player.id and not room.options.rated
+    def _boards_key(self, player: PlayerName, code: str) -> str:
+        """For the host of a race, who has its first seat, and for who directs its tournament without playing in it."""
+        tournament = self._tournaments.elsewhere.directed_table(read_code(code), player.id)
+        if tournament is not None:
+            return self._spectators.tournament_key(tournament)
+        room = self._rooms.find(code)
+        if room.spec is not None or room.options.rated or room.summary.seats[0].player != player.id:
+            raise Refusal(ErrorCode.NO_KEY)
+        return self._spectators.boards_key(room)
 
     def _say_watching(self, visit: Visit, message: Say) -> None:
         """To those who watch the same race."""

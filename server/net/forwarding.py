@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from itertools import cycle
 from typing import Final
 
 import trio
@@ -13,6 +14,7 @@ from protocol.client_messages import JoinRace, OpenRace, QuickMatch
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.server_messages import Moved
 from protocol.watch_messages import WatchRace
+from server.cluster.loads import Loads
 from server.cluster.node import ClusterNode
 from server.net.connection import Connection
 from server.net.identification import Visit
@@ -28,6 +30,11 @@ SEAT_S: Final = 1.2
 """For so long a seat at another node that was just left may still be told of."""
 
 ASK_AGAIN_S: Final = 0.3
+
+HEIRS_S: Final = 1.0
+"""For so long the players of a server that goes wait there for another to have their race, and are not sent to any."""
+
+HEIRS_LOOK_S: Final = 0.05
 
 
 class Forwarding:
@@ -46,6 +53,8 @@ class Forwarding:
     ) -> None:
         self.relay: Relay | None = None
         """By which races of other nodes are watched at this one; without it whoever wants to is sent there."""
+        self.loads: Loads | None = None
+        """How busy all nodes are."""
         self._rooms = rooms
         self._node = node
         self._visits = visits
@@ -53,6 +62,8 @@ class Forwarding:
         self._seat_elsewhere = seat_elsewhere
         self._has_let_go = False
         self._is_cut_off = False
+        self.is_leaving = False
+        """What is said is not heard any more: it is said again where everybody is sent."""
 
     def takes_seeker(self, visit: Visit, ref: int) -> bool:
         """Whether who looks for an opponent is sent to another node: all who do wait at one, the oldest."""
@@ -64,6 +75,21 @@ class Forwarding:
             return False
         visit.connection.post(Outgoing(Moved(url=url, code=None, ref=ref)))
         visit.connection.refuse(Refusal(ErrorCode.ELSEWHERE, f"opponents wait at {url}"), ref)
+        return True
+
+    @property
+    def has_relief(self) -> bool:
+        """Whether rooms that would be opened here are better opened at another node."""
+        return self.loads is not None and self.loads.less_busy() is not None
+
+    def takes_opener(self, visit: Visit, ref: int) -> bool:
+        """Whether who would open a room is sent to another node, because this one is much busier, or too busy to open any."""
+        load = self.loads.less_busy() if self.loads is not None else None
+        url = self._node.url_of(load.node) if self._node is not None and load is not None else None
+        if url is None:
+            return False
+        visit.connection.post(Outgoing(Moved(url=url, code=None, ref=ref)))
+        visit.connection.refuse(Refusal(ErrorCode.ELSEWHERE, f"there is less to do at {url}"), ref)
         return True
 
     @property
@@ -129,14 +155,30 @@ class Forwarding:
                 raise Refusal(ErrorCode.ALREADY_IN_ROOM, f"its code is {visit.elsewhere}")
             await trio.sleep(ASK_AGAIN_S if visit.elsewhere is not None else 0)
 
-    def send_away(self) -> None:
-        """This node goes: everybody is told of another, where their races go on."""
-        others = self.others
-        if not others:
+    def begin_to_leave(self) -> None:
+        """This node is about to go: nobody is let in, and nothing is heard, where there is another to go to."""
+        self.is_leaving = bool(self.others)
+
+    async def send_away(self) -> None:
+        """This node goes: everybody is told where their race goes on, and who has none of some other node."""
+        urls, node = cycle(self.others), self._node
+        if node is None or not self.others:
             return
-        for number, visit in enumerate(self._visits.values()):
-            code = visit.room.code if visit.room is not None else None
-            visit.connection.post(Outgoing(Moved(url=others[number % len(others)], code=code)))
+        waiting = list(self._visits.values())
+        until = trio.current_time() + HEIRS_S
+        while waiting:
+            heirs = await node.heirs({visit.room.code for visit in waiting if visit.room is not None})
+            left = []
+            for visit in waiting:
+                code = visit.room.code if visit.room is not None else None
+                url = heirs.get(code or "")
+                if url is None and code is not None and trio.current_time() < until:
+                    left.append(visit)
+                else:
+                    visit.connection.post(Outgoing(Moved(url=url or next(urls), code=code)))
+            waiting = left
+            if waiting:
+                await trio.sleep(HEIRS_LOOK_S)
 
     def let_go(self) -> None:
         """This node has lost its lease: what it knows of races is not true any more. Who is here goes, and who comes is sent away."""
@@ -158,7 +200,8 @@ class Forwarding:
 
     def refuse(self, connection: Connection) -> bool:
         """Whether nobody is let in any more; then this connection is shut."""
-        refused = self._has_let_go or self._is_cut_off
+        refused = self._has_let_go or self._is_cut_off or self.is_leaving
         if refused:
-            connection.shut(CloseCode.LET_GO, "this server has lost its part of the place; come back by any other")
+            why = "this server is going" if self.is_leaving else "this server has lost its part of the place"
+            connection.shut(CloseCode.LET_GO, f"{why}; come back by any other")
         return refused

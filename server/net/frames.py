@@ -38,15 +38,12 @@ def frame_size(data: bytes, start: int) -> int:
     return header + length if length <= MAX_CLIENT_MESSAGE else -1
 
 
-def is_short_message(data: bytes) -> bool:
-    """Whether this is one whole binary message in a short frame, and nothing else, as nearly all is that comes."""
+def short_message(data: bytes) -> bytes | None:
+    """What is in it, where it is one whole binary message in a short frame and nothing else, as nearly all is that comes."""
     length = len(data)
-    return (
-        length > _SHORT_HEADER
-        and data[0] == BINARY_FRAME
-        and _MASKED <= data[1] < SHORT_FRAME
-        and length == data[1] - _MASKED + _SHORT_HEADER
-    )
+    if length > _SHORT_HEADER and data[0] == BINARY_FRAME and data[1] < SHORT_FRAME and length == data[1] - _MASKED + _SHORT_HEADER:
+        return apply_mask(data[_SHORT_HEADER:], data[2:_SHORT_HEADER])
+    return None
 
 
 def unmasked(frame: bytes) -> bytes:

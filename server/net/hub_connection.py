@@ -27,7 +27,7 @@ from websockets.typing import Subprotocol
 from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
 from protocol.errors import CloseCode
 from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch, RoundTripRule
-from server.net.frames import BINARY_FRAME, PONG_FRAME, SHORT_FRAME, frame_size, is_short_message, unmasked
+from server.net.frames import BINARY_FRAME, PONG_FRAME, SHORT_FRAME, frame_size, short_message, unmasked
 from server.net.hub import TICK_S, Hub
 from server.net.overload import BUSY_RESPONSE, UNTIRING
 from server.net.stream import RECEIVE_BYTES, STAMP_BYTES, SocketStream, waited_ms
@@ -184,11 +184,12 @@ class HubConnection(Connection):
             # Behind a close frame nothing is said.
             return
         elif self._arrived:
-            if not self._partial and is_short_message(data) and self.protocol.current_size is None:
+            message = short_message(data) if not self._partial and self.protocol.current_size is None else None
+            if message is not None:
                 # As `_frames` would do it.
                 self._read_at = self._hub.now
                 if self._allowed():
-                    self._message(unmasked(data), is_text=False)
+                    self._message(message, is_text=False)
             else:
                 self._frames(self._partial + data if self._partial else data)
         else:

@@ -1,7 +1,8 @@
 """Whether the server has more to do than it can: then it takes no new races and connections, so that the running races stay quick. Pure.
 
-Lateness is how long sockets wait that have something to be read, while there are more of them than one turn of the hub can serve. One
-pause, as for a collection of garbage, is no overload; several within a second are.
+It shows in two ways. Lateness is how long sockets wait that have something to be read, while there are more of them than one turn of the
+hub can serve. One pause, as for a collection of garbage, is no overload; several within a second are. And where nearly all of a core is in
+use nobody waits yet, but those who have just been let in have still to make their moves: so that counts before anybody is late.
 """
 
 from __future__ import annotations
@@ -20,6 +21,15 @@ FORGIVEN_A_SECOND: Final = 4.0
 CALM_S: Final = 0.5
 """Seconds without lateness until the server is open again."""
 
+FULL: Final = 0.9
+"""Of a core, from which on the server is busy. What serves connections runs on one core only, however many there are."""
+
+LOOK_S: Final = 0.25
+"""Seconds from one look at the processor time to the next."""
+
+FEW: Final = 500
+"""Connections, below which a core that is used up is no matter: it is for something that passes, such as all of them coming at once."""
+
 UNTIRING: Final = ("/healthz", "/readyz")
 """What is answered however much there is to do."""
 
@@ -33,10 +43,12 @@ BUSY_RESPONSE: Final = (
 
 
 class Overload:
-    __slots__ = ("_busy_until", "_noted_at", "_score")
+    __slots__ = ("_busy_until", "_looked_at", "_noted_at", "_score", "_worked_s")
 
     def __init__(self) -> None:
         self._score = 0.0
+        self._worked_s = 0.0
+        self._looked_at = -math.inf
         self._noted_at = -math.inf
         self._busy_until = -math.inf
 
@@ -49,6 +61,15 @@ class Overload:
         self._noted_at = now
         if self._score >= ENOUGH:
             self._busy_until = now + CALM_S
+
+    def note_work(self, worked_s: float, now: float, *, connections: int) -> None:
+        """worked_s: processor time that the server has had since it was started. To be called often. now: as in `note`."""
+        if now < self._looked_at + LOOK_S:
+            return
+        share = (worked_s - self._worked_s) / (now - self._looked_at)
+        self._worked_s, self._looked_at = worked_s, now
+        if share >= FULL and connections >= FEW:
+            self._busy_until = max(self._busy_until, now + CALM_S)
 
     def retry_after_ms(self, now: float) -> int:
         """When to ask again for what is refused while the server is busy; 0 while it is not."""

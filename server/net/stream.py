@@ -103,7 +103,7 @@ def waited_ms(ancillary: Sequence[tuple[int, int, bytes]], limit_ms: int) -> int
         if kind == _SO_TIMESTAMPNS and len(data) == _STAMP.size:
             seconds, nanoseconds = _STAMP.unpack(data)
             waited: int = time.time_ns() - seconds * 1_000_000_000 - nanoseconds
-            return min(max(waited + 500_000, 0) // 1_000_000, limit_ms)
+            return min((waited + 500_000) // 1_000_000, limit_ms) if waited > 0 else 0
     return 0
 
 

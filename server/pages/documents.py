@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
+from typing import Final
+
+import trio
 
 from protocol.errors import Refusal
 from protocol.pages import is_race_id
@@ -13,7 +16,7 @@ from protocol.record import Record
 from protocol.run_messages import ListRuns, Runs
 from protocol.tournaments import is_tournament_id
 from server.net.http import Asked, Elsewhere, NoPage
-from server.pages.pictures import curves_of
+from server.pages.pictures import Curve, curves_of, running_curves
 from server.pages.races import record_of
 from server.pages.readers import Readers
 from server.pages.runs import NOBODY
@@ -22,9 +25,16 @@ from server.rooms.clock import Clock
 from server.rooms.codes import is_code, read_code
 from server.rooms.driver import Room
 from server.rooms.registry import Rooms
+from server.rooms.spectator_port import Shown
 from server.rules.catalogue import RULE_SETS
 from server.runs.service import RunService
 from server.tournaments.service import TournamentService
+
+NAMED: Final = 3
+"""Players that a title names, at most; of more, it names one less and says how many there are beside them."""
+
+SAFE_S: Final = 1.0
+"""Seconds that the picture of a race that is being run waits for what it shows to be safe on the disk."""
 
 
 class Documents:
@@ -72,8 +82,32 @@ class Documents:
 
     async def _watch(self, asked: Asked) -> Description:
         room = await self._room(asked)
-        names = _names(room) if room is not None else ""
-        return Description(f"{names or 'A race'} · Carpet Race", f"A race at {_rules(room)}, as it is run.")
+        if room is None:
+            return Description("A race · Carpet Race", f"A race at {_rules(room)}, as it is run.")
+        title = " · ".join((_names(room) or "A race", *await self._round(room), "Carpet Race"))
+        curves = await self._curves(room) if asked.path.endswith((".svg", ".png")) else ()
+        return Description(title, f"A race at {_rules(room)}, as it is run.", curves)
+
+    async def _round(self, room: Room) -> tuple[str, ...]:
+        """At the table of a tournament, of which round of what."""
+        spec = room.summary.spec
+        found = await self._tournaments.document(spec.tournament) if spec is not None and spec.tournament else None
+        return () if spec is None or found is None else (f"{found.options.name}, round {spec.deal.id.partition('/')[2]}",)
+
+    async def _curves(self, room: Room) -> tuple[Curve, ...]:
+        """As everybody who watches is told them now."""
+        shown: list[Shown] = []
+        safe = trio.Event()
+
+        def tell(told: Shown) -> None:
+            shown.append(told)
+            safe.set()
+
+        spec = room.summary.spec
+        if (spec is None or spec.watchable) and room.show(tell, with_boards=False):
+            with trio.move_on_after(SAFE_S):
+                await safe.wait()
+        return running_curves(shown[0].room.seats, shown[0].curves, shown[0].room.elapsed_ms) if shown else ()
 
     async def _room(self, asked: Asked) -> Room | None:
         """None for one that another server of this place has: the page's line is sent there."""
@@ -95,7 +129,7 @@ class Documents:
         if not is_race_id(race):
             raise NoPage(HTTPStatus.NOT_FOUND, "There is no race of that id.")
         record = await self._readers.ask(partial(record_of, race=race, now_ms=self._clock.wall_ms()))
-        names = " against ".join(seat.name for seat in record.seats)
+        names = _against([_titled(seat.name, seat.bot) for seat in record.seats])
         return Description(f"{names} · Carpet Race", f"{_result(record)} Replay it, board by board.", curves_of(record))
 
     async def _embed(self, asked: Asked) -> Description:
@@ -147,7 +181,17 @@ class Documents:
 
 
 def _names(room: Room) -> str:
-    return " against ".join(seat.name for seat in room.summary.seats if seat.name)
+    return _against([_titled(seat.name, seat.bot) for seat in room.summary.seats if seat.name])
+
+
+def _titled(name: str, bot: str | None) -> str:
+    return f"{name} (bot)" if bot else name
+
+
+def _against(names: Sequence[str]) -> str:
+    """As one phrase, as the page has it."""
+    shown = names if len(names) <= NAMED else names[: NAMED - 1]
+    return " against ".join(shown) + (f" and {len(names) - len(shown)} more" if len(shown) < len(names) else "")
 
 
 def _rules(room: Room | None) -> str:

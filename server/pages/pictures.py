@@ -1,4 +1,4 @@
-"""Pictures for previews of links: what an address is about, and the curves of a race that is over. Drawn as SVG; a worker makes PNG of it.
+"""Pictures for previews of links: what an address is about, and the curves of a race. Drawn as SVG; a worker makes PNG of it.
 
 Most of those who show previews take no SVG. PNG is there where resvg is installed (the extra `previews`), which is used here alone. It
 takes the fonts of the system: where there are none, a picture has no words.
@@ -18,6 +18,8 @@ from wcwidth import wcswidth
 
 from protocol.record import Record
 from protocol.text import counted
+from protocol.views import Curve as Progress
+from protocol.views import SeatInfo
 
 WIDTH: Final = 1200
 HEIGHT: Final = 630
@@ -36,7 +38,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 560, 1140, 270, 560
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """How one seat's cards came home: each time with how many were home then."""
+    """How one seat's cards came home: each time with how many were home then. place: 0 while the race is being run."""
 
     place: int
     name: str
@@ -56,6 +58,14 @@ def curves_of(record: Record) -> tuple[Curve, ...]:
     return tuple(
         Curve(seat.place, seat.name, seat.home, tuple(made or [(0, seat.home)]), seat.ended_at_ms)
         for seat, made in zip(record.seats, steps, strict=True)
+    )
+
+
+def running_curves(seats: Sequence[SeatInfo], curves: Sequence[Progress], elapsed_ms: int) -> tuple[Curve, ...]:
+    """Of a race that is being run, as its watchers are told them; in the order of the seats."""
+    return tuple(
+        Curve(0, seat.name or "", seat.home, tuple(zip(told.at_ms, told.home, strict=True)), elapsed_ms)
+        for seat, told in zip(seats, curves, strict=False)
     )
 
 
@@ -106,7 +116,7 @@ def _curves(curves: Sequence[Curve]) -> list[str]:
     last = max(1000, *(curve.ended_at_ms for curve in curves))
     top = -(-(max(curve.home for curve in curves) + 1) // 13) * 13
     step = min(110, 330 / len(curves))
-    ranked = sorted(enumerate(curves), key=lambda item: item[1].place)
+    ranked = sorted(enumerate(curves), key=lambda item: (item[1].place, -item[1].home))
     drawn = [
         part
         for home in range(0, top + 1, 13)
@@ -124,7 +134,8 @@ def _curves(curves: Sequence[Curve]) -> list[str]:
         drawn.append(f'<path d="{whole}" fill="none" stroke="{colour}" stroke-width="6" stroke-dasharray="{dashes}"/>')
     for row, (number, curve) in enumerate(ranked):
         y, size = 300 + row * step, min(40.0, step * 0.55)
-        drawn.append(_text(60, y, size, f"{curve.place}. {curve.name}", _COLOURS[number % len(_COLOURS)], widest=400))
+        place = f"{curve.place}. " if curve.place else ""
+        drawn.append(_text(60, y, size, f"{place}{curve.name}", _COLOURS[number % len(_COLOURS)], widest=400))
         if step >= 70:
             drawn.append(_text(60, y + 32, 24, f"{counted(curve.home, 'card')} home", "#e3efe7"))
         else:

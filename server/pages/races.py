@@ -158,19 +158,24 @@ def _line(race: PlayedRace) -> HistoryRace:
         finished_at_ms=race.finished_at_ms,
         aborted=_reason(race.aborted) if race.aborted is not None else None,
         seat=race.seat,
-        seats=tuple(
-            HistorySeat(
-                player=seat.player,
-                name=seat.name,
-                bot=seat.bot,
-                state=seat.state,
-                place=seat.place,
-                home=seat.home,
-                ended_at_ms=seat.ended_at_ms,
-                rating=seat.rating.shown if seat.rating is not None else None,
-            )
-            for seat in race.seats
-        ),
+        seats=seats_of(race),
+    )
+
+
+def seats_of(race: PlayedRace) -> tuple[HistorySeat, ...]:
+    """What is told of them."""
+    return tuple(
+        HistorySeat(
+            player=seat.player,
+            name=seat.name,
+            bot=seat.bot,
+            state=seat.state,
+            place=seat.place,
+            home=seat.home,
+            ended_at_ms=seat.ended_at_ms,
+            rating=seat.rating.shown if seat.rating is not None else None,
+        )
+        for seat in race.seats
     )
 
 

@@ -17,6 +17,7 @@ from server.pages.races import race_routes
 from server.pages.readers import Readers
 from server.pages.runs import run_routes
 from server.pages.schemas import schema_routes
+from server.pages.search import search_route
 from server.pages.tournaments import tournament_routes
 from server.pages.web_page import known, problem_page, web_routes
 from server.rooms.clock import Clock
@@ -50,6 +51,7 @@ def open_site(
     routes = (
         *race_routes(readers, clock, compute),
         ladder_route(readers),
+        search_route(readers, clock, runs, tournaments),
         lobby_route(lobby),
         *run_routes(readers, runs),
         *tournament_routes(tournaments),

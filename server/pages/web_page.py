@@ -21,13 +21,17 @@ from urllib.parse import quote
 
 import trio
 
+from protocol.forms import forms_document
 from server.net.http import VARIES, Asked, Page, Route
 from server.pages.pictures import AS_PNG, HEIGHT, WIDTH, Curve
 from server.pages.qr import qr_route
 
+FORMS: Final = "forms.json"
+"""What the forms of a page ask, as the terminal's do: made, and no file."""
+
 
 def _bytes(name: str) -> bytes:
-    return files("server.pages").joinpath("web", name).read_bytes()
+    return forms_document() if name == FORMS else files("server.pages").joinpath("web", name).read_bytes()
 
 
 def _text(name: str) -> str:
@@ -39,12 +43,13 @@ TYPES: Final = {
     "css": "text/css; charset=utf-8",
     "svg": "image/svg+xml; charset=utf-8",
     "webmanifest": "application/manifest+json; charset=utf-8",
+    "json": "application/json",
 }
 
 FILES: Final = {
-    entry.name: TYPES[entry.name.rpartition(".")[2]]
-    for entry in sorted(files("server.pages").joinpath("web").iterdir(), key=lambda entry: entry.name)
-    if entry.name.rpartition(".")[2] in TYPES
+    name: TYPES[name.rpartition(".")[2]]
+    for name in sorted([FORMS, *(entry.name for entry in files("server.pages").joinpath("web").iterdir())])
+    if name.rpartition(".")[2] in TYPES
 }
 """What the documents ask for beside themselves, with its type."""
 
@@ -101,6 +106,7 @@ ALWAYS: Final[Mapping[str, Description]] = {
     "/screen": Description("On a big screen · Carpet Race", "The closest races in turn, for a big screen or a stream."),
     "/watch/closest": Description("The closest race · Carpet Race", "The closest race that is being run, and then the next."),
     "/ladder": Description("Ladder · Carpet Race", "The best players by rating."),
+    "/search": Description("Search · Carpet Race", "Players, their races, tournaments and deals of the day."),
     "/daily": Description("Deals of the day · Carpet Race", "The same shuffle for everybody, once each, until midnight in UTC."),
     "/challenges": Description("Challenges · Carpet Race", "Deals that somebody has opened for others to run, once each."),
 }
@@ -118,7 +124,7 @@ ENTRIES: Final[Mapping[str, str]] = {
     "embed": "race.js",
     "tournament": "tournament.js",
     "screen": "screen.js",
-    **dict.fromkeys(("ladder", "player", "daily", "challenges", "challenge"), "tables.js"),
+    **dict.fromkeys(("ladder", "search", "player", "daily", "challenges", "challenge"), "tables.js"),
 }
 """By the first step of an address: the module of its page, which `app.js` imports."""
 
@@ -197,8 +203,10 @@ def web_routes(
     pages = {name: _page(_bytes(name), kind, GUARDED) for name, kind in FILES.items()}
     parts = (_route(f"{WEB}/{name}", replace(page, cache=_FOREVER)) for name, page in pages.items())
     unversioned = (_route(f"/web/{name}", page) for name, page in pages.items())
+    # Browsers look there for the icon of what is no page, such as a record.
+    icon = _route("/favicon.ico", pages["icon.svg"])
     ever = (always(place, about) for place, about in ALWAYS.items())
-    return (*ever, *(at(place, describe) for place, describe in described.items()), *parts, *unversioned, qr_route())
+    return (*ever, *(at(place, describe) for place, describe in described.items()), *parts, *unversioned, icon, qr_route())
 
 
 @cache

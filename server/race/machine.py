@@ -288,10 +288,11 @@ class Race:
         if seat.has_played(ply, text):
             return ()
         assert self.starts_at is not None
-        received_ms = max(now - self.starts_at - command.waited_ms, seat.last_received)
+        last = seat.last
+        received_ms = max(now - self.starts_at - command.waited_ms, last.received_ms)
         # What is really given, so that a record adds up.
         credit_ms = credit(seat.round_trip_ms or 0)
-        at_ms = counted_at(received_ms=received_ms, credit_ms=credit_ms, previous_ms=seat.last_at)
+        at_ms = counted_at(received_ms=received_ms, credit_ms=credit_ms, previous_ms=last.at_ms)
         if at_ms > self._close.at_ms:
             raise self._close.refusal
         position = seat.play(text, at_ms=at_ms, received_ms=received_ms, credit_ms=credit_ms)

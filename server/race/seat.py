@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Final, Literal
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
@@ -18,6 +18,8 @@ from server.race.report import Played, SeatReport
 from server.race.timing import MAX_CREDIT_MS, credit
 from server.rules.moves import NotAMove, parse_move
 from server.rules.position import IllegalMove, Position
+
+_START: Final = Played(move="", at_ms=0, received_ms=0, credit_ms=0, home=0)
 
 
 @dataclass(slots=True)
@@ -51,14 +53,14 @@ class Seat:
         return len(played) < 2 or played[-1].home != played[-2].home
 
     @property
-    def last_at(self) -> int:
-        """When the last move counted, from the start."""
-        return self.played[-1].at_ms if self.played else 0
+    def last(self) -> Played:
+        """The last move, or the start."""
+        return self.played[-1] if self.played else _START
 
     @property
-    def last_received(self) -> int:
-        """When the last move came, from the start."""
-        return self.played[-1].received_ms if self.played else 0
+    def last_at(self) -> int:
+        """When the last move counted, from the start."""
+        return self.last.at_ms
 
     @property
     def report(self) -> SeatReport:

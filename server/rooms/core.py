@@ -84,7 +84,7 @@ class RoomCore:
         if earlier is not None:
             for player in earlier.people.values():
                 self.members.expect(player)
-                self._draft.effects.bindings.append((player, True))
+                self._draft.effects.bindings += ((player, True),)
             self._races.advance(self._races.now - self._races.ahead_ms)
             for _, seat in self._races.people():
                 if seat.connected:
@@ -174,7 +174,7 @@ class RoomCore:
     # ---- requests
 
     def _handle(self, request: RoomRequest) -> None:
-        if isinstance(request, Ask) and isinstance(request.message, Move):
+        if type(request) is Ask and type(request.message) is Move:
             # As below, but nearly all requests are moves, and most of them change nothing in what is due.
             self._move(request.player.id, request.member, request.message, request.waited_ms)
             return
@@ -299,7 +299,7 @@ class RoomCore:
             self._seat(player)
         else:
             races.do(RegainConnection(seat.number))
-        self._draft.effects.bindings.append((player.id, True))
+        self._draft.effects.bindings += ((player.id, True),)
         self.members.enter(player.id, member)
         races.measure_all()
         # Only a snapshot says which seat is one's own: events alone would not tell it to somebody who lost one here and has taken another.
@@ -331,7 +331,7 @@ class RoomCore:
             if seat.player is not None and races.race.phase != "waiting":
                 # The seat stays theirs until the race is over, but nobody waits for them.
                 races.do(LoseConnection(seat.number))
-        self._draft.effects.bindings.append((player, False))
+        self._draft.effects.bindings += ((player, False),)
         if member is not None:
             self._broadcast.one(member, Outgoing(Left(code=self._setup.code, reason=reason, ref=ref)))
 

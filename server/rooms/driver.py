@@ -102,6 +102,8 @@ class Room:
         """What of its opener's address counts as one; None where that is not known, or is this machine."""
         self.is_closed = False
         """Nothing will happen here any more. Known before it is told."""
+        self.is_kept = False
+        """The journal has it: other servers of the place can find it."""
         self._bots = bot_players(
             setup.options,
             alone=setup.spec is not None,
@@ -220,6 +222,7 @@ class Room:
         for record in effects.ended:
             self._note_over(record)
         if effects.changed:
+            self.is_kept = True
             self._ports.owner.changed(self)
         if closing is not None and not closing.entries:
             self._ports.owner.gone(self)
@@ -302,7 +305,7 @@ class Room:
         """Have `tell` called with what somebody without a seat may know now, before any later event. False when the room is closed."""
         if self.is_closed:
             return False
-        self._gate.put(Effects(shown=[(tell, self.core.shown(self._ports.clock.now_ms(), with_boards=with_boards))]))
+        self._gate.put(Effects(shown=((tell, self.core.shown(self._ports.clock.now_ms(), with_boards=with_boards)),)))
         return True
 
     def tell_players(self, outgoing: Outgoing) -> None:

@@ -44,7 +44,7 @@ SpectatorNotice: TypeAlias = Happened | RoomMessage | Greeting
 """A whole room where another race has begun."""
 
 
-class Effects(Struct):
+class Effects(Struct, gc=False):
     """In the order of delivery, but for `entries` and `bindings`, which come first.
 
     bindings: players who hold a seat here from now on (True) or no longer (False). summary: None where others see no difference.
@@ -53,11 +53,11 @@ class Effects(Struct):
     """
 
     entries: list[Entry] = []
-    bindings: list[tuple[str, bool]] = []
+    bindings: tuple[tuple[str, bool], ...] = ()
     summary: RoomSummary | None = None
     told: list[tuple[Member, Outgoing] | SpectatorNotice] = []
-    shown: list[tuple[Callable[[Shown], None], Shown]] = []
-    ended: list[Record] = []
+    shown: tuple[tuple[Callable[[Shown], None], Shown], ...] = ()
+    ended: tuple[Record, ...] = ()
     changed: bool = False
     moved: bool = False
     closing: Closing | None = None
@@ -66,19 +66,20 @@ class Effects(Struct):
 class Draft:
     """The effects of the request that is being handled, shared by the parts of a core."""
 
-    __slots__ = ("_effects",)
+    __slots__ = ("effects",)
 
-    def __init__(self) -> None:
-        self._effects: Effects | None = None
+    effects: Effects
 
-    @property
-    def effects(self) -> Effects:
-        # Between two requests there are none: what lives on from one move to the next is what the collection of garbage has to look at.
-        if self._effects is None:
-            self._effects = Effects()
-        return self._effects
+    def __getattr__(self, name: str) -> Effects:
+        # Asked only where there is no such attribute. Between two requests there are no effects: what lives on from one move to the next
+        # is what the collection of garbage has to look at.
+        if name != "effects":
+            raise AttributeError(name)
+        self.effects = Effects()
+        return self.effects
 
     def take(self) -> Effects:
         """All of them; the next request begins with none."""
-        effects, self._effects = self.effects, None
+        effects = self.effects
+        del self.effects
         return effects

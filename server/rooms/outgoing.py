@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from protocol.codec import encode
 from protocol.errors import Refusal
 from protocol.server_messages import Error, ServerMessage
 
 
-class Outgoing:
+class Outgoing(Struct, eq=False, gc=False):
     """One message to any number of members. `frames` is for the transport to keep what it makes of the payload."""
 
-    __slots__ = ("_payloads", "frames", "message")
-
-    def __init__(self, message: ServerMessage) -> None:
-        self.message = message
-        self.frames: dict[str, bytes] = {}
-        self._payloads: dict[str, bytes] | None = None
+    message: ServerMessage
+    frames: dict[str, bytes] = {}
+    _payloads: dict[str, bytes] | None = None
 
     def payload(self, subprotocol: str) -> bytes:
         """The encoded message."""
-        if self._payloads is None:
-            self._payloads = {}
-        payload = self._payloads.get(subprotocol)
-        if payload is None:
-            payload = self._payloads[subprotocol] = encode(self.message, subprotocol)
+        payloads = self._payloads
+        if payloads is None:
+            payloads = self._payloads = {}
+        elif subprotocol in payloads:
+            return payloads[subprotocol]
+        payload = payloads[subprotocol] = encode(self.message, subprotocol)
         return payload
 
 

@@ -150,7 +150,7 @@ class RaceSequence:
 
     def do(self, command: Command) -> bool:
         """Give the race a command and tell of what came of it. False when nothing did. Raises Refusal, with nothing changed."""
-        events = self.log.take(self.race, command, self.now) if isinstance(command, PlayMove) else self._take(command)
+        events = self.log.take(self.race, command, self.now) if type(command) is PlayMove else self._take(command)
         self.publish(events)
         return bool(events)
 
@@ -167,7 +167,7 @@ class RaceSequence:
             self.broadcast.unseen.clear()
             self.publish(wins)
         for event in events:
-            if isinstance(event, MovePlayed) and event.state == "won" and self.race.is_settling:
+            if type(event) is MovePlayed and event.state == "won" and self.race.is_settling:
                 self._hold(event)
                 continue
             self.broadcast.publish(event, self.race, self.now)
@@ -212,7 +212,7 @@ class RaceSequence:
         for player in self.members.away():
             if self.race.seat_of(player) is None:
                 self.members.forget(player)
-                self._draft.effects.bindings.append((player, False))
+                self._draft.effects.bindings += ((player, False),)
 
     def _free_deserted_seats(self) -> None:
         """Players who left while the race ran held their seats to its end; now all can see that they will not race again."""
@@ -236,7 +236,7 @@ class RaceSequence:
         self.series.raced(self.race, record)
         if self._setup.spec is not None or not self.race.sealed:
             self._close(record, players=seated(self.race))
-        self._draft.effects.ended.append(record)
+        self._draft.effects.ended += (record,)
         self._tell_score()
 
     def _tell_score(self) -> None:

@@ -84,10 +84,14 @@ class Rooms:
         self._entropy = entropy
         self._max_rooms = max_rooms
         self._max_rooms_per_place = max_rooms_per_place
-        self._by_place: Counter[str] = Counter()
+        self.by_place: Counter[str] = Counter()
+        """How many were opened from each place."""
+        self.elsewhere: Callable[[str], int] = lambda _: 0
+        """How many were from a place at other servers."""
         self._rooms: dict[str, Room] = {}
         self._seated: dict[str, Room] = {}
         self._players: dict[Room, set[str]] = {}
+        self._of_tournaments: dict[str, set[Room]] = {}
         self._stopping = False
         self._emptied = trio.Event()
         self._listeners: list[Callable[[], None]] = []
@@ -152,13 +156,18 @@ class Rooms:
             raise Refusal(ErrorCode.SERVER_BUSY)
         if len(self._rooms) >= self._max_rooms:
             raise Refusal(ErrorCode.SERVER_FULL)
-        if place is not None and 0 < self._max_rooms_per_place <= self._by_place[place]:
+        if place is not None and 0 < self._max_rooms_per_place <= self.by_place[place] + self.elsewhere(place):
             raise Refusal(ErrorCode.TOO_MANY_ROOMS)
         check_options(options)
         code = new_code(self._entropy)
         while code in self._rooms:
             code = new_code(self._entropy)
         return self._begin(self._room(code, options, spec=spec, secret=secret, start_position=start_position, place=place))
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether another room can be opened now."""
+        return not self._stopping and not self._in_outage and self._journal.has_room and len(self._rooms) < self._max_rooms
 
     def go_on(self, left: LeftRoom) -> None:
         """A room of an earlier server goes on. Those in which a race runs first: a player's seat there keeps them from any other.
@@ -206,8 +215,10 @@ class Rooms:
     def _begin(self, room: Room) -> Room:
         self._rooms[room.code] = room
         self._players[room] = set()
+        if room.spec is not None and room.spec.tournament:
+            self._of_tournaments.setdefault(room.spec.tournament, set()).add(room)
         if room.place is not None:
-            self._by_place[room.place] += 1
+            self.by_place[room.place] += 1
         room.begin()
         return room
 
@@ -229,6 +240,10 @@ class Rooms:
     def of(self, player: str) -> Room | None:
         """The room in which this player holds a seat, if any."""
         return self._seated.get(player)
+
+    def of_tournament(self, tournament: str) -> tuple[Room, ...]:
+        """The rooms of its tables."""
+        return tuple(self._of_tournaments.get(tournament, ()))
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call `listener` whenever a room was opened, closed or changed in its seats or phase. It must not block or raise."""
@@ -302,10 +317,15 @@ class Rooms:
         if self._rooms.get(room.code) is not room:
             return
         del self._rooms[room.code]
+        if room.spec is not None and room.spec.tournament:
+            tables = self._of_tournaments[room.spec.tournament]
+            tables.discard(room)
+            if not tables:
+                del self._of_tournaments[room.spec.tournament]
         if room.place is not None:
-            self._by_place[room.place] -= 1
-            if not self._by_place[room.place]:
-                del self._by_place[room.place]
+            self.by_place[room.place] -= 1
+            if not self.by_place[room.place]:
+                del self.by_place[room.place]
         # However it ended, nobody may stay bound to a room that is gone: they could never open or join another one.
         for player in self._players.pop(room):
             if self._seated.get(player) is room:

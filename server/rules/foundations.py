@@ -39,16 +39,32 @@ def lift_aces_and_kings(deck: tuple[Card, ...]) -> tuple[Card, ...]:
 
 def wanted(heights: Heights) -> dict[Card, int]:
     """The cards that some foundation wants next, each with its code: 1 for one built up, 2 for one built down, 3 for both."""
+    spades_up, spades_down, hearts_up, hearts_down, diamonds_up, diamonds_down, clubs_up, clubs_down = heights
+    spades, hearts, diamonds, clubs = _WANTED
+    return {
+        **spades[spades_up][spades_down],
+        **hearts[hearts_up][hearts_down],
+        **diamonds[diamonds_up][diamonds_down],
+        **clubs[clubs_up][clubs_down],
+    }
+
+
+def _wanted_of(ace: Card, up: int, down: int) -> dict[Card, int]:
+    """The same of one suit, by the heights of its two foundations."""
     codes: dict[Card, int] = {}
-    ace = 0
-    for up, down in zip(heights[::2], heights[1::2], strict=True):
-        if up < SUIT_SIZE:
-            codes[ace + up] = _UP_CODE
-        if down < SUIT_SIZE:
-            card = ace + SUIT_SIZE - 1 - down
-            codes[card] = codes.get(card, 0) | _DOWN_CODE
-        ace += SUIT_SIZE
+    if up < SUIT_SIZE:
+        codes[ace + up] = _UP_CODE
+    if down < SUIT_SIZE:
+        card = ace + SUIT_SIZE - 1 - down
+        codes[card] = codes.get(card, 0) | _DOWN_CODE
     return codes
+
+
+# By suit, by the height of its foundation upwards, and by that of the other one.
+_WANTED: Final = tuple(
+    tuple(tuple(_wanted_of(number * SUIT_SIZE, up, down) for down in range(SUIT_SIZE + 1)) for up in range(SUIT_SIZE + 1))
+    for number in range(len(SUITS))
+)
 
 
 def home_moves(source: str) -> HomeMoves:

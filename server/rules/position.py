@@ -202,7 +202,7 @@ class PositionBase(Struct, frozen=True, kw_only=True, eq=False, gc=False):
         moves = self._legal_moves
         if moves is None:
             moves = self._find_legal_moves()
-            self._keep("_legal_moves", moves)
+            force_setattr(self, "_legal_moves", moves)
         return moves
 
     @property

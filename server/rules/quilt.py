@@ -22,7 +22,7 @@ from typing import Final, TypeAlias
 
 from protocol.cards import CARD_TEXT, DECK_SIZE, Card, suit
 from protocol.shuffle import redeal_label, shuffle
-from server.rules.foundations import FOUNDATIONS, FOUNDED, Heights, home_moves, lift_aces_and_kings, raised, wanted
+from server.rules.foundations import DOWN, FOUNDATIONS, FOUNDED, UP, Heights, lift_aces_and_kings, raised, wanted
 from server.rules.moves import REDEAL, STOCK, WASTE
 from server.rules.position import Family, PositionBase, RuleSet, slot_names
 from server.rules.weave import COLUMNS, GAP, ROWS, Clear, Quilt, available, available_after
@@ -34,14 +34,17 @@ _RESERVE_NAMES: Final = tuple(f"p{number}" for number in range(1, _RESERVES + 1)
 _SLOTS: Final = slot_names(COLUMNS, ROWS)
 _SIZE: Final = len(_SLOTS)
 
-# Sources by number: the 64 slots, then the reserves, then the waste. Targets: the reserves, then the waste.
+# Sources by number: the 64 slots, then the reserves, then the waste. Targets: the reserves, the waste, the foundations up and down.
 _SOURCES: Final = (*_SLOTS, *_RESERVE_NAMES, WASTE)
 _SOURCE_NUMBER: Final = {source: number for number, source in enumerate(_SOURCES)}
 _WASTE_SOURCE: Final = _SIZE + _RESERVES
-_TARGETS: Final = (*_RESERVE_NAMES, WASTE)
 _WASTE_TARGET: Final = _RESERVES
-_HOME: Final = tuple(home_moves(source) for source in _SOURCES)
-_ONTO: Final = tuple(tuple(f"{source}:{target}" for target in _TARGETS) for source in _SOURCES)
+_ENDINGS: Final = (*(f":{pile}" for pile in (*_RESERVE_NAMES, WASTE)), UP, DOWN)
+_MOVES: Final = tuple(tuple(source + ending for ending in _ENDINGS) for source in _SOURCES)
+_UP_TARGET: Final = _WASTE_TARGET + 1
+_ONE_TARGET: Final = tuple((target,) for target in range(len(_ENDINGS)))
+# By the code that `wanted` has for a card.
+_HOME_TARGETS: Final[tuple[tuple[int, ...], ...]] = ((), (_UP_TARGET,), (_UP_TARGET + 1,), (_UP_TARGET, _UP_TARGET + 1))
 _NEIGHBOURS: Final[tuple[Pile, ...]] = tuple(
     tuple(other for other in (card - 1, card + 1) if 0 <= other < DECK_SIZE and suit(other) == suit(card)) for card in range(DECK_SIZE)
 )
@@ -173,37 +176,45 @@ class QuiltPosition(PositionBase, frozen=True, eq=False, gc=False):
         )
 
     def _find_legal_moves(self) -> tuple[str, ...]:
-        quilt, reserves = self.quilt, self.reserves
-        wants, takers = wanted(self.heights), self._takers()
-        empty = [target for target, pile in enumerate(reserves) if not pile]
-        sources = [(slot, quilt[slot]) for slot in self.available()]
-        sources += [(source, pile[-1]) for source, pile in enumerate(reserves, _SIZE) if pile]
+        quilt, waste = self.quilt, self.waste
+        takers = self._takers()
         moves: list[str] = []
-        for source, card in sources:
-            if card in wants:
-                moves += _HOME[source][wants[card]]
-            if card in takers:
-                moves += [_ONTO[source][target] for target in takers[card]]
-            if empty and (source < _SIZE or len(reserves[source - _SIZE]) > 1):
-                moves += [_ONTO[source][target] for target in empty]
-        if self.waste:
-            moves += _HOME[_WASTE_SOURCE][wants.get(self.waste[-1], 0)]
+        for slot, card in [(slot, card) for slot in self.available() if (card := quilt[slot]) in takers]:
+            moves += [_MOVES[slot][target] for target in takers[card]]
+        if self.reserves:
+            self._add_reserve_moves(takers, moves)
+        if waste:
+            moves += [_MOVES[_WASTE_SOURCE][target] for target in takers.get(waste[-1], ()) if target > _WASTE_TARGET]
         if self.stock:
             moves.append(STOCK)
-        elif self.waste and self.redeals_left:
+        elif waste and self.redeals_left:
             moves.append(REDEAL)
         moves.sort()
         return tuple(moves)
 
-    def _takers(self) -> dict[Card, list[int]]:
-        """The cards that can be built on the tops of waste and reserves, each with its targets."""
-        takers: dict[Card, list[int]] = {}
-        tops = [(target, pile[-1]) for target, pile in enumerate(self.reserves) if pile]
+    def _add_reserve_moves(self, takers: dict[Card, tuple[int, ...]], moves: list[str]) -> None:
+        """Those of the reserves' tops, and those onto empty reserves."""
+        empty = [target for target, pile in enumerate(self.reserves) if not pile]
+        for source, pile in enumerate(self.reserves, _SIZE):
+            if pile:
+                texts = _MOVES[source]
+                if pile[-1] in takers:
+                    moves += [texts[target] for target in takers[pile[-1]]]
+                if empty and len(pile) > 1:
+                    moves += [texts[target] for target in empty]
+        if empty:
+            moves += [_MOVES[slot][target] for slot in self.available() for target in empty]
+
+    def _takers(self) -> dict[Card, tuple[int, ...]]:
+        """The cards that go to foundations, or can be built on the tops of waste and reserves, each with its targets."""
+        takers = {card: _HOME_TARGETS[code] for card, code in wanted(self.heights).items()}
+        for target, pile in enumerate(self.reserves):
+            if pile:
+                for card in _NEIGHBOURS[pile[-1]]:
+                    takers[card] = takers.get(card, ()) + _ONE_TARGET[target]
         if self.waste:
-            tops.append((_WASTE_TARGET, self.waste[-1]))
-        for target, top in tops:
-            for card in _NEIGHBOURS[top]:
-                takers.setdefault(card, []).append(target)
+            for card in _NEIGHBOURS[self.waste[-1]]:
+                takers[card] = takers.get(card, ()) + _ONE_TARGET[_WASTE_TARGET]
         return takers
 
     def _redealt(self) -> "QuiltPosition":

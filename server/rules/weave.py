@@ -70,8 +70,14 @@ def available_after(before: tuple[int, ...], quilt: Quilt, taken: int, clear: Cl
     """What `available` finds in a quilt, in another order, out of what it was before the card of one slot was taken."""
     ends = _ENDS[clear]
     freed = [slot for slot in _WAITING[clear][taken] if quilt[slot] != GAP and slot not in before and _is_free(quilt, ends[slot])]
-    return (*(slot for slot in before if slot != taken), *freed)
+    return (*[slot for slot in before if slot != taken], *freed)
 
 
 def _is_free(quilt: Quilt, ends: tuple[End, End]) -> bool:
-    return any(all(quilt[slot] == GAP for slot in end) for end in ends)
+    for end in ends:
+        for slot in end:
+            if quilt[slot] != GAP:
+                break
+        else:
+            return True
+    return False

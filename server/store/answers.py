@@ -110,10 +110,11 @@ class PlayedRace:
 
 @dataclass(frozen=True, slots=True)
 class TournamentHead:
-    """How far a tournament is. decisions: in its log. is_led_here: by this node of a cluster, or by this server alone."""
+    """How far a tournament is. decisions: in its log. node: which leads it. is_led_here: by this one, or by this server alone."""
 
     tournament: str
     decisions: int
+    node: int
     is_led_here: bool
 
 

@@ -129,6 +129,7 @@ def _open_race(entry: RaceOpened) -> Steps:
         "phase": "running",
         "deal": key,
         "node": entry.node,
+        "listed": entry.options.rules if entry.options.public else None,
     }
     yield insert("races", race)
     if spec is not None and runs_once(spec) and spec.invited:

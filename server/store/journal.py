@@ -143,9 +143,11 @@ class Journal:
         """
         if self._closed:
             raise JournalClosed("the server is stopping: nothing more is written")
-        self._next.requests.append(entries)
-        self._next.waiting.append(done)
-        self._something.set()
+        batch = self._next
+        if not batch.requests:
+            self._something.set()
+        batch.requests.append(entries)
+        batch.waiting.append(done)
 
     async def write(self, *entries: Entry) -> None:
         """The same for a task that waits: returns when the entries are committed, and raises what `submit` would have said.

@@ -9,6 +9,7 @@ Each node's batches are a log of its own, in a range of numbers of its own. With
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -100,13 +101,13 @@ _COUNTED: Final = (
 )
 _OWN: Final = "SELECT id FROM nodes WHERE id = :node AND epoch = :epoch FOR SHARE"
 _SEIZE: Final = f"UPDATE nodes SET epoch = epoch + 1 WHERE id = :id AND lease_until_ms <= {_NOW}"  # noqa: S608
-_RUNS_ON: Final = (
-    f"SELECT {_COLUMNS} FROM races JOIN nodes ON nodes.id = races.node"  # noqa: S608
-    " WHERE room = :code AND phase = 'running' LIMIT 1"
+_RUN_ON: Final = (
+    f"SELECT room, {_COLUMNS} FROM races JOIN nodes ON nodes.id = races.node"  # noqa: S608
+    " WHERE phase = 'running' AND room IN :wanted"
 )
-_STANDS_ON: Final = (
-    f"SELECT {_COLUMNS} FROM seats JOIN races ON races.id = seats.race"  # noqa: S608
-    " JOIN nodes ON nodes.id = races.node WHERE seats.here AND room = :code ORDER BY finished_at_ms DESC LIMIT 1"
+_STAND_ON: Final = (
+    f"SELECT room, {_COLUMNS} FROM seats JOIN races ON races.id = seats.race"  # noqa: S608
+    " JOIN nodes ON nodes.id = races.node WHERE seats.here AND room IN :wanted ORDER BY finished_at_ms"
 )
 _ONE_AFTER_ANOTHER: Final = "SELECT pg_advisory_xact_lock(hashtext('carpet-race nodes ' || current_schema()))"
 
@@ -138,10 +139,12 @@ def nodes(sql: Sql) -> tuple[Node, ...]:
     return tuple(_node(row, row.races) for row in sql.rows(_COUNTED))
 
 
-def find_room(sql: Sql, code: str) -> Node | None:
-    """Which node has the room with this code; None where there is none."""
-    row = sql.row(_RUNS_ON, {"code": code}) or sql.row(_STANDS_ON, {"code": code})
-    return _node(row) if row is not None else None
+def find_rooms(sql: Sql, codes: Iterable[str]) -> dict[str, Node]:
+    """Which node has each of the rooms with these codes; nothing of those that there are not."""
+    wanted = set(codes)
+    found = {row.room: _node(row) for row in sql.rows_in(_RUN_ON, wanted)}
+    # The last one that was over.
+    return {row.room: _node(row) for row in sql.rows_in(_STAND_ON, wanted - set(found))} | found
 
 
 def check_own(sql: Sql, holding: Holding) -> None:

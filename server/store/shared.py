@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +25,7 @@ _UPGRADE_UNLOCK: Final = "SELECT pg_advisory_unlock(hashtext('carpet-race upgrad
 
 
 class SharedStore(DatabaseStore):
-    """`join` before anything is written. All calls of this class but `find_room` and `all_nodes` are made like `write`."""
+    """`join` before anything is written. All calls of this class but `find_rooms` and `all_nodes` are made like `write`."""
 
     _is_shared = True
     _in_doubt: TakenOver | None = None
@@ -89,10 +90,10 @@ class SharedStore(DatabaseStore):
             ours = f"SELECT 1 AS found FROM {table} WHERE id = :id AND node = :node FOR SHARE"  # noqa: S608
             return bool(taken_ids) and sql.row(ours, {"id": taken_ids[0], "node": self.holding.node}) is not None
 
-    def find_room(self, code: str) -> Node | None:
-        """Which node has the room with this code."""
+    def find_rooms(self, codes: Collection[str]) -> dict[str, Node]:
+        """Which node has each of the rooms with these codes; nothing of those that there are not."""
         with self._reading() as sql:
-            return nodes.find_room(sql, code)
+            return nodes.find_rooms(sql, codes)
 
     def place(self) -> str:
         """What all nodes of this place have in common, and those of another one on the same engines have not."""

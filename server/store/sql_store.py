@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -112,11 +113,10 @@ class SqlStore(ABC):
         return RaceStatus(row.phase, row.reason, row.sealed_until_ms) if row is not None else None
 
     def last_race(self, room: str) -> str | None:
-        # Ids begin with the letters of the room, so their own index finds them: a full stop comes behind the hyphen.
+        # By the code, and not by the letters that ids begin with: those of a private room are others.
         row = self._row(
-            "SELECT id FROM races WHERE id >= :first AND id < :behind AND phase = 'over' ORDER BY ended_at_ms DESC, number DESC LIMIT 1",
-            first=f"{room}-",
-            behind=f"{room}.",
+            "SELECT id FROM races WHERE room = :room AND phase = 'over' ORDER BY ended_at_ms DESC, number DESC LIMIT 1",
+            room=room,
         )
         return str(row.id) if row is not None else None
 
@@ -137,6 +137,17 @@ class SqlStore(ABC):
             seated = _seats(sql, {row.race for row in rows})
         return self._read_all(lambda row: _played(row, seated[row.race]), rows, f"the history of player {player}")
 
+    def races_listed(self, rules: str, *, limit: int) -> tuple[PlayedRace, ...]:
+        newest_first = (
+            "SELECT races.id AS race, 0 AS seat, races.ended_at_ms AS finished_at_ms, races.room, races.number, races.options,"  # noqa: S608
+            f" races.reason, {_SEALED} FROM races {_WITH_DEAL} WHERE races.phase = 'over' AND races.listed = :rules"
+            " AND races.ended_at_ms > 0 ORDER BY races.ended_at_ms DESC, races.id DESC LIMIT :limit"
+        )
+        with self._reading() as sql:
+            rows = sql.rows(newest_first, {"rules": rules, "limit": limit})
+            seated = _seats(sql, (row.race for row in rows))
+        return self._read_all(lambda row: _played(row, seated.get(row.race, ())), rows, f"the races at {rules}")
+
     def runs(self, kind: SharedKind, deal: str) -> tuple[Run, ...]:
         with self._reading() as sql:
             rows = sql.rows("SELECT * FROM races WHERE deal = :key ORDER BY opened_at_ms, id", {"key": deal_key(kind, deal)})
@@ -153,6 +164,11 @@ class SqlStore(ABC):
 
     def player_by_name(self, name: str) -> Player | None:
         return self._player("name_key", name_key(name))
+
+    def players_called(self, start: str, *, limit: int) -> tuple[Player, ...]:
+        beginning = "SELECT * FROM players WHERE name_key >= :first AND name_key < :behind ORDER BY name_key LIMIT :limit"
+        key = name_key(start)
+        return tuple(map(player_of, self._rows(beginning, first=key, behind=f"{key}{chr(sys.maxunicode)}", limit=limit)))
 
     def name_taken(self, name: str) -> bool:
         return self.player_by_name(name) is not None
@@ -204,7 +220,7 @@ class SqlStore(ABC):
         )
         with self._reading() as sql:
             rows = [*sql.rows(f"{head} closed_at_ms IS NULL"), *sql.rows_in(f"{head} closed_at_ms IS NOT NULL AND id IN :wanted", also)]
-        return tuple(TournamentHead(row.id, row.decisions, row.node == self._node) for row in rows)
+        return tuple(TournamentHead(row.id, row.decisions, row.node, row.node == self._node) for row in rows)
 
     # ---- bans
 

@@ -52,6 +52,10 @@ class Store(Protocol):
         """Who has this name now, as `name_key` compares."""
         ...
 
+    def players_called(self, start: str, *, limit: int) -> tuple[Player, ...]:
+        """Those whose names begin so, as `name_key` compares, in its order."""
+        ...
+
     def name_taken(self, name: str) -> bool:
         """Whether any player has it, as `name_key` compares. Only `write` decides: somebody may be quicker."""
         ...
@@ -65,7 +69,7 @@ class Store(Protocol):
         ...
 
     def last_race(self, room: str) -> str | None:
-        """The id of the race that was over last in the public rooms that have had this code."""
+        """The id of the race that was over last in the rooms that have had this code. Who has the code might have watched it."""
         ...
 
     def rating_changes(self, race: str) -> tuple[RatingChange, ...]:
@@ -74,6 +78,10 @@ class Store(Protocol):
 
     def history(self, player: str, *, limit: int, before: Mark | None = None) -> tuple[PlayedRace, ...]:
         """This player's races that are over, or had begun and were aborted, newest first; with `before`, those older than that mark."""
+        ...
+
+    def races_listed(self, rules: str, *, limit: int) -> tuple[PlayedRace, ...]:
+        """The public races at this rule set that are over, newest first. Each is told as the first seat's."""
         ...
 
     def shared_deal(self, kind: SharedKind, deal: str) -> SharedDealMade | None:

@@ -46,7 +46,8 @@ CREATE TABLE nodes (
     lease_until_ms BIGINT NOT NULL
 );
 
--- reason: why it was aborted. deal: the key of a shared one; NULL for most. node: which runs it; 0 for a server alone.
+-- reason: why it was aborted. deal: the key of a shared one; NULL for most. node: which runs it; 0 for a server alone. listed: the
+-- rule set, of a race in a public room.
 CREATE TABLE races (
     id TEXT NOT NULL PRIMARY KEY,
     room TEXT NOT NULL,
@@ -59,10 +60,13 @@ CREATE TABLE races (
     ended_at_ms BIGINT,
     reason TEXT,
     deal TEXT,
-    node INTEGER DEFAULT 0 NOT NULL
+    node INTEGER DEFAULT 0 NOT NULL,
+    listed TEXT
 );
+CREATE INDEX races_listed ON races (listed, ended_at_ms, id) WHERE phase = 'over' AND listed IS NOT NULL;
 CREATE INDEX races_running ON races (id) WHERE phase = 'running';
 CREATE INDEX races_of_deal ON races (deal) WHERE deal IS NOT NULL;
+CREATE INDEX races_over_by_room ON races (room) WHERE phase = 'over';
 
 -- Who has had their run of a deal that each player runs once.
 CREATE TABLE runs (

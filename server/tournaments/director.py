@@ -1,14 +1,16 @@
 """One tournament while the server runs: its task. The rules of the file:
 
-Leading    Of several servers that are one place, one leads it: there are its rooms, and there time and results cause events. The others
-           know what the log in the store says, and decide on commands. The log takes each number once: whoever was overtaken reads what
-           has been decided, and decides anew. So who asks need not know which server leads, nor whether any does just now.
+Leading    Of several servers that are one place, one leads it: there time and results cause events, and it says where a room is opened
+           and when it starts. The others know what the log in the store says, decide on commands, and have rooms of its tables (`hosting`).
+           The log takes each number once: whoever was overtaken reads what has been decided, and decides anew. So who asks need not know
+           which server leads, nor whether any does just now.
 
 Deciding   Commands, results and the clock cause events, in the order in which they come. An event is in the journal before anything is told
            or done about it. What cannot be kept has not happened.
 Acting     What is done follows from the state alone (`_act`): rooms are opened and called off (`table_rooms`), and rooms of a round that is
            over tell its secret. So a server that starts has only to act again.
-Results    Come from rooms once they are kept. Those that were kept but not entered before a crash are read from the store.
+Results    Come from rooms once they are kept. Those of rooms at other servers are read from the store, and so are those that were kept but
+           not entered before a crash.
 
 Must not know how entrants are paired or ranked, nor what is told of a tournament.
 """
@@ -17,7 +19,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -31,7 +33,6 @@ from server.rooms.driver import Room
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing, refused
 from server.store.errors import EntryRefused, StoreError
-from server.store.port import Entry, SharedDealMade, SharedDealRevealed, TournamentDecided
 from server.tournaments.commands import (
     Asker,
     TournamentCommand,
@@ -42,12 +43,14 @@ from server.tournaments.commands import (
     when_due,
     with_withdrawals,
 )
-from server.tournaments.documents import replayed
-from server.tournaments.events import BadTournamentLog, CalledOff, Event, Finished, RoundPaired, TableRaceAborted, encode_event
+from server.tournaments.documents import entries_of, replayed
+from server.tournaments.events import BadTournamentLog, CalledOff, Event, Finished, RoundPaired
+from server.tournaments.hosting import HostedRooms, Orders, RoomNews
 from server.tournaments.pairing.crosstable import Refused, TableRace
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.state import TournamentState
-from server.tournaments.table_rooms import RETRY_S, TableRoom, TableRooms, call_to
+from server.tournaments.table_room import call_to
+from server.tournaments.table_rooms import LOOK_S, RETRY_S, TableRooms
 from server.tournaments.views import LiveTable, TableNews
 
 logger = logging.getLogger("carpet.tournaments")
@@ -82,7 +85,14 @@ class Director:
         self.tables = TableRooms(ports)
         self.tables_elsewhere: tuple[TableNews, ...] = ()
         """As the server that leads has told last."""
-        self._findable: frozenset[TableRoom] = frozenset()
+        self.led_by: int | None = None
+        """The node that leads it by the store, as far as that has been looked at."""
+        self.hosted = HostedRooms(ports, state.id)
+        self._orders: Orders | None = None
+        self._told: Sequence[RoomNews] = ()
+        self._looks_at = float("inf")
+        # As `changed` was told last.
+        self._shown: tuple[TournamentState, list[str]] | None = None
         self._acted = state
         self._is_to_lead = False
         self._is_behind = False
@@ -122,6 +132,20 @@ class Director:
         """Another server has decided something."""
         self._is_behind = True
         self._wake.set()
+
+    def hear(self, told: Sequence[RoomNews], orders: Orders | None) -> None:
+        """What other servers say. told: of their rooms. orders: of the server that leads by the store; None where it says nothing."""
+        if self.leads:
+            self._told = told
+        elif orders is not None:
+            self._orders = orders
+            self._is_behind = self._is_behind or orders.decisions > len(self.state.log)
+        if (told or self.tables.are_elsewhere) if self.leads else (orders is not None or self.hosted):
+            self._wake.set()
+
+    def orders(self) -> Orders | None:
+        """What the others are told as long as this server leads; None where it is nothing."""
+        return self.tables.orders(self.state) if self.leads and self.is_live else None
 
     async def catch_up(self) -> None:
         """Know what the store has. Raises StoreError."""
@@ -181,7 +205,7 @@ class Director:
 
     def news(self, now_ms: int) -> tuple[TableNews, ...]:
         """The same for other servers, of rooms that they can find by now."""
-        findable = (table for table in self.tables if table in self._findable)
+        findable = (table for table in self.tables if table.is_findable)
         return tuple(TableNews(table.race.key, table.race.number, table.live(self.state, now_ms)) for table in findable)
 
     def races_elsewhere(self) -> list[tuple[TableRace, LiveTable]]:
@@ -230,31 +254,20 @@ class Director:
         if not self.leads:
             await self._act()
             return
-        found = await self._found_results()
-        self.tables.take_back(self.state)
-        for place in found:
-            self.tables.by_table.pop(place, None)
-        await self._happen([event for events in found.values() for event in events])
+        await self._look_for_results(takes_back=True)
         for number in range(1, self.state.round + 1):
             self.tables.reveal(self.state, number)
 
-    async def _found_results(self) -> dict[int, list[Event]]:
-        """What came of the races that are wanted, as far as the store knows, by table."""
-        state, store, ask = self.state, self._ports.store, self._ports.journal.ask
-        wanted = {race.pairing.table: race for race in state.wanted()}
-        found: dict[int, list[Event]] = {}
-        for run in await ask(store.runs, "round", state.deal_id(state.round)) if wanted else ():
-            race = wanted.get(run.spec.table)
-            if run.seats:
-                self.tables.note_dealt(state.round, run.spec.deal.number)
-            if race is None or race.pairing.table in found or run.spec.deal.number != state.deal_number(race.key):
-                continue
-            record = await ask(store.record, run.race) if run.phase == "over" else None
-            if record is not None:
-                found[race.pairing.table] = self.tables.raced(state, race, record)
-            elif run.phase == "aborted" and run.seats:
-                found[race.pairing.table] = [TableRaceAborted(*race.key, "the server could not go on with it")]
-        return found
+    async def _look_for_results(self, *, takes_back: bool = False) -> None:
+        """Enter what the store has of the races that are wanted. takes_back: find their rooms here, too."""
+        found, running = await self.tables.found_results(self.state)
+        if takes_back:
+            self.tables.take_back(self.state)
+        for place in found:
+            self.tables.by_table.pop(place, None)
+        self.tables.note_running(self.state, running)
+        self._looks_at = trio.current_time() + LOOK_S
+        await self._happen([event for events in found.values() for event in events])
 
     async def _serve(self) -> None:
         while True:
@@ -267,13 +280,20 @@ class Director:
                 self._is_behind = False
                 await self.catch_up()
             if self.leads:
+                await self._hear_of_rooms()
                 await self._enter_results()
             await self._obey_host()
             await self._answer_all()
             if self.leads:
                 await self._heed_time()
-            if self._acted is not self.state:
+            if self._acted is not self.state or not self.leads:
                 await self._act()
+
+    async def _hear_of_rooms(self) -> None:
+        told, self._told = self._told, ()
+        has_news = self.tables.hear(self.state, told)
+        if self.tables.are_elsewhere and (has_news or trio.current_time() >= self._looks_at):
+            await self._look_for_results()
 
     def _deadline(self) -> float:
         """When, on the clock of Trio, there is something to do without anybody asking."""
@@ -281,7 +301,7 @@ class Director:
             return float("inf")
         moments = [moment for moment in (self.state.next_due_ms, self._expires_at_ms) if moment is not None]
         due = self._ports.clock.deadline(min(moments)) if moments else float("inf")
-        return min(due, self.tables.deadline(self.state))
+        return min(due, self.tables.deadline(self.state), self._looks_at if self.tables.are_elsewhere else float("inf"))
 
     async def _enter_results(self) -> None:
         """What has come from rooms since the last look, in one step. If it cannot be kept, `_come_back` finds it in the store."""
@@ -373,7 +393,7 @@ class Director:
         was = self.state
         if state is not was:
             try:
-                await self._ports.journal.write(*await self._ports.beside(partial(_entries, was, state)))
+                await self._ports.journal.write(*await self._ports.beside(partial(entries_of, was, state)))
             except EntryRefused:
                 await self.catch_up()
                 if self.state is not was:
@@ -386,37 +406,17 @@ class Director:
         state = self.state
         if self.leads:
             await self.tables.update(state, by_host=by_host)
-            if self._ports.is_shared and not self._findable >= (opened := frozenset(self.tables)):
-                # Behind all that was written to open them.
-                await self._ports.journal.write()
-                self._findable = opened
             await self.tables.release(state)
-        self._changed(self)
+        else:
+            orders, self._orders = self._orders, None
+            self.hosted.tend(state)
+            if orders is not None:
+                self.hosted.obey(state, orders)
+        shown = self.state, [table.room.code for table in self.tables]
+        if shown != self._shown:
+            self._shown = shown
+            self._changed(self)
         was, self._acted = self._acted, state
         for number in range(max(was.round, 1), state.round + 1) if self.leads and state is not was else ():
             if number > was.round or was.shuffles[number - 1].over_at_ms is None:
                 self.tables.reveal(state, number)
-
-
-def _entries(was: TournamentState, state: TournamentState) -> list[Entry]:
-    """For the journal: what has happened since `was`."""
-    entries: list[Entry] = [
-        TournamentDecided(
-            tournament=state.id,
-            sequence=logged.number,
-            at_ms=logged.at_ms,
-            author=logged.author,
-            decision=encode_event(logged.event),
-            closes=isinstance(logged.event, (Finished, CalledOff)),
-        )
-        for logged in state.log[len(was.log) :]
-    ]
-    for number, shuffle in enumerate(state.shuffles, 1):
-        before = was.shuffles[number - 1] if number <= len(was.shuffles) else None
-        deal_id = state.deal_id(number)
-        if before is None:
-            made_at, nonces = shuffle.paired_at_ms, (shuffle.nonce,)
-            entries.append(SharedDealMade(kind="round", id=deal_id, secret=state.secret(number), at_ms=made_at, nonces=nonces))
-        if shuffle.over_at_ms is not None and (before is None or before.over_at_ms is None):
-            entries.append(SharedDealRevealed(kind="round", id=deal_id, at_ms=shuffle.over_at_ms))
-    return entries

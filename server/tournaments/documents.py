@@ -1,4 +1,4 @@
-"""From what the store keeps of a tournament to its state."""
+"""From what the store keeps of a tournament to its state, and back."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 
 from protocol.tournaments import TournamentOptions
-from server.store.port import TournamentDecided, TournamentMade
-from server.tournaments.events import VERSION, BadTournamentLog, check_version, decode_event
+from server.store.port import Entry, SharedDealMade, SharedDealRevealed, TournamentDecided, TournamentMade
+from server.tournaments.events import VERSION, BadTournamentLog, CalledOff, Finished, check_version, decode_event, encode_event
 from server.tournaments.pairing.crosstable import Refused
 from server.tournaments.state import TournamentState, new_state
 
@@ -62,3 +62,27 @@ def replayed(state: TournamentState, log: Iterable[TournamentDecided]) -> Tourna
         except Refused as error:
             raise BadTournamentLog(f"decision {entry.sequence} of tournament {state.id} could not be taken: {error}") from error
     return state
+
+
+def entries_of(was: TournamentState, state: TournamentState) -> list[Entry]:
+    """For the journal: what has happened since `was`."""
+    entries: list[Entry] = [
+        TournamentDecided(
+            tournament=state.id,
+            sequence=logged.number,
+            at_ms=logged.at_ms,
+            author=logged.author,
+            decision=encode_event(logged.event),
+            closes=isinstance(logged.event, (Finished, CalledOff)),
+        )
+        for logged in state.log[len(was.log) :]
+    ]
+    for number, shuffle in enumerate(state.shuffles, 1):
+        before = was.shuffles[number - 1] if number <= len(was.shuffles) else None
+        deal_id = state.deal_id(number)
+        if before is None:
+            made_at, nonces = shuffle.paired_at_ms, (shuffle.nonce,)
+            entries.append(SharedDealMade(kind="round", id=deal_id, secret=state.secret(number), at_ms=made_at, nonces=nonces))
+        if shuffle.over_at_ms is not None and (before is None or before.over_at_ms is None):
+            entries.append(SharedDealRevealed(kind="round", id=deal_id, at_ms=shuffle.over_at_ms))
+    return entries

@@ -1,30 +1,38 @@
-"""What the servers of one place tell each other of tournaments, twice a second, beside what their store has: how the rooms of tables stand
-at the server that leads, and which entrants are connected where. Nothing here is the truth of anything.
+"""What the servers of one place tell each other of tournaments, twice a second, beside what their store has: how the rooms of tables stand,
+what the server that leads wants of the others (`hosting`), and which entrants are connected where. Nothing here is the truth of anything.
 
 So an entrant is called to their table wherever they are connected, and followers at any server see how the races are going.
 """
 
 from __future__ import annotations
 
+import hmac
 import secrets
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
-from server.lobby.players import Players
-from server.rooms.clock import Clock
+from server.cluster.loads import Load
 from server.rooms.outgoing import Outgoing
 from server.tournaments.director import Director
+from server.tournaments.hosting import Orders, RoomNews
+from server.tournaments.ports import TournamentPorts
 from server.tournaments.views import TableNews
 
 
 class News(msgspec.Struct, frozen=True):
-    """Of one server. tables: by tournament, of those that it leads. here: entrants of any that is not over."""
+    """Of one server. tables, orders: by tournament, of those that it leads. rooms: by tournament, of those that another one leads.
+    here: entrants of any that is not over. node: 0 for a server of an earlier version, which opens rooms by nobody's order.
+    """
 
     server: str
     tables: dict[str, tuple[TableNews, ...]]
     here: frozenset[str]
+    node: int = 0
+    orders: dict[str, Orders] = {}
+    rooms: dict[str, tuple[RoomNews, ...]] = {}
 
 
 _DECODER: Final = msgspec.msgpack.Decoder(News)
@@ -33,13 +41,16 @@ _DECODER: Final = msgspec.msgpack.Decoder(News)
 class Elsewhere:
     """directors: of all tournaments that are known. here: who is connected to another server, of the entrants."""
 
-    def __init__(self, directors: Mapping[str, Director], players: Players, clock: Clock, *, presence_changed: Callable[[], None]) -> None:
+    def __init__(self, directors: Mapping[str, Director], ports: TournamentPorts, *, presence_changed: Callable[[], None]) -> None:
         self.here: frozenset[str] = frozenset()
         self._id = secrets.token_hex(4)
         self._presence_changed = presence_changed
         self._directors = directors
-        self._players = players
-        self._clock = clock
+        self._players = ports.players
+        self._clock = ports.clock
+        self._node = ports.node
+        self._loads = ports.loads
+        self._by_node: dict[int, frozenset[str]] = {}
         # Which rooms entrants who are here have been called to: by the server that has told of it, too, since it may have died meanwhile.
         self._called: set[tuple[str, str]] = set()
 
@@ -49,7 +60,12 @@ class Elsewhere:
         running = [director for director in self._directors.values() if not director.state.is_closed]
         tables = {director.state.id: news for director in running if director.leads and (news := director.news(now))}
         here = (entrant for director in running for entrant in director.state.people if self._players.connection(entrant) is not None)
-        return msgspec.msgpack.encode(News(self._id, tables, frozenset(here))) if running else b""
+        orders = {director.state.id: orders for director in running if (orders := director.orders()) is not None}
+        followed = (director for director in self._directors.values() if not director.leads)
+        rooms = {director.state.id: told for director in followed if (told := director.hosted.news(now))}
+        if not running and not rooms:
+            return b""
+        return msgspec.msgpack.encode(News(self._id, tables, frozenset(here), self._node, orders, rooms))
 
     def hear(self, texts: Sequence[bytes]) -> None:
         """What each of the others has said last."""
@@ -60,11 +76,47 @@ class Elsewhere:
             server, director.tables_elsewhere = tables.get(identity, ("", ()))
             if director.tables_elsewhere and not director.leads:
                 called |= self._call(director, server)
+            # Whoever was taken for dead may have slept, and speak once more.
+            orders = next((news.orders.get(identity) for news in told if news.node == director.led_by), None)
+            director.hear([room for news in told for room in news.rooms.get(identity, ())], orders)
         self._called = called
+        self._by_node = {news.node: news.here for news in told}
         here = frozenset[str]().union(*(news.here for news in told))
         if here != self.here:
             self.here = here
             self._presence_changed()
+
+    def choose_node(self, players: Sequence[str], asked: Sequence[int]) -> int | None:
+        """As of `ChooseNode`: the server with least to do. Each of the players who is connected there weighs as much as a room less."""
+        loads = self._loads
+        # One of an earlier version would not know rooms elsewhere, should it come to lead.
+        if loads is None or 0 in self._by_node:
+            return None
+        about_to = Counter(asked)
+
+        def weight(load: Load) -> float:
+            there = self._by_node.get(load.node)
+            are_there = sum(player in there if there is not None else self._players.connection(player) is not None for player in players)
+            return load.weight + about_to[load.node] - are_there
+
+        own = loads.own()
+        others = [load for node, load in loads.others.items() if load.takes and node in self._by_node]
+        best = min([*([own] if own.takes or not others else []), *others], key=weight)
+        return best.node if best is not own else None
+
+    def directed_table(self, code: str, player: str) -> str | None:
+        """The tournament which this player only directs, and one of whose tables has the room with this code, at whatever server."""
+        now = self._clock.now_ms()
+        directed = [each for each in self._directors.values() if each.state.director == player and player not in each.state.people]
+        for each in directed:
+            if any(live.code == code for live in each.live(now).values()) or any(room.code == code for room in each.hosted):
+                return each.state.id
+        return None
+
+    def boards_secret(self, identity: str) -> bytes | None:
+        """From which the key to whole boards of its tables follows; the same at all servers of the place."""
+        director = self._directors.get(identity)
+        return hmac.digest(director.state.root, b"whole boards", "sha256") if director is not None else None
 
     def _call(self, director: Director, server: str) -> set[tuple[str, str]]:
         """Call those who are here. Gives the rooms to which that has been done."""

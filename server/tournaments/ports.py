@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, TypeVar
 
 import trio
 
+from server.cluster.loads import Loads
 from server.lobby.players import Players
 from server.rooms.clock import Clock
 from server.rooms.registry import Rooms
@@ -18,6 +19,9 @@ from server.tournaments.pairing.rounds import Round
 
 Answer = TypeVar("Answer")
 
+ChooseNode: TypeAlias = Callable[[Sequence[str], Sequence[int]], int | None]
+"""Where the room of a table for these players is to be opened; None for here. The second: nodes that are about to open one."""
+
 PairNext: TypeAlias = Callable[[Crosstable], Awaitable[Round | None]]
 """The next round, which may take a second in a large field; None when there is none. Pairing the same again gives the same."""
 
@@ -26,6 +30,10 @@ class Beside(Protocol):
     """Where what takes milliseconds in a large tournament is made, so that nobody waits for it: in a thread. It is pure."""
 
     async def __call__(self, make: Callable[[], Answer], /) -> Answer: ...
+
+
+def here(players: Sequence[str], asked: Sequence[int]) -> None:
+    """Of a server alone."""
 
 
 async def at_once(make: Callable[[], Answer], /) -> Answer:
@@ -46,7 +54,7 @@ class TournamentJournal(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TournamentPorts:
-    """store: asked through the journal. is_shared: other servers of the same place decide about the same tournaments."""
+    """store: asked through the journal. is_shared: other servers of the same place decide about the same tournaments. node: this server."""
 
     clock: Clock
     entropy: Callable[[int], bytes]
@@ -57,3 +65,6 @@ class TournamentPorts:
     pair_next: PairNext
     beside: Beside = at_once
     is_shared: bool = False
+    node: int = 0
+    loads: Loads | None = None
+    choose_node: ChooseNode = here

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -56,14 +57,12 @@ class TournamentService:
     """`run` is its one task, and the owner of all the others."""
 
     def __init__(self, ports: TournamentPorts) -> None:
-        self._ports = ports
         self.beside = ports.beside
         self._running: dict[str, Director] = {}  # with a task of their own
         self._old: dict[str, Director] = {}  # over before they were looked up, without a task
         self._listed_old: tuple[TournamentListing, ...] = ()
         self._listings: dict[str, tuple[TournamentState, TournamentListing]] = {}  # as last told
         self._documents: dict[str, tuple[TournamentState, TournamentDocument]] = {}  # as last asked for
-        self._maker = Maker(ports, self._running)
         self._looking_up = trio.CapacityLimiter(LOOKED_UP_AT_ONCE)
         self._stopping = False
         self._scope = trio.CancelScope()
@@ -78,7 +77,9 @@ class TournamentService:
             here_elsewhere=lambda: self.elsewhere.here,
         )
         presence_changed = self.subscriptions.presence_changed
-        self.elsewhere = Elsewhere(self._running, ports.players, ports.clock, presence_changed=presence_changed)
+        self.elsewhere = Elsewhere(self._running, ports, presence_changed=presence_changed)
+        self._ports = ports = replace(ports, choose_node=self.elsewhere.choose_node)
+        self._maker = Maker(ports, self._running)
         ports.rooms.on_over(self._race_over)
         ports.rooms.on_room_change(self._room_changed)
 
@@ -125,6 +126,8 @@ class TournamentService:
             if head.tournament in self._unreadable:
                 continue
             director = known.get(head.tournament)
+            if director is not None:
+                director.led_by = head.node
             if leads_its_own and head.is_led_here:
                 self._to_lead.add(head.tournament)
             if director is None:
@@ -163,11 +166,6 @@ class TournamentService:
         except BadTournamentLog as error:
             logger.error("tournament %s cannot go on: %s", made.tournament, error)
             return None
-
-    def only_directs(self, identity: str, player: str) -> bool:
-        """Whether this player directs a tournament that runs here, and plays in none of its races."""
-        running = self._running.get(identity)
-        return running is not None and running.state.director == player and player not in running.state.people
 
     # ---- what the server's host asks for
 

@@ -7,6 +7,8 @@ Start      A room is held until all rooms of the round are ready, or the others'
            start together too. A table that comes late to a shuffle that was dealt starts at once.
 Results    A room gives its record once that is kept. A room that closes without one, after its start, is an aborted race.
 No-shows   Entrants are called when their room opens. Those who are not ready `no_show_s` later forfeit.
+Elsewhere  In a place of several servers a room is opened at the one with least to do. What is said to and by the others, and what it is
+           worth, says `hosting`. A table whose server cannot be heard is not ready, and nobody forfeits there.
 
 Only the director's task calls what changes anything here.
 """
@@ -14,7 +16,7 @@ Only the director's task calls what changes anything here.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,18 +24,16 @@ import trio
 
 from protocol.errors import Refusal
 from protocol.record import Record
-from protocol.tournament_messages import Called
-from protocol.tournaments import TournamentSide
 from server.rooms.driver import Room
 from server.rooms.outgoing import Outgoing
 from server.rooms.requests import CallOff, Release, Reveal
 from server.tournaments.events import Event, ResultEntered, TableRaceAborted
-from server.tournaments.log_text import name_of
+from server.tournaments.hosting import START_MS, Opening, Orders, RoomNews, open_table, summary_of
 from server.tournaments.pairing.crosstable import TableKey, TableRace
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.state import TournamentState
-from server.tournaments.tables import Seating, no_show, race_options, result_of, seating, shared_deal_spec
-from server.tournaments.views import LiveTable
+from server.tournaments.table_room import RoomElsewhere, TableRoom
+from server.tournaments.tables import no_show, result_of, seating
 
 logger = logging.getLogger("carpet.tournaments")
 
@@ -44,73 +44,20 @@ RETRY_S: Final = 5.0
 RELEASE_MS: Final = 5
 """Milliseconds that are allowed for releasing one room, before the countdown of all begins."""
 
+LOOK_S: Final = 2.0
+"""Seconds between two looks at what the store has of rooms elsewhere; and that another server has for opening one."""
 
-@dataclass(slots=True, eq=False)
-class TableRoom:
-    """The room of a race of the last round. number: of the round's shuffle. called_at_ms: when its entrants were told.
-    is_late: the time to come is over."""
 
-    room: Room
+@dataclass(slots=True)
+class _Expected:
+    """A room of which nothing has been told yet. number: of the round's shuffle. node: at which it is to be opened; None for one that the
+    store has already: race is its id. since: on the clock of Trio."""
+
     race: TableRace
     number: int
-    seating: Seating
-    called_at_ms: int
-    is_late: bool = False
-
-    @property
-    def is_waiting(self) -> bool:
-        return self.room.summary.phase == "waiting" and not self.room.is_closed
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether it waits for nobody but other tables. Ready players whose connection is gone are waited for, until the time is over."""
-        return all(seat.ready and (seat.connected or self.is_late) for seat in self.room.summary.seats)
-
-    def no_show_at(self, state: TournamentState) -> int | None:
-        """When those who are missing forfeit; None when nobody is."""
-        if not self.is_waiting or self.is_ready:
-            return None
-        return self.called_at_ms + 1000 * state.options.no_show_s
-
-    def live(self, state: TournamentState, now_ms: int) -> LiveTable:
-        due = self.no_show_at(state)
-        return LiveTable(
-            code=self.room.code,
-            sides=tuple(self._side(state, seat) for seat in self.seating.sides),
-            elapsed_ms=self.room.summary.elapsed_ms(now_ms),
-            no_show_ms=max(due - now_ms, 0) if due is not None else None,
-        )
-
-    def _side(self, state: TournamentState, number: int) -> TournamentSide:
-        seat, entrant = self.room.summary.seats[number], self.seating.entrants[number]
-        return TournamentSide(
-            entrant=entrant,
-            name=name_of(state, entrant) if entrant is not None else state.options.bot,
-            present=seat.player is not None and seat.connected,
-            state=seat.state,
-            home=seat.home,
-        )
-
-    def call(self, state: TournamentState, entrant: str, now_ms: int) -> Called:
-        """What an entrant who is wanted here is told."""
-        return call_to(self.race, self.live(state, now_ms), state, entrant)
-
-
-def call_to(race: TableRace, live: LiveTable, state: TournamentState, entrant: str) -> Called:
-    """What an entrant who is wanted at a table is told, wherever its room is."""
-    pairing = race.pairing
-    opponent = next((other for other in pairing.entrants if other != entrant), None)
-    return Called(
-        id=state.id,
-        name=state.options.name,
-        round=race.round,
-        table=pairing.table,
-        race=race.number,
-        code=live.code,
-        opponent=name_of(state, opponent) if opponent is not None else "",
-        bot=state.people[opponent].bot if opponent is not None else next(iter(seating(state, pairing).bots), None),
-        until_ms=live.no_show_ms,
-    )
+    node: int | None
+    since: float
+    race_id: str = ""
 
 
 class TableRooms:
@@ -122,6 +69,10 @@ class TableRooms:
         self._byes_run: set[TableKey] = set()
         self._dealt = 0, 0
         self._rest_until: float | None = None
+        # Of rooms elsewhere, by table.
+        self._expected: dict[int, _Expected] = {}
+        self._starts: dict[str, int] = {}
+        self._kept_home: set[int] = set()
 
     def __iter__(self) -> Iterator[TableRoom]:
         return iter(self.by_table.values())
@@ -153,12 +104,16 @@ class TableRooms:
         if state.paused:
             return
         is_complete = self._all_ready and all(race.pairing.table in self.by_table for race in self._wanted(state))
-        ready = [table for table in self if table.is_waiting and table.is_ready]
+        ready = [table for table in self if table.is_waiting and table.is_ready and table.room.code not in self._starts]
         released = [table for table in ready if is_complete or (table.race.round, table.number) <= self._dealt]
-        countdown_from_ms = self._ports.clock.now_ms() + RELEASE_MS * len(released)
+        wait_ms = max(RELEASE_MS * len(released), START_MS if any(table.is_elsewhere for table in released) else 0)
+        countdown_from_ms, start_ms = self._ports.clock.now_ms() + wait_ms, self._ports.clock.wall_ms() + wait_ms
         for table in released:
             self.note_dealt(table.race.round, table.number)
-            table.room.tell(Release(countdown_from_ms))
+            if isinstance(table.room, RoomElsewhere):
+                self._starts[table.room.code] = start_ms
+            else:
+                table.room.tell(Release(countdown_from_ms))
             await trio.lowlevel.checkpoint()
 
     def _wanted(self, state: TournamentState) -> list[TableRace]:
@@ -172,7 +127,9 @@ class TableRooms:
             place = room.spec.table
             race = wanted.get(place)
             is_current = race is not None and room.spec.deal.number == state.deal_number(race.key)
-            if race is not None and is_current and place not in self.by_table and not room.is_closed:
+            known = self.by_table.get(place)
+            is_new = known is None or (known.is_elsewhere and known.room.code == room.code)
+            if race is not None and is_current and is_new and not room.is_closed:
                 self._add(room, race, state)
                 if room.summary.phase != "waiting":
                     self.note_dealt(race.round, state.deal_number(race.key))
@@ -189,37 +146,52 @@ class TableRooms:
         for place, table in list(self.by_table.items()):
             if wanted.get(place) != table.race or table.number != state.deal_number(table.race.key):
                 del self.by_table[place]
-                # Nobody races on: the round may be over, and its secret public.
-                table.room.tell(CallOff(also_running=True, by_host=by_host))
-            elif state.paused and table.room.summary.phase == "waiting":
+                if not isinstance(table.room, RoomElsewhere):
+                    # Nobody races on: the round may be over, and its secret public.
+                    table.room.tell(CallOff(also_running=True, by_host=by_host))
+            elif state.paused and table.room.summary.phase == "waiting" and not isinstance(table.room, RoomElsewhere):
                 # It stays until it is closed: a race that is just about to begin is run.
                 table.room.tell(CallOff())
-        is_any_racing = not all(table.is_waiting for table in self)
+        for place, expected in list(self._expected.items()):
+            if place in self.by_table or wanted.get(place) != expected.race or expected.number != state.deal_number(expected.race.key):
+                del self._expected[place]
+        codes = {table.room.code for table in self if table.is_waiting}
+        self._starts = {code: start for code, start in self._starts.items() if code in codes and not state.paused}
+        is_any_racing = not all(table.is_waiting for table in self) or any(expected.race_id for expected in self._expected.values())
         opened: list[TableRace] = []
         for place, race in wanted.items() if not state.paused else ():
             is_dealt = (race.round, state.deal_number(race.key)) <= self._dealt
-            if place not in self.by_table and (is_dealt or not is_any_racing) and self._open(race, state):
+            is_there = place in self.by_table or place in self._expected
+            if not is_there and (is_dealt or not is_any_racing) and self._place(race, state):
                 opened.append(race)
                 await trio.lowlevel.checkpoint()
         for race in opened:
             self._call_all(state, self.by_table[race.pairing.table])
 
+    def _place(self, race: TableRace, state: TournamentState) -> bool:
+        """Open its room here, or have it opened elsewhere. Gives whether it is open here by now."""
+        place = race.pairing.table
+        asked = [expected.node for expected in self._expected.values() if expected.node is not None]
+        node = self._ports.choose_node(seating(state, race.pairing).invited, asked) if place not in self._kept_home else None
+        if node is None or node == self._ports.node:
+            return self._open(race, state)
+        self._expected[place] = _Expected(race, state.deal_number(race.key), node, trio.current_time())
+        return False
+
     def _open(self, race: TableRace, state: TournamentState) -> bool:
         if self._rest_until is not None:
             return False
-        seated = seating(state, race.pairing)
-        options = race_options(state.options, seats=len(seated.sides), bots=seated.bots)
-        spec = shared_deal_spec(state, race.round, race.pairing)
         try:
-            room = self._ports.rooms.open(options, spec=spec, secret=state.secret(race.round))
+            room = open_table(self._ports, state, race)
         except Refusal as refusal:
             logger.warning("tournament %s: table %d has no room: %s", state.id, race.pairing.table, refusal)
             self._rest()
             return False
+        self._kept_home.discard(race.pairing.table)
         self._add(room, race, state)
         return True
 
-    def _add(self, room: Room, race: TableRace, state: TournamentState) -> None:
+    def _add(self, room: Room | RoomElsewhere, race: TableRace, state: TournamentState) -> None:
         # The room's own time, in which no time passes while no server runs.
         called_at_ms = room.summary.opened_at - room.summary.ahead_ms
         self.by_table[race.pairing.table] = TableRoom(room, race, state.deal_number(race.key), seating(state, race.pairing), called_at_ms)
@@ -234,26 +206,111 @@ class TableRooms:
             if member is not None:
                 member.post(Outgoing(table.call(state, entrant, self._ports.clock.now_ms())))
 
+    # ---- rooms elsewhere
+
+    @property
+    def are_elsewhere(self) -> bool:
+        """Whether the store is to be looked at for what comes of them."""
+        return bool(self._expected) or any(table.is_elsewhere for table in self)
+
+    def orders(self, state: TournamentState) -> Orders:
+        """For the other servers."""
+        opened = (
+            Opening(node=each.node, round=each.race.round, table=table, race=each.race.number, number=each.number)
+            for table, each in self._expected.items()
+            if each.node is not None
+        )
+        rooms = {place: table.room.code for place, table in self.by_table.items() if table.is_findable}
+        return Orders(len(state.log), tuple(opened), rooms, self._starts)
+
+    def hear(self, state: TournamentState, told: Sequence[RoomNews]) -> bool:
+        """What the others say of their rooms. Gives whether the store has something new."""
+        self.take_back(state)
+        wanted = {race.pairing.table: race for race in self._wanted(state)}
+        now, has_news = self._ports.clock.now_ms(), False
+        for news in told:
+            race, known, expected = wanted.get(news.table), self.by_table.get(news.table), self._expected.get(news.table)
+            if race is None or (news.round, news.number) != (race.round, state.deal_number(race.key)):
+                continue
+            if known is not None and (not known.is_elsewhere or known.room.code != news.code):
+                # One too many: its server closes it.
+                continue
+            if known is None and expected is not None and expected.race_id not in ("", news.race):
+                continue
+            room = RoomElsewhere(news.code, news.race, summary_of(news, state, race, now), trio.current_time())
+            if known is None:
+                self._add(room, race, state)
+                self._call_all(state, self.by_table[news.table])
+            else:
+                # Whoever could not be heard could not hear either: those who are missing there have their whole time once more.
+                known.called_at_ms = max(now if known.is_silent else 0, known.called_at_ms)
+                known.room = room
+            if news.phase != "waiting":
+                self.note_dealt(race.round, news.number)
+            has_news = has_news or news.phase == "over"
+        return has_news
+
+    def note_running(self, state: TournamentState, running: Mapping[int, Sequence[str]]) -> None:
+        """What the store has just shown: the ids of races that are not over, of the tables that are wanted and as they are."""
+        now = trio.current_time()
+        for place, table in list(self.by_table.items()):
+            if isinstance(table.room, RoomElsewhere) and table.room.race not in running.get(place, ()):
+                # It was closed before its start.
+                del self.by_table[place]
+        for race in self._wanted(state):
+            place, expected = race.pairing.table, self._expected.get(race.pairing.table)
+            if place in running and place not in self.by_table:
+                self._expected[place] = _Expected(race, state.deal_number(race.key), None, now, running[place][0])
+            elif expected is not None and place not in running and now - expected.since >= LOOK_S:
+                del self._expected[place]
+                # Nobody waits for a second server.
+                self._kept_home.add(place)
+
     # ---- what comes of them
 
     def results(self, state: TournamentState, over: list[tuple[Room, Record]]) -> list[Event]:
         """Of rooms whose race is over, with its record, and of those that have closed without one. They are no longer wanted."""
         events: list[Event] = []
-        tables = {table.room: table for table in self}
+        tables = {table.room: table for table in self if not isinstance(table.room, RoomElsewhere)}
         for room, record in over:
             # Otherwise it does not count: the director has ruled on that table, or an entrant has withdrawn.
             if room in tables:
                 events += self.raced(state, tables.pop(room).race, record)
-        for table in list(tables.values()):
-            if table.room.summary.closed:
-                del tables[table.room]
+        for room, table in list(tables.items()):
+            if room.summary.closed:
+                del tables[room]
                 if not state.paused:
                     self._rest()
                 # Over, but not kept: those who played it know its cards.
                 if table.room.summary.phase in ("countdown", "racing", "over"):
                     events.append(TableRaceAborted(table.race.round, table.race.pairing.table, "its room was closed"))
-        self.by_table = {table.race.pairing.table: table for table in tables.values()}
+        here = tables.values()
+        self.by_table = {place: table for place, table in self.by_table.items() if table.is_elsewhere or table in here}
         return events
+
+    async def found_results(self, state: TournamentState) -> tuple[dict[int, list[Event]], dict[int, list[str]]]:
+        """What came of the races that are wanted, as far as the store knows, by table; and the ids of those that are not over.
+
+        Raises StoreError.
+        """
+        store, ask = self._ports.store, self._ports.journal.ask
+        wanted = {race.pairing.table: race for race in state.wanted()}
+        found: dict[int, list[Event]] = {}
+        running: dict[int, list[str]] = {}
+        for run in await ask(store.runs, "round", state.deal_id(state.round)) if wanted else ():
+            race = wanted.get(run.spec.table)
+            if run.seats:
+                self.note_dealt(state.round, run.spec.deal.number)
+            if race is None or race.pairing.table in found or run.spec.deal.number != state.deal_number(race.key):
+                continue
+            if run.phase == "running":
+                running.setdefault(race.pairing.table, []).append(run.race)
+            record = await ask(store.record, run.race) if run.phase == "over" else None
+            if record is not None:
+                found[race.pairing.table] = self.raced(state, race, record)
+            elif run.phase == "aborted" and run.seats:
+                found[race.pairing.table] = [TableRaceAborted(*race.key, "the server could not go on with it")]
+        return found, running
 
     def raced(self, state: TournamentState, race: TableRace, record: Record) -> list[Event]:
         if not race.pairing.counted:
@@ -289,5 +346,5 @@ class TableRooms:
 
     def _of_round(self, state: TournamentState, number: int) -> list[Room]:
         """The rooms that were opened for that round of this tournament."""
-        deal = "round", state.deal_id(number)
-        return [room for room in self._ports.rooms if room.spec is not None and (room.spec.deal.kind, room.spec.deal.id) == deal]
+        deal = state.deal_id(number)
+        return [room for room in self._ports.rooms.of_tournament(state.id) if room.spec is not None and room.spec.deal.id == deal]

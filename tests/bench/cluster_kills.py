@@ -196,6 +196,9 @@ async def campaign(database: Postgres, redis: RedisServer, options: argparse.Nam
                 before = len(dealt.pauses[kind])
                 async with tournaments.calm:
                     await dealt.deal(kind, ground)
+                for line in ground.setbacks:
+                    print(f"  {line}")
+                ground.setbacks.clear()
                 pauses = [round(pause, 1) for pause in dealt.pauses[kind][before:]]
                 print(f"{number + 1}/{blows} {kind}: {pauses}, load average {os.getloadavg()[0]:.0f}", flush=True)
             ground.finished.set()

@@ -1,54 +1,217 @@
 """A server that has its fill, and as many again at the door: `python -m tests.bench.overload --races N` from the top of the tree.
 
-N races run; after a third of the time as many more come as fast as they are let in, move as well, and where they are told to wait ask again
-each second. What counts is how long the first ones wait for their views meanwhile.
+N races run all the time. Meanwhile a crowd is there for a while: N races more, whose players come in as fast as they are let in, move as
+well, and ask again each second where they are told to wait; and --knocks connections a second that only knock, whatever they are told. Then
+the crowd is gone, all at once. What counts: how long the N races wait for their views before, meanwhile and after; what the crowd is told;
+what of the server grows; and when it is as before.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
+import math
+import multiprocessing
+import os
+import re
 import threading
-from contextlib import suppress
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection as Pipe
+from typing import Final
+from urllib.request import urlopen
 
-from client.local.load import LoadFailed, LoadResult, run_load
-from client.local.load_worker import Plan
-from tests.bench.side_by_side import SERVERS, processor_s, settle, started
+from client.connection.address import parse_address
+from client.local import load_worker
+from client.local.load import LoadResult, run_load
+from client.local.load_wire import Connection, Told
+from client.local.load_worker import Histogram, Load, Plan
+from tests.bench.side_by_side import SERVERS, held_up_s, processor_s, resident_kb, settle, started
+
+BEFORE_S: Final = 6
+AFTER_S: Final = 12
+SETTLING_S: Final = 1
+"""Seconds after the crowd has gone that do not count as after."""
+LOOK_S: Final = 0.5
+BURST_S: Final = 0.02
+AT_ONCE: Final = 200
+"""Races of the crowd that are being set up at once."""
 
 
-def told(name: str, result: LoadResult, core: float) -> None:
-    times = ", ".join(f"{which} {ms} ms" for which, ms in result.view_ms.items())
-    print(f"{name}: {times}, {core:.0%} of the core, {result.errors or 'no errors'}")
+class Knock:
+    """A connection that is opened and, when it has been answered, let go of."""
+
+    def __init__(self, load: Load, told: Counter[str]) -> None:
+        self._told = told
+        self.line = Connection(load.address, load.loop, self)
+
+    def opened(self) -> None:
+        self._told["let in"] += 1
+        self.line.leave()
+
+    def heard(self, message: Told, now: float) -> None:
+        pass
+
+    def closed(self, why: str) -> None:
+        self._told[why] += 1
+
+
+def crowd(pipe: Pipe, plan: Plan, knocks: float) -> None:
+    """Comes when it is told to, and never ends by itself.
+
+    Tells each second how many races stand, how often they were asked to wait, what failed, and what knocks led to.
+    """
+    # It shares a core with those whose times are taken, and may not keep them waiting.
+    with suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, 0)
+    load = Load(plan, parse_address(plan.url), "crowd")
+    told: Counter[str] = Counter()
+
+    def knock(due: float) -> None:
+        for _ in range(max(round(knocks * BURST_S), 1)):
+            try:
+                Knock(load, told)
+            except OSError as error:
+                told[error.strerror or "no connection"] += 1
+        load.loop.at(due + BURST_S, knock)
+
+    def tell(due: float) -> None:
+        with suppress(BrokenPipeError):
+            pipe.send((load.stands, load.asked_to_wait, dict(load.errors), dict(told)))
+        load.loop.at(due + LOOK_S, tell)
+
+    load_worker.CONNECTING = AT_ONCE  # type: ignore[misc]
+    pipe.recv()
+    now = time.perf_counter()
+    if plan.races:
+        load.open_some()
+    if knocks:
+        load.loop.at(now, knock)
+    load.loop.at(now, tell)
+    load.loop.run(lambda: math.inf)
+
+
+@contextmanager
+def crowded(plan: Plan, knocks: float) -> Iterator[Pipe]:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=crowd, args=(theirs, plan, knocks), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        yield ours
+    finally:
+        process.kill()
+        process.join()
+
+
+class Watch(threading.Thread):
+    """Looks at the server once a second: memory, and the figures that it shows."""
+
+    def __init__(self, pid: int, metrics: str) -> None:
+        super().__init__(daemon=True)
+        self._pid, self._metrics = pid, metrics
+        self.most: dict[str, float] = {}
+        self.last: dict[str, float] = {}
+        self.memory_mb: list[float] = []
+        self.stop = threading.Event()
+
+    def run(self) -> None:
+        while not self.stop.wait(LOOK_S):
+            self.memory_mb.append(resident_kb(self._pid) / 1024)
+            with urlopen(self._metrics) as page:
+                found = re.findall(r"^carpet_(\S+) (\S+)$", page.read().decode(), re.MULTILINE)
+            self.last = {name: float(figure) for name, figure in found}
+            for name, figure in self.last.items():
+                self.most[name] = max(self.most.get(name, 0.0), figure)
+
+
+def together(views: Iterable[Histogram]) -> Histogram:
+    whole = Histogram()
+    for each in views:
+        whole.merge(each)
+    return whole
+
+
+def told(when: str, result: LoadResult, begin: int, end: int) -> str:
+    views = together(views for second, views in result.by_second.items() if begin <= second < end)
+    times = ", ".join(f"p{round(part * 100)} {views.quantile(part) or math.nan:.1f} ms" for part in (0.5, 0.9, 0.99))
+    return f"{when:10} {times}, longest {views.most:.0f} ms, of {views.total:,} moves"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--races", type=int, default=1000)
-    parser.add_argument("--seconds", type=float, default=20.0, help="a third of the time")
+    parser.add_argument("--crowd", type=int, help="as many races more, other than as many again")
+    parser.add_argument("--knocks", type=float, default=100.0, help="connections a second that only knock")
+    parser.add_argument("--rate", type=float, default=1.0, help="moves a second of each player")
+    parser.add_argument("--seconds", type=int, default=30, help="for which the crowd is there")
+    parser.add_argument("--metrics-port", type=int, default=9477)
     chosen = parser.parse_args()
     settle(-1)
-    with started(SERVERS["sqlite"], postgres="") as (pid, url):
-        plan = Plan(url=url, races=chosen.races, rate=1.0, watchers=0, rules="carpet")
-        come: list[int] = []
+    metrics = f"127.0.0.1:{chosen.metrics_port}"
+    with started(f"{SERVERS['sqlite']} --metrics {metrics}".replace("--database  --metrics", "--metrics"), postgres="") as (pid, url):
+        watch = Watch(pid, f"http://{metrics}/metrics")
+        plan = Plan(url=url, races=chosen.races, rate=chosen.rate, watchers=0, rules="carpet")
+        more = Plan(url=url, races=chosen.races if chosen.crowd is None else chosen.crowd, rate=chosen.rate, watchers=0, rules="carpet")
+        go = threading.Event()
+        gone_at: list[float] = []
+        heard: list[tuple[int, int, dict[str, int], dict[str, int]]] = []
+        looks: dict[str, tuple[float, float, float]] = {}
 
-        def crowd() -> None:
-            # Where not all of them are let in, that is what is to be seen.
-            with suppress(LoadFailed):
-                run_load(plan, seconds=chosen.seconds, processes=1, progress=lambda stands, *_: come.append(stands))
+        def look(when: str) -> None:
+            looks[when] = time.monotonic(), processor_s(pid), held_up_s(pid)
 
-        begun: list[tuple[float, float]] = []
-        others = threading.Thread(target=crowd, daemon=True)
+        def come() -> None:
+            one = Plan(url=url, races=1, rate=chosen.rate, watchers=0, rules="carpet")
+            # Both are started before anything is measured: that takes a second of the generator's core.
+            with crowded(one, 0.0) as newcomers:
+                with crowded(more, chosen.knocks) as pipe:
+                    go.wait()
+                    time.sleep(BEFORE_S)
+                    look("come")
+                    ends = time.monotonic() + chosen.seconds
+                    pipe.send(None)
+                    while (left := ends - time.monotonic()) > 0:
+                        if pipe.poll(left):
+                            heard.append(pipe.recv())
+                look("gone")
+                newcomers.send(None)
+                while not newcomers.recv()[0]:
+                    pass
+                gone_at.append(time.monotonic() - looks["gone"][0])
 
-        def watch(stands: int, of: int, since: float | None) -> None:
-            if since is None:
-                return
-            begun.append((since, processor_s(pid)))
-            if since >= chosen.seconds and not others.is_alive() and not come:
-                others.start()
+        def measured(stands: int, of: int, since: float | None) -> None:
+            if since is not None and not go.is_set():
+                look("begin")
+                go.set()
 
-        result = run_load(plan, seconds=3 * chosen.seconds, processes=1, progress=watch)
-        (first, before), (last, after) = begun[0], begun[-1]
-        told("running", result, (after - before) / (last - first))
-        print(f"of {chosen.races} more, {max(come, default=0)} came to stand")
+        watch.start()
+        others = threading.Thread(target=come, daemon=True)
+        others.start()
+        result = run_load(plan, seconds=BEFORE_S + chosen.seconds + AFTER_S, processes=1, progress=measured)
+        look("end")
+        others.join(AFTER_S)
+        watch.stop.set()
+    gone_after = BEFORE_S + chosen.seconds
+    phases = (("before", 0, BEFORE_S), ("meanwhile", BEFORE_S, gone_after), ("after", gone_after + SETTLING_S + 1, 10**9))
+    for when, begin, end in phases:
+        print(told(when, result, begin, end))
+    print("p99 of each second, ms: " + " ".join(f"{views.quantile(0.99) or 0:.0f}" for _, views in sorted(result.by_second.items())))
+    for (first, before), (last, after) in itertools.pairwise(looks.items()):
+        seconds, core, held_up = (there - here for here, there in zip(before, after, strict=True))
+        print(f"{first} to {last}: {core / seconds:.0%} of the core; kept waiting by others for {held_up / seconds:.1%}")
+    stands, asked_to_wait, errors, knocked = heard[-1]
+    print(f"of {more.races} races more {stands} came to stand, asked to wait {asked_to_wait} times; {errors or 'no errors'}")
+    print(f"what knocks led to: {knocked}")
+    print(f"a new race ran {gone_at[0]:.1f} s after the crowd had gone" if gone_at else "no new race ran afterwards")
+    quarter = max(len(watch.memory_mb) // 4, 1)
+    print("memory, MB, at each quarter: " + " ".join(f"{mb:.0f}" for mb in watch.memory_mb[::quarter]))
+    for name in sorted(name for name in watch.most if "queue" in name or "refused" in name or name in ("connections", "rooms")):
+        print(f"{name}: at most {watch.most[name]:g}, in the end {watch.last[name]:g}")
+    print(f"running races: {result.errors or 'no errors'}; load average {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":

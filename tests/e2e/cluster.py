@@ -161,6 +161,7 @@ class ClusterPair(Pair):
 class Ground:
     """What the races of one run share.
 
+    failures: why somebody heard no result. setbacks: why somebody had to come anew, as another player.
     is_watched: whether somebody watches each race. watchers: how many saw the result; told: what they were told; blind: those who saw none.
     """
 
@@ -170,6 +171,7 @@ class Ground:
     pairs: list[ClusterPair] = field(default_factory=list)
     finished: trio.Event = field(default_factory=trio.Event)
     failures: list[str] = field(default_factory=list)
+    setbacks: list[str] = field(default_factory=list)
     is_watched: bool = False
     watchers: int = 0
     told: int = 0
@@ -215,12 +217,10 @@ class Ground:
             options = RaceOptions(public=False, countdown_s=1, grace_s=600)
             async with trio.open_nursery() as nursery:
                 opens = partial(run_bot, name=f"anna {number}", policy=POLICIES["greedy"], open_options=options)
-                nursery.start_soon(self._play, pair, opens)
+                nursery.start_soon(self._play, pair, opens, nursery.cancel_scope)
                 await pair.code.wait()
-                if not pair.room:
-                    return
                 join = partial(run_bot, name=f"bert {number}", policy=POLICIES["steady"], join_code=pair.room)
-                nursery.start_soon(self._play, pair, join)
+                nursery.start_soon(self._play, pair, join, nursery.cancel_scope)
                 if self.is_watched:
                     nursery.start_soon(self._watch, pair)
             self.count.races += 1
@@ -255,7 +255,7 @@ class Ground:
                     pass
         return False
 
-    async def _play(self, pair: ClusterPair, race: partial[object]) -> None:
+    async def _play(self, pair: ClusterPair, race: partial[object], scope: trio.CancelScope) -> None:
         pace, tries = HURRIED_S if self.finished.is_set() else PACE_S, 0
         while True:
             try:
@@ -265,14 +265,15 @@ class Ground:
                 await trio.sleep(0.2)
             except BotFailed as failure:
                 tries += 1
+                self.setbacks.append(f"{pair.room}: {race.keywords['name']}: {failure}")
                 if not pair.moved_at and tries < TRIES:
                     # Nothing has begun: the database was away.
                     await trio.sleep(0.5)
                     continue
-                self.failures.append(f"{pair.room}: {failure}")
+                self.failures.append(f"{pair.room}: {race.keywords['name']}, after {tries} tries: {failure}")
                 self.count.untold += 1
-                # Nobody waits for a room that will never be.
-                pair.code.set()
+                # Nobody waits for a room that will never be, or for them.
+                scope.cancel()
                 return
             else:
                 pair.records.append(record)
@@ -305,6 +306,12 @@ async def leader(place: list[NodeProcess], database: str, tournament: str) -> No
 
     found = await trio.to_thread.run_sync(url)
     return next(node for node in place if node.url == found)
+
+
+def raced_at(database: str, tournament: str) -> set[int]:
+    """The nodes at which its tables are, or were at their end."""
+    with brief_reading(existing(database)) as sql:
+        return {row.node for row in sql.rows("SELECT DISTINCT node FROM races WHERE deal LIKE :deal", {"deal": f"%{tournament}/%"})}
 
 
 def check_tournament(referee: Referee, entrants: list[Entrant], database: str) -> list[str]:

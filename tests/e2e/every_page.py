@@ -61,6 +61,7 @@ def every_page() -> Iterator[dict[str, tuple[str, str]]]:
             "/race/{id}": (f"/race/{race}", ".seat-board .card"),
             "/embed/{id}": (f"/embed/{race}", ".seat-board .card"),
             "/ladder": ("/ladder", ".standings td"),
+            "/search": (f"/search?q={ada.name}&rules=carpet", "#races ~ .wide td"),
             "/player/{name}": (f"/player/{ada.name}", ".standings td"),
             "/daily": ("/daily", "#rules option + option"),
             "/daily/{date}/{rules}": (f"/daily/{today}/carpet", "#rules option + option"),

@@ -23,7 +23,18 @@ from protocol.server_messages import ServerMessage
 from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
 from tests.e2e.browser import Browser, open_browser
-from tests.e2e.cluster import Ground, begin_tournament, busiest, check, check_owners, check_tournament, keep_log, leader, nodes
+from tests.e2e.cluster import (
+    Ground,
+    begin_tournament,
+    busiest,
+    check,
+    check_owners,
+    check_tournament,
+    keep_log,
+    leader,
+    nodes,
+    raced_at,
+)
 from tests.e2e.entrants import Entrant
 from tests.e2e.test_play_in_browser import HEARD, play_one, press, wait_for_cards
 from tests.server.cluster.redis_server import redis_server
@@ -176,6 +187,7 @@ async def test_a_tournament_over_three_servers_outlives_one_that_is_killed_and_o
             referee = await begin_tournament(nursery, place, options, entrants)
             assert await leader(place, database, referee.identity) is place[0]
             await referee.until("running", round=2, results=1)
+            assert len(await trio.to_thread.run_sync(raced_at, database, referee.identity)) > 1, "all tables are at one server"
             await place[0].end(signal.SIGKILL)
             await referee.until("running", round=3)
             leaver = await leader(place, database, referee.identity)

@@ -21,7 +21,6 @@ const line = new Line({
   onUp(welcome) {
     state.replaceChildren();
     state.classList.remove("lost");
-    document.body.classList.remove("stale");
     if (wasLost) announce("Connected again.");
     wasLost = false;
     page.up(welcome);
@@ -31,7 +30,6 @@ const line = new Line({
   },
   onLost() {
     wasLost = true;
-    document.body.classList.add("stale");
     state.classList.add("lost");
     setText(sentence, "Connection lost. Reconnecting…");
     if (!again.isConnected) state.replaceChildren(sentence, " ", again);
@@ -91,7 +89,7 @@ async function pageOf(path) {
       const { TournamentPage } = await import("./tournament.js");
       return [new TournamentPage(line, step), ""];
     }
-    case "ladder": case "player": case "daily": case "challenges": case "challenge": {
+    case "ladder": case "search": case "player": case "daily": case "challenges": case "challenge": {
       const { tablePage } = await import("./tables.js");
       return [tablePage(place, step, rest), place === "challenge" ? "challenges" : place];
     }

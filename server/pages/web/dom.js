@@ -41,6 +41,11 @@ export function ratedName(name, rating) {
 
 const NAMED = 3;
 
+/** The same as a text, for a title. @param {string[]} names */
+export function againstText(names) {
+  return against(names).map((each) => each.textContent ?? each).join("");
+}
+
 /** Names as one phrase: "Ada 1138 against Zoë", or "Ada against Zoë and 6 more". ratings: one for each of them, or none. */
 export function against(names, ratings = []) {
   const shown = names.map((name, number) => ratedName(name, ratings[number])).slice(0, names.length > NAMED ? NAMED - 1 : NAMED);
@@ -71,14 +76,14 @@ export function clockText(ms, tenths = false) {
   return tenths ? `${minutes}:${seconds}.${whole % 10}` : `${minutes}:${seconds}`;
 }
 
-/** "1 move", "2 moves". */
-export function counted(number, noun) {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+/** "1 move", "2 moves". nouns: where it takes more than an "s". */
+export function counted(number, noun, nouns = `${noun}s`) {
+  return `${number} ${number === 1 ? noun : nouns}`;
 }
 
 /** Copy what stands in a node, and say so on the button. */
 export async function copyText(button, node) {
-  const word = button.textContent;
+  const [word, name] = [button.textContent, button.getAttribute("aria-label")];
   let told = "Copied";
   try {
     await navigator.clipboard.writeText(node.textContent);
@@ -88,8 +93,13 @@ export async function copyText(button, node) {
     told = "Selected";
   }
   setText(button, told);
+  // What a button is called has what stands on it.
+  button.removeAttribute("aria-label");
   announce(told === "Copied" ? "Copied." : "Selected. Copy it with your keys.");
-  setTimeout(() => setText(button, word), 3000);
+  setTimeout(() => {
+    setText(button, word);
+    setAttributes(button, { "aria-label": name });
+  }, 3000);
 }
 
 /** What a race did to a rating, behind its seat's result: nothing where it did not count. */

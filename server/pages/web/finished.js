@@ -2,7 +2,7 @@
 
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
-import { against, clean, clockText, counted, element, nameOf, setText } from "./dom.js";
+import { against, againstText, clean, clockText, counted, element, nameOf, setText } from "./dom.js";
 import { checkNodes } from "./ending.js";
 import { checks, entryChecks, verdict } from "./fairness.js";
 import { entries, proofs } from "./identity.js";
@@ -76,8 +76,9 @@ export class FinishedPage {
   #show(record, boards) {
     const { rules } = boards;
     const { seats } = record;
-    this.heading.replaceChildren(...against(seats.map((seat) => seat.name)));
-    document.title = `${seats.map((seat) => clean(seat.name)).join(" against ")} · Carpet Race`;
+    const names = seats.map((seat) => `${seat.name}${seat.bot ? " (bot)" : ""}`);
+    this.heading.replaceChildren(...against(names));
+    document.title = `${againstText(names)} · Carpet Race`;
     const day = new Date(record.started_at_ms);
     setText(this.facts, [rules.name, `${day.toLocaleDateString()} ${day.toLocaleTimeString([], { timeStyle: "short" })}`, record.rated ? "rated" : "", record.deal.name ? `deal “${clean(record.deal.name)}”` : ""].filter(Boolean).join(" · "));
     const order = seats.map((seat, number) => ({ ...seat, number })).sort((one, other) => one.place - other.place);

@@ -186,7 +186,8 @@ export class Line {
   #giveUp() {
     if (this.#socket === null) return;
     const socket = this.#socket;
-    this.#lose();
+    // Where the place has others, one of these is asked first.
+    this.#lose(LET_GO);
     socket.close();
   }
 

@@ -2,7 +2,7 @@
 
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
-import { against, announce, arrange, clean, clockText, counted, element, nameOf, ratingChange, setText } from "./dom.js";
+import { against, againstText, announce, arrange, clean, clockText, counted, element, nameOf, ratingChange, setText } from "./dom.js";
 import { serverAddress } from "./line.js";
 import { STATE_WORDS, WatchedRace, standing } from "./model.js";
 import { Plot } from "./plot.js";
@@ -188,7 +188,9 @@ export class RacePage {
   #begin(model, rules) {
     const seated = model.seats.map(title);
     this.heading.replaceChildren(...against(seated));
-    document.title = `${names(model)} · Carpet Race`;
+    // A round has many tables, and bots of one name at several.
+    const round = model.shared?.kind === "round" ? `round ${clean(model.shared.id.split("/")[1])} · ` : "";
+    document.title = `${names(model)} · ${round}Carpet Race`;
     this.roundLine.hidden = !model.tournament;
     this.round.setAttribute("href", `/tournament/${encodeURIComponent(model.tournament)}`);
     this.#bars = model.seats.map((seat) => bar(seat.seat));
@@ -276,7 +278,7 @@ function section(id, title, ...children) {
 }
 
 function names(model) {
-  return against(model.seats.map(title)).map((each) => each.textContent ?? each).join("");
+  return againstText(model.seats.map(title));
 }
 
 /** What a seat is called in the title of its race. */

@@ -1,6 +1,6 @@
 // Pages that are tables of what is kept: the ladder, a player, deals of the day and challenges. They ask over HTTP, and once.
 
-import { clean, clockText, counted, element, nameOf, setText, shape } from "./dom.js";
+import { against, clean, clockText, counted, element, nameOf, setText, shape } from "./dom.js";
 import { STATE_WORDS } from "./model.js";
 
 const AT_ONCE = 100;
@@ -151,6 +151,75 @@ function runsTable(runs) {
     clockText(row.home_at_ms, true), String(row.plies), row.beats === null ? "" : `${row.beats} %`]));
 }
 
+const PAUSE_MS = 250;
+
+/** What is looked for stands in the address, so that it can be sent to somebody. */
+class SearchPage extends TablePage {
+  #asked = 0;
+  #timer = 0;
+  #chosen = new URLSearchParams(location.search).get("rules") ?? "";
+
+  constructor() {
+    super("Search");
+    this.wanted = element("input", { type: "search", id: "wanted", maxlength: "64", autocomplete: "off", placeholder: "a name, or a date" });
+    this.wanted.value = new URLSearchParams(location.search).get("q") ?? "";
+    this.game = element("select", { id: "rules" });
+    this.wanted.addEventListener("input", () => {
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => this.load(), PAUSE_MS);
+    });
+    this.game.addEventListener("change", () => {
+      this.#chosen = this.game.value;
+      this.load();
+    });
+    const field = (label, input) => element("span", { class: "field inline" }, element("label", { for: input.id }, label), input);
+    this.heading.after(element("search", {}, element("p", { class: "filter" }, field("Look for", this.wanted), field("Game", this.game))));
+    this.named();
+  }
+
+  async load() {
+    const [wanted, rules] = [this.wanted.value.trim(), this.#chosen];
+    const query = new URLSearchParams([...(wanted ? [["q", wanted]] : []), ...(rules ? [["rules", rules]] : [])]).toString();
+    history.replaceState(null, "", query ? `/search?${query}` : "/search");
+    const asked = ++this.#asked;
+    if (!query) {
+      this.found = null;
+      setText(this.facts, "Players by the beginning of their names, with their races; tournaments; deals of the day by date; or all races at a game.");
+      return this.named();
+    }
+    try {
+      const found = await read(`/search.json?${query}`);
+      // What was asked for later may have come earlier.
+      if (asked !== this.#asked) return;
+      /** @type {import("carpet-wire").Found | null} */
+      this.found = found;
+      const counts = [counted(found.players.length, "player"), counted(found.races.length, "race"), counted(found.tournaments.length, "tournament"), counted(found.days.length, "deal of the day", "deals of the day")];
+      setText(this.facts, counts.filter((each) => !each.startsWith("0 ")).join(", ") || "Nothing was found.");
+    } catch (error) {
+      if (asked !== this.#asked) return;
+      setText(this.facts, error instanceof Refused ? clean(error.message) : "It could not be read. Try again in a moment.");
+    }
+    this.named();
+  }
+
+  named() {
+    this.game?.replaceChildren(element("option", { value: "" }, "any"), ...[...this.rules.values()]
+      .map((rules) => element("option", { value: rules.id, selected: rules.id === this.#chosen }, rules.name)));
+    const { players = [], races = [], tournaments = [], days = [] } = this.found ?? {};
+    const part = (id, title, all, node) => (all.length ? [element("section", { "aria-labelledby": id }, element("h2", { id }, title), node())] : []);
+    this.body.replaceChildren(
+      ...part("players", "Players", players, () => table("Players, by name", ["Rating", "Player", "Races"],
+        players.map((each) => [each.rating === null ? "–" : String(each.rating), playerLink(each.name), String(each.races)]))),
+      ...part("races", "Races", races, () => table("Races, newest first", ["When", "Race", "Home", "Game"], races.map((race) => [
+        new Date(race.finished_at_ms).toLocaleDateString(), element("a", { href: `/race/${encodeURIComponent(race.id)}` }, ...against(race.seats.map((seat) => seat.name))),
+        race.seats.map((seat) => seat.home).join(" : "), this.rulesName(race.rules)]))),
+      ...part("tournaments", "Tournaments", tournaments, () => table("Tournaments, newest first", ["Entrants", "Tournament", "Game", "When"], tournaments.map((each) => [
+        String(each.entrants), element("a", { href: `/tournament/${encodeURIComponent(each.id)}` }, nameOf(each.name)), this.rulesName(each.rules), new Date(each.made_at_ms).toLocaleDateString()]))),
+      ...part("days", "Deals of the day", days, () => element("ul", { class: "days" }, days.map((date) =>
+        element("li", {}, element("a", { href: `/daily/${encodeURIComponent(date)}/${encodeURIComponent(this.#chosen || "carpet")}` }, date))))));
+  }
+}
+
 class DailyPage extends TablePage {
   /** @param {string | undefined} date null for today @param {string | undefined} rules */
   constructor(date, rules) {
@@ -227,6 +296,8 @@ export function tablePage(kind, step, rest) {
   switch (kind) {
     case "player":
       return new PlayerPage(step);
+    case "search":
+      return new SearchPage();
     case "daily":
       return new DailyPage(step, rest);
     case "challenges":

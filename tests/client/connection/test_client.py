@@ -1170,6 +1170,24 @@ async def test_a_room_is_asked_for_again_where_one_server_of_several_has_none(au
         assert join.code == room().code
 
 
+async def test_a_server_of_several_that_falls_silent_is_left_for_the_next_within_seven_seconds(
+    autojump_clock: MockClock, server: FakeServer
+) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.heard()
+        await line.say(replace(welcome(), nodes=("ws://n2.carpet.example",)))
+        await next_of(link, Welcome)
+        # As a machine that stands still, or has lost its network: nobody hangs up. One more ping it hears.
+        line.ws.pause_reading()
+        await trio.sleep(2.1)
+        before = trio.current_time()
+        line = await server.line()
+        assert trio.current_time() - before < 7
+        assert line.ws.request is not None
+        assert line.ws.request.headers["Host"] == "n2.carpet.example"
+
+
 async def test_a_server_that_lets_its_players_go_is_left_for_the_next_of_the_place(autojump_clock: MockClock, server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial) as link:
         line = await server.line()

@@ -19,6 +19,7 @@ TWENTY = Board("twin", 5, 4, waste=False)
 RUG = Board("quilt", 8, 8, tuple(f"p{number}" for number in range(1, 9)), stock=False, waste=False)
 
 RESERVES = scenes.first_view().piles | {"p1": ("AS",), "p3": ("2S",)}
+MANY_RESERVES = scenes.first_view().piles | {f"p{number}": ("AS",) for number in range(1, 8)}
 GAPS: dict[str, tuple[str, ...]] = scenes.first_view().piles | {"a1": (), "b2": ()}
 
 
@@ -41,6 +42,11 @@ def view(moves: str, **fields: object) -> View:
         (view(" ".join(f"w:{slot}" for slot in scenes.SLOTS)), CARPET, "Nothing goes home; w goes onto any pile."),
         (view("a1:b2 c3:b2", piles=scenes.first_view().piles | {"b2": ()}), TWENTY, "Nothing goes home; a1, c3 to b2."),
         (view("a1+ b1:p1 c1:p3 d1:p3", piles=RESERVES), RUG, "One card can go home: a1; b1 onto p1; c1, d1 onto p3."),
+        (
+            view("a1+ b1:p1 c1:p2 d1:p3 e1:p4 a2:p5 b2:p6", piles=MANY_RESERVES),
+            RUG,
+            "One card can go home: a1; b1 onto p1; c1 onto p2; d1 onto p3; more.",
+        ),
         (view("a1+ b1:z9"), CARPET, "One card can go home: a1."),
     ],
 )

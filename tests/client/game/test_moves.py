@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace as changed
 
-from client.game.moves import Press, choices, destination, goes_home, moves_from, press, source, suggested
+from client.game.moves import Press, choices, destination, goes_home, made, moves_from, press, source, suggested, target, top_card
 from protocol.views import View
+from server.race.view import see
 from tests.client import scenes, tables
 
 
@@ -112,3 +113,24 @@ def test_whatever_is_pressed_only_legal_moves_come_of_it(rules: str, seed: bytes
         assert came.move is None or came.move in position.moves
         assert came.move is None or not came.held
         held = came.held
+
+
+@pytest.mark.parametrize("rules", tables.ALL)
+@pytest.mark.parametrize("moves", [0, 7, 30, 80])
+def test_the_move_between_two_views_is_told_with_its_card(rules: str, moves: int) -> None:
+    position = tables.position_after(rules, moves)
+    before = see(position)
+    for move in before.moves:
+        after = see(position.play_unchecked(move))
+        told = made(before, after)
+        assert told is not None
+        place, card = source(move), top_card(before, source(move)) or (top_card(after, target(move) or "w") if move != "r" else "")
+        if rules == "twenty" and move == "s":
+            # A whole row.
+            assert told == ("s", "")
+        elif top_card(before, source(told[0])) == card:
+            # Two copies of it may lie open.
+            assert (goes_home(told[0]), target(told[0]), told[1]) == (goes_home(move), target(move), card)
+        else:
+            assert told == (move, card), place
+    assert made(before, before) is None

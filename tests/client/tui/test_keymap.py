@@ -11,7 +11,8 @@ from client.tui import everywhere, keymap, overlays, race, replay_state, screens
 from client.tui.keymap import CURSOR, EVERYWHERE, QUIT, Command, Keys, commands
 from client.tui.screens import SCREENS
 
-TABLE = tuple(dict.fromkeys(row for screen in SCREENS for row in screen.all_keys)) + overlays.HELP_KEYS + overlays.QUESTION_KEYS
+OVER = overlays.HELP_KEYS + overlays.QUESTION_KEYS + overlays.PROMPT_KEYS
+TABLE = tuple(dict.fromkeys(row for screen in SCREENS for row in screen.all_keys)) + OVER
 LAYERS: dict[str, Keys] = {"help": (*overlays.HELP_KEYS, *CURSOR, *EVERYWHERE), "question": (*overlays.QUESTION_KEYS, *CURSOR)}
 PLACES = {screen.name: screen.all_keys for screen in SCREENS} | LAYERS
 RACE = PLACES["race"]

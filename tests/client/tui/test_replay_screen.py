@@ -143,16 +143,17 @@ async def test_digits_ends_and_the_parting_are_jumped_to() -> None:
         assert look.shows(f" {SAME + 1}. b1 ")
 
 
-@pytest.mark.parametrize(("size", "rows"), [((80, 24), 3), ((120, 40), 11)])
-async def test_a_click_anywhere_on_the_time_line_goes_there(size: tuple[int, int], rows: int) -> None:
+@pytest.mark.parametrize(("size", "rows", "left"), [((80, 24), 3, 10), ((120, 40), 7, 4), ((200, 50), 3, 10)])
+async def test_a_click_anywhere_on_the_time_line_goes_there(size: tuple[int, int], rows: int, left: int) -> None:
     async with looking(size=size) as look:
-        columns = size[0] - 5
+        # Beside the names, or beside the scale of the curves above.
+        columns = size[0] - left - 1
         for row in range(size[1] - 1 - rows, size[1] - 1):
-            await look.give(("mouse press", 1, 4 + columns - 1, row))
+            await look.give(("mouse press", 1, left + columns - 1, row))
             assert f"{END} / {END}" in look.head
-            await look.give(("mouse press", 1, 4, row))
+            await look.give(("mouse press", 1, left, row))
             assert f"0:00.0 / {END}" in look.head
-        await look.give(("mouse press", 1, 4 + columns // 2, size[1] - 3))
+        await look.give(("mouse press", 1, left + columns // 2, size[1] - 3))
         assert clock_text(LINE.end_ms * (columns // 2) // (columns - 1)) in look.head
         await look.give(("mouse press", 1, 1, size[1] - 3), ("mouse press", 1, 10, 8))
         assert clock_text(LINE.end_ms * (columns // 2) // (columns - 1)) in look.head

@@ -30,18 +30,18 @@ from client.tui.picture import line_width
 from client.tui.replay_state import jumped_to_tenth, replay_state_of
 from client.tui.rules import LIST_WIDTH
 from client.tui.scene import Scene, scene_of
-from client.tui.small_table import LEAST, OWN_ROWS, rows_below
+from client.tui.small_table import BETWEEN, LEAST, OWN_ROWS, SIDE_LEAST, arranged
 from client.tui.start import StartMenu, UiSettings
-from client.tui.table import grid_height
+from client.tui.table import grid_height, grid_width
 from client.tui.terminal import Painted
 from client.tui.theme import PALETTES, entries, next_palette, theme_for
-from client.tui.tournament_form import USUAL_NAME
 from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Prompt, Question, RulesPage, Ui
 from client.tui.update import update
 from client.tui.view import view
 from protocol.cards import CARD_TEXT
 from protocol.fairness import derive_seed, named_seed
+from protocol.forms import USUAL_NAME
 from protocol.phrases import PHRASES
 from protocol.record import sealed
 from protocol.room_events import (
@@ -736,12 +736,37 @@ def test_a_large_window_has_large_cards(name: str, size: tuple[int, int], card: 
 
 
 @pytest.mark.parametrize("rows", range(30, 60))
-def test_under_tables_side_by_side_curves_take_what_large_cards_leave_or_all_they_can_have(rows: int) -> None:
+def test_two_tables_have_the_largest_cards_that_fit_and_curves_have_what_is_left(rows: int) -> None:
+    theme = theme_for("classic", ascii_only=False, colours=256)
     board = board_of(None, scenes.middle_view())
-    curves = rows_below(board, 76, rows, 9)
-    large = grid_height(board, cards.LARGE) + OWN_ROWS
-    assert curves == (9 if rows < large else 0 if rows - large < LEAST else min(rows - large, 9))
-    assert rows_below(board, 60, rows, 9) == 9, "there is no room for large cards"
+    how = arranged(board, 2, 140, rows, theme, most=9)
+    left = {size: rows - OWN_ROWS - grid_height(board, size) for size in (cards.LARGE, cards.MEDIUM)}
+    size = next(size for size in left if left[size] >= 0)
+    assert how.side == 0
+    assert how.below == (0 if left[size] < LEAST else min(left[size], 9))
+    assert how.height - OWN_ROWS >= grid_height(board, size)
+
+
+@pytest.mark.parametrize("columns", range(140, 230, 5))
+def test_curves_stand_beside_large_cards_where_the_window_is_wide_enough(columns: int) -> None:
+    theme = theme_for("classic", ascii_only=False, colours=256)
+    board = board_of(None, scenes.middle_view())
+    how = arranged(board, 2, columns, 44, theme, most=9)
+    assert 2 * how.width + BETWEEN + (how.side + BETWEEN if how.side else 0) <= columns
+    assert how.width >= grid_width(board, cards.LARGE)
+    assert (how.side >= SIDE_LEAST) is (columns >= 2 * (grid_width(board, cards.LARGE) + BETWEEN) + SIDE_LEAST + 2)
+    assert not (how.side and how.below)
+
+
+def test_wide_layouts_stand_one_below_the_other_where_that_makes_their_cards_larger() -> None:
+    theme = theme_for("classic", ascii_only=False, colours=256)
+    shown = SCREENS["colorado"].model().room
+    assert shown is not None
+    assert shown.view is not None
+    board = board_of(None, shown.view)
+    assert arranged(board, 2, 200, 44, theme, most=9).is_column
+    assert not arranged(board, 2, 200, 24, theme, most=0).is_column
+    assert not arranged(board, 2, 80, 24, theme, most=0).is_column
 
 
 def test_why_there_is_no_connection_is_said_once() -> None:

@@ -12,9 +12,12 @@ from trio.testing import MockClock
 from urwid.testing import render_text
 
 from client.connection.events import WATCH_REFERENCE, Back, Connected, Lost
+from client.game.moves import made
 from client.state.watching import watch_after
 from client.tui import watching
+from client.tui.cards import card_name
 from client.tui.keymap import Command
+from client.tui.theme import theme_for
 from client.tui.ui_state import Ui
 from protocol.cards import FACE_DOWN
 from protocol.client_messages import FollowLobby, Say
@@ -254,3 +257,24 @@ async def test_hidden_events_of_a_watched_race_change_nothing_that_is_seen(mock_
         before = run.screen.last_text
         await run.say(watched.event(Hidden(version=8)))
         assert run.screen.last_text == before
+
+
+async def test_in_a_large_window_the_moves_that_led_to_the_boards_stand_beside_them(mock_clock: MockClock) -> None:
+    async with running(size=(200, 50)) as run:
+        await watch(run)
+        assert run.screen.shows("leads by")
+        assert not run.screen.shows("last moves")
+        await run.say(watched.late(0, 21))
+        assert run.screen.shows("Anna's last moves")
+        assert not run.screen.shows("Benedikt's last moves")
+        before, after = (tables.view_after("carpet", moves) for moves in (20, 21))
+        told = made(before, after)
+        assert told is not None
+        line = next(line for line in run.screen.last_text if "Anna's last moves" in line)
+        column = line.index("Anna's")
+        below = run.screen.last_text[run.screen.last_text.index(line) + 1][column:]
+        assert below.split()[-1] == "0:31.4"
+        assert below.startswith(card_name(told[1], theme_for("classic", ascii_only=False, colours=256)))
+        # Of two that come at once nothing is known.
+        await run.say(watched.late(0, 24))
+        assert run.screen.last_text[run.screen.last_text.index(line) + 2][column:].split() == []

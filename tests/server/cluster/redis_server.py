@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -43,6 +45,19 @@ class RedisServer:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(0.05)
         raise AssertionError("it does not answer")
+
+    def command(self, text: bytes) -> None:
+        with socket.create_connection(("127.0.0.1", self._port), 5) as line:
+            line.sendall(text + b"\r\n")
+            answer = line.recv(100)
+        assert answer == b"+OK\r\n", answer
+
+    def pause(self) -> None:
+        """It takes what comes, and answers nothing until `go_on`."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
 
     def stop(self) -> None:
         if self._process is not None:

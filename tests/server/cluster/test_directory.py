@@ -11,6 +11,7 @@ from typing import cast
 
 import pytest
 import trio
+from coredis import Redis
 
 from protocol.server_messages import Lobby
 from server.cluster.directory import Directory, Topic
@@ -141,5 +142,96 @@ async def test_nodes_see_each_others_lobby_seats_and_newer_connections_through_a
             redis.start()
             await until(lambda: one.directory.available and two.directory.available and one.heard)
             await seated()
-            # It was forgotten where she was, so nobody hears that she has moved on.
+            # She was at the other one last, before the outage.
             assert one.moved_on == ["anna"]
+
+
+async def arrive_at_both(one: Listener, two: Listener, player: str) -> None:
+    async with trio.open_nursery() as nursery:
+        for each in (one, two):
+            nursery.start_soon(each.directory.arrive, player)
+
+
+async def test_of_two_hellos_at_one_moment_at_two_nodes_one_wins_with_an_engine_that_is_there_slow_away_or_emptied() -> None:
+    with redis_server() as redis:
+        async with two_nodes(redis.url) as (one, two):
+            await until(lambda: one.directory.available and two.directory.available)
+            expected = set()
+
+            async def all_decided(player: str, number: int) -> None:
+                expected.update(f"{player}{each}" for each in range(number))
+                await until(lambda: {*one.moved_on, *two.moved_on} == expected)
+                assert sorted([*one.moved_on, *two.moved_on]) == sorted(expected), "nobody is sent away by both"
+
+            async with trio.open_nursery() as nursery:
+                for number in range(50):
+                    nursery.start_soon(arrive_at_both, one, two, f"together-{number}")
+            await all_decided("together-", 50)
+
+            # A hello that the engine has heard, and whose answer came too late.
+            redis.pause()
+            for number in range(3):
+                await one.directory.arrive(f"slow-{number}")
+            redis.go_on()
+            await until(lambda: one.directory.available and two.directory.available)
+            for number in range(3):
+                await two.directory.arrive(f"slow-{number}")
+            await all_decided("slow-", 3)
+            assert not any(player.startswith("slow") for player in two.moved_on)
+
+            redis.stop()
+            await until(lambda: not one.directory.available and not two.directory.available)
+            for first, second in ((one, two), (two, one)) * 3:
+                number = len(expected) - 53
+                await first.directory.arrive(f"away-{number}")
+                # By more than two nodes may differ in how long ago that was.
+                await trio.sleep(0.3)
+                await second.directory.arrive(f"away-{number}")
+                expected.add(f"away-{number}")
+            redis.start()
+            await all_decided("away-", 6)
+            late = sorted(player for player in two.moved_on if player.startswith("away"))
+            assert late == sorted(f"away-{number}" for number in range(1, 6, 2)), "the older connection goes"
+
+            await one.directory.arrive("emptied-0")
+            redis.command(b"FLUSHALL")
+            await trio.sleep(1.5)
+            await two.directory.arrive("emptied-0")
+            await all_decided("emptied-", 1)
+            assert one.moved_on[-1] == "emptied-0"
+
+
+async def test_an_engine_that_is_full_is_as_one_that_is_away_until_there_is_room_again() -> None:
+    with redis_server() as redis:
+        async with two_nodes(redis.url) as (one, two):
+            await until(lambda: one.heard and two.heard)
+            redis.command(b"CONFIG SET maxmemory 1")
+            await until(lambda: not one.directory.available and not two.directory.available)
+            assert await one.directory.arrive("anna") is None
+            await until(lambda: not one.heard)
+            redis.command(b"CONFIG SET maxmemory 0")
+            await until(lambda: one.heard and two.heard)
+
+
+async def test_what_an_enemy_writes_into_the_engine_stops_nobody() -> None:
+    garbage = b"", b"\xff\xfe", b"1:2", b"\x91" * 10_000, b"\xc4\xff", b"x" * 2**20, b"99:1:1:99999999999999999999"
+    with redis_server() as redis:
+        async with two_nodes(redis.url) as (one, two):
+            await until(lambda: one.heard and two.heard)
+            prefix = one.directory._prefix
+            heard: list[list[bytes]] = []
+            two.directory.bus.listen("race:KWPRTM", lambda parts, follows: heard.append(parts))
+            async with Redis.from_url(redis.url) as enemy:
+                for text in garbage:
+                    await enemy.set(f"{prefix}:lobby:1", text)
+                    await enemy.set(f"{prefix}:player:anna", text)
+                    await enemy.hset(f"{prefix}:seats:1", {"anna": text, "": text})
+                    await enemy.rpush(f"{prefix}:moved-on:2", [text])
+                    for channel in ("node:2", "race:KWPRTM", "leaving"):
+                        await enemy.publish(f"{prefix}:{channel}", text)
+                    await two.directory.arrive("anna")
+                    await trio.sleep(0.6)
+            await until(lambda: two.directory.available and [each.players for each in two.heard] == [("Ann",)])
+            one.directory.bus.say("race:KWPRTM", b"well")
+            await until(lambda: [b"well"] in heard)
+            assert two.moved_on == []

@@ -9,10 +9,10 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from server.cluster.node import BEAT_S, ClusterNode
+from server.cluster.node import BEAT_S, LOOKS_APART_S, ClusterNode
 from server.store.answers import Running
 from server.store.errors import StoreUnavailable
-from server.store.nodes import Holding, Node
+from server.store.nodes import LEFT, Holding, Node
 from server.store.shared import SharedStore
 from server.store.takeover import TakenOver
 
@@ -36,6 +36,10 @@ class FakeStore:
             self.fails -= 1
             raise StoreUnavailable("the line broke")
         return self.nodes
+
+    def take_over(self, dead: int, takers: int) -> TakenOver:
+        self.calls.append(f"take over {dead}")
+        return TAKEN
 
     def taken_after_all(self) -> TakenOver | None:
         taken, self.in_doubt = self.in_doubt, None
@@ -71,6 +75,47 @@ async def test_a_node_that_has_left_renews_its_lease_no_more(autojump_clock: Moc
     await trio.sleep(3)
     assert store.calls.count("renew") > 2
     assert store.calls.index("leave") == len(store.calls) - 1
+
+
+async def test_a_node_that_is_about_to_leave_ends_what_it_takes_over_takes_nothing_more_and_holds_its_lease(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    store = FakeStore()
+    store.in_doubt, store.nodes = None, (Node(2, "ws://two", 1, LEFT, -1),)
+    node = ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one")
+    ended: list[float] = []
+
+    async def take_up_slowly(taken: TakenOver) -> None:
+        await trio.sleep(4)
+        ended.append(trio.current_time())
+
+    began = trio.current_time()
+    nursery.start_soon(node.run, take_up_slowly, let_go)
+    await trio.sleep(1)
+    await node.take_no_more()
+    assert ended == [trio.current_time()] == [pytest.approx(began + 4, abs=0.1)]
+    before = store.calls.count("renew")
+    await trio.sleep(10)
+    assert (len(ended), store.calls.count("take over 2")) == (1, 1)
+    assert store.calls.count("renew") >= before + 10
+
+
+async def test_whoever_is_told_that_a_node_has_left_looks_at_once_and_not_again_and_again(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    store = FakeStore()
+    node = ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one")
+    store.in_doubt = None
+    nursery.start_soon(node.run, nothing, let_go)
+    await trio.sleep(LOOKS_APART_S + 0.01)
+    assert store.calls == ["renew"]
+    node.hurry()
+    await trio.testing.wait_all_tasks_blocked()
+    assert store.calls == ["renew"] * 2
+    for _ in range(1000):
+        node.hurry()
+        await trio.sleep(0.001)
+    assert len(store.calls) <= 3 + 1 / LOOKS_APART_S
 
 
 async def test_whoever_reaches_neither_database_nor_directory_is_cut_off_until_either_answers(

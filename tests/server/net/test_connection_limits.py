@@ -56,6 +56,14 @@ def test_an_address_has_its_share_and_others_theirs() -> None:
     assert [admission.enter("2001:db8::4").entry for _ in range(2)] == [AdmissionOutcome.ADMITTED, AdmissionOutcome.CROWDED]
 
 
+def test_an_address_has_one_share_of_all_servers_of_a_place() -> None:
+    admission = Admission(most=10, most_per_address=3)
+    admission.elsewhere = {"192.0.2.7": 2, THIS_MACHINE: 9}.__getitem__
+    assert [admission.enter("192.0.2.7").entry for _ in range(2)] == [AdmissionOutcome.ADMITTED, AdmissionOutcome.CROWDED]
+    assert admission.enter("127.0.0.1").entry is AdmissionOutcome.ADMITTED, "it is another machine for each server"
+    assert admission.by_place == {"192.0.2.7": 1}
+
+
 def test_this_machine_may_have_all_but_a_fifth() -> None:
     admission = Admission(most=10, most_per_address=1)
     here = [admission.enter(host).entry for host in ("127.0.0.1", "::1", "127.0.0.2") * 3]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+import msgspec
 import pytest
 import trio
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ from protocol.run_messages import RunDaily
 from protocol.server_messages import Error, Moved
 from protocol.views import RaceOptions
 from protocol.watch_messages import WatchRace
+from server.cluster.loads import Load, Loads
 from server.cluster.node import ClusterNode
 from server.store.nodes import Node
 from tests.server.net.wire import House
@@ -26,7 +28,7 @@ OTHERS = ("wss://n2.carpet.example", "wss://n3.carpet.example")
 
 
 class FakeNode:
-    """A cluster in which the room FARAWY is on another node. asked: the codes that were looked for."""
+    """A cluster in which the room FARAWY is on another node. asked: codes that were looked for. taken: rooms that others have by now."""
 
     others = OTHERS
     id = 1
@@ -34,6 +36,14 @@ class FakeNode:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.taken: dict[str, str] = {}
+
+    async def heirs(self, codes: set[str]) -> dict[str, str]:
+        await trio.lowlevel.checkpoint()
+        return {code: url for code, url in self.taken.items() if code in codes}
+
+    def url_of(self, number: int) -> str | None:
+        return OTHERS[number - 2]
 
     async def owner(self, code: str, is_here: Callable[[], bool]) -> Node | None:
         await trio.lowlevel.checkpoint()
@@ -116,11 +126,26 @@ async def test_a_node_that_is_cut_off_sends_everybody_away_until_it_no_longer_is
         assert isinstance(await bob.hear(), Room)
 
 
-async def test_a_node_that_goes_tells_where_to_go(autojump_clock: MockClock, house: House, node: FakeNode) -> None:
-    async with house.guest("Ann") as ann:
-        room = await ann.open()
-        house.dispatch.forwarding.send_away()
-        assert await ann.hear() == Moved(url=OTHERS[0], code=room.code, ref=0)
+async def test_a_node_that_goes_tells_everybody_who_has_their_race_as_soon_as_it_is_taken_and_hears_nothing_more(
+    autojump_clock: MockClock, house: House, node: FakeNode
+) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.guest("Cleo") as cleo, house.client() as late:
+        taken, lost = await ann.open(), await bob.open()
+        house.dispatch.forwarding.begin_to_leave()
+        # What is said now is said again elsewhere.
+        await ann.say(OpenRace(options=RaceOptions(), ref=3))
+        with pytest.raises(ConnectionClosed):
+            await late.hello("Dan")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(house.dispatch.forwarding.send_away)
+            assert await cleo.hear() == Moved(url=OTHERS[0], code=None, ref=0)
+            await trio.sleep(0.3)
+            node.taken[taken.code] = OTHERS[1]
+            assert await ann.hear() == Moved(url=OTHERS[1], code=taken.code, ref=0)
+            before = trio.current_time()
+            # Nobody takes it, and there is no more time.
+            assert await bob.hear() == Moved(url=OTHERS[0], code=lost.code, ref=0)
+            assert 0.5 < trio.current_time() - before < 1
 
 
 @pytest.mark.parametrize(
@@ -153,3 +178,30 @@ async def test_whoever_has_a_seat_at_another_node_gets_none_here_until_they_have
             await trio.sleep(0.5)
             del seats[welcome.player]
             assert not isinstance(await again.hear(), Error)
+
+
+async def test_whoever_opens_a_race_at_a_node_that_is_much_busier_or_too_busy_is_sent_to_another_and_others_stay(
+    autojump_clock: MockClock, house: House, node: FakeNode
+) -> None:
+    here, there = Load(1, 100, 0, takes=True), Load(2, 10, 0, takes=True)
+    house.dispatch.forwarding.loads = loads = Loads(lambda: here)
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
+        room = await bob.open()
+        loads.hear([msgspec.msgpack.encode(there)])
+        await bob.say(OpenRace(options=RaceOptions(), ref=2))
+        assert (await bob.error()).code == ErrorCode.ALREADY_IN_ROOM, "they have a race here"
+        for busy in (False, True):
+            if busy:
+                here = Load(1, 0, 0, takes=False)
+                house.overload.note(1.0, trio.current_time())
+            await ann.say(OpenRace(options=RaceOptions(), ref=3))
+            assert await ann.hear() == Moved(url=OTHERS[0], code=None, ref=3)
+            error = await ann.hear()
+            assert isinstance(error, Error)
+            assert (error.code, error.ref) == (ErrorCode.ELSEWHERE, 3)
+        assert [each.code for each in house.rooms] == [room.code]
+        # Nobody else has less to do, or can be heard.
+        loads.hear([])
+        house.overload.note(1.0, trio.current_time())
+        await ann.say(OpenRace(options=RaceOptions(), ref=4))
+        assert (await ann.error()).code == ErrorCode.SERVER_BUSY

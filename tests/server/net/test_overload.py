@@ -15,7 +15,7 @@ from protocol.room_events import PlayerView, Progress
 from protocol.run_messages import RunDaily
 from protocol.server_messages import WaitingOver
 from protocol.views import RaceOptions
-from server.net.overload import CALM_S, ENOUGH, FORGIVEN_A_SECOND, LATE_S, Overload
+from server.net.overload import CALM_S, ENOUGH, FEW, FORGIVEN_A_SECOND, FULL, LATE_S, LOOK_S, Overload
 from tests.server.net.wire import House
 
 
@@ -45,6 +45,25 @@ def test_however_late_it_was_the_server_is_open_again_in_half_a_second(late: lis
     # And what was does not count for ever.
     later = 10 + 2 * ENOUGH / FORGIVEN_A_SECOND
     overload.note(LATE_S, later)
+    assert overload.retry_after_ms(later) == 0
+
+
+@pytest.mark.parametrize(
+    ("share", "connections", "busy"), [(FULL + 0.01, FEW, True), (1.4, FEW, True), (FULL - 0.01, FEW, False), (1.0, FEW - 1, False)]
+)
+def test_a_core_that_is_nearly_used_up_makes_it_busy_before_anybody_is_late(share: float, connections: int, busy: bool) -> None:
+    overload = Overload()
+    # What it took to start counts for nothing.
+    overload.note_work(100, 50, connections=connections)
+    assert overload.retry_after_ms(50) == 0
+    for look in range(1, 8):
+        # Between two looks it is not looked.
+        overload.note_work(1000, 50 + (look - 0.5) * LOOK_S, connections=connections)
+        now = 50 + look * LOOK_S
+        overload.note_work(100 + share * look * LOOK_S, now, connections=connections)
+        assert (overload.retry_after_ms(now) > 0) is busy
+    later = now + LOOK_S + CALM_S
+    overload.note_work(100 + share * (now - 50) + (FULL - 0.1) * (later - now), later, connections=connections)
     assert overload.retry_after_ms(later) == 0
 
 

@@ -1,6 +1,7 @@
 """The page's modules by TypeScript: what their comments say of types, and every message against the classes of the wire.
 
-The types of messages, `carpet-wire` in the modules, come from the AsyncAPI document; nothing of it is served or kept.
+The types of messages and of documents over HTTP, `carpet-wire` in the modules, come from the AsyncAPI and the OpenAPI document; nothing
+of it is served or kept.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ const api = JSON.parse(text);
 const payload = ({ $ref }) => api.components.messages[$ref.split("/").at(-1)].payload;
 const all = (action, title) => ({ title, anyOf: api.operations[action].messages.map(payload) });
 const properties = { client: all("receive", "ClientMessage"), server: all("send", "ServerMessage") };
+properties.documents = { title: "Documents", anyOf: api.documents };
 const schema = { title: "Wire", type: "object", properties, components: api.components };
 writeFileSync("wire.d.ts", await compile(schema, "Wire", { additionalProperties: false, bannerComment: "", format: false }));
 """
@@ -88,8 +90,11 @@ def test_every_module_holds_to_its_types_and_to_those_of_the_wire(typescript: Pa
     (typescript / "types.mjs").write_text(TYPES)
     (typescript / "probe.js").write_text(PROBE)
     (typescript / "tsconfig.json").write_text(json.dumps(CONFIGURATION))
-    asyncapi = json.dumps(make_document("asyncapi"))
-    subprocess.run(["node", "types.mjs"], cwd=typescript, input=asyncapi, text=True, check=True, timeout=120)
+    asyncapi, openapi = make_document("asyncapi"), make_document("openapi")
+    asyncapi["components"]["schemas"] |= openapi["components"]["schemas"]
+    answers = (page["get"]["responses"]["200"]["content"].get("application/json", {}) for page in openapi["paths"].values())
+    asyncapi["documents"] = [answer["schema"] for answer in answers if "$ref" in answer.get("schema", {})]
+    subprocess.run(["node", "types.mjs"], cwd=typescript, input=json.dumps(asyncapi), text=True, check=True, timeout=120)
     compiler = typescript / "node_modules" / ".bin" / "tsc"
     checked = subprocess.run([compiler, "--pretty", "false"], cwd=typescript, capture_output=True, text=True, timeout=300, check=False)
     assert (checked.returncode, checked.stdout) == (0, "")

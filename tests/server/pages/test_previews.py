@@ -14,7 +14,7 @@ import trio
 from trio.testing import MockClock
 
 from protocol.client_messages import LeaveRace, Resign
-from protocol.room_events import Result
+from protocol.room_events import PlayerView, Result
 from protocol.server_messages import Left
 from server.net.http import Site
 from server.pages.documents import Documents
@@ -74,6 +74,31 @@ async def test_every_address_has_a_picture_of_its_own(autojump_clock: MockClock,
     assert "&lt;b&gt;Ann against Bob" in of_race
     texts = [text.text for text in ET.fromstring(of_race).iter(f"{SVG}text")]
     assert texts[1:2] + texts[-4:] == ["<b>Ann against Bob", "1. Bob", "4 cards home", "2. <b>Ann", "4 cards home"]
+
+
+async def test_the_picture_of_a_race_that_is_being_run_has_the_curves_that_watchers_are_told(
+    autojump_clock: MockClock, house: House
+) -> None:
+    async with house.race("Ann", "Bob") as (_, bob):
+        code = house.only_room.summary.code
+
+        async def drawn() -> tuple[list[str], list[str]]:
+            picture = ET.fromstring((await house.ask(f"/watch/{code}/picture.svg")).body)
+            lines = [path.get("d", "") for path in picture.iter(f"{SVG}path") if path.get("stroke-width") == "6"]
+            return [text.text or "" for text in picture.iter(f"{SVG}text")][-4:], lines
+
+        before = await drawn()
+        assert before[0] == ["Ann", "4 cards home", "Bob", "4 cards home"]
+        home = 4
+        while home == 4:
+            await bob.move(next((move for move in bob.view.moves if move not in ("s", "r")), "s") if bob.view else "s")
+            home = (await bob.hear_of(PlayerView)).view.home
+        after = await drawn()
+        # The one who leads comes first.
+        assert after[0] == ["Bob", f"{home} cards home", "Ann", "4 cards home"]
+        assert [line.count("V") for line in after[1]] == [1, 0]
+        # A document has no use for them.
+        assert "curve" not in (await house.ask(f"/watch/{code}", headers=BROWSER)).body.decode()
 
 
 async def test_a_picture_as_png_is_made_once_and_by_a_worker(autojump_clock: MockClock, house: House) -> None:

@@ -78,6 +78,10 @@ async def test_so_many_rooms_are_opened_from_one_address_whoever_asks(autojump_c
     # Of the host, or behind a proxy that nobody has named, nothing is known.
     for place in ("192.0.2.2", None, None, None):
         table.rooms.open(RaceOptions(), place=place)
+    # At other servers of the place.
+    table.rooms.elsewhere = {"192.0.2.1": 0, "192.0.2.2": 1}.__getitem__
+    with pytest.raises(Refusal):
+        table.rooms.open(RaceOptions(), place="192.0.2.2")
     ann.leave(room)
     await table.settle()
     table.rooms.open(RaceOptions(), place="192.0.2.1")

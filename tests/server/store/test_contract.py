@@ -12,7 +12,7 @@ from server.match.series import Series
 from server.race.commands import TakeSeat
 from server.race.shared_deal_spec import SharedDealSpec
 from server.store.answers import Mark, RaceStatus, Running, RunningRace, StandingRace
-from server.store.database import DatabaseStore
+from server.store.database import DatabaseStore, open_database
 from server.store.errors import EntryRefused, NameTaken, RunAlready
 from server.store.port import (
     NEVER_MS,
@@ -27,6 +27,7 @@ from server.store.port import (
     name_key,
     race_id,
 )
+from server.store.sql import Sql
 from server.store.store import Store
 from tests.server.race.racing import SECRET
 from tests.server.store.keeping import NOW, driven, logged, made, opened, over, rated_over, seat, taken, won, write
@@ -180,11 +181,54 @@ def test_a_race_that_is_over_has_its_record_and_runs_no_more(store: Store) -> No
 
 def test_of_the_races_under_a_code_the_one_that_was_over_last_is_found(store: Store) -> None:
     assert store.last_race("ABCDEF") is None
-    for race, at in (("ABCDEF-1-0a", 20), ("ABCDEF-1-0b", 30), ("ABCDEF-2-0a", 10), ("ABCDEFGH-1-0a", 40), ("ABCDEE-1-0a", 40)):
+    for race, at in (("ABCDEF-1-0a", 20), ("ABCDEFGH-1-0b", 30), ("ABCDEF-2-0a", 10)):
         write(store, opened(race), over(race, at=at))
+    write(store, replace(opened("ABCDEF-4-0a"), room="OTHERS"), over("ABCDEF-4-0a", at=40))
     write(store, opened("ABCDEF-3-0a"))
-    assert store.last_race("ABCDEF") == "ABCDEF-1-0b"
+    # Of a private room the id does not tell the code, and the code leads to it all the same.
+    assert store.last_race("ABCDEF") == "ABCDEFGH-1-0b"
     assert store.last_race("ABCDE") is None
+
+
+def test_public_races_that_are_over_are_found_by_their_rule_set_the_newest_first(store: Store) -> None:
+    colorado = RaceOptions(rules="colorado")
+    hidden = RaceOptions(rules="colorado", public=False)
+    races = {"a": colorado, "b": colorado, "private": hidden, "other": RaceOptions(), "c": colorado}
+    for number, (race, options) in enumerate(races.items()):
+        write(store, opened(race, options=options), over(race, at=number))
+    write(store, opened("runs", options=colorado), opened("aborted", options=colorado), RaceAborted(race="aborted", reason="no", at_ms=NOW))
+    found = store.races_listed("colorado", limit=2)
+    assert [(race.race, race.rules, race.finished_at_ms) for race in found] == [("c", "colorado", NOW + 4), ("b", "colorado", NOW + 1)]
+    assert store.races_listed("twenty", limit=9) == ()
+
+
+def test_players_are_found_by_the_beginning_of_their_names(store: Store) -> None:
+    for number, name in enumerate(("Ada", "adam", "Ädä", "B%", "b_", "bob", "ADEL", "𝐀dx")):
+        write(store, made(f"player{number}", name))
+
+    def found(start: str, limit: int = 9) -> list[str]:
+        return [player.name for player in store.players_called(start, limit=limit)]
+
+    assert found("ad") == ["Ada", "adam", "ADEL", "𝐀dx"]
+    assert found("AD", limit=2) == ["Ada", "adam"]
+    assert (found("ä"), found("%"), found("_"), found("b%"), found("z")) == (["Ädä"], [], [], ["B%"], [])
+
+
+@pytest.mark.parametrize(("ask", "index"), [("players_called", "sqlite_autoindex_players"), ("races_listed", "races_listed")])
+def test_what_is_looked_for_at_each_key_is_looked_up_in_an_index(
+    sqlite: str, ask: str, index: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_database(sqlite)
+    asked: list[tuple[str, dict[str, object]]] = []
+    rows = Sql.rows
+    monkeypatch.setattr(Sql, "rows", lambda sql, statement, values={}: asked.append((statement, values)) or rows(sql, statement, values))
+    getattr(store, ask)("carpet", limit=20)
+    monkeypatch.undo()
+    with store._reading() as sql:
+        plan = [str(row.detail) for row in sql.rows(f"EXPLAIN QUERY PLAN {asked[0][0]}", asked[0][1])]
+    assert index in plan[0]
+    assert not any("SCAN" in step or "SORT" in step or "TEMP B-TREE" in step for step in plan)
+    store.close()
 
 
 def test_the_last_command_and_the_record_are_one_request(store: Store) -> None:

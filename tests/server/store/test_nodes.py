@@ -199,10 +199,8 @@ def test_a_url_belongs_to_one_process_at_a_time(node: Open, postgres: str) -> No
 def test_any_node_finds_a_room_by_its_code(node: Open) -> None:
     first, second = node("one"), node("two")
     write(first, opened("r"))
-    found = second.find_room("ABCDEF")
-    assert found is not None
-    assert (found.url, found.is_alive) == ("ws://one", True)
-    assert second.find_room("NOROOM") is None
+    found = second.find_rooms(["ABCDEF", "NOROOM"])
+    assert {code: (each.url, each.is_alive) for code, each in found.items()} == {"ABCDEF": ("ws://one", True)}
     with pytest.raises(EntryRefused, match="another node has a room ABCDEF"):
         write(second, opened("s"))
     assert [(each.url, each.races) for each in second.all_nodes()] == [("ws://one", 1), ("ws://two", 0)]

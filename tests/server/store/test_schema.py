@@ -112,6 +112,8 @@ def test_a_new_database_gets_all_tables_and_an_up_to_date_one_is_left_alone(wher
         "Keep whom the host keeps out.",
         "Say which node of a cluster runs a race, and know the nodes.",
         "Say which node of a cluster leads a tournament.",
+        "Let public races that are over be found by their rule set.",
+        "Find the races that were over in a room by its code.",
     )
     for expected in (f"schema none → {NEWEST}: {' '.join(steps)}", f"schema {NEWEST}: nothing to do"):
         store = open_database(where)
@@ -199,6 +201,20 @@ def test_races_that_ran_with_a_row_for_each_command_go_on(where: str, tmp_path: 
     store.close()
 
 
+def test_races_that_were_over_before_are_found_by_their_rule_set(where: str, tmp_path: Path) -> None:
+    store = DatabaseStore(locate(where), migrations=until(10, tmp_path))
+    kinds = {"open": RaceOptions(rules="colorado"), "private": RaceOptions(rules="colorado", public=False), "other": RaceOptions()}
+    with store.maintaining() as sql:
+        columns = "id, room, number, options, secret, software, opened_at_ms, phase, ended_at_ms"
+        rows = [{"id": race, "options": encode_options(options), "secret": SECRET} for race, options in kinds.items()]
+        rows += [{"id": f"damaged{number:03}", "options": "{", "secret": SECRET} for number in range(600)]
+        sql.run(f"INSERT INTO races ({columns}) VALUES (:id, 'ABCDEF', 1, :options, :secret, 'carpet-server 0', 1, 'over', 2)", rows)
+    store.close()
+    store = open_database(where)
+    assert [race.race for race in store.races_listed("colorado", limit=9)] == ["open"]
+    store.close()
+
+
 def test_a_newer_database_is_refused_by_name(where: str, later: Path) -> None:
     DatabaseStore(locate(where), migrations=later).close()
     with pytest.raises(StoreTooNew, match=f"schema 9999, made by a newer carpet-race; this one works with {NEWEST}: update it"):
@@ -242,5 +258,7 @@ def test_the_migrations_are_shipped_with_the_package() -> None:
         "v0008_bans.py",
         "v0009_nodes.py",
         "v0010_tournaments_of_nodes.py",
+        "v0011_races_of_a_rule_set.py",
+        "v0012_races_by_code.py",
     }
     assert (schema.MIGRATIONS / "env.py").is_file()

@@ -13,54 +13,9 @@ from trio.testing import MockClock
 
 from protocol.tournament_messages import Called, CorrectResult, Decided, EnterTournament, PauseTournament, StartTournament, Tournament
 from protocol.tournaments import TableResult
-from server.rooms.driver import Room
-from server.store.memory import MemoryStore
-from server.store.replay import by_room
-from tests.server.tournaments.venue import FAST, Venue
-
-
-class Place:
-    """Servers on one store. Each hears of the others twice a second, as long as it lives."""
-
-    def __init__(self, nursery: trio.Nursery) -> None:
-        self.store = MemoryStore()
-        self.venues: list[Venue] = []
-        self._nursery = nursery
-        self._scopes: dict[Venue, trio.CancelScope] = {}
-
-    async def open(self, number: int = 2) -> None:
-        for _ in range(number):
-            await self._nursery.start(self._run)
-        for venue in self.venues:
-            venue.others = [other for other in self.venues if other is not venue]
-        self._nursery.start_soon(self._exchange)
-
-    async def _run(self, *, task_status: trio.TaskStatus[None]) -> None:
-        async with trio.open_nursery() as nursery:
-            venue = Venue(nursery, store=self.store, seed=len(self.venues), is_shared=True)
-            await venue.open()
-            self.venues.append(venue)
-            self._scopes[venue] = nursery.cancel_scope
-            task_status.started()
-
-    async def _exchange(self) -> None:
-        while True:
-            await trio.sleep(0.5)
-            for venue in self.venues:
-                venue.tournaments.elsewhere.hear([other.tournaments.elsewhere.say() for other in venue.others])
-
-    def kill(self, venue: Venue) -> None:
-        """What it does from now on reaches the store no more."""
-        venue.journal.gate = trio.Event()
-        self._scopes[venue].cancel()
-        self.venues.remove(venue)
-        for other in self.venues:
-            other.others.remove(venue)
-
-    def take_over(self, venue: Venue, tournaments: Sequence[str]) -> None:
-        for left in by_room(self.store.running().races):
-            venue.rooms.go_on(left)
-        venue.tournaments.take_up(tournaments)
+from server.store.port import Entry, RaceOpened
+from tests.server.tournaments.place import Place
+from tests.server.tournaments.venue import FAST
 
 
 @pytest.fixture
@@ -180,18 +135,21 @@ async def test_nobody_is_called_from_elsewhere_to_a_table_that_the_store_does_no
     identity = await ann.make(FAST)
     for person in (ann, ben):
         await person.enter(identity)
-    kept = trio.Event()
-    opens = one.rooms.open
+    submit, waits = one.journal.submit, list[Any]()
 
-    def slowly(*arguments: Any, **options: Any) -> Room:
-        one.journal.gate = kept
-        return opens(*arguments, **options)
+    def slowly(entries: Sequence[Entry], *arguments: Any) -> None:
+        if isinstance(entries[0], RaceOpened):
+            waits.append((entries, *arguments))
+        else:
+            submit(entries, *arguments)
 
-    monkeypatch.setattr(one.rooms, "open", slowly)
+    monkeypatch.setattr(one.journal, "submit", slowly)
     one.nursery.start_soon(ann.ask, StartTournament(id=identity))
     await trio.sleep(5)
     assert (len(one.rooms), len(ann.all(Called)), ben.all(Called)) == (1, 1, [])
-    kept.set()
+    monkeypatch.undo()
+    for arguments in waits:
+        submit(*arguments)
     await trio.sleep(1)
     assert ben.last(Called).code == ann.last(Called).code
 

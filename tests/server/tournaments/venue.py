@@ -6,6 +6,7 @@ cards home of the deal decide nothing and every race of theirs is a draw or the 
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Callable
 from functools import partial
@@ -21,6 +22,7 @@ from protocol.room_events import Dealt, PlayerView, Room, Started
 from protocol.server_messages import Error, ServerMessage
 from protocol.tournament_messages import Called, CheckIn, CreateTournament, Decided, EnterTournament, FollowTournament
 from protocol.tournaments import TournamentOptions
+from server.cluster.loads import Load, Loads
 from server.lobby.players import Players
 from server.rooms.clock import Clock
 from server.rooms.member import PlayerName
@@ -29,7 +31,7 @@ from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage
 from server.store.journal import Journal
 from server.store.memory import MemoryStore
-from server.store.port import Entry, TournamentDecided
+from server.store.port import Entry, TournamentDecided, TournamentMade
 from server.store.replay import by_room
 from server.tournaments.commands import Asker, TournamentCommand
 from server.tournaments.director import Director
@@ -222,14 +224,16 @@ class Person:
 
 
 class SlowJournal(Journal):
-    """gate: what every writer waits for, when it is set."""
+    """gate: what every writer waits for, when it is set. node: which writes."""
 
     gate: trio.Event | None = None
+    node = 0
 
     async def write(self, *entries: Entry) -> None:
         if self.gate is not None:
             await self.gate.wait()
-        await super().write(*entries)
+        made = (dataclasses.replace(entry, node=self.node) if isinstance(entry, TournamentMade) else entry for entry in entries)
+        await super().write(*made)
 
 
 class Venue:
@@ -243,8 +247,11 @@ class Venue:
         seed: int = 3,
         bots_wait: bool = False,
         is_shared: bool = False,
+        node: int = 0,
     ) -> None:
-        """is_shared: other venues are open on the same store at the same time."""
+        """is_shared: other venues are open on the same store at the same time. node: not 0 for one that knows how busy they are."""
+        self.node = node
+        self.loads: Loads | None = None
         self._is_shared = is_shared
         self.others: list[Venue] = []
         self.nursery = nursery
@@ -255,6 +262,7 @@ class Venue:
 
     async def open(self) -> None:
         self.journal = SlowJournal(self.store)
+        self.journal.node = self.node
         self.nursery.start_soon(self.journal.run)
         self.rooms = Rooms(
             self.nursery,
@@ -272,6 +280,8 @@ class Venue:
         self.players = Players(entropy=self._entropy, store=self.store, journal=self.journal, clock=self.clock)
         for left in by_room(self.store.running().races):
             self.rooms.go_on(left)
+        if self.node:
+            self.loads = Loads(lambda: Load(self.node, len(self.rooms), len(self.players), takes=True))
         self.tournaments = TournamentService(
             TournamentPorts(
                 clock=self.clock,
@@ -282,6 +292,8 @@ class Venue:
                 store=self.store,
                 pair_next=paired_here,
                 is_shared=self._is_shared,
+                node=self.node,
+                loads=self.loads,
             )
         )
         await self.nursery.start(self.tournaments.run)

@@ -1,0 +1,91 @@
+"""How busy each server of a place is, as all tell each other twice a second. Nothing here is the truth of anything: it is a second old."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+_CONNECTIONS_A_ROOM: Final = 10
+"""Connections that cost about as much as a room in which a race is run."""
+
+MUCH: Final = 2.0
+MORE: Final = 50.0
+"""A server is much busier than another that has less than half as much to do, 50 rooms left aside. Whoever is sent from one to the other
+is not sent back: for that the other would need more than twice as much as the first one has."""
+
+UNTOLD: Final = 4
+"""Connections, or rooms, of one address of which the other servers are told nothing."""
+
+PLACES: Final = 1_000
+"""Addresses of which the others are told, at most."""
+
+
+class Load(msgspec.Struct, frozen=True):
+    """Of one server. rooms: that are open there. takes: whether it takes new ones. places: connections and rooms of what counts as one
+    address, of those that have several.
+    """
+
+    node: int
+    rooms: int
+    connections: int
+    takes: bool
+    places: dict[str, tuple[int, int]] = {}
+
+    @property
+    def weight(self) -> float:
+        """In rooms."""
+        return self.rooms + self.connections / _CONNECTIONS_A_ROOM
+
+
+class Loads:
+    """own: how busy this server is now."""
+
+    def __init__(self, own: Callable[[], Load]) -> None:
+        self.own = own
+        self.others: dict[int, Load] = {}
+        """By node; empty while nobody can be heard."""
+        self._connections, self._rooms = Counter[str](), Counter[str]()
+        self._decoder = msgspec.msgpack.Decoder(Load)
+
+    def say(self) -> bytes:
+        return msgspec.msgpack.encode(self.own())
+
+    def hear(self, texts: Sequence[bytes]) -> None:
+        """What each of the others has said last."""
+        told = [load for text in texts if (load := self._read(text)) is not None]
+        self.others = {load.node: load for load in told}
+        self._connections, self._rooms = Counter[str](), Counter[str]()
+        for load in told:
+            for place, (connections, rooms) in load.places.items():
+                self._connections[place] += connections
+                self._rooms[place] += rooms
+
+    def less_busy(self) -> Load | None:
+        """Where to send who would open a room here; None where they may as well stay."""
+        best = min((load for load in self.others.values() if load.takes), key=lambda load: load.weight, default=None)
+        own = self.own()
+        return best if best is not None and (not own.takes or own.weight > MUCH * best.weight + MORE) else None
+
+    def connections_elsewhere(self, place: str) -> int:
+        """Of what counts as one address, at the other servers, as they have told last."""
+        return self._connections[place]
+
+    def rooms_elsewhere(self, place: str) -> int:
+        """The same of rooms that were opened from there."""
+        return self._rooms[place]
+
+    def _read(self, text: bytes) -> Load | None:
+        try:
+            return self._decoder.decode(text)
+        except (ValueError, RecursionError):
+            # Of a server with another version. Not all that msgspec raises are errors of its own.
+            return None
+
+
+def places_told(connections: Mapping[str, int], rooms: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+    """Of how many by address the others are told: those with most, and more than a few."""
+    most = Counter({place: max(connections.get(place, 0), rooms.get(place, 0)) for place in {**connections, **rooms}}).most_common(PLACES)
+    return {place: (connections.get(place, 0), rooms.get(place, 0)) for place, number in most if number > UNTOLD}
