@@ -80,7 +80,11 @@ def face(card: str, size: Size, theme: Theme, look: Look = "card", *, mark: str 
         lines = _painted(card, size, role, look, lines)
     if beneath and size.height == 2:
         lines[1] = [(role, f"+{len(beneath)}".rjust(size.width))]
-    if beneath and size.height >= 3:
+    if beneath and size.height >= LARGE.height:
+        # Beside the lower corner: the middle is full of pips and portraits.
+        corner = f" {name} "
+        lines[-1] = [*_beneath(beneath, size.width - len(corner), look, role, theme), (role, corner)]
+    elif beneath and size.height >= 3:
         lines[size.height // 2] = _beneath(beneath, size.width, look, role, theme)
     return lines
 
