@@ -15,8 +15,8 @@ from protocol.errors import CloseCode
 from protocol.room_events import Said
 from protocol.server_messages import Lobby as LobbyMessage
 from protocol.server_messages import LobbyChanges
-from protocol.views import RaceOptions, SeriesOptions
-from server.lobby.lobby import INTERVAL_S, LISTED, Lobby
+from protocol.views import RaceOptions, RunningRaceInfo, SeriesOptions
+from server.lobby.lobby import EMPTY, INTERVAL_S, LISTED, Lobby, merged
 from server.lobby.players import Players
 from server.rooms.driver import Room
 from server.rooms.outgoing import Outgoing
@@ -366,3 +366,15 @@ async def test_changes_are_encoded_once_for_all_who_hear_them(autojump_clock: Mo
     await trio.sleep(1)
     assert len({id(follower.heard[-1][1]) for follower in followers}) == 1
     assert isinstance(followers[0].heard[-1][1].message, LobbyChanges)
+
+
+def test_the_closest_race_of_all_servers_is_listed_first() -> None:
+    def running(*codes: str) -> LobbyMessage:
+        race = RunningRaceInfo(code="", rules="carpet", seats=(), watchers=0, elapsed_ms=0, time_limit_s=600, delay_s=0)
+        return structs.replace(EMPTY, running=tuple(structs.replace(race, code=code) for code in codes))
+
+    own, others = running("AAAAAA", "BBBBBB"), [running(), running("CCCCCC", "DDDDDD")]
+    for closest, first in ((None, "AAAAAA"), ("AAAAAA", "AAAAAA"), ("CCCCCC", "CCCCCC"), ("GONEBY", "AAAAAA")):
+        together = merged(own, others, closest=closest)
+        assert together.running[0].code == first
+        assert {race.code for race in together.running} == {"AAAAAA", "BBBBBB", "CCCCCC", "DDDDDD"}
