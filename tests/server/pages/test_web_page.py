@@ -66,11 +66,11 @@ async def test_every_address_has_a_document_that_says_what_it_is_about(autojump_
 
 
 async def test_a_title_names_three_players_at_most_and_tells_bots_apart(autojump_clock: MockClock, house: House) -> None:
-    for bots, title in (
-        (("greedy", "random"), "Ann against greedy (bot) against random (bot)"),
-        (("greedy",) * 7, "Ann against greedy (bot) and 6 more"),
+    for name, bots, title in (
+        ("Ann", ("greedy", "random"), "Ann against greedy (bot) against random (bot)"),
+        ("Ben", ("greedy",) * 7, "Ben against greedy (bot) and 6 more"),
     ):
-        async with house.guest("Ann") as ann:
+        async with house.guest(name) as ann:
             await ann.say(OpenRace(options=RaceOptions(seats=1 + len(bots), bots=bots)))
             code = (await ann.hear_of(Room)).code
             text = (await house.ask(f"/watch/{code}", headers=BROWSER)).body.decode()
