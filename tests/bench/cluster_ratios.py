@@ -3,7 +3,7 @@
 watchers: so many watchers of one race at the server that has it, and then as many spread over three. Printed for each: processor time of
 that server and of the others, in milliseconds a move; bytes through the Redis a move; and milliseconds from the first watcher's having a
 message to the last one's. moves: the same races by turns at a server alone and at a node of a cluster, each with a PostgreSQL database of
-its own; processor time of the server and of PostgreSQL a move.
+its own; processor time of the server and of PostgreSQL a move, and what is left of the server's without what it spends on no race at all.
 
 All of it is on one machine, and other programs there change the times, but hardly a ratio of processor times: the turns are short.
 """
@@ -29,6 +29,7 @@ from tests.server.cluster.redis_server import RedisServer, redis_server
 
 PAUSE_S: Final = 0.2
 PAIRS: Final = 8
+IDLE_S: Final = 15
 OPTIONS: Final = ("--max-connections-per-address", "20000", "--rate", "1000000", "--burst", "1000000")
 
 
@@ -105,7 +106,12 @@ async def moves(rounds: int) -> None:
             pairs: dict[NodeProcess, list[Pair]] = {}
             for each in (alone, node):
                 pairs[each] = [(await stack.enter_async_context(pair_of_players(each.url, number)))[0] for number in range(PAIRS)]
-            costs: dict[NodeProcess, list[tuple[float, float]]] = {alone: [], node: []}
+            costs: dict[NodeProcess, list[tuple[float, float, float]]] = {alone: [], node: []}
+            idle: dict[NodeProcess, float] = {}
+            for each in (alone, node):
+                before_s = spent(each)
+                await trio.sleep(IDLE_S)
+                idle[each] = (spent(each) - before_s) / IDLE_S
             # The first is not counted: caches are cold.
             for number in range(rounds + 1):
                 for each in (alone, node) if number % 2 else (node, alone):
@@ -114,17 +120,20 @@ async def moves(rounds: int) -> None:
                     async def run(pair: Pair, into: list[float]) -> None:
                         into += await race(pair, 0)
 
+                    began = trio.current_time()
                     before = spent(each), sum(map(processor_s, children(postmaster)))
                     async with trio.open_nursery() as nursery:
                         for pair in pairs[each]:
                             nursery.start_soon(run, pair, took)
                     after = spent(each), sum(map(processor_s, children(postmaster)))
-                    cost = 1e6 * (after[0] - before[0]) / len(took), 1e6 * (after[1] - before[1]) / len(took)
+                    server_us, postgres_us = (1e6 * (later - earlier) / len(took) for earlier, later in zip(before, after, strict=True))
+                    cost = server_us, postgres_us, server_us - 1e6 * idle[each] * (trio.current_time() - began) / len(took)
                     if number:
                         costs[each].append(cost)
                     what = "alone" if each is alone else "node"
                     print(f"{what:<8}{len(took):6} moves, server {cost[0]:6.0f} us, PostgreSQL {cost[1]:6.0f} us", flush=True)
-            for column, what in enumerate(("server", "PostgreSQL")):
+            print(f"with no race, of a processor: {100 * idle[alone]:.1f} % alone, {100 * idle[node]:.1f} % as a node")
+            for column, what in enumerate(("server", "PostgreSQL", "server, beyond what it spends on no race")):
                 one, two = (statistics.median(cost[column] for cost in costs[each]) for each in (alone, node))
                 print(f"{what}: {one:.0f} us alone, {two:.0f} us as a node: {two / one:.2f}; load average {os.getloadavg()[0]:.0f}")
 
