@@ -37,7 +37,7 @@ class FakeStore:
             raise StoreUnavailable("the line broke")
         return self.nodes
 
-    def take_over(self, dead: int, takers: int) -> TakenOver:
+    def take_over(self, dead: int, takers: int, leave: frozenset[str]) -> TakenOver:
         self.calls.append(f"take over {dead}")
         return TAKEN
 
