@@ -217,10 +217,11 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     nursery.start_soon(node.run, partial(_take_up, resumption, tournaments), dispatch.forwarding.let_go)
                 if node is not None and directory is not None and loads is not None:
                     directory.bus.listen(LEAVING, lambda parts, follows: node.hurry())
-                    topics = _topics(tournaments, loads)
+                    topics = _topics(tournaments, loads, lobby)
                     nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on, topics)
                     dispatch.forwarding.relay = relay = Relay(nursery, node, directory.bus, rooms, spectators)
                     nursery.start_soon(relay.run)
+                    spectators.closest_elsewhere, spectators.relayed = lambda: lobby.closest_elsewhere, relay.lead_to
                     nursery.start_soon(node.watch_engines, lambda: directory.available, dispatch.forwarding.cut_off)
                 shown = figures(
                     admission=admission,
@@ -351,12 +352,13 @@ def _loads(node: ClusterNode, rooms: Rooms, admission: Admission, overload: Over
     return loads
 
 
-def _topics(tournaments: TournamentService, loads: Loads) -> tuple[Topic, ...]:
+def _topics(tournaments: TournamentService, loads: Loads, lobby: Lobby) -> tuple[Topic, ...]:
     """What the nodes of a place tell each other, beside who is where."""
     from server.cluster.directory import Topic
 
     return (
         Topic("load", loads.say, loads.hear),
+        Topic("closest", lobby.say_closest, lobby.hear_closest),
         Topic("tournaments", tournaments.elsewhere.say, tournaments.elsewhere.hear),
     )
 

@@ -21,6 +21,9 @@ from client.local.load_worker import Histogram, Plan, Tally, work
 Progress: TypeAlias = Callable[[int, int, float | None], None]
 """How many races run, of how many, and for how many seconds it has been measured; None before."""
 
+Worker: TypeAlias = Callable[[Connection, Plan, float, str], None]
+"""As `load_worker.work`, for a server that is spoken to in another way."""
+
 Quantiles: TypeAlias = dict[str, float | None]
 
 FOUND_WITHIN: Final = 0.05
@@ -57,10 +60,10 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
         return not self.errors and p99 is not None and p99 <= bound_ms
 
 
-def run_load(plan: Plan, *, seconds: float, processes: int, progress: Progress) -> LoadResult:
-    """Set `plan` up over so many processes and measure for so long. Raises LoadFailed."""
+def run_load(plan: Plan, *, seconds: float, processes: int, progress: Progress, worker: Worker = work) -> LoadResult:
+    """Set `plan` up over so many processes and measure for so long. worker: what each process does. Raises LoadFailed."""
     processes = min(processes, plan.races)
-    with _started(plan, processes, seconds) as pipes:
+    with _started(plan, processes, seconds, worker) as pipes:
         stands = dict.fromkeys(pipes, 0)
         waiting = set(pipes)
         while waiting:
@@ -109,7 +112,7 @@ def find_load(
 
 
 @contextlib.contextmanager
-def _started(plan: Plan, processes: int, seconds: float) -> Iterator[list[Connection]]:
+def _started(plan: Plan, processes: int, seconds: float, worker: Worker) -> Iterator[list[Connection]]:
     context = multiprocessing.get_context("spawn")
     running = []
     pipes: list[Connection] = []
@@ -120,7 +123,7 @@ def _started(plan: Plan, processes: int, seconds: float) -> Iterator[list[Connec
             part = msgspec.structs.replace(
                 plan, races=_share(plan.races, processes, number), watchers=_share(plan.watchers, processes, number)
             )
-            process = context.Process(target=work, args=(theirs, part, seconds, f"{mark}{number}."), daemon=True)
+            process = context.Process(target=worker, args=(theirs, part, seconds, f"{mark}{number}."), daemon=True)
             process.start()
             theirs.close()
             running.append(process)

@@ -51,9 +51,6 @@ class Told(msgspec.Struct):
     event: Told | None = None
 
 
-_decode = msgspec.msgpack.Decoder(Told).decode
-
-
 class Peer(Protocol):
     """Whoever uses a connection."""
 
@@ -66,6 +63,8 @@ class Peer(Protocol):
 
 class Connection:
     """One WebSocket to the server: handshake, whole and split frames, pings. What the socket will not take waits in order."""
+
+    decode: Callable[[bytes], Told] = staticmethod(msgspec.msgpack.Decoder(Told).decode)
 
     def __init__(self, address: Address, loop: Loop, peer: Peer) -> None:
         self._loop, self._peer = loop, peer
@@ -85,7 +84,10 @@ class Connection:
         )
 
     def say(self, **message: Any) -> None:
-        self._write(_frame(0x2, _encode(message)))
+        self.send(_encode(message))
+
+    def send(self, payload: bytes, *, text: bool = False) -> None:
+        self._write(_frame(0x1 if text else 0x2, payload))
 
     def readable(self) -> None:
         now = time.perf_counter()
@@ -102,7 +104,7 @@ class Connection:
                 return
             # Nearly always there is one whole small frame, and nothing before it.
             if self._upgraded and not self._in and len(data) > 1 and data[0] == 0x82 and data[1] < 126 and len(data) == data[1] + 2:
-                self._peer.heard(_decode(data[2:]), now)
+                self._peer.heard(self.decode(data[2:]), now)
             else:
                 self._in += data
                 if not self._take(now):
@@ -127,7 +129,7 @@ class Connection:
                 return False
         for opcode, payload in self._frames():
             if opcode == 0x2:
-                self._peer.heard(_decode(payload), now)
+                self._peer.heard(self.decode(payload), now)
             elif opcode == 0x9:
                 self._write(_frame(0xA, payload))
             elif opcode == 0x8:

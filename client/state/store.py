@@ -18,6 +18,7 @@ from msgspec.structs import replace as changed
 
 from client.connection.events import NO_RACE, NO_SEAT, Back, Connected, Connecting, LinkEvent, Lost, RoundTrip
 from client.state.evidence import Evidence
+from client.state.lobby import lobby_changed
 from client.state.room import RoomModel, resumed, room_after, room_as_seen, room_heard
 from client.state.tournament import TournamentsModel, tournaments_after
 from protocol.errors import ErrorCode, Fault
@@ -103,7 +104,8 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Everything the screens are drawn from. lobby: None while it is not known. in_flight: the move that was sent and not answered yet.
+    """Everything the screens are drawn from. lobby: None while it is not known. lobby_at: when it was so, by
+    the local time. in_flight: the move that was sent and not answered yet.
 
     last: the room as it was when the race before was over, since the next race of a series opens at once; None where there was none.
     search: None while no opponent is looked for. runs: the board of a deal that was asked for last.
@@ -112,6 +114,7 @@ class Model:
     link: LinkModel = field(default_factory=LinkModel)
     welcome: Welcome | None = None
     lobby: Lobby | None = None
+    lobby_at: int = 0
     search: Search | None = None
     room: RoomModel | None = None
     in_flight: MoveSent | None = None
@@ -174,10 +177,10 @@ def _reduced(model: Model, event: Event, now_ms: int) -> Model:  # noqa: C901  (
         case YouAre():
             return _renamed(model, event, now_ms)
         case Lobby():
-            return replace(model, lobby=event)
+            return replace(model, lobby=event, lobby_at=now_ms)
         case LobbyChanges():
-            # For those who have asked for them; here whole lobbies come.
-            return model
+            lobby = lobby_changed(model.lobby, event, now_ms - model.lobby_at) if model.lobby is not None else None
+            return replace(model, lobby=lobby, lobby_at=now_ms)
         case WaitingMatch():
             return replace(model, search=Search(event.rules, event.window, event.waiting, now_ms - event.waited_ms))
         case WaitingOver():

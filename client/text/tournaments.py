@@ -24,12 +24,6 @@ FORMAT_WORDS: Final[dict[TournamentFormat, str]] = {
     "elimination": "elimination",
     "session": "session",
 }
-FORMAT_SENTENCES: Final[dict[TournamentFormat, str]] = {
-    "swiss": "Everybody plays every round, against somebody of about the same score.",
-    "round-robin": "Everybody meets everybody.",
-    "elimination": "Who wins goes on to the next round.",
-    "session": "Everybody plays the same deals alone: a deal won is a point.",
-}
 TIE_BREAK_HEADS: Final[dict[str, str]] = {
     "buchholz": "Buchh",
     "sonneborn-berger": "SonnB",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec.structs import replace as changed
 
 from client.state.capabilities import is_solvable
-from client.text.formatting import limit_text, rated_sentence, series_name
+from client.text.formatting import rated_sentence
 from client.tui.actions import Do, Pick, ScreenAction, Typed
 from client.tui.keymap import BACK, CHOOSE, Command, Keys
 from client.tui.picture import UPPER, Line, Picture, Size, block, clip, fit, foot, hit, screen, shifted, stacked, wrap_text
@@ -15,26 +15,14 @@ from client.tui.scene import Scene, clean_long, head, remarks
 from client.tui.screen import Screen
 from client.tui.step import Step, way
 from protocol.client_messages import OpenRace
+from protocol.forms import RACE_FORM, Field
 from protocol.text import clean_chat
 from protocol.views import MAX_SEATS, BotInfo, RaceOptions, RulesInfo, SeriesOptions
 
 Value = TypeVar("Value")
 
 KEYS: Keys = (CHOOSE, BACK)
-TIME_LIMITS_S = (60, 120, 180, 300, 600, 900, 1200, 1800, 3600)
-SERIES = (
-    SeriesOptions(),
-    *(SeriesOptions(format="best-of", races=races) for races in (3, 5, 7)),
-    *(SeriesOptions(format="session", races=races) for races in (3, 5, 10)),
-    SeriesOptions(format="swap", races=2),
-)
-"""Those that the form offers."""
-_SERIES_WORDS = {
-    "single": "One race; a rematch is a new one.",
-    "best-of": "Whoever wins more of the races wins the series. Cards home break ties.",
-    "session": "A number of attempts: each win is a point, and cards home break ties.",
-    "swap": "Two shuffles: each of two players plays one, and then the other's. A point for who does better on each.",
-}
+_FIELDS = {field.name: field for field in RACE_FORM}
 
 
 RULES_LINE = 0
@@ -96,32 +84,24 @@ def _view(scene: Scene, size: Size) -> Picture:
 
 def form_lines(options: RaceOptions, rules: tuple[RulesInfo, ...]) -> FormLines:
     """The form line by line."""
-    chosen = next((info for info in rules if info.id == options.rules), None)
-    return (
-        ("Rules", chosen.name if chosen else options.rules, f"{chosen.explanation if chosen else ''} Press enter for the list."),
-        ("Players", str(options.seats), "Seats in the race, yours included."),
-        ("House bots", ", ".join(options.bots) or "none", "Bots take seats from the last one down."),
-        (
-            "Listed",
-            "yes, anybody may join" if options.public else "no, by its code only",
-            "If not, only those who have its code can join.",
-        ),
-        ("Deal", options.deal or _random_deal(options), "Left and right: any deal, or a winnable one. Enter: give the deal a name."),
-        ("Time limit", limit_text(options.time_limit_s), "Seats still racing then are out of time."),
-        ("Countdown", f"{options.countdown_s} s", "From everybody being ready to the start."),
-        ("Series", series_name(options.series.format, options.series.races), _SERIES_WORDS[options.series.format]),
-        (
-            "Rated",
-            "yes" if options.counts else rated_sentence(options).replace("Not rated", "no"),
-            "Whether it changes ratings: needs people only and a random deal.",
-        ),
-        (
-            "Autoplay",
-            "allowed" if options.autoplay else "no, by hand only",
-            "Whether clients may send cards home on their own (H and g in the race). The server cannot check that they do not.",
-        ),
-        ("Open this race", "", "You get a code to give to the others."),
-    )
+    return (*(_line(field, options, rules) for field in RACE_FORM), ("Open this race", "", "You get a code to give to the others."))
+
+
+def _line(field: Field, options: RaceOptions, rules: tuple[RulesInfo, ...]) -> tuple[str, str, str]:
+    value = getattr(options, field.name)
+    match field.name:
+        case "rules":
+            chosen = next((info for info in rules if info.id == value), None)
+            return field.label, chosen.name if chosen else value, f"{chosen.explanation if chosen else ''} Press enter for the list."
+        case "bots":
+            return field.label, ", ".join(value) or "none", field.explanation
+        case "deal":
+            words = "Left and right: any deal, or a winnable one. Enter: give the deal a name."
+            return field.label, value or _random_deal(options), words
+        case "rated" if not options.counts:
+            return field.label, rated_sentence(options).replace("Not rated", "no"), field.explanation
+        case _:
+            return field.label, field.words(value), field.explain(value)
 
 
 def form_changed(options: RaceOptions, line: int, step: int, rules: tuple[RulesInfo, ...], bots: tuple[BotInfo, ...]) -> RaceOptions:
@@ -139,11 +119,11 @@ def form_changed(options: RaceOptions, line: int, step: int, rules: tuple[RulesI
         case 4:
             values |= {"deal": None, "winnable": options.deal is None and not options.winnable}
         case 5:
-            values["time_limit_s"] = next_of(TIME_LIMITS_S, options.time_limit_s, step)
+            values["time_limit_s"] = next_of(_offered("time_limit_s"), options.time_limit_s, step)
         case 6:
             values["countdown_s"] = (options.countdown_s - 1 + step) % 10 + 1
         case 7:
-            values["series"] = next_of(SERIES, options.series, step)
+            values["series"] = next_of(_offered("series"), options.series, step)
             if values["series"].format == "swap":
                 values |= {"seats": 2, "deal": None, "winnable": False}
             elif values["series"].format == "best-of":
@@ -158,6 +138,10 @@ def form_changed(options: RaceOptions, line: int, step: int, rules: tuple[RulesI
     values["winnable"] = values["winnable"] and is_solvable(values["rules"], rules)
     values["bots"] = values["bots"][: max(values["seats"] - 1, 0)]
     return _fitting(RaceOptions(**values))
+
+
+def _offered(name: str) -> tuple[Any, ...]:
+    return tuple(choice.value for choice in _FIELDS[name].choices)
 
 
 def with_deal(options: RaceOptions, deal: str | None) -> RaceOptions:

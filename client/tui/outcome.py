@@ -6,7 +6,7 @@ from client.state.progress import Swing, largest_swing
 from client.state.room import RoomModel
 from client.text.formatting import clock_text, curves, series_sentence
 from client.text.words import WALKOVER, end_word, is_walkover
-from client.tui.picture import EMPTY, LARGE_ROWS, Line, Picture, block, fit, row, wrap_text
+from client.tui.picture import EMPTY, LARGE_ROWS, Line, Picture, block, fit, fit_line, line_width, row, stacked, wrap_text
 from client.tui.scene import Scene
 from client.tui.waiting import big_text
 from protocol.record import SeatRecord
@@ -90,7 +90,10 @@ def _side(margin: int) -> str:
 
 
 def banner(scene: Scene, room: RoomModel, width: int, total: int) -> Picture:
-    """The frame to look at: one's own count in large letters, the time, best and rating beside it; nothing where nobody has a seat."""
+    """The frame to look at: how it came out, one's own count in large letters, the time, best and rating beside it.
+
+    Nothing where nobody has a seat.
+    """
     seats, own = room.ended, room.seat
     if own is None or not 0 <= own < len(seats):
         return EMPTY
@@ -98,7 +101,7 @@ def banner(scene: Scene, room: RoomModel, width: int, total: int) -> Picture:
     count = f"{seat.home}/{total}"
     letters = 2 * len(count) if scene.theme.is_ascii else 5 * len(count)
     facts: list[Line] = [[("strong", clock_text(counted_at(seat))), ("faint", f"   {counted(seat.plies, 'move')}")]]
-    beside = width - letters - 4
+    beside = width - letters - 8
     facts += [[("strong", text)] for text in wrap_text(clean_chat(scene.ui.standing), beside)]
     facts += [[("felt", text)] for text in _own_rating(scene, room, own, beside)]
     swing = turning_point(room)
@@ -107,7 +110,13 @@ def banner(scene: Scene, room: RoomModel, width: int, total: int) -> Picture:
     role = "good" if seat.place == 1 else "own"
     # In the middle of their rows, where there is room for that.
     above: list[Line] = [[]] * (max(LARGE_ROWS - len(facts), 0) // 2)
-    return row((letters + 4, big_text(count, scene.theme, role, letters)), (beside, block([*above, *facts][: LARGE_ROWS + 1])))
+    inside = row((letters + 4, big_text(count, scene.theme, role, letters)), (beside, block([*above, *facts][: LARGE_ROWS + 1])))
+    edge, title = scene.theme.glyphs.rounded, fit_line(headline(room), min(line_width(headline(room)), width - 6))
+    rest = edge.across * (width - line_width(title) - 5)
+    top: Line = [("faint", f"{edge.left_top}{edge.across} "), *title, ("faint", f" {rest}{edge.right_top}")]
+    side = block([[("faint", edge.down)]] * inside.height)
+    bottom: Line = [("faint", edge.left_bottom + edge.across * (width - 2) + edge.right_bottom)]
+    return stacked(block([top]), row((3, side), (width - 4, inside), (1, side)), block([bottom]))
 
 
 def _own_rating(scene: Scene, room: RoomModel, own: int, width: int) -> list[str]:

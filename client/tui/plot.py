@@ -29,11 +29,11 @@ _BRAILLE = 0x2800
 def plot(curves: Sequence[tuple[int, Curve]], width: int, height: int, theme: Theme, *, cards: int, area: bool = False) -> list[Line]:
     """`height` rows of `width` columns. curves: (number of the line's colour, curve), the most important one first.
 
-    area: what lies between the first two is filled, in a shade of whoever was ahead then.
+    area: what lies between the first two is filled, in a shade of whoever was ahead then; what lies below it, where there is but one.
     """
     columns, rows = max(width - AXIS, 4), max(height - 1, 2)
     end_ms = max((curve[-1][0] for _, curve in curves if curve), default=0) or 1
-    solid = area and len(curves) > 1 and max(number for number, _ in curves) < SHADED and theme.shades and not theme.is_ascii
+    solid = area and curves and max(number for number, _ in curves) < SHADED and theme.shades and not theme.is_ascii
     drawn = _solid(curves, columns, rows, end_ms, cards) if solid else _dotted(curves, columns, rows, end_ms, cards, theme)
     lines: list[Line] = []
     for y, cells in enumerate(drawn):
@@ -77,7 +77,8 @@ def _dotted(
 def _solid(curves: Sequence[tuple[int, Curve]], columns: int, rows: int, end_ms: int, cards: int) -> list[list[Markup | None]]:
     """The lines and the area between the first two, in halves of cells: each half is of a line, of an area or of the panel."""
     halves = [["p"] * columns for _ in range(rows * 2)]
-    (first, one), (second, other) = curves[:2]
+    first, one = curves[0]
+    second, other = curves[1] if len(curves) > 1 else (first, ())
     levels = [_levels(curve, columns, rows * 2, end_ms, cards, beyond=True) for curve in (one, other)]
     for x, (upper, lower) in enumerate(zip(*levels, strict=True)):
         if upper is not None and lower is not None:

@@ -50,19 +50,20 @@ def _view(scene: Scene, size: Size) -> Picture:
     room = scene.model.finished
     assert room is not None
     hidden = _meaningless(room) | (frozenset({Command.REMATCH}) if scene.model.is_at_table else frozenset[Command]())
-    feet = (remarks(scene, width, 2), foot(KEYS, scene.theme, width, without=hidden, labels=_labels(scene)))
     rules = scene.model.rules
     total = deck_size(rules, room.options)
     inner = min(width - 4, 100)
     margin = (width - inner) // 2
+    feet = (shifted(remarks(scene, inner, 2), margin - 1), foot(KEYS, scene.theme, width, without=hidden, labels=_labels(scene)))
     # In the place of a free row, which one's own sentence stands apart by itself.
     standing: list[Line] = [[("strong", text)] for text in wrap_text(clean_chat(scene.ui.standing), inner)]
     table = places_table(scene, room, inner, total)
     reads = scene.ui.details or scene.ui.review is not None
     frame = banner(scene, room, inner, total) if height - len(table) >= BANNER_AT + 12 * reads else EMPTY
     # What the banner tells is not told again.
-    lead: list[Line] = [[], headline(room)]
-    lead += ([[]] if height > BANNER_AT + 6 else []) if frame.height else standing or [[]]
+    lead: list[Line] = [[], headline(room), *(standing or [[]])]
+    if frame.height:
+        lead = [[]] if height > BANNER_AT + 6 else []
     above = table
     above += score_lines(room, inner)
     above += rating_lines(scene, room, inner, without=room.seat if frame.height else None)

@@ -15,7 +15,7 @@ from client.tui.marks import Marks
 from client.tui.panel import small_cards
 from client.tui.picture import EMPTY, MIDDLE, Line, Picture, block, line_width, placed, row, shifted, spread, stacked
 from client.tui.scene import Scene
-from client.tui.small_board import reserve_rows, sizes, small_board
+from client.tui.small_board import RESERVE, reserve_rows, sizes, small_board
 from client.tui.theme import Theme
 from protocol.cards import RANKS
 from protocol.text import counted
@@ -56,7 +56,7 @@ def arranged(board: Board, tables: int, width: int, height: int, theme: Theme, *
     if not most or not found:
         return each
     _, columns, rows = found[0]
-    own = max(columns, OWN_COLUMNS)
+    own = max(columns, OWN_COLUMNS, RESERVE * len(board.reserves))
     # A free column to the left, and one to the right.
     side = min(width - 2 - (own + BETWEEN) * (1 if each.is_column else tables), SIDE_MOST)
     if side >= SIDE_LEAST:

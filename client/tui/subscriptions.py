@@ -26,7 +26,7 @@ def followed(step: Step, **changes: Any) -> Step:
 def follow_lobby(step: Step) -> Step:
     """Follow the lobby where it is looked at, and tournaments."""
     if step.state.room is None and not step.ui.followed.race and not step.ui.followed.lobby:
-        step = followed(step.send(FollowLobby()), lobby=True)
+        step = followed(step.send(FollowLobby(changes=True)), lobby=True)
     return follow_tournament_view(step)
 
 

@@ -27,15 +27,14 @@ PLAIN_ROWS = 3
 def time_line(replay: ReplayState, head: Head, theme: Theme, width: int, height: int) -> Picture:
     """`height` rows: PLAIN_ROWS, and what is more is for the curves, which need three."""
     shown = replay.shown
-    has_curves = height - PLAIN_ROWS >= 3
-    # Below the curves column by column; else there is room for names.
-    names = AXIS if has_curves else min(max(text_width(clean_name(line.seat.name)) for line in shown) + 2, NAMES)
-    left = max(names, AXIS)
+    left = max(min(max(text_width(clean_name(line.seat.name)) for line in shown) + 2, NAMES), AXIS)
     columns = max(width - left - 1, 4)
     end_ms = max(replay.line.end_ms, 1)
     lines: list[Line] = []
-    if has_curves:
-        lines += progress(replay, head, theme, columns, height - PLAIN_ROWS)
+    if height - PLAIN_ROWS >= 3:
+        # Column above column, so beside the names.
+        drawn = progress(replay, head, theme, columns, height - PLAIN_ROWS)
+        lines += [[("panel", " " * (left - AXIS)), *line] for line in drawn]
     lines.append(_moves(shown[0], 0, theme, columns, end_ms, left))
     lines.append(_track(replay, head, theme, columns, end_ms, left))
     lines.append(_moves(shown[1], 1, theme, columns, end_ms, left) if len(shown) > 1 else [("panel", "")])

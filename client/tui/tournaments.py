@@ -12,9 +12,9 @@ from client.tui.scene import Scene, head, remarks, rules_name
 from client.tui.screen import Screen
 from client.tui.step import Step
 from client.tui.subscriptions import follow
-from client.tui.tournament_form import USUAL_NAME
 from client.tui.tournament_view_state import TournamentView, is_guest, lines_of
 from client.tui.ui_state import Ui
+from protocol.forms import USUAL_NAME
 from protocol.text import clean_name
 from protocol.tournaments import TournamentListing, TournamentOptions
 

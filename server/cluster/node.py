@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from functools import partial
@@ -37,8 +38,14 @@ WAIT_S: Final = 3.0
 DOUBTFUL_MS: Final = LEASE_MS * 2 // 3
 """Who has not renewed their lease for so long that less is left of it may be gone: nobody is sent there."""
 
+NEWER_S: Final = 10.0
+"""Seconds between two looks at a node that is gone, while there are rooms that only a newer server can take."""
+
 TWIN_S: Final = 3 * LEASE_MS / 1000
 """A lease that is held still after so long is another server's, which runs."""
+
+CLOCK_S: Final = 5
+"""Seconds by which a server's clock may differ from the database's, without a word of it."""
 
 NODES_TOLD: Final = 16
 """Other nodes that a client is told of, at most."""
@@ -72,6 +79,8 @@ class ClusterNode:
         self._is_in_doubt = False
         self._renewals = 0
         self._takes = True
+        self._newer: set[str] = set()  # rooms that this version cannot read
+        self._looked_at: dict[int, float] = {}  # each node that is gone
         self._taking = trio.Lock()
         self._hurried = trio.Event()
         self._taken_up = trio.Event()
@@ -109,7 +118,16 @@ class ClusterNode:
             logger.info("waiting for the lease of an earlier server at %s to end", self.url)
             await trio.sleep(1.0)
         await self._renew(partial(trio.to_thread.run_sync, self._store.renew))
+        self._check_clock()
         logger.info("node %d of the cluster, at %s, with %d others", self.id, self.url, len(self.others))
+
+    def _check_clock(self) -> None:
+        """Leases are kept by the database's clock, but times of day, and how long ago something was, by the server's own."""
+        database_s = next(((node.lease_ms - node.left_ms) / 1000 for node in self._nodes if node.id == self.id), time.time())
+        ahead_s = round(time.time() - database_s)
+        if abs(ahead_s) >= CLOCK_S:
+            how = f"{abs(ahead_s)} seconds {'ahead of' if ahead_s > 0 else 'behind'}"
+            logger.warning("the clock of this server is %s that of the database: set both by the network", how)
 
     async def run(self, take_up: Callable[[TakenOver], Awaitable[None]], let_go: Callable[[], None]) -> None:
         """Renew the lease until cancelled. Raises LeaseLost when it is lost.
@@ -159,7 +177,9 @@ class ClusterNode:
             if taken is not None:
                 await self._take_up(taken, take_up)
         for dead in gone:
-            await self._take_over(dead, take_up)
+            # Most are settled by then.
+            if not self._newer or trio.current_time() - self._looked_at.get(dead.id, -NEWER_S) >= NEWER_S:
+                await self._take_over(dead, take_up)
 
     async def _renew(self, renew: Callable[[], Awaitable[tuple[Node, ...]]]) -> None:
         self._asks_in_vain = True
@@ -185,12 +205,17 @@ class ClusterNode:
     async def _take_over(self, dead: Node, take_up: Callable[[TakenOver], Awaitable[None]]) -> None:
         rooms = 0
         while self._takes:
-            taken = await self._journal.tidy(self._store.take_over, dead.id, len(self.alive) or 1)
+            taken = await self._journal.tidy(self._store.take_over, dead.id, len(self.alive) or 1, frozenset(self._newer))
             if taken is None:
                 return
             rooms += len(taken.running.races) + len(taken.standing)
             await self._take_up(taken, take_up)
+            if taken.newer:
+                self._newer |= taken.newer
+                why = "they wait for a server of the newer version that has written to them"
+                logger.error("%d rooms of node %d are not taken over: %s", len(taken.newer), dead.id, why)
             if not taken.left:
+                self._looked_at[dead.id] = trio.current_time()
                 break
         if rooms:
             logger.warning("took over %d rooms of node %d, at %s, which is gone", rooms, dead.id, dead.url)

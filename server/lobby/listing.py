@@ -32,7 +32,8 @@ class Listing:
         self._running: set[Room] = set()
         self._ranks: OrderedDict[Room, _Ranked] = OrderedDict()
         self._order: list[_Ranked] = []
-        self._listed: list[Room] = []
+        self.listed: list[Room] = []
+        """As `closest` has given them last."""
 
     @property
     def running(self) -> int:
@@ -72,11 +73,11 @@ class Listing:
         Where there are more, one that is listed stays so, or the list would be another one with each move: only the closest of all takes
         the place of another, the least close.
         """
-        for room in [*self._listed, *islice(self._ranks, RANKED)]:
+        for room in [*self.listed, *islice(self._ranks, RANKED)]:
             if room in self._ranks:
                 self._rank(room)
                 self._ranks.move_to_end(room)
-        stay = sorted(self._ranks[room] for room in self._listed if room in self._ranks)[:most]
+        stay = sorted(self._ranks[room] for room in self.listed if room in self._ranks)[:most]
         listed = {room for _, _, room in stay}
         if len(stay) == most and self._order[0][2] not in listed:
             listed.discard(stay.pop()[2])
@@ -85,8 +86,8 @@ class Listing:
                 break
             if ranked[2] not in listed:
                 stay.append(ranked)
-        self._listed = [room for _, _, room in sorted(stay)]
-        return self._listed
+        self.listed = [room for _, _, room in sorted(stay)]
+        return self.listed
 
     def _rank(self, room: Room) -> None:
         rank = room.summary.lead_rank

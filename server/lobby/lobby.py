@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
 from typing import TypeVar
 
+import msgspec
 import trio
 
 from protocol.server_messages import Lobby as LobbyMessage
@@ -18,6 +19,7 @@ from protocol.server_messages import LobbyChanges
 from protocol.views import OpenRaceInfo, RunningChange, RunningRaceInfo, RunningSeatInfo
 from server.lobby.listing import Listing
 from server.lobby.players import Players
+from server.race.lead_ranking import CloseRace
 from server.rooms.clock import Clock
 from server.rooms.driver import Room
 from server.rooms.member import Member
@@ -34,6 +36,11 @@ PROGRESS_S = 1.0
 
 LISTED = 100
 """Races and players that one message lists, at most."""
+
+CLOSEST_TOLD = 8
+"""Races of which other servers are told how close they are: a spectator may hold a seat in some."""
+
+_CLOSEST = msgspec.msgpack.Decoder(list[CloseRace])
 
 
 EMPTY = LobbyMessage(players=(), players_here=0, races=(), races_open=0, races_running=0)
@@ -58,6 +65,8 @@ class Lobby:
         self._known: dict[Member, LobbyMessage] = {}
         """What these know."""
         self._elsewhere: Sequence[LobbyMessage] = ()
+        self.closest_elsewhere: tuple[CloseRace, ...] = ()
+        """Of the other servers of the place, the closest first."""
         for room in rooms:
             self._listing.changed(room)
         rooms.on_room_change(self._listing.changed)
@@ -128,8 +137,26 @@ class Lobby:
         if len(before) != len(elsewhere) or any(changes(*pair) is not None for pair in zip(before, elsewhere, strict=True)):
             self._mark()
 
+    def say_closest(self) -> bytes:
+        """The closest races of this server, for the others."""
+        ranked = ((room, room.summary.lead_rank) for room in self._listing.listed[:CLOSEST_TOLD])
+        told = [CloseRace(rank, room.code, holders(room)) for room, rank in ranked if rank is not None]
+        return msgspec.msgpack.encode(told)
+
+    def hear_closest(self, texts: Sequence[bytes]) -> None:
+        """Those of the others, as each has said last."""
+        self.closest_elsewhere = tuple(sorted((race for text in texts for race in _read(text)), key=lambda race: (race.rank, race.code)))
+
+    def _closest(self) -> str | None:
+        """The code of the closest race of the place; None where nothing is known of the others'."""
+        here = next(((rank, room.code) for room in self._listing.listed[:1] if (rank := room.summary.lead_rank) is not None), None)
+        there = next(((race.rank, race.code) for race in self.closest_elsewhere), None)
+        return min(each for each in (here, there) if each is not None)[1] if there is not None else None
+
     def _look(self) -> Outgoing:
-        state = merged(self.state(), self._elsewhere) if self._elsewhere else self.state()
+        state = self.state()
+        if self._elsewhere:
+            state = merged(state, self._elsewhere, closest=self._closest())
         self._running = state.running
         self._looked_at = trio.current_time()
         self._latest = Outgoing(state)
@@ -189,9 +216,25 @@ class Lobby:
         self._wake.set()
 
 
-def merged(own: LobbyMessage, others: Sequence[LobbyMessage]) -> LobbyMessage:
-    """One lobby of several servers, each of which lists no more than it may: the first of each, then the second, and so on."""
+def holders(room: Room) -> tuple[str, ...]:
+    return tuple(seat.player for seat in room.summary.seats if seat.player is not None)
+
+
+def _read(text: bytes) -> list[CloseRace]:
+    try:
+        return _CLOSEST.decode(text)
+    except (ValueError, RecursionError):
+        # Of a server with another version. Not all that msgspec raises are errors of its own.
+        return []
+
+
+def merged(own: LobbyMessage, others: Sequence[LobbyMessage], *, closest: str | None = None) -> LobbyMessage:
+    """One lobby of several servers, each of which lists no more than it may: the first of each, then the second, and so on.
+
+    closest: the code of the race that is the first of all, where it is the first of one.
+    """
     parts = (own, *others)
+    by_closeness = sorted(parts, key=lambda part: not part.running or part.running[0].code != closest)
     players = tuple(islice(_in_turn([zip(part.players, part.ratings, strict=True) for part in parts]), LISTED))
     return LobbyMessage(
         players=tuple(name for name, _ in players),
@@ -200,7 +243,7 @@ def merged(own: LobbyMessage, others: Sequence[LobbyMessage]) -> LobbyMessage:
         races_open=sum(part.races_open for part in parts),
         ratings=tuple(rating for _, rating in players),
         races_running=sum(part.races_running for part in parts),
-        running=tuple(islice(_in_turn([part.running for part in parts]), LISTED)),
+        running=tuple(islice(_in_turn([part.running for part in by_closeness]), LISTED)),
     )
 
 

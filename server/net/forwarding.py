@@ -31,7 +31,7 @@ SEAT_S: Final = 1.2
 
 ASK_AGAIN_S: Final = 0.3
 
-HEIRS_S: Final = 1.0
+HEIRS_S: Final = 2.0
 """For so long the players of a server that goes wait there for another to have their race, and are not sent to any."""
 
 HEIRS_LOOK_S: Final = 0.05

@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol, TypeAlias
 
+from msgspec import Struct
+
 from protocol.views import SeatState
 
 LeadRank: TypeAlias = tuple[int, bool, int, int]
 """Sorts the closest race first."""
+
+
+class CloseRace(Struct, array_like=True, frozen=True):
+    """One that is being run in public, at another server of the place. players: who holds a seat in it."""
+
+    rank: LeadRank
+    code: str
+    players: tuple[str, ...]
 
 
 class RankedSeat(Protocol):

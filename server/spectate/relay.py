@@ -137,15 +137,28 @@ class Relay:
 
     def watch(self, connection: SpectatorConnection, player: PlayerName, code: str, owner: Node, *, ref: int) -> None:
         """Show this connection a race of another server. Raises Refusal `watch/own-race`, `watch/too-often`."""
-        race = self._races.get(code)
-        is_new = race is None
-        if race is None:
-            race = RelayedRace(code, owner=owner.id, url=owner.url, scheduler=self._spectators.scheduler, on_close=self._closed)
+        race = self._races.get(code) or self._relayed(code, owner=owner.id, url=owner.url)
+        if not race.url:
+            race.owner, race.url = owner.id, owner.url
         self._spectators.watch_elsewhere(connection, player, race, ref=ref)
-        if is_new:
-            self._races[code] = race
-            self._bus.listen(race_channel(code), race.hear)
-            self._nursery.start_soon(self._serve, race, name=f"watchers of {code}, elsewhere")
+        self._begin(race)
+
+    def lead_to(self, code: str) -> RelayedRace | None:
+        """The race of another server to which somebody is led; whose it is, is looked up. None where nothing is heard of any."""
+        if not self._bus.is_up:
+            return None
+        race = self._races.get(code) or self._relayed(code, owner=0, url="")
+        self._begin(race)
+        return race
+
+    def _relayed(self, code: str, *, owner: int, url: str) -> RelayedRace:
+        return RelayedRace(code, owner=owner, url=url, scheduler=self._spectators.scheduler, on_close=self._closed)
+
+    def _begin(self, race: RelayedRace) -> None:
+        if race.code not in self._races:
+            self._races[race.code] = race
+            self._bus.listen(race_channel(race.code), race.hear)
+            self._nursery.start_soon(self._serve, race, name=f"watchers of {race.code}, elsewhere")
         self._wanted.set()
 
     async def run(self) -> None:

@@ -18,8 +18,9 @@ import trio
 
 from protocol.codec import MSGPACK, server_message_decoder
 from protocol.errors import ErrorCode, Refusal
+from protocol.room_events import Countdown, Ended, Result, Room
 from protocol.server_messages import ServerMessage
-from protocol.watch_messages import Unwatched, Watched
+from protocol.watch_messages import Unwatched, Watched, WatchedEvent
 from server.rooms.outgoing import Bundle, Outgoing, refused
 from server.spectate.audience import Audience
 from server.spectate.fanout_scheduler import FanoutScheduler
@@ -140,6 +141,7 @@ class RelayedRace(Audience):
         self._keep_players_out()
         told: list[Outgoing] = []
         for message in self._read(packet.messages):
+            self._note_quiet(message)
             match message:
                 case Watched():
                     await self._tell_joined(told)
@@ -150,6 +152,15 @@ class RelayedRace(Audience):
                 case _:
                     told.append(Outgoing(message))
         await self._tell_joined(told)
+
+    def _note_quiet(self, message: ServerMessage) -> None:
+        match message:
+            case Watched(room=Room(phase="countdown" | "racing")) | WatchedEvent(event=Countdown()):
+                self.quiet_since = None
+            case Watched() | WatchedEvent(event=Result() | Ended()) if self.quiet_since is None:
+                self.quiet_since = trio.current_time()
+            case _:
+                pass
 
     def _read(self, messages: Sequence[bytes]) -> list[ServerMessage]:
         read: list[ServerMessage] = []
@@ -166,12 +177,12 @@ class RelayedRace(Audience):
             await self._post(Bundle(told), self.watched_by())
 
     async def _join(self, watched: Watched) -> None:
-        answers: dict[int, list[Spectator]] = {}
+        answers: dict[tuple[bool, int], list[Spectator]] = {}
         for spectator in self._spectators:
             if not spectator.joined:
-                answers.setdefault(spectator.ref, []).append(spectator)
-        for ref, chosen in answers.items():
-            await self._post(Bundle([Outgoing(msgspec.structs.replace(watched, ref=ref))]), chosen, joining=True)
+                answers.setdefault((spectator.closest, spectator.ref), []).append(spectator)
+        for (closest, ref), chosen in answers.items():
+            await self._post(Bundle([Outgoing(msgspec.structs.replace(watched, closest=closest, ref=ref))]), chosen, joining=True)
 
     def _keep_players_out(self) -> None:
         """Whoever holds a seat in a race is shown nothing of it."""
@@ -186,6 +197,7 @@ class RelayedRace(Audience):
         return refused(own, spectator.ref) if spectator.ref else Outgoing(Unwatched(code=self.code, reason="seated"))
 
     def _put_out(self, spectator: Spectator, told: Callable[[Spectator], Outgoing] | None) -> None:
-        if told is not None:
+        # Whoever wants the closest race is told of the next one, or that there is none.
+        if told is not None and not spectator.closest:
             spectator.connection.post(told(spectator))
         self.dismiss(spectator)

@@ -13,7 +13,7 @@ import hmac
 import logging
 import math
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -21,7 +21,7 @@ import trio
 
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.watch_messages import Unwatched
-from server.race.lead_ranking import LeadRank
+from server.race.lead_ranking import CloseRace, LeadRank
 from server.rooms.clock import Clock
 from server.rooms.driver import Room
 from server.rooms.member import PlayerName
@@ -65,6 +65,10 @@ class SpectatorRegistry:
         self._key_secret = secrets.token_bytes(32)
         self.tournament_secret: Callable[[str], bytes | None] = lambda _: None
         """Gives a secret that all servers of the place know, of tournaments that are known."""
+        self.closest_elsewhere: Callable[[], Sequence[CloseRace]] = tuple
+        """Gives the closest races of other servers of the place, the closest first."""
+        self.relayed: Callable[[str], RelayedRace | None] = lambda _: None
+        """Gives the race of another server with this code as it is watched here; None where it cannot be."""
         self._led: dict[Spectator, None] = {}
         self._wanted = trio.Event()
         rooms.on_seat(self._seat_taken)
@@ -313,27 +317,41 @@ class SpectatorRegistry:
             # Meanwhile they may have asked for something else, or taken a seat.
             if spectator not in self._led:
                 continue
-            room = next((room for room in races if not room.is_closed and not self._has_part(room, spectator.player)), None)
             watching = self._watching.get(spectator)
-            if room is not None and (watching is None or watching is not self._rooms_watched.get(room)):
+            found = next((race for _, race in races if self._may_be_led(spectator, race)), None)
+            if found is not None and (watching is None or watching.code != found.code):
+                race = self.relayed(found.code) if isinstance(found, CloseRace) else found
+                if race is None:
+                    # The others cannot be heard any more: they are known to have none in a moment.
+                    continue
                 spectator.told_none = False
                 if watching is not None:
                     watching.dismiss(spectator)
-                self._admit(spectator, room)
-            elif room is None and watching is None and not spectator.told_none:
+                self._watching.pop(spectator, None)
+                if isinstance(race, Room):
+                    self._admit(spectator, race)
+                else:
+                    self._watching[spectator] = race
+                    race.admit(spectator)
+            elif found is None and watching is None and not spectator.told_none:
                 spectator.told_none = True
                 spectator.connection.post(_unwatched(None, "none", ref=spectator.take_ref()))
 
-    async def _closest(self) -> list[Room]:
-        """The public races that are being run, the closest first."""
-        close: list[tuple[LeadRank, str, Room]] = []
+    def _may_be_led(self, spectator: Spectator, race: Room | CloseRace) -> bool:
+        if isinstance(race, CloseRace):
+            return spectator.player.id not in race.players and not self._rooms.has(race.code)
+        return not race.is_closed and not self._has_part(race, spectator.player)
+
+    async def _closest(self) -> list[tuple[LeadRank, Room | CloseRace]]:
+        """The public races that are being run, here or elsewhere, the closest first."""
+        close: list[tuple[LeadRank, Room | CloseRace]] = [(race.rank, race) for race in self.closest_elsewhere()]
         for number, room in enumerate(list(self._rooms), 1):
             rank = room.summary.lead_rank if room.is_listed else None
             if rank is not None:
-                close.append((rank, room.code, room))
+                close.append((rank, room))
             if number % LOOKED_AT == 0:
                 await trio.lowlevel.checkpoint()
-        return [room for _, _, room in sorted(close, key=lambda each: each[:2])]
+        return sorted(close, key=lambda each: (each[0], each[1].code))
 
 
 def _key(secret: bytes, scope: str) -> str:

@@ -101,6 +101,20 @@ def encode_command(command: Command) -> bytes:
     return _ENCODER.encode((VERSION, _TAG_OF[type(command)], command))
 
 
+_KNOWN: Final = tuple(f'[{VERSION},"{tag}",'.encode() for tag in TAGS)
+
+
+def is_newer(command: bytes) -> bool:
+    """Whether this is a command, and one that only a newer version of this program can have written."""
+    if command.startswith(_KNOWN):
+        return False
+    try:
+        version, tag, _ = _FRAME.decode(command)
+    except (msgspec.DecodeError, UnicodeError):
+        return False
+    return version > VERSION or (version == VERSION and tag not in TAGS)
+
+
 def decode_command(text: bytes) -> Command:
     """Raises BadDocument."""
     try:

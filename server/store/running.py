@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from server.store.answers import DamagedRace, Running, RunningRace
 from server.store.compaction import batches
-from server.store.documents import BadDocument, Taken, decode_command, decode_commands
+from server.store.documents import BadDocument, Taken, decode_command, decode_commands, is_newer
 from server.store.entries import opened_of
 from server.store.nodes import LAST_NUMBER, node_of, numbers_of
 from server.store.port import CommandTaken
@@ -46,6 +46,14 @@ class LoggedRaces:
                         # It has come from another node with all of its commands: what is before them is of an earlier stay here.
                         self.commands[race].clear()
                     self.commands[race].append(command)
+
+    def leave_out_newer(self) -> set[str]:
+        """Forget the rooms of races with commands that only a newer version of this program can read; which these are."""
+        rooms = dict(zip(self.commands, (row.room for row in self._rows), strict=True))
+        newer = {rooms[race] for race, commands in self.commands.items() if any(is_newer(text) for *_, text in commands)}
+        self._rows = [row for row in self._rows if row.room not in newer]
+        self.commands = {race: commands for race, commands in self.commands.items() if rooms[race] not in newer}
+        return newer
 
     def read(self) -> Running:
         whole: list[RunningRace] = []

@@ -60,16 +60,16 @@ class SharedStore(DatabaseStore):
         with self._writing() as sql:
             nodes.leave(sql, self.holding)
 
-    def take_over(self, dead: int, takers: int) -> TakenOver | None:
+    def take_over(self, dead: int, takers: int, leave: Collection[str] = ()) -> TakenOver | None:
         """Take a share of the rooms of a node whose lease is over. None where it holds it after all. Raises LeaseLost.
 
-        takers: nodes that take some, this one among them.
+        takers: nodes that take some, this one among them. leave: rooms to be left there.
         """
         with self.maintaining() as sql:
             nodes.check_own(sql, self.holding)
             if not nodes.seize(sql, dead):
                 return None
-            self._in_doubt = taken = take_rooms(sql, dead=dead, node=self.holding.node, takers=takers)
+            self._in_doubt = taken = take_rooms(sql, dead=dead, node=self.holding.node, takers=takers, leave=leave)
         self._in_doubt = None
         return taken
 

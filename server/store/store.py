@@ -69,7 +69,7 @@ class Store(Protocol):
         ...
 
     def last_race(self, room: str) -> str | None:
-        """The id of the race that was over last in the public rooms that have had this code."""
+        """The id of the race that was over last in the rooms that have had this code. Who has the code might have watched it."""
         ...
 
     def rating_changes(self, race: str) -> tuple[RatingChange, ...]:

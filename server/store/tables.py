@@ -66,6 +66,7 @@ CREATE TABLE races (
 CREATE INDEX races_listed ON races (listed, ended_at_ms, id) WHERE phase = 'over' AND listed IS NOT NULL;
 CREATE INDEX races_running ON races (id) WHERE phase = 'running';
 CREATE INDEX races_of_deal ON races (deal) WHERE deal IS NOT NULL;
+CREATE INDEX races_over_by_room ON races (room) WHERE phase = 'over';
 
 -- Who has had their run of a deal that each player runs once.
 CREATE TABLE runs (

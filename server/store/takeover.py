@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final
@@ -35,36 +35,43 @@ _HELD: Final = (
 class TakenOver:
     """running: races to go on with. standing: the ids of those that are over and whose rooms are still there. left: rooms not taken.
 
-    tournaments: the ids of those that are to be led.
+    tournaments: the ids of those that are to be led. newer: rooms that wait for a newer version of this program.
     """
 
     running: Running
     standing: frozenset[str]
     left: int = 0
     tournaments: frozenset[str] = frozenset()
+    newer: frozenset[str] = frozenset()
 
 
-def take_rooms(sql: Sql, *, dead: int, node: int, takers: int) -> TakenOver:
-    """Make a share of the dead node's rooms this node's. Within a transaction in which nobody writes as either of them."""
-    held = sql.rows(_HELD, {"node": dead})
+def take_rooms(sql: Sql, *, dead: int, node: int, takers: int, leave: Collection[str] = ()) -> TakenOver:
+    """Make a share of the dead node's rooms this node's. Within a transaction in which nobody writes as either of them.
+
+    leave: rooms that this version of the program cannot read, as far as they are known.
+    """
+    everything = sql.rows(_HELD, {"node": dead})
+    held = [row for row in everything if row.room not in leave]
     rooms = dict.fromkeys(row.room for row in held)
     taken = set(list(rooms)[: max(SHARE, -(-len(rooms) // takers))])
     # Whoever is the first takes all tournaments, with all their tables.
     taken |= {row.room for row in held if (row.deal or "").startswith(_TABLES)}
-    rows = [row for row in held if row.room in taken]
-    logged = LoggedRaces(sql, [row for row in rows if row.phase == "running"], node=dead)
+    logged = LoggedRaces(sql, [row for row in held if row.room in taken and row.phase == "running"], node=dead)
+    # A server of a newer version was here: what this one cannot read is no damage, and another one can.
+    newer = logged.leave_out_newer()
+    rows = [row for row in held if row.room in taken - newer]
     _copy(sql, logged, node=node)
     if rows:
         sql.run("UPDATE races SET node = :node WHERE id = :id", [{"id": row.id, "node": node} for row in rows])
     led = sql.rows("SELECT id FROM tournaments WHERE node = :dead AND closed_at_ms IS NULL", {"dead": dead})
     if led:
         sql.run("UPDATE tournaments SET node = :node WHERE id = :id", [{"id": row.id, "node": node} for row in led])
-    if len(rooms) == len(taken):
+    if len(rooms) == len(taken) and not newer and len(held) == len(everything):
         settle(sql, dead)
         if not logged.lost:
             after, until = numbers_of(dead)
             sql.run("DELETE FROM batches WHERE number > :after AND number <= :until", [{"after": after, "until": until}])
-    return TakenOver(logged.read(), _over(rows), len(rooms) - len(taken), frozenset(row.id for row in led))
+    return TakenOver(logged.read(), _over(rows), len(rooms) - len(taken), frozenset(row.id for row in led), frozenset(newer))
 
 
 def adopt(sql: Sql) -> int:

@@ -2,8 +2,9 @@
 
 Each gets the same load from `carpet load`, on a core of its own where there is one. What counts is its own processor time, so that other
 work on the machine matters little; the ratio to the first of them is the result. Ours does all that it does for players: it checks, limits,
-journals and lets them come back. The others keep nothing: a plain asyncio server with our rules, and one on Node's `ws` with its own
-(`npm install --no-package-lock` in tests/bench/peers first). --also measures any other that speaks the wire.
+journals and lets them come back. The others keep nothing: a plain asyncio server with our rules; one on Node's `ws` with its own, and the
+same race in Colyseus and boardgame.io, by their own wires (`npm install --no-package-lock` in tests/bench/peers first). --also measures any
+other that speaks ours. --find is for those only that do.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from client.local.load import LoadFailed, LoadResult, find_load, run_load
-from client.local.load_worker import Plan
+from client.local.load import LoadFailed, LoadResult, Worker, find_load, run_load
+from client.local.load_worker import Plan, work
+from tests.bench.peers.drivers import work_boardgame, work_colyseus
 
 PEERS: Final = Path(__file__).parent / "peers"
 OURS: Final = (
@@ -39,7 +41,11 @@ SERVERS: Final = {
     "postgresql": OURS + "{postgres}",
     "asyncio": f"{sys.executable} {PEERS / 'asyncio_server.py'} {{port}}",
     "node": f"node {PEERS / 'node_server.mjs'} {{port}}",
+    "colyseus": f"node {PEERS / 'colyseus_server.mjs'} {{port}}",
+    "boardgame.io": f"node {PEERS / 'boardgame_server.cjs'} {{port}}",
 }
+DRIVERS: Final[dict[str, Worker]] = {"colyseus": work_colyseus, "boardgame.io": work_boardgame}
+"""How to speak to those whose wire is another one."""
 CORES: Final = sorted(os.sched_getaffinity(0))
 SETUP_RACES: Final = 400
 NO_MOVES: Final = 0.0001
@@ -130,15 +136,15 @@ def resident_kb(pid: int) -> float:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * resource.getpagesize() / 1024
 
 
-def cost_of(command: str, *, races: int, rate: float, seconds: float, postgres: str) -> Cost:
+def cost_of(command: str, *, races: int, rate: float, seconds: float, postgres: str, worker: Worker = work) -> Cost:
     with started(command, postgres=postgres) as (pid, url):
         plan = Plan(url=url, races=SETUP_RACES, rate=NO_MOVES, watchers=0, rules="carpet")
         empty_s, empty_kb = processor_s(pid), resident_kb(pid)
         full: list[tuple[float, float]] = []
-        run_load(plan, seconds=0.5, processes=1, progress=lambda *_: full.append((processor_s(pid), resident_kb(pid))))
+        run_load(plan, seconds=0.5, processes=1, progress=lambda *_: full.append((processor_s(pid), resident_kb(pid))), worker=worker)
         # Where eight hundred leave at once, ours asks others to wait a moment.
         time.sleep(CALM_S)
-        load, core, held_up = loaded(pid, Plan(url=url, races=races, rate=rate, watchers=0, rules="carpet"), seconds)
+        load, core, held_up = loaded(pid, Plan(url=url, races=races, rate=rate, watchers=0, rules="carpet"), seconds, worker)
     players = 2 * SETUP_RACES
     seated_s, full_kb = full[-1]
     return Cost(
@@ -151,7 +157,7 @@ def cost_of(command: str, *, races: int, rate: float, seconds: float, postgres: 
     )
 
 
-def loaded(pid: int, plan: Plan, seconds: float) -> tuple[LoadResult, float, float]:
+def loaded(pid: int, plan: Plan, seconds: float, worker: Worker = work) -> tuple[LoadResult, float, float]:
     """What came of a load, and the parts of that time in which the server had its core, and was held up by others."""
     looks: list[tuple[float, float, float]] = []
 
@@ -159,7 +165,7 @@ def loaded(pid: int, plan: Plan, seconds: float) -> tuple[LoadResult, float, flo
         if since is not None and since <= seconds:
             looks.append((since, processor_s(pid), held_up_s(pid)))
 
-    result = run_load(plan, seconds=seconds, processes=1, progress=look)
+    result = run_load(plan, seconds=seconds, processes=1, progress=look, worker=worker)
     first, last = looks[0], looks[-1]
     seconds, busy, held_up = (after - before for before, after in zip(first, last, strict=True))
     return result, busy / seconds, held_up / seconds
@@ -196,7 +202,7 @@ def line(name: str, costs: Sequence[Cost], ours: float) -> str:
     errors = sum(sum(cost.load.errors.values()) for cost in costs)
     core, held_up = (statistics.median(figures) for figures in ([cost.core for cost in costs], [cost.held_up for cost in costs]))
     return (
-        f"{name:11} {move:7.0f} {move / ours:7.2f} {quantiles[0]:8.1f} {quantiles[1]:8.1f} {others[0]:8.0f} {others[1]:7.1f}"
+        f"{name:12} {move:7.0f} {move / ours:7.2f} {quantiles[0]:8.1f} {quantiles[1]:8.1f} {others[0]:8.0f} {others[1]:7.1f}"
         f" {core:6.0%} {held_up:7.1%} {busy:9.0%} {errors:6}   {rounds}"
     )
 
@@ -225,6 +231,8 @@ def main() -> None:
             "bound_ms": chosen.find,
         }
         for name, command in commands.items():
+            if name in DRIVERS:
+                continue
             best = most(command, **given)
             told = f"{best.races} races, p50 {best.view_ms['p50']} ms, p99 {best.view_ms['p99']} ms" if best is not None else "none"
             print(f"{name:11} {told}, load average {os.getloadavg()[0]:.1f}", flush=True)
@@ -233,11 +241,11 @@ def main() -> None:
         for name, command in commands.items():
             given = {"races": chosen.races, "rate": chosen.rate, "seconds": chosen.seconds, "postgres": chosen.postgres}
             try:
-                costs[name].append(cost_of(command, **given))
+                costs[name].append(cost_of(command, **given, worker=DRIVERS.get(name, work)))
             except LoadFailed as failed:
                 print(f"{name}: {failed}", file=sys.stderr)
         print(f"round {number + 1} of {chosen.rounds}, load average {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
-    print(f"{'server':11} us/move  ratio  p50 ms   p99 ms us/player kB/line   core held up generator errors   rounds")
+    print(f"{'server':12} us/move  ratio  p50 ms   p99 ms us/player kB/line   core held up generator errors   rounds")
     measured = {name: each for name, each in costs.items() if each}
     ours = statistics.median(cost.us_move for cost in next(iter(measured.values())))
     for name, each in measured.items():

@@ -15,11 +15,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
 
 from protocol.fairness import named_seed
+from protocol.forms import USUAL_NAME
+from protocol.tournaments import TournamentOptions
 from server.rules.catalogue import RULE_SETS
 from server.solver.solve import solve
 from tests.e2e.browser import Browser, open_browser, page
@@ -437,3 +441,35 @@ def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None
     press(browser, "Leave")
     press(browser, "Run today’s deal")
     browser.wait_for_text(".notice", "You have had your run of that deal, and only one counts.")
+
+
+def choose(browser: Browser, label: str, words: str, inside: str) -> None:
+    """An option of a select, by its words, in an open `details`."""
+    fields = [each for each in browser.all(f"{inside} .option") if each.is_displayed() and each.text.startswith(label)]
+    Select(fields[0].find_element("css selector", "select")).select_by_visible_text(words)
+
+
+def test_a_series_and_a_tournament_are_made_with_all_that_a_terminal_asks(browser: Browser, server: str) -> None:
+    browser.open(page(server, "/play"))
+    browser.wait(lambda: browser.all("#rules option"), "the form")
+    for summary in browser.all(".more summary"):
+        summary.click()
+    browser.wait(lambda: browser.all(".more + .ways ~ .more .option"), "the fields")
+    assert browser.breaches() == []
+    choose(browser, "Series", "best of 3", ".more")
+    press(browser, "Make a link")
+    browser.wait_for_text(".waiting-room", "Best of 3.")
+    press(browser, "Leave")
+    browser.wait_for_text(".play .notice", "You have left the race.")
+    for label, words in (("Format", "elimination"), ("Out after", "two losses"), ("Bots fill", "up to 4"), ("Check-in", "5:00 min")):
+        choose(browser, label, words, ".ways ~ .more")
+    for label, words in (("Pause", "when you say so"), ("Listed", "no, by its id only"), ("House bot", "greedy"), ("No-show", "30 s")):
+        choose(browser, label, words, ".ways ~ .more")
+    press(browser, "Make it")
+    browser.wait_for_text(".tournament .facts", "Elimination, double · Carpet · director ")
+    tournament = browser.driver.current_url.rpartition("/")[2]
+    told = browser.run("return await (await fetch(`/tournaments/${given[0]}.json`)).json()", tournament)["options"]
+    chosen = TournamentOptions(
+        name=USUAL_NAME, format="elimination", double=True, fill=4, bot="greedy", check_in_s=300, no_show_s=30, pause_s=None, public=False
+    )
+    assert msgspec.convert(told, TournamentOptions) == chosen

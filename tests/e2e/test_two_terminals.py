@@ -209,7 +209,7 @@ def test_a_whole_race_and_half_a_rematch(table: Table) -> None:
         assert re.search(r"● [12] anna", table_of_result)
         assert re.search(r"● [12] bert", table_of_result)
         assert re.search(r"[▀⠁-⣿]{4}", table_of_result)  # the curves
-    headlines = {re.sub(r"So close: | by [0-9.]+ (cards?|m?s)", "", player.terminal.lines()[2].strip()) for player in (anna, bert)}
+    headlines = {re.sub(r"So close: | by [0-9.]+ (cards?|m?s)", "", player.terminal.lines()[1].strip("╭─╮ ")) for player in (anna, bert)}
     assert headlines in ({"You won!", "anna won."}, {"You won!", "bert won."}, {"A draw: you share the first place."})
 
     anna.type("d")

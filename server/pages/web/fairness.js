@@ -97,7 +97,7 @@ export function entryChecks(record, entry, document) {
   const { secret, shared } = record.deal;
   const number = Number(shared.id.split("/")[1]);
   // Each round's secret is what the one after it commits to, and the first one's commitment is the tournament's.
-  let follows = fromHex(secret);
+  let follows = /** @type {Uint8Array} */ (fromHex(secret));
   for (let round = 0; round < number; round += 1) follows = sha256(follows);
   const isFixed = hex(follows) === entry.commitment;
   const fixed = { isTrue: isFixed, sentence: isFixed ? "The secrets of all rounds were fixed before you checked in." : "The secret is not one of those that were committed to before you checked in." };

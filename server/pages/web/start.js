@@ -1,7 +1,7 @@
 // Where a player begins: their name, and what they would like to run.
 
+import { OptionFields, forms } from "./choices.js";
 import { element, setText } from "./dom.js";
-import { FORMATS } from "./tournaments.js";
 
 const RULES_SENTENCES = 3;
 
@@ -35,6 +35,11 @@ export class NameField {
 
 export class StartForm {
   #rules = [];
+  #bots = [];
+  /** @type {OptionFields | null} */
+  race = null;
+  /** @type {OptionFields | null} */
+  tournament = null;
 
   /** wish(message): what is asked for. @param {(message: object) => void} wish */
   constructor(wish) {
@@ -51,16 +56,19 @@ export class StartForm {
       return node;
     };
     const options = (more) => ({
-      rules: this.rules.value, time_limit_s: Number(this.limit.value), winnable: !this.winnableRow.hidden && this.winnable.checked, ...more,
+      ...this.race?.options, rules: this.rules.value, time_limit_s: Number(this.limit.value),
+      winnable: !this.winnableRow.hidden && this.winnable.checked && !this.race?.options.deal, ...more,
     });
-    this.title = element("input", { id: "title", maxlength: "60", autocomplete: "off", placeholder: "its name", "aria-label": "Name of the tournament" });
-    this.format = element("select", { "aria-label": "Format" }, Object.entries(FORMATS).map(([id, words]) => element("option", { value: id }, words)));
+    this.more = element("details", { class: "more" }, element("summary", {}, "More about the race"));
+    this.maker = element("details", { class: "more" }, element("summary", {}, "Make a tournament"));
+    this.make = button("Make it", () => ({ type: "create-tournament", options: this.tournament.options }));
+    for (const details of [this.more, this.maker]) details.addEventListener("toggle", () => details.open && this.#ask());
     const challenge = new URLSearchParams(location.search).get("challenge");
     this.node = element("div", { class: "start" },
       challenge ? element("ul", { class: "ways" }, way(`Challenge ${challenge.slice(0, 16)}`, "A deal that others run too, each in their own time, once each.",
         button("Run this challenge", () => ({ type: "run-challenge", id: challenge.slice(0, 16) })))) : null,
       element("p", { class: "field" }, element("label", { for: "rules" }, "Game"), this.rules), this.explained,
-      element("p", { class: "field" }, element("label", { for: "limit" }, "At most"), this.limit), this.winnableRow,
+      element("p", { class: "field" }, element("label", { for: "limit" }, "At most"), this.limit), this.winnableRow, this.more,
       element("ul", { class: "ways" },
         way("A friend", "You get a link to send; whoever opens it races you.", button("Make a link", () => ({ type: "open-race", options: options({ public: false }) }))),
         way("Anybody", "The next player who looks for a race, near your rating if there is one.",
@@ -68,20 +76,38 @@ export class StartForm {
         way("Whoever joins", "The race is listed until somebody takes the other seat.",
           button("Open a race", () => ({ type: "open-race", options: options({ public: true }) }))),
         way("A house bot", "It sees what a player sees, and no more.", this.bots,
-          button("Race the bot", () => ({ type: "open-race", options: options({ public: false, bots: [this.bots.value] }) }))),
+          button("Race the bot", () => ({ type: "open-race", options: options({ public: false, ...this.#withBots() }) }))),
         way("Today’s deal", "The same shuffle for everybody today, once each, ten minutes.",
-          button("Run today’s deal", () => ({ type: "run-daily", rules: this.rules.value }))),
-        way("A tournament", "You direct it. Players enter on its page: show it, or send the link.", this.title, this.format,
-          button("Make it", () => ({ type: "create-tournament", options: {
-            name: this.title.value.trim() || "Carpet Open", format: this.format.value, rules: this.rules.value, time_limit_s: Number(this.limit.value),
-          } })))));
+          button("Run today’s deal", () => ({ type: "run-daily", rules: this.rules.value })))),
+      this.maker);
     this.rules.addEventListener("change", () => this.#explain());
+  }
+
+  /** The bot has every other seat. */
+  #withBots() {
+    const seats = Math.max(this.race?.options.seats ?? 2, 2);
+    return { seats, bots: Array.from({ length: seats - 1 }, () => this.bots.value) };
+  }
+
+  /** Draw what is asked beyond game and time, where somebody wants to say it. */
+  async #ask() {
+    if (this.race || !this.#rules.length) return;
+    const told = await forms().catch(() => null);
+    if (!told || this.race) return;
+    const named = (each) => ({ value: each.id ?? each.name, words: each.name, explanation: each.explanation ?? "" });
+    const known = { rules: this.#rules.map(named), bot: this.#bots.map(named) };
+    const asked = told.race.fields.filter((field) => !["rules", "bots", "public", "time_limit_s"].includes(field.name));
+    this.race = new OptionFields({ ...told.race, fields: asked }, {});
+    this.tournament = new OptionFields(told.tournament, known, told.usual_deals);
+    this.more.append(this.race.node);
+    this.maker.append(element("p", { class: "note" }, "You direct it. Players enter on its page: show it, or send the link."), this.tournament.node, element("p", { class: "actions" }, this.make));
   }
 
   /** @param {any} welcome */
   show(welcome) {
     if (this.#rules.length) return;
     this.#rules = welcome.rules;
+    this.#bots = welcome.bots;
     this.rules.replaceChildren(...welcome.rules.map((rules) => element("option", { value: rules.id }, rules.name)));
     const asked = new URLSearchParams(location.search).get("rules");
     if (welcome.rules.some((rules) => rules.id === asked)) this.rules.value = asked;

@@ -2,7 +2,7 @@
 
 import { arrange, clean, clockText, counted, element, nameOf, setText } from "./dom.js";
 
-export const FORMATS = { swiss: "Swiss", "round-robin": "Round robin", elimination: "Elimination", session: "Session" };
+const FORMATS = { swiss: "Swiss", "round-robin": "Round robin", elimination: "Elimination", session: "Session" };
 
 const PHASES = {
   registration: "open to enter",

@@ -28,8 +28,8 @@ from protocol.room_events import (
     Started,
     Unseated,
 )
-from protocol.server_messages import CurrentView, Error, Left, WaitingOver, YouAre
-from protocol.views import ChatLine, SeatRating, WatcherLine
+from protocol.server_messages import CurrentView, Error, Left, Lobby, LobbyChanges, WaitingOver, YouAre
+from protocol.views import ChatLine, RunningChange, RunningRaceInfo, RunningSeatInfo, SeatRating, WatcherLine
 from protocol.watch_messages import Talk, Unwatched, Watchers
 from tests.client import scenes, tournament_scenes
 from tests.client.fake_server import welcome
@@ -238,6 +238,35 @@ def test_a_move_is_in_flight_no_more_by_any_sign_that_it_was_played_or_cannot_be
 def test_with_the_connection_goes_what_was_known_of_the_lobby() -> None:
     assert scenes.at_home().lobby is not None
     assert reduced(scenes.at_home(), Lost("gone", 100)).lobby is None
+
+
+def test_the_lobby_is_kept_by_its_changes_and_its_clocks_go_on() -> None:
+    seats = (RunningSeatInfo(name="Ann", bot=None, state="racing", home=4), RunningSeatInfo(name="Bob", bot=None, state="racing", home=5))
+    races = [
+        RunningRaceInfo(code=code, rules="carpet", seats=seats, watchers=0, elapsed_ms=1000, time_limit_s=3, delay_s=10)
+        for code in ("AAAAAA", "BBBBBB", "CCCCCC")
+    ]
+    lobby = Lobby(players=("Ann",), players_here=1, races=(), races_open=0, races_running=3, running=tuple(races))
+    told = LobbyChanges(
+        players_here=2,
+        races_open=0,
+        races_running=2,
+        gone=("AAAAAA",),
+        races=(),
+        running=(),
+        progress=(RunningChange(code="CCCCCC", watchers=7, elapsed_ms=1700, homes=(4, 9), states=("stalled", "racing")),),
+        closest="CCCCCC",
+    )
+    assert reduced(Model(), told).lobby is None
+    model = reduce(reduce(scenes.at_home(), lobby, 50_000), told, 50_700)
+    assert model.lobby is not None
+    assert [(race.code, race.elapsed_ms) for race in model.lobby.running] == [("CCCCCC", 1700), ("BBBBBB", 1700)]
+    assert [(seat.home, seat.state) for seat in model.lobby.running[0].seats] == [(4, "stalled"), (9, "racing")]
+    assert (model.lobby.players, model.lobby.players_here, model.lobby.running[0].watchers) == (("Ann",), 2, 7)
+    later = reduce(model, changed(told, gone=("CCCCCC", "NOSUCH"), closest="BBBBBB"), 60_000)
+    assert later.lobby is not None
+    # No clock goes on behind the end.
+    assert [(race.code, race.elapsed_ms) for race in later.lobby.running] == [("BBBBBB", 3000)]
 
 
 def test_in_a_room_the_connection_counts_as_back_when_the_link_says_so_and_that_is_told_once() -> None:

@@ -22,7 +22,7 @@ from protocol.room_events import Countdown, Dealt, PlayerReady, PlayerView, Pres
 from protocol.server_messages import CurrentView, Error, Left, WaitingMatch, WaitingOver
 from protocol.views import RaceOptions, SeriesOptions
 from tests.client import scenes
-from tests.client.tui.hands import DEFAULTS, HOME, UP, Run, running, settled
+from tests.client.tui.hands import DEFAULTS, HOME, UP, HandScreen, Run, running, settled
 
 
 async def into_race(run: Run) -> None:
@@ -45,7 +45,7 @@ async def test_the_home_screen_follows_the_lobby_and_shows_the_connection() -> N
         await run.say(UP, RoundTrip(17), scenes.welcome(), scenes.lobby())
         assert run.screen.shows("17 ms")
         assert run.screen.shows("Benedikt")
-        assert run.link.taken() == [FollowLobby()]
+        assert run.link.taken() == [FollowLobby(changes=True)]
 
 
 async def test_starting_with_a_bot_opens_a_race_and_is_ready_at_once() -> None:
@@ -64,7 +64,7 @@ async def test_a_room_entered_before_the_first_screen_is_shown_and_not_asked_for
     async with running() as run:
         await run.say(UP, scenes.welcome(), scenes.room())
         assert run.screen.shows("Give this code to the other player:")
-        assert run.link.taken() == [FollowLobby(), FollowLobby(follow=False)]
+        assert run.link.taken() == [FollowLobby(changes=True), FollowLobby(follow=False)]
         await run.say(UP, scenes.welcome(room=scenes.CODE))
         assert run.screen.shows("Give this code to the other player:")
         assert run.link.taken() == []
@@ -85,7 +85,7 @@ async def test_an_opponent_is_looked_for_once_the_race_that_is_over_is_left() ->
         await run.say(UP, scenes.welcome(room=scenes.CODE), changed(scenes.room(), phase="over"))
         assert QuickMatch(rules="colorado") not in run.link.taken()
         await run.say(Left(code=scenes.CODE, reason="left"))
-        assert run.link.taken() == [QuickMatch(rules="colorado"), FollowLobby()]
+        assert run.link.taken() == [QuickMatch(rules="colorado"), FollowLobby(changes=True)]
 
 
 async def test_no_opponent_is_looked_for_where_there_is_a_race_to_go_on_with() -> None:
@@ -127,9 +127,9 @@ async def test_a_start_with_a_search_asks_for_it_once_and_a_found_opponent_rings
     monkeypatch.setattr(Terminal, "bell", lambda terminal: rung.append(True))
     async with running(StartMatch("colorado")) as run:
         await run.say(UP, scenes.welcome())
-        assert run.link.taken() == [QuickMatch(rules="colorado"), FollowLobby()]
+        assert run.link.taken() == [QuickMatch(rules="colorado"), FollowLobby(changes=True)]
         await run.say(UP, scenes.welcome())
-        assert run.link.taken() == [FollowLobby()]
+        assert run.link.taken() == [FollowLobby(changes=True)]
         await run.say(WaitingMatch(rules="colorado", waited_ms=0, window=100, waiting=1))
         assert rung == []
         await run.say(scenes.room())
@@ -139,12 +139,12 @@ async def test_a_start_with_a_search_asks_for_it_once_and_a_found_opponent_rings
 
 @pytest.mark.parametrize(
     ("kind", "heard"),
-    [("linux", "\x1b[10;1047]\x1b[11;125]\a\x1b[10]\x1b[11]"), ("xterm-256color", "\x1b[3;4;13,~")],
+    [("linux", "\x1b[10;1046]\x1b[11;125]\a\x1b[10]\x1b[11]"), ("xterm-256color", "\x1b[3;4;13,~")],
     ids=["Linux console", "DECPS"],
 )
 async def test_a_tone_takes_the_bells_place_where_that_is_wished_for(kind: str, heard: str, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
-    monkeypatch.setenv("TERM", kind)
+    monkeypatch.setattr(HandScreen, "term", kind, raising=False)
     monkeypatch.setattr(Terminal, "_write", lambda terminal, text: written.append(text))
     async with running(settings=replace(DEFAULTS, bell=True, tones=True)) as run:
         await into_race(run)
@@ -160,15 +160,15 @@ async def test_a_tone_takes_the_bells_place_where_that_is_wished_for(kind: str, 
 async def test_a_start_with_a_bot_asks_for_its_race_once() -> None:
     async with running(StartBot("Steady")) as run:
         await run.say(UP, scenes.welcome())
-        assert run.link.taken() == [OpenRace(options=RaceOptions(bots=("Steady",), public=False)), FollowLobby()]
+        assert run.link.taken() == [OpenRace(options=RaceOptions(bots=("Steady",), public=False)), FollowLobby(changes=True)]
         await run.say(UP, scenes.welcome())
-        assert run.link.taken() == [FollowLobby()]
+        assert run.link.taken() == [FollowLobby(changes=True)]
 
 
 async def test_where_a_seat_is_held_already_nothing_else_is_asked_for() -> None:
     async with running(StartBot("Steady")) as run:
         await run.say(UP, scenes.welcome(room="KXQWZP"), scenes.room())
-        assert run.link.taken() == [FollowLobby(), FollowLobby(follow=False)]
+        assert run.link.taken() == [FollowLobby(changes=True), FollowLobby(follow=False)]
         assert run.screen.shows("KXQWZP")
 
 
@@ -488,7 +488,7 @@ async def test_leaving_goes_home_and_follows_the_lobby_again() -> None:
         assert run.link.taken() == [LeaveRace()]
         await run.say(Left(code=scenes.CODE, reason="left"))
         assert run.screen.shows("Open a race")
-        assert run.link.taken() == [FollowLobby()]
+        assert run.link.taken() == [FollowLobby(changes=True)]
 
 
 async def test_without_a_connection_nothing_is_lost_silently() -> None:
@@ -539,7 +539,7 @@ async def test_without_a_connection_the_home_screen_shows_no_lobby_of_before() -
         assert run.screen.shows("Not connected.")
         run.link.taken()
         await run.say(UP, scenes.welcome(), Back(), scenes.lobby())
-        assert run.link.taken() == [FollowLobby()]
+        assert run.link.taken() == [FollowLobby(changes=True)]
         assert run.screen.shows("ABCDEF")
 
 
@@ -548,7 +548,7 @@ async def test_a_server_that_forgot_the_race_sends_us_home() -> None:
         await into_race(run)
         await run.say(Lost("gone", 1), UP, scenes.welcome(), Left(code=scenes.CODE, reason=NO_SEAT), Back())
         assert run.screen.shows(f"The server has no seat for you in race {scenes.CODE} any more: see carpet history.")
-        assert run.link.taken() == [FollowLobby()]
+        assert run.link.taken() == [FollowLobby(changes=True)]
 
 
 async def test_quitting_asks_in_a_race_only_and_says_where_the_seat_is() -> None:

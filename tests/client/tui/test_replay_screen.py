@@ -143,10 +143,10 @@ async def test_digits_ends_and_the_parting_are_jumped_to() -> None:
         assert look.shows(f" {SAME + 1}. b1 ")
 
 
-@pytest.mark.parametrize(("size", "rows", "left"), [((80, 24), 3, 10), ((120, 40), 7, 4), ((200, 50), 3, 10)])
+@pytest.mark.parametrize(("size", "rows", "left"), [((80, 24), 3, 10), ((120, 40), 7, 10), ((200, 50), 3, 10)])
 async def test_a_click_anywhere_on_the_time_line_goes_there(size: tuple[int, int], rows: int, left: int) -> None:
     async with looking(size=size) as look:
-        # Beside the names, or beside the scale of the curves above.
+        # Beside the names.
         columns = size[0] - left - 1
         for row in range(size[1] - 1 - rows, size[1] - 1):
             await look.give(("mouse press", 1, left + columns - 1, row))

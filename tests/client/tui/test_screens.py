@@ -35,13 +35,13 @@ from client.tui.start import StartMenu, UiSettings
 from client.tui.table import grid_height, grid_width
 from client.tui.terminal import Painted
 from client.tui.theme import PALETTES, entries, next_palette, theme_for
-from client.tui.tournament_form import USUAL_NAME
 from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Prompt, Question, RulesPage, Ui
 from client.tui.update import update
 from client.tui.view import view
 from protocol.cards import CARD_TEXT
 from protocol.fairness import derive_seed, named_seed
+from protocol.forms import USUAL_NAME
 from protocol.phrases import PHRASES
 from protocol.record import sealed
 from protocol.room_events import (

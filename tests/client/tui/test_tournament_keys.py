@@ -67,7 +67,7 @@ def own(told: Tournament, **changes: object) -> Tournament:
 async def test_from_home_to_the_list_to_a_tournament_and_back_only_what_is_looked_at_is_followed() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), scenes.lobby())
-        assert run.link.taken() == [FollowLobby()]
+        assert run.link.taken() == [FollowLobby(changes=True)]
         await run.give("t")
         assert run.link.taken() == [FollowTournaments(ref=FOLLOW_REFERENCE)]
         await run.say(tournaments.listed())

@@ -10,12 +10,13 @@ import trio
 from msgspec import structs
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from client.state.lobby import lobby_changed
 from protocol.errors import CloseCode
 from protocol.room_events import Said
 from protocol.server_messages import Lobby as LobbyMessage
 from protocol.server_messages import LobbyChanges
-from protocol.views import RaceOptions, SeriesOptions
-from server.lobby.lobby import INTERVAL_S, LISTED, Lobby
+from protocol.views import RaceOptions, RunningRaceInfo, SeriesOptions
+from server.lobby.lobby import EMPTY, INTERVAL_S, LISTED, Lobby, merged
 from server.lobby.players import Players
 from server.rooms.driver import Room
 from server.rooms.outgoing import Outgoing
@@ -300,7 +301,7 @@ async def test_an_open_race_says_which_series_it_begins(autojump_clock: MockCloc
 
 
 def known_by(follower: Follower) -> LobbyMessage:
-    """What a follower who applies what it hears, as the specification says, knows in the end; the running ones by code."""
+    """What a follower who applies what it hears, as the terminal client does, knows in the end."""
     known: LobbyMessage | None = None
     for _, outgoing in follower.heard:
         message = outgoing.message
@@ -309,18 +310,7 @@ def known_by(follower: Follower) -> LobbyMessage:
             continue
         assert isinstance(message, LobbyChanges)
         assert known is not None
-        races = {info.code: info for info in known.races if info.code not in message.gone}
-        running = {info.code: info for info in known.running if info.code not in message.gone}
-        races |= {info.code: info for info in message.races}
-        running |= {info.code: info for info in message.running}
-        for progress in message.progress:
-            told = zip(running[progress.code].seats, progress.homes, progress.states, strict=True)
-            seats = tuple(structs.replace(seat, home=home, state=state) for seat, home, state in told)
-            running[progress.code] = structs.replace(running[progress.code], seats=seats, watchers=progress.watchers)
-        closest = [running.pop(message.closest)] if message.closest is not None else []
-        counts = {name: getattr(message, name) for name in ("players_here", "races_open", "races_running")}
-        players = {"players": message.players, "ratings": message.ratings} if message.players is not None else {}
-        known = structs.replace(known, races=(*races.values(),), running=(*closest, *running.values()), **counts, **players)
+        known = lobby_changed(known, message, 0)
     assert known is not None
     return known
 
@@ -376,3 +366,15 @@ async def test_changes_are_encoded_once_for_all_who_hear_them(autojump_clock: Mo
     await trio.sleep(1)
     assert len({id(follower.heard[-1][1]) for follower in followers}) == 1
     assert isinstance(followers[0].heard[-1][1].message, LobbyChanges)
+
+
+def test_the_closest_race_of_all_servers_is_listed_first() -> None:
+    def running(*codes: str) -> LobbyMessage:
+        race = RunningRaceInfo(code="", rules="carpet", seats=(), watchers=0, elapsed_ms=0, time_limit_s=600, delay_s=0)
+        return structs.replace(EMPTY, running=tuple(structs.replace(race, code=code) for code in codes))
+
+    own, others = running("AAAAAA", "BBBBBB"), [running(), running("CCCCCC", "DDDDDD")]
+    for closest, first in ((None, "AAAAAA"), ("AAAAAA", "AAAAAA"), ("CCCCCC", "CCCCCC"), ("GONEBY", "AAAAAA")):
+        together = merged(own, others, closest=closest)
+        assert together.running[0].code == first
+        assert {race.code for race in together.running} == {"AAAAAA", "BBBBBB", "CCCCCC", "DDDDDD"}

@@ -145,7 +145,7 @@ async def test_a_node_that_goes_tells_everybody_who_has_their_race_as_soon_as_it
             before = trio.current_time()
             # Nobody takes it, and there is no more time.
             assert await bob.hear() == Moved(url=OTHERS[0], code=lost.code, ref=0)
-            assert 0.5 < trio.current_time() - before < 1
+            assert 1.5 < trio.current_time() - before < 2
 
 
 @pytest.mark.parametrize(

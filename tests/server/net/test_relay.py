@@ -7,12 +7,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+import msgspec
 import pytest
 import trio
 from msgspec.structs import replace
 from trio.testing import MockClock
 
-from protocol.client_messages import JoinRace, Say
+from protocol.client_messages import JoinRace, Say, Stop
 from protocol.codec import JSON, MSGPACK
 from protocol.errors import ErrorCode, Refusal
 from protocol.room_events import PlayerView, Progress, Result
@@ -22,7 +23,9 @@ from protocol.watch_messages import Board, Talk, Unwatched, Watched, WatchedEven
 from server.cluster.bus import Bus, node_channel
 from server.cluster.node import ClusterNode
 from server.race.shared_deal_spec import SharedDealSpec
+from server.rooms.member import PlayerName
 from server.spectate.relay import Relay
+from server.spectate.spectator import Spectator
 from server.store.memory import MemoryStore
 from server.store.nodes import Node
 from server.store.replay import by_room
@@ -124,6 +127,10 @@ async def play(player: Client) -> None:
 
 def is_result(message: ServerMessage) -> bool:
     return isinstance(message, WatchedEvent) and isinstance(message.event, Result)
+
+
+def replace_player(spectator: Spectator, player: str) -> Spectator:
+    return Spectator(spectator.connection, PlayerName(player, ""))
 
 
 async def test_watchers_at_another_server_are_told_what_those_at_the_owner_are_and_nothing_else(cluster: Cluster, house: House) -> None:
@@ -391,3 +398,59 @@ async def test_watchers_are_told_when_the_race_is_closed(cluster: Cluster, house
         await watch(dan, room.code)
         await ann.say_map({"type": "leave-race"})
         assert await dan.hear_of(Unwatched) == Unwatched(code=room.code, reason="closed")
+
+
+async def test_whoever_wants_the_closest_race_of_the_place_is_led_from_server_to_server_and_back(cluster: Cluster, house: House) -> None:
+    cluster.join(house, 1)
+    async with far_house(cluster) as far, house.race("Ann", "Bob", delay_s=0) as (ann, bob):
+        near, lobby = house.lobby, far.lobby
+        relay = far.dispatch.forwarding.relay
+        assert relay is not None
+        far.spectators.closest_elsewhere, far.spectators.relayed = lambda: lobby.closest_elsewhere, relay.lead_to
+
+        def tell() -> None:
+            near.state()
+            lobby.hear_closest([near.say_closest(), b"not this"])
+
+        tell()
+        code = house.only_room.code
+        assert [race.code for race in lobby.closest_elsewhere] == [code]
+        assert ann.welcome is not None
+        async with far.guest("Dan") as dan:
+            await dan.say(WatchRace(code=None, ref=4))
+            watched = await dan.hear_of(Watched)
+            assert (watched.room.code, watched.closest, watched.ref) == (code, True, 4)
+            await play(ann)
+            assert (await dan.hear_of(WatchedEvent)).code == code
+            # Nobody is led to their own.
+            own = far.spectators._by_connection[next(iter(far.spectators._by_connection))]
+            assert not far.spectators._may_be_led(replace_player(own, ann.welcome.player), lobby.closest_elsewhere[0])
+            async with far.race("Cid", "Eve") as (cid, _):
+                await play(cid)
+                await trio.sleep(20)
+                assert far.spectators.watched(next(iter(far.spectators._by_connection))) == code, "it is being run"
+                for client in (ann, bob):
+                    await client.say(Stop(race=1, seat=0 if client is ann else 1))
+                await heard(dan, is_result)
+                tell()
+                assert lobby.closest_elsewhere == ()
+                assert (await dan.hear_of(Watched)).room.code == far.only_room.code
+        await trio.sleep(5)
+        assert relay._races == {}
+
+
+async def test_what_a_newer_node_says_that_is_of_no_known_kind_keeps_nobody_from_hearing_the_rest(cluster: Cluster, house: House) -> None:
+    cluster.join(house, 1)
+    async with house.race("Ann", "Bob"):
+        code = house.only_room.code
+        newer = Bus("test")
+        cluster.buses[2] = newer
+        answers: list[Any] = []
+        newer.listen(node_channel(2), lambda parts, _: answers.extend(map(msgspec.msgpack.decode, parts)))
+        cluster.serve(2)
+        await trio.sleep(1)
+        for part in ({"type": "unheard-of", "node": 2}, {"type": "asks", "node": 2, "watchers": {code: 1}, "unheard": "of"}):
+            newer.say(node_channel(1), msgspec.msgpack.encode(part))
+        newer.say(node_channel(1), b"\xc1 no message at all")
+        await trio.sleep(1)
+        assert [sorted(answer["serials"]) for answer in answers] == [[code]]

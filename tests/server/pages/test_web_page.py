@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 from importlib.resources import files
+from typing import Any
 
 import pytest
 import trio
 from trio.testing import MockClock
 
 from protocol.client_messages import LeaveRace, OpenRace, Resign
+from protocol.forms import forms_document
 from protocol.room_events import Result, Room
 from protocol.server_messages import Left
 from protocol.views import RaceOptions
@@ -20,12 +23,16 @@ from server.net.page_connection import PageConnection
 from server.pages.documents import Documents
 from server.pages.qr import qr_route
 from server.pages.readers import Readers
-from server.pages.web_page import FILES, web_routes
+from server.pages.web_page import FILES, FORMS, web_routes
 from tests.server.net.wire import House
 
 WEB = files("server.pages").joinpath("web")
 BROWSER = "Accept: text/html,application/xhtml+xml,*/*;q=0.8\r\n"
 SCRIPTS = sorted(name for name in FILES if name.endswith(".js"))
+
+
+def content(name: str) -> bytes:
+    return forms_document() if name == FORMS else WEB.joinpath(name).read_bytes()
 
 
 async def test_every_address_has_a_document_that_says_what_it_is_about(autojump_clock: MockClock, house: House) -> None:
@@ -60,12 +67,35 @@ async def test_every_address_has_a_document_that_says_what_it_is_about(autojump_
         assert "1. Bob with" in race_page
 
 
+async def test_the_document_of_a_race_that_is_run_has_how_far_everybody_is(autojump_clock: MockClock, house: House) -> None:
+    def first(text: str) -> Any:
+        (found,) = re.findall(r'<script type="application/json" id="first">(.*)</script>', text)
+        return json.loads(found)
+
+    async with house.race("</script><!--", "Bob", rules="colorado") as (ann, _):
+        code = house.only_room.summary.code
+        text = (await house.ask(f"/watch/{code}", headers=BROWSER)).body.decode()
+        seats = [
+            {"seat": 0, "name": "</script><!--", "bot": None, "home": ann.view.home if ann.view else None},
+            {"seat": 1, "name": "Bob", "bot": None, "home": ann.view.home if ann.view else None},
+        ]
+        assert first(text) == {"seats": seats, "cards": 104}
+        assert text.count("<script") == text.count("</script>") == 2
+        assert "<!--" not in text
+        home = (await house.ask("/", headers=BROWSER)).body.decode()
+        assert {"id": "colorado", "name": "Colorado", "decks": 2} in first(home)["rules"]
+        assert 'href="/races.json"' in home
+        await ann.say(Resign(race=1, seat=0))
+        await ann.hear_of(Result)
+        assert 'id="first"' not in (await house.ask(f"/watch/{code}", headers=BROWSER)).body.decode()
+
+
 async def test_a_title_names_three_players_at_most_and_tells_bots_apart(autojump_clock: MockClock, house: House) -> None:
-    for bots, title in (
-        (("greedy", "random"), "Ann against greedy (bot) against random (bot)"),
-        (("greedy",) * 7, "Ann against greedy (bot) and 6 more"),
+    for name, bots, title in (
+        ("Ann", ("greedy", "random"), "Ann against greedy (bot) against random (bot)"),
+        ("Ben", ("greedy",) * 7, "Ben against greedy (bot) and 6 more"),
     ):
-        async with house.guest("Ann") as ann:
+        async with house.guest(name) as ann:
             await ann.say(OpenRace(options=RaceOptions(seats=1 + len(bots), bots=bots)))
             code = (await ann.hear_of(Room)).code
             text = (await house.ask(f"/watch/{code}", headers=BROWSER)).body.decode()
@@ -74,8 +104,9 @@ async def test_a_title_names_three_players_at_most_and_tells_bots_apart(autojump
             await ann.hear_of(Left)
 
 
-async def test_the_link_of_a_race_that_is_over_leads_to_it_for_ever(autojump_clock: MockClock, house: House) -> None:
-    async with house.race("Ann", "Bob") as (ann, bob):
+@pytest.mark.parametrize("public", [True, False])
+async def test_the_link_of_a_race_that_is_over_leads_to_it_for_ever(autojump_clock: MockClock, house: House, public: bool) -> None:
+    async with house.race("Ann", "Bob", public=public) as (ann, bob):
         code = house.only_room.summary.code
         await ann.say(Resign(race=1, seat=0))
         race = (await ann.hear_of(Result)).record.id
@@ -174,7 +205,7 @@ async def test_the_link_of_a_race_at_another_server_of_the_place_opens(autojump_
 @pytest.mark.parametrize(("name", "kind"), FILES.items())
 async def test_a_file_is_sent_once_and_then_only_when_it_has_changed(autojump_clock: MockClock, house: House, name: str, kind: str) -> None:
     first = await house.ask(f"/web/{name}")
-    assert (first.status, first.body) == (200, WEB.joinpath(name).read_bytes())
+    assert (first.status, first.body) == (200, content(name))
     assert first.headers["content-type"] == kind
     assert first.headers["cache-control"] == "no-cache"
     tag = first.headers["etag"]
@@ -196,7 +227,7 @@ async def test_a_document_names_what_it_needs_by_addresses_that_never_change(aut
             answered = await house.ask(address, headers="Accept-Encoding: gzip\r\n")
             assert answered.status == 200
             assert answered.headers["cache-control"] == "public, max-age=31536000, immutable"
-            assert gzip.decompress(answered.body) == WEB.joinpath(address.rpartition("/")[2]).read_bytes()
+            assert gzip.decompress(answered.body) == content(address.rpartition("/")[2])
         # Whatever a preloaded module imports is preloaded too: nothing is found out about late.
         for name in preloaded:
             source = WEB.joinpath(name).read_text(encoding="utf-8")
@@ -229,17 +260,17 @@ async def test_the_icon_is_where_browsers_look_for_that_of_a_document(autojump_c
 
 
 def test_every_file_is_served_and_asked_for() -> None:
-    assert {entry.name for entry in WEB.iterdir()} == {"index.html", "problem.html", *FILES}
+    assert {entry.name for entry in WEB.iterdir()} | {FORMS} == {"index.html", "problem.html", *FILES}
     page = WEB.joinpath("index.html").read_text(encoding="utf-8")
     asked = set(re.findall(r'(?:src|href)="\$web/([^"]+)"', page))
     for name in SCRIPTS:
-        asked |= set(re.findall(r'(?:from |import\()"\./([^"]+)"', WEB.joinpath(name).read_text(encoding="utf-8")))
+        asked |= set(re.findall(r'(?:from |import\(|URL\()"\./([^"]+)"', WEB.joinpath(name).read_text(encoding="utf-8")))
     assert asked == set(FILES)
 
 
 @pytest.mark.parametrize("name", ["index.html", "problem.html", *FILES])
 def test_the_files_need_nothing_from_elsewhere_and_parse_no_markup(name: str) -> None:
-    text = WEB.joinpath(name).read_text(encoding="utf-8")
+    text = content(name).decode()
     for forbidden in (
         "innerHTML",
         "outerHTML",

@@ -9,8 +9,9 @@ import pytest
 
 from protocol.views import SharedDeal
 from server.race.shared_deal_spec import SharedDealSpec
-from server.store import connections, nodes, takeover
+from server.store import batches, connections, nodes, running, takeover
 from server.store.database import open_database
+from server.store.documents import decode_command
 from server.store.errors import EntryRefused, LeaseLost, StoreInUse, StoreUnavailable
 from server.store.port import SharedDealMade
 from server.store.shared import SharedStore, open_shared
@@ -344,3 +345,35 @@ def test_an_epoch_ends_for_good_when_a_server_alone_has_had_the_races(node: Open
     with pytest.raises(LeaseLost):
         late.renew()
     late.close()
+
+
+@pytest.mark.parametrize("command", [b'[1,"unheard-of",{}]', b'[2,"play-move",{"new":1}]'])
+def test_races_that_a_newer_version_has_written_to_are_left_to_a_newer_server_and_no_others(
+    node: Open, command: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newer, older, another = node("newer"), node("older"), node("another")
+    for number in range(3):
+        race = f"r{number}"
+        write(newer, replace(opened(race), room=f"ROOM{number}"), taken(race, 1), taken(race, 2))
+    monkeypatch.setattr(takeover, "SHARE", 1)
+    with monkeypatch.context() as version:
+        version.setattr(batches, "encode_command", lambda _: command)
+        write(newer, taken("r0", 3), taken("r1", 3))
+    lapse(newer)
+    left, found = set[str](), []
+    for _ in range(3):
+        took = older.take_over(newer.holding.node, 3, left)
+        assert took is not None
+        left |= took.newer
+        found += took.running.races
+        assert not took.running.damaged
+    assert (left, took.left, [race.opened.race for race in found]) == ({"ROOM0", "ROOM1"}, 0, ["r2"])
+    write(older, taken("r2", 3))
+    assert [each.is_settled for each in older.all_nodes() if each.id == newer.holding.node] == [False]
+    # One that can read it.
+    monkeypatch.setattr(running, "is_newer", lambda _: False)
+    monkeypatch.setattr(running, "decode_command", lambda text: decode_command(b'[1,"pass-time",{}]' if text == command else text))
+    rest = another.take_over(newer.holding.node, 1)
+    assert rest is not None
+    assert [len(race.commands) for race in rest.running.races] == [3, 3]
+    assert [each.is_settled for each in another.all_nodes() if each.id == newer.holding.node] == [True]

@@ -113,6 +113,7 @@ def test_a_new_database_gets_all_tables_and_an_up_to_date_one_is_left_alone(wher
         "Say which node of a cluster runs a race, and know the nodes.",
         "Say which node of a cluster leads a tournament.",
         "Let public races that are over be found by their rule set.",
+        "Find the races that were over in a room by its code.",
     )
     for expected in (f"schema none → {NEWEST}: {' '.join(steps)}", f"schema {NEWEST}: nothing to do"):
         store = open_database(where)
@@ -258,5 +259,6 @@ def test_the_migrations_are_shipped_with_the_package() -> None:
         "v0009_nodes.py",
         "v0010_tournaments_of_nodes.py",
         "v0011_races_of_a_rule_set.py",
+        "v0012_races_by_code.py",
     }
     assert (schema.MIGRATIONS / "env.py").is_file()

@@ -1,0 +1,40 @@
+"""What has become of the lobby since it was told whole. Pure."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from protocol.server_messages import Lobby, LobbyChanges
+from protocol.views import RunningChange, RunningRaceInfo
+
+
+def lobby_changed(lobby: Lobby, told: LobbyChanges, passed_ms: int) -> Lobby:
+    """The lobby as it is now. What stays in a list stays where it is, but for the closest race, which comes first.
+
+    passed_ms: since it was as it is given; the clocks of races of which nothing is told have gone on by that.
+    """
+    races = {info.code: info for info in lobby.races}
+    running = {info.code: replace(info, elapsed_ms=min(info.elapsed_ms + passed_ms, info.time_limit_s * 1000)) for info in lobby.running}
+    for code in told.gone:
+        races.pop(code, None)
+        running.pop(code, None)
+    races.update({info.code: info for info in told.races})
+    running.update({info.code: info for info in told.running})
+    for change in told.progress:
+        if change.code in running:
+            running[change.code] = _come_on(running[change.code], change)
+    first = [running.pop(told.closest)] if told.closest in running else []
+    return Lobby(
+        players=lobby.players if told.players is None else told.players,
+        players_here=told.players_here,
+        races=tuple(races.values()),
+        races_open=told.races_open,
+        races_running=told.races_running,
+        ratings=lobby.ratings if told.ratings is None else told.ratings,
+        running=(*first, *running.values()),
+    )
+
+
+def _come_on(info: RunningRaceInfo, change: RunningChange) -> RunningRaceInfo:
+    seats = tuple(replace(seat, home=home, state=state) for seat, home, state in zip(info.seats, change.homes, change.states, strict=False))
+    return replace(info, seats=seats, watchers=change.watchers, elapsed_ms=change.elapsed_ms)

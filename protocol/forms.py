@@ -1,0 +1,206 @@
+"""What whoever opens a race or makes a tournament is asked: the terminal's forms and the page's are both drawn from here.
+
+A field is one of `RaceOptions` or `TournamentOptions`. Rule sets and house bots are chosen from those of the server's `welcome`.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from protocol.tournaments import TournamentFormat, TournamentOptions
+from protocol.views import MAX_SEATS, RaceOptions, SeriesOptions
+
+Value: TypeAlias = bool | int | str | SeriesOptions | None
+
+
+class Choice(Struct, frozen=True):
+    """One value of a field. explanation: of this one, in place of the field's."""
+
+    value: Value
+    words: str
+    explanation: str = ""
+
+
+class Field(Struct, frozen=True, kw_only=True):
+    """name: in the options. choices: none where a text is typed, and where the server says what there is. formats: of tournaments that have
+    the field; none for all."""
+
+    name: str
+    label: str
+    explanation: str
+    choices: tuple[Choice, ...] = ()
+    formats: tuple[TournamentFormat, ...] = ()
+
+    def words(self, value: Value) -> str:
+        """What a value is called; of one that is not offered, itself."""
+        return next((choice.words for choice in self.choices if choice.value == value), str(value))
+
+    def explain(self, value: Value) -> str:
+        return next((choice.explanation for choice in self.choices if choice.value == value), "") or self.explanation
+
+
+USUAL_DEALS: Final = 5
+"""Of a session."""
+
+
+def _counts(*counts: int, zero: str, words: str = "{}") -> tuple[Choice, ...]:
+    return tuple(Choice(count, words.format(count) if count else zero) for count in counts)
+
+
+def _times(*seconds: int | None, zero: str = "") -> tuple[Choice, ...]:
+    return tuple(Choice(each, _time(each) if each else "when you say so" if each is None else zero) for each in seconds)
+
+
+def _time(seconds: int) -> str:
+    return f"{seconds} s" if seconds < 60 else f"{seconds // 60}:{seconds % 60:02} min"
+
+
+_LIMITS: Final = tuple(Choice(minutes * 60, f"{minutes} min") for minutes in (1, 2, 3, 5, 10, 15, 20, 30, 60))
+_SERIES: Final = {
+    "single": "One race; a rematch is a new one.",
+    "best-of": "Whoever wins more of the races wins the series. Cards home break ties.",
+    "session": "A number of attempts: each win is a point, and cards home break ties.",
+    "swap": "Two shuffles: each of two players plays one, and then the other's. A point for who does better on each.",
+}
+
+RACE_FORM: Final = (
+    Field(name="rules", label="Rules", explanation=""),
+    Field(
+        name="seats",
+        label="Players",
+        explanation="Seats in the race, yours included.",
+        choices=tuple(Choice(count, str(count)) for count in range(1, MAX_SEATS + 1)),
+    ),
+    Field(name="bots", label="House bots", explanation="Bots take seats from the last one down."),
+    Field(
+        name="public",
+        label="Listed",
+        explanation="If not, only those who have its code can join.",
+        choices=(Choice(True, "yes, anybody may join"), Choice(False, "no, by its code only")),
+    ),
+    Field(name="deal", label="Deal", explanation="The name of a deal, which everybody can have again; none for a random one."),
+    Field(name="time_limit_s", label="Time limit", explanation="Seats still racing then are out of time.", choices=_LIMITS),
+    Field(
+        name="countdown_s",
+        label="Countdown",
+        explanation="From everybody being ready to the start.",
+        choices=tuple(Choice(seconds, f"{seconds} s") for seconds in range(1, 11)),
+    ),
+    Field(
+        name="series",
+        label="Series",
+        explanation="",
+        choices=(
+            Choice(SeriesOptions(), "single race", _SERIES["single"]),
+            *(Choice(SeriesOptions(format="best-of", races=races), f"best of {races}", _SERIES["best-of"]) for races in (3, 5, 7)),
+            *(Choice(SeriesOptions(format="session", races=races), f"session of {races}", _SERIES["session"]) for races in (3, 5, 10)),
+            Choice(SeriesOptions(format="swap", races=2), "swap", _SERIES["swap"]),
+        ),
+    ),
+    Field(
+        name="rated",
+        label="Rated",
+        explanation="Whether it changes ratings: needs people only and a random deal.",
+        choices=(Choice(True, "yes"), Choice(False, "no")),
+    ),
+    Field(
+        name="autoplay",
+        label="Autoplay",
+        explanation="Whether clients may send cards home on their own (H and g in the race). The server cannot check that they do not.",
+        choices=(Choice(True, "allowed"), Choice(False, "no, by hand only")),
+    ),
+)
+
+TOURNAMENT_FORM: Final = (
+    Field(name="name", label="Name", explanation="What it is called."),
+    Field(
+        name="format",
+        label="Format",
+        explanation="",
+        choices=(
+            Choice("swiss", "Swiss", "Everybody plays every round, against somebody of about the same score."),
+            Choice("round-robin", "round robin", "Everybody meets everybody."),
+            Choice("elimination", "elimination", "Who wins goes on to the next round."),
+            Choice("session", "session", "Everybody plays the same deals alone: a deal won is a point."),
+        ),
+    ),
+    Field(
+        name="rounds",
+        label="Rounds",
+        explanation="As many as needed: until at most one player is undefeated.",
+        choices=_counts(*range(12), 13, 15, zero="as many as needed"),
+        formats=("swiss",),
+    ),
+    Field(
+        name="rounds",
+        label="Deals",
+        explanation="The number of deals; everybody plays the same ones.",
+        choices=_counts(*range(1, 12), 13, 15, zero=""),
+        formats=("session",),
+    ),
+    Field(
+        name="double",
+        label="Meetings",
+        explanation="How often each pair meets.",
+        choices=(Choice(False, "one"), Choice(True, "two")),
+        formats=("round-robin",),
+    ),
+    Field(
+        name="double",
+        label="Out after",
+        explanation="A player with that many losses is out.",
+        choices=(Choice(False, "one loss"), Choice(True, "two losses")),
+        formats=("elimination",),
+    ),
+    Field(name="rules", label="Rules", explanation=""),
+    Field(name="time_limit_s", label="Time limit", explanation="For each race; seats still racing then are out of time.", choices=_LIMITS),
+    Field(
+        name="fill",
+        label="Bots fill",
+        explanation="Bots enter at the first pairing until there are this many players.",
+        choices=_counts(0, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48, 64, zero="no seats", words="up to {}"),
+    ),
+    Field(name="bot", label="House bot", explanation="Fills the seats and races whoever has a bye."),
+    Field(
+        name="check_in_s",
+        label="Check-in",
+        explanation="The time players have to confirm that they are here.",
+        choices=_times(0, 30, 60, 120, 300, 600, 900, zero="none: everybody who entered plays"),
+    ),
+    Field(
+        name="no_show_s",
+        label="No-show",
+        explanation="Players not at their table and ready by then forfeit.",
+        choices=_times(15, 30, 60, 120, 180, 300, 600),
+    ),
+    Field(
+        name="pause_s", label="Pause", explanation="Between rounds.", choices=_times(0, 5, 10, 20, 30, 60, 120, 300, 600, None, zero="none")
+    ),
+    Field(
+        name="public",
+        label="Listed",
+        explanation="If not, only those who know its id find it.",
+        choices=(Choice(True, "yes, anybody may enter"), Choice(False, "no, by its id only")),
+    ),
+)
+
+USUAL_NAME: Final = "Carpet Open"
+"""Of a tournament."""
+
+
+def tournament_fields(format_: TournamentFormat) -> tuple[Field, ...]:
+    """Those of the form that a tournament of this format has."""
+    return tuple(field for field in TOURNAMENT_FORM if not field.formats or format_ in field.formats)
+
+
+def forms_document() -> bytes:
+    """Both forms for the page, with what is chosen at first, as JSON."""
+    forms = {
+        "race": {"fields": RACE_FORM, "usual": RaceOptions()},
+        "tournament": {"fields": TOURNAMENT_FORM, "usual": TournamentOptions(name=USUAL_NAME)},
+        "usual_deals": USUAL_DEALS,
+    }
+    return msgspec.json.encode(forms)
