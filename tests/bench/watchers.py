@@ -221,10 +221,10 @@ class Told(msgspec.Struct):
 class Crowd:
     """Says `ready` when everybody watches; from then on each line of standard input is answered with a report of what came meanwhile."""
 
-    def __init__(self, url: str, code: str, size: int) -> None:
+    def __init__(self, urls: Sequence[str], code: str, size: int) -> None:
         self._lines: list[Line] = []
         for number in range(size):
-            self._lines.append(Line(url, code))
+            self._lines.append(Line(urls[number % len(urls)], code))
             # Pings are answered meanwhile.
             if number % 100 == 0:
                 self._find_watching()
@@ -449,9 +449,9 @@ def main() -> None:
     if chosen.serve:
         trio.run(serve, chosen.database)
     elif chosen.crowd:
-        url, code, size = chosen.crowd
+        urls, code, size = chosen.crowd
         raise_limit()
-        Crowd(url, code, int(size)).run()
+        Crowd(urls.split(","), code, int(size)).run()
     else:
         server = program("--serve", "--database", chosen.database)
         try:
