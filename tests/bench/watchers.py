@@ -46,7 +46,7 @@ from protocol.server_messages import Error, ServerMessage, Welcome
 from protocol.views import RaceOptions
 from protocol.watch_messages import WatchRace
 from server.app import running
-from server.config import Settings
+from server.config import DEFAULT_CONNECTIONS, Settings
 from server.net.descriptors import raise_limit
 from server.runtime.gc_tuning import seldom_collected
 
@@ -170,6 +170,7 @@ class Line:
         data = b""
         while b"\r\n\r\n" not in data:
             data += self.socket.recv(4096)
+        assert data.startswith(b"HTTP/1.1 101"), data
         for message in (Hello(name="", watch=True), WatchRace(code=code)):
             self.socket.sendall(Frame(Opcode.BINARY, encode(message, MSGPACK)).serialize(mask=True))
         self.socket.setblocking(False)
@@ -426,11 +427,13 @@ async def measure(url: str, pid: int, size: int, races: int, *, pace_s: float, h
                 close(process)
 
 
-async def serve(database: str) -> None:
+async def serve(database: str, size: int) -> None:
     # The crowd goes without a word, which is of no interest here.
     logging.disable()
     raise_limit()
-    async with running(Settings(port=0, rate=1e6, burst=1_000_000, database=database)) as url:
+    # All of this machine may have four fifths of them.
+    connections = max(2 * size, DEFAULT_CONNECTIONS)
+    async with running(Settings(port=0, rate=1e6, burst=1_000_000, database=database, max_connections=connections)) as url:
         print(url, flush=True)
         with seldom_collected():
             await trio.to_thread.run_sync(sys.stdin.readline)
@@ -447,13 +450,13 @@ def main() -> None:
     parser.add_argument("--crowd", nargs=3, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.serve:
-        trio.run(serve, chosen.database)
+        trio.run(serve, chosen.database, chosen.watchers)
     elif chosen.crowd:
         urls, code, size = chosen.crowd
         raise_limit()
         Crowd(urls.split(","), code, int(size)).run()
     else:
-        server = program("--serve", "--database", chosen.database)
+        server = program("--serve", "--database", chosen.database, str(chosen.watchers))
         try:
             ready = partial(measure, pace_s=chosen.pace, hurries=not chosen.no_hurry)
             trio.run(ready, answer(server), server.pid, chosen.watchers, chosen.races)
