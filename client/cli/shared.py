@@ -118,6 +118,7 @@ LOOKS: dict[str, Any] = {
     "four_colour": typer.Option("--four-colour", "--four-color", help="A deck with a colour for each suit."),
     "colour_blind": typer.Option("--colour-blind", "--color-blind", help="Colours that do not rely on red and green."),
     "ascii_only": typer.Option("--ascii", help="Letters in place of suit signs and frames."),
+    "pictures": typer.Option("--pictures", help="Pictures of cards, where the terminal shows them: kitty and ghostty."),
     "no_motion": typer.Option("--no-motion", help="Cards do not glide."),
     "no_bell": typer.Option("--no-bell", help="Do not ring at the start and near the end, nor when your table waits."),
     "tones": typer.Option("--tones", help="Short tones in place of the bell. Linux console, Windows Terminal, mintty, Contour."),
@@ -234,6 +235,7 @@ def settings_of(
     four_colour: bool = False,
     colour_blind: bool = False,
     ascii_only: bool = False,
+    pictures: bool = False,
     no_motion: bool = False,
     no_bell: bool = False,
     tones: bool = False,
@@ -255,6 +257,7 @@ def settings_of(
         ascii=ascii_only or not prints("♠│█"),
         bell=not no_bell,
         tones=tones,
+        pictures=pictures,
         motion=not no_motion,
     )
 
@@ -263,6 +266,7 @@ def looks_of(settings: UiSettings, command: str) -> list[str]:
     """The options by which a command is given these looks, where it would not have them by itself."""
     asked = {
         "--ascii": settings.ascii,
+        "--pictures": settings.pictures,
         "--no-motion": not settings.motion,
         "--no-bell": not settings.bell and command not in ("watch", "replay"),
         "--tones": settings.bell and settings.tones and command not in ("watch", "replay"),

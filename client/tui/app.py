@@ -55,7 +55,6 @@ from client.tui.replay_state import replay_state_of
 from client.tui.scene import Scene, scene_of
 from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHome, StartLesson, StartMenu, StartTournaments, UiSettings
 from client.tui.terminal import Display, Terminal, rows_of
-from client.tui.theme import entries
 from client.tui.tournament_view_state import TournamentView
 from client.tui.transitions import Moving, begun, moved, transitions
 from client.tui.ui_state import Ui
@@ -155,7 +154,7 @@ class App:
             witness=self._jobs.witness or (lambda evidence: None),
             carry_out=self._carry_out,
         )
-        self._terminal = Terminal(self, screen=screen, keys=keys)
+        self._terminal = Terminal(self, screen=screen, keys=keys, pictures=ui.settings.pictures)
         if ui.settings.colours is not None:
             self._terminal.set_colours(ui.settings.colours)
         self._colours = ui.settings.colours or self._terminal.colours
@@ -310,14 +309,15 @@ class App:
     # ---- for the terminal
 
     def _scene(self) -> Scene:
-        return scene_of(self._driver.state, self._driver.ui, _now_ms(), colours=self._colours)
+        pictures = self._terminal.shows_pictures
+        return scene_of(self._driver.state, self._driver.ui, _now_ms(), colours=self._colours, pictures=pictures)
 
     def _show(self) -> None:
         """What is shown is not what is any more."""
         settings = self._driver.ui.settings
         if settings != self._looks:
             self._looks = settings
-            self._terminal.set_palette(entries(self._scene().theme.palette, exact=self._colours > 256))
+            self._terminal.set_palette(self._scene().theme.palette)
         self._picture = None
         self._terminal.redraw()
 
@@ -327,9 +327,14 @@ class App:
             self._picture = with_head(self._picture, scene, self._driver.ui.size)
             self._terminal.redraw()
 
+    def terminal_known(self) -> None:
+        """It has answered what it was asked, and may show pictures from now on."""
+        self._show()
+
     def picture(self, size: Size) -> Picture:
         """What is shown now, in a terminal of this size."""
         if size != self._driver.ui.size:
+            self._terminal.forget_pictures()
             self._driver.do(Resized(size))
             self._picture = None
         if self._picture is None:

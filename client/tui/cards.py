@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from client.tui.card_picture import PIPS, with_picture
 from client.tui.court import WIDTH, portrait
 from client.tui.picture import Line, fit
 from client.tui.theme import Theme
@@ -43,23 +44,6 @@ DRAWN: Final = frozenset((*CARD_TEXT, FACE_DOWN))
 EDGES: Final = 2
 """Columns beside a card: one each side, where the cursor is drawn."""
 
-# Where the pips of a rank lie: (column of three, row of five), as on a printed card.
-_SIDES_FOUR: Final = tuple((column, row) for column in (0, 2) for row in (0, 1, 3, 4))
-_SIDES_THREE: Final = tuple((column, row) for column in (0, 2) for row in (0, 2, 4))
-_CORNERS: Final = ((0, 0), (2, 0), (0, 4), (2, 4))
-_PIPS: Final[dict[str, tuple[tuple[int, int], ...]]] = {
-    "A": ((1, 2),),
-    "2": ((1, 0), (1, 4)),
-    "3": ((1, 0), (1, 2), (1, 4)),
-    "4": _CORNERS,
-    "5": (*_CORNERS, (1, 2)),
-    "6": _SIDES_THREE,
-    "7": (*_SIDES_THREE, (1, 1)),
-    "8": (*_SIDES_THREE, (1, 1), (1, 3)),
-    "9": (*_SIDES_FOUR, (1, 2)),
-    "T": (*_SIDES_FOUR, (1, 1), (1, 3)),
-}
-
 
 def card_name(card: str, theme: Theme) -> str:
     """A card in two or three columns: `10♦`."""
@@ -87,6 +71,11 @@ def face(card: str, size: Size, theme: Theme, look: Look = "card", *, mark: str 
         text = fit(name, size.width - 1) + mark if theme.bordered else fit(f" {name}" if size.width > 4 else name, size.width - 1) + mark
         return [[(role, text)]]
     lines = [_marked(text, mark, role) for text in _inside(card, size, theme, mark)]
+    if theme.pictures and card != FACE_DOWN and size.width >= 6 and size.height >= SMALL.height:
+        lines[1:-1] = [[(role, " " * size.width)] for _ in lines[1:-1]]
+        if beneath:
+            lines[size.height // 2] = _beneath(beneath, size.width, look, role, theme)
+        return with_picture(lines, card, look)
     if theme.paints and card[0] in "JQK" and size.width >= LARGE.width and size.height >= LARGE.height:
         lines = _painted(card, size, role, look, lines)
     if beneath and size.height == 2:
@@ -174,7 +163,7 @@ def _centre(card: str, width: int, height: int, theme: Theme) -> list[str]:
 def _pips(rank: str, suit: str, height: int, apart: int) -> list[str]:
     """apart: columns between two pips side by side."""
     grid = [[" "] * (2 * apart + 3) for _ in range(height)]
-    for column, row in _PIPS.get(rank, ()):
+    for column, row in PIPS.get(rank, ()):
         grid[(row * (height - 1) + 2) // 4][(apart + 1) * column] = suit
     return ["".join(cells) for cells in grid]
 

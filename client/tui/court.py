@@ -63,6 +63,11 @@ INKS: Final = {
 }
 
 
+def art(rank: str) -> tuple[str, ...]:
+    """The upper half of a court card, a letter a pixel: one of INKS, R for the suit's ink, a point for the card's ground."""
+    return _ART[rank]
+
+
 def portrait(rank: str, suit: str, look: str, rows: int) -> list[list[tuple[str, str]]]:
     """The upper part of a court card's portrait in so many rows, at most six."""
     art = _ART[rank]

@@ -57,10 +57,10 @@ def is_noted(scene: Scene) -> bool:
     return noted_at_ms is None or scene.now_ms - noted_at_ms < NOTICE_MS
 
 
-def scene_of(model: Model, ui: Ui, now_ms: int, *, colours: int = 256) -> Scene:
-    """The scene in the looks that the player likes."""
+def scene_of(model: Model, ui: Ui, now_ms: int, *, colours: int = 256, pictures: bool = False) -> Scene:
+    """The scene in the looks that the player likes. pictures: the terminal shows them."""
     settings = ui.settings
-    theme = theme_for(settings.palette, ascii_only=settings.ascii, colours=colours, own=settings.own_palette)
+    theme = theme_for(settings.palette, ascii_only=settings.ascii, colours=colours, own=settings.own_palette, pictures=pictures)
     return Scene(model, ui, theme, now_ms)
 
 

@@ -18,8 +18,8 @@ class UiSettings:
 
     server: how that server is named on a command line. is_near: both lead to a server on this machine, and from other machines nowhere.
 
-    palette: by its name; own_palette: one of a file. tones: short ones in place of the bell. motion: cards glide. autoplay: what fits goes
-    home by itself, in races that allow it.
+    palette: by its name; own_palette: one of a file. tones: short ones in place of the bell. pictures: of cards, where the terminal shows
+    them. motion: cards glide. autoplay: what fits goes home by itself, in races that allow it.
 
     colours: 1, 16, 88, 256 or 2**24, or None to ask the terminal (and `NO_COLOR`).
     """
@@ -29,6 +29,7 @@ class UiSettings:
     ascii: bool = False
     bell: bool = True
     tones: bool = False
+    pictures: bool = False
     motion: bool = True
     autoplay: bool = False
     page: str = ""

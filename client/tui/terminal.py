@@ -6,17 +6,23 @@ Owns the terminal while it runs and gives it back on every way out. Must not kno
 from __future__ import annotations
 
 import base64
-import os
+import contextlib
+import fcntl
+import struct
+import sys
+import termios
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Literal, Protocol, TextIO, TypeAlias
+from typing import Any, Literal, Protocol, TextIO, TypeAlias
 
 import urwid
 from urwid.display.common import BaseScreen
 
+from client.tui import kitty
+from client.tui.card_picture import ROLE, SIGNS, pixels
 from client.tui.picture import Large, Line, Picture, Size, fit_line, printable
-from client.tui.theme import PaletteEntry
+from client.tui.theme import CLASSIC, Palette, entries
 
 Display: TypeAlias = BaseScreen
 """A terminal as urwid draws on it."""
@@ -52,7 +58,7 @@ def canvas_of(picture: Picture, size: Size) -> urwid.Canvas:
     charsets = []
     for at in range(rows):
         text, attribute, charset = b"", [], []
-        for role, piece in fit_line(printable(picture.lines[at]) if at < picture.height else [], columns):
+        for role, piece in fit_line(_with_cells(picture.lines[at]) if at < picture.height else [], columns):
             if piece:
                 encoded, run = _encoded(piece, urwid.util.get_encoding())
                 text += encoded
@@ -65,6 +71,20 @@ def canvas_of(picture: Picture, size: Size) -> urwid.Canvas:
     for large in picture.large:
         canvas = _with_large(canvas, large, size)
     return canvas
+
+
+def _with_cells(line: Line) -> Line:
+    """A line without what is no sign, but with the cells of pictures as the terminal is told them; in another role they are blank."""
+    cells: Line = []
+    for role, text in line:
+        if role.startswith(ROLE):
+            cells.append((role, text.translate(kitty.CELLS)))
+        else:
+            cells += printable([(role, text if text.isprintable() else text.translate(_BLANK))])
+    return cells
+
+
+_BLANK = dict.fromkeys(SIGNS, " ")
 
 
 def rows_of(picture: Picture, size: Size) -> list[Line]:
@@ -115,13 +135,18 @@ class Hands(Protocol):
         """A button was pressed; 4 and 5 are the wheel, up and down."""
         ...
 
+    def terminal_known(self) -> None:
+        """It has answered what it was asked: whether it shows pictures."""
+        ...
+
 
 class _Whole(Painted):
-    """The one widget of the main loop. It draws anew only after `redraw`, or in another size."""
+    """The one widget of the main loop. It draws anew only after `redraw`, or in another size. before: is called with what is drawn then."""
 
-    def __init__(self, hands: Hands) -> None:
+    def __init__(self, hands: Hands, before: Callable[[Picture], None]) -> None:
         super().__init__()
         self._hands = hands
+        self._before = before
         self._size: Size | None = None
 
     def redraw(self) -> None:
@@ -131,6 +156,7 @@ class _Whole(Painted):
     def picture_for(self, size: Size) -> Picture:
         if self.picture is None or self._size != size:
             self.picture, self._size = self._hands.picture(size), size
+            self._before(self.picture)
         return self.picture
 
     def keypress(self, size: Size, key: str) -> str | None:  # type: ignore[override]
@@ -159,14 +185,88 @@ class _Timed(urwid.MainLoop):
         self.blocked_s = time.monotonic() - began_s - (time.thread_time() - worked_s)
 
 
-class Terminal:
-    """The terminal while the screens run in it. screen: an urwid display, by default the terminal; keys: where they come from then."""
+class _Asked(urwid.display.raw.Screen):
+    """A terminal that is asked at each start whether it shows pictures, and keeps some by the roles that name them until it is stopped.
 
-    def __init__(self, hands: Hands, *, screen: BaseScreen | None = None, keys: TextIO | None = None) -> None:
+    told: is called when that is known.
+    """
+
+    def __init__(self, keys: TextIO, told: Callable[[], None]) -> None:
+        super().__init__(input=keys)
+        self._told = told
+        self.answers = kitty.Answers()
+        self._kept: dict[str, int] = {}
+        # Other programs that have pictures in the same terminal began at another moment.
+        self._number = time.monotonic_ns()
+
+    def start(self, *args: Any, **kwargs: Any) -> Any:
+        context = super().start(*args, **kwargs)
+        self.answers = kitty.Answers()
+        if self._is_real_terminal():
+            self.write(kitty.ASK)
+            self.flush()
+        return context
+
+    def stop(self) -> None:
+        with contextlib.suppress(OSError):
+            self.forget()
+        super().stop()
+
+    def get_available_raw_input(self) -> list[int]:
+        knew = self.answers.knows
+        typed = self.answers.typed(bytes(super().get_available_raw_input()))
+        if self.answers.knows != knew:
+            self._told()
+        return list(typed)
+
+    def keep(self, picture: Picture, palette: Palette) -> None:
+        """Have the terminal keep all pictures of which there are cells in this one."""
+        roles = dict.fromkeys(role for line in picture.lines for role, _ in line if role.startswith(ROLE))
+        new = [role for role in roles if role not in self._kept]
+        if len(self._kept) + len(new) > MOST_PICTURES:
+            self.forget()
+            new = [*roles]
+        for role in new[:MOST_PICTURES]:
+            self._number = self._number % kitty.MOST_NUMBER + 1
+            self._kept[role] = self._number
+            self.write(kitty.sent(self._number, pixels(role, palette, _cell_pixels())))
+            self.register_palette_entry(role, "default", "default", None, kitty.ink(self._number), palette.felt.exact)
+
+    def forget(self) -> None:
+        """Have the terminal keep none of them."""
+        if self._kept:
+            self.write(kitty.forgotten(self._kept.values()))
+            self.flush()
+        self._kept.clear()
+
+
+MOST_PICTURES = 255
+HIGHEST_CELL = 32
+"""Pixels. Larger ones are drawn at half the size, which the terminal makes up for: drawing takes long enough."""
+
+
+def _cell_pixels() -> tuple[int, int]:
+    """The width and height of a cell; where the terminal does not say, of the usual shape."""
+    rows, columns, width, height = struct.unpack("4H", fcntl.ioctl(sys.stdout.fileno(), termios.TIOCGWINSZ, bytes(8)))
+    wide, high = (width // columns, height // rows) if columns and rows else (0, 0)
+    while high > HIGHEST_CELL:
+        wide, high = wide // 2, high // 2
+    return (wide, high) if wide >= 4 and high >= 8 else (10, 20)
+
+
+class Terminal:
+    """The terminal while the screens run in it. screen: an urwid display, by default the terminal; keys: where they come from then.
+
+    pictures: ask it whether it shows them.
+    """
+
+    def __init__(self, hands: Hands, *, screen: BaseScreen | None = None, keys: TextIO | None = None, pictures: bool = False) -> None:
         if screen is None:
-            screen = urwid.display.raw.Screen(input=keys) if keys is not None else urwid.display.raw.Screen()
+            keys = keys or sys.stdin
+            screen = _Asked(keys, hands.terminal_known) if pictures else urwid.display.raw.Screen(input=keys)
         self._screen = screen
-        self._whole = _Whole(hands)
+        self._palette = CLASSIC
+        self._whole = _Whole(hands, self._keep_pictures)
         self._event_loop = urwid.TrioEventLoop()
         self._loop = _Timed(self._whole, screen=screen, event_loop=self._event_loop)
 
@@ -185,8 +285,23 @@ class Terminal:
         if set_properties is not None:
             set_properties(colors=colours)
 
-    def set_palette(self, palette: list[PaletteEntry]) -> None:
-        self._screen.register_palette(palette)
+    @property
+    def shows_pictures(self) -> bool:
+        return isinstance(self._screen, _Asked) and bool(self._screen.answers.knows) and urwid.util.get_encoding() == "utf-8"
+
+    def set_palette(self, palette: Palette) -> None:
+        self._palette = palette
+        self._screen.register_palette(entries(palette, exact=self.colours > 256))
+        self.forget_pictures()
+
+    def _keep_pictures(self, picture: Picture) -> None:
+        if isinstance(self._screen, _Asked):
+            self._screen.keep(picture, self._palette)
+
+    def forget_pictures(self) -> None:
+        """Those that it keeps are of another size or other colours."""
+        if isinstance(self._screen, _Asked):
+            self._screen.forget()
 
     def redraw(self) -> None:
         """What is shown is not what is any more."""
@@ -200,7 +315,7 @@ class Terminal:
 
         The Linux console has a bell of any pitch, which is set back to the usual. Windows Terminal, mintty and Contour know DECPS.
         """
-        if os.environ.get("TERM", "").startswith("linux"):
+        if getattr(self._screen, "term", "").startswith("linux"):
             hertz = round(523.2511 * 2 ** ((note - 1) / 12))
             self._write(f"\x1b[10;{hertz}]\x1b[11;{TONE_MS}]\a\x1b[10]\x1b[11]")
         else:

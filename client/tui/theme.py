@@ -248,7 +248,7 @@ ASCII: Final = Glyphs(
 @dataclass(frozen=True, slots=True)
 class Theme:
     """One look. bordered: cards need borders, since no colours tell them from the felt. shades, paints: there are colours enough for
-    shades, and for pictures.
+    shades, and for painted cards. pictures: the terminal shows pictures of cards.
     """
 
     palette: Palette
@@ -256,6 +256,7 @@ class Theme:
     bordered: bool
     shades: bool = True
     paints: bool = False
+    pictures: bool = False
 
     @property
     def is_ascii(self) -> bool:
@@ -294,15 +295,20 @@ PaletteEntry: TypeAlias = tuple[str, str, str, str, str, str]
 """A palette entry as urwid takes it: name, foreground, background, mono, high foreground, high background."""
 
 
-def theme_for(palette_name: str, *, ascii_only: bool, colours: int, own: Palette | None = None) -> Theme:
-    """The look for a terminal with so many colours. An unknown palette name means the classic one. own: one beside the built-in ones."""
+def theme_for(palette_name: str, *, ascii_only: bool, colours: int, own: Palette | None = None, pictures: bool = False) -> Theme:
+    """The look for a terminal with so many colours. An unknown palette name means the classic one. own: one beside the built-in ones.
+
+    pictures: the terminal shows pictures, for which it needs exact colours.
+    """
     palette = next((each for each in _all(own) if each.name == palette_name), CLASSIC)
+    paints = colours > 256 and palette.name != "none" and not ascii_only
     return Theme(
         palette,
         ASCII if ascii_only else UNICODE,
         bordered=colours <= 1 or palette.name == "none",
         shades=colours > 88 and palette.name != "none",
-        paints=colours > 256 and palette.name != "none" and not ascii_only,
+        paints=paints,
+        pictures=pictures and paints,
     )
 
 

@@ -12,6 +12,7 @@ import ipaddress
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, auto
+from functools import lru_cache
 from typing import Final
 
 REFUSED_AT_ONCE = 100
@@ -19,6 +20,10 @@ REFUSED_AT_ONCE = 100
 
 THIS_MACHINE: Final = "this machine"
 """The place of all loopback addresses. It may have all connections but a fifth, which is kept for others."""
+
+
+REMEMBERED: Final = 1024
+"""Addresses that are not taken apart anew: a connection is counted by its address several times while it comes, and people come back."""
 
 
 class AdmissionOutcome(Enum):
@@ -216,6 +221,7 @@ def _without_port(text: str) -> str:
     return text.partition(":")[0] if text.count(":") == 1 else text
 
 
+@lru_cache(REMEMBERED)
 def place_of(host: str) -> str | None:
     """What of an address is counted as one; None for what is no IP address."""
     address = _address(host)
@@ -226,6 +232,7 @@ def place_of(host: str) -> str | None:
     return str(address if isinstance(address, ipaddress.IPv4Address) else ipaddress.ip_network((address, 64), strict=False))
 
 
+@lru_cache(REMEMBERED)
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         address = ipaddress.ip_address(host.partition("%")[0])

@@ -42,8 +42,10 @@ BACKLOG = 1024
 HANDED_OVER = 1024
 """WebSockets on their way to the library. They are taken as fast as they come; when there are more, the next are closed."""
 
+REFUSED_TOGETHER = 8
 REFUSING_S = 0.005
-"""Seconds between two connections that are accepted while the server is too busy to let them in."""
+"""Seconds until the next so many connections are accepted, while the server is too busy to let them in: where a thousand a second knock,
+all are told so, at a tenth of a core. Those whom nobody accepts would wait in the kernel's queue, and learn nothing once that is full."""
 
 _STOPS = "the server stops"
 
@@ -186,12 +188,15 @@ class _Door:
                         accepting.start_soon(self._accept, listener)
 
     async def _accept(self, listener: trio.abc.Listener[trio.abc.HalfCloseableStream]) -> None:
+        refused = 0
         async with listener:
             while True:
                 stream = await listener.accept()
                 if self.retry_after_s():
-                    # To refuse costs something too. Who has to wait does so in the kernel's queue.
-                    await trio.sleep(REFUSING_S)
+                    # To refuse costs something too.
+                    refused += 1
+                    if refused % REFUSED_TOGETHER == 0:
+                        await trio.sleep(REFUSING_S)
                 if isinstance(stream, SocketStream) and (stream.ticket is None or stream.ticket.entry is AdmissionOutcome.ADMITTED):
                     self._let_in(stream)
                 else:

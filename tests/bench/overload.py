@@ -4,6 +4,8 @@ N races run all the time. Meanwhile a crowd is there for a while: N races more, 
 well, and ask again each second where they are told to wait; and --knocks connections a second that only knock, whatever they are told. Then
 the crowd is gone, all at once. What counts: how long the N races wait for their views before, meanwhile and after; what the crowd is told;
 what of the server grows; and when it is as before.
+
+With --pace the crowd does not hurry: so many players a second come, are dealt their cards and make no moves. That shows what coming costs.
 """
 
 from __future__ import annotations
@@ -23,12 +25,15 @@ from multiprocessing.connection import Connection as Pipe
 from typing import Final
 from urllib.request import urlopen
 
+import msgspec
+
 from client.connection.address import parse_address
 from client.local import load_worker
 from client.local.load import LoadResult, run_load
 from client.local.load_wire import Connection, Told
 from client.local.load_worker import Histogram, Load, Plan
-from tests.bench.side_by_side import SERVERS, held_up_s, processor_s, resident_kb, settle, started
+from server.net.descriptors import raise_limit
+from tests.bench.side_by_side import NO_MOVES, SERVERS, held_up_s, processor_s, resident_kb, settle, started
 
 BEFORE_S: Final = 6
 AFTER_S: Final = 12
@@ -58,7 +63,7 @@ class Knock:
         self._told[why] += 1
 
 
-def crowd(pipe: Pipe, plan: Plan, knocks: float) -> None:
+def crowd(pipe: Pipe, plan: Plan, knocks: float, pace: float) -> None:
     """Comes when it is told to, and never ends by itself.
 
     Tells each second how many races stand, how often they were asked to wait, what failed, and what knocks led to.
@@ -82,10 +87,20 @@ def crowd(pipe: Pipe, plan: Plan, knocks: float) -> None:
             pipe.send((load.stands, load.asked_to_wait, dict(load.errors), dict(told)))
         load.loop.at(due + LOOK_S, tell)
 
+    # Each that knocks in vain keeps its descriptor until it is told so.
+    raise_limit()
     load_worker.CONNECTING = AT_ONCE  # type: ignore[misc]
     pipe.recv()
-    now = time.perf_counter()
-    if plan.races:
+    now = began = time.perf_counter()
+
+    def come(due: float) -> None:
+        load.plan = msgspec.structs.replace(plan, races=min(round((due - began) * pace / 2), plan.races))
+        load.open_some()
+        load.loop.at(due + BURST_S, come)
+
+    if pace:
+        come(now)
+    else:
         load.open_some()
     if knocks:
         load.loop.at(now, knock)
@@ -94,10 +109,10 @@ def crowd(pipe: Pipe, plan: Plan, knocks: float) -> None:
 
 
 @contextmanager
-def crowded(plan: Plan, knocks: float) -> Iterator[Pipe]:
+def crowded(plan: Plan, knocks: float = 0.0, pace: float = 0.0) -> Iterator[Pipe]:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=crowd, args=(theirs, plan, knocks), daemon=True)
+    process = context.Process(target=crowd, args=(theirs, plan, knocks, pace), daemon=True)
     process.start()
     theirs.close()
     try:
@@ -146,6 +161,7 @@ def main() -> None:
     parser.add_argument("--races", type=int, default=1000)
     parser.add_argument("--crowd", type=int, help="as many races more, other than as many again")
     parser.add_argument("--knocks", type=float, default=100.0, help="connections a second that only knock")
+    parser.add_argument("--pace", type=float, default=0.0, help="players a second; 0 for as many as are let in")
     parser.add_argument("--rate", type=float, default=1.0, help="moves a second of each player")
     parser.add_argument("--seconds", type=int, default=30, help="for which the crowd is there")
     parser.add_argument("--metrics-port", type=int, default=9477)
@@ -155,7 +171,8 @@ def main() -> None:
     with started(f"{SERVERS['sqlite']} --metrics {metrics}".replace("--database  --metrics", "--metrics"), postgres="") as (pid, url):
         watch = Watch(pid, f"http://{metrics}/metrics")
         plan = Plan(url=url, races=chosen.races, rate=chosen.rate, watchers=0, rules="carpet")
-        more = Plan(url=url, races=chosen.races if chosen.crowd is None else chosen.crowd, rate=chosen.rate, watchers=0, rules="carpet")
+        crowd_rate = NO_MOVES if chosen.pace else chosen.rate
+        more = Plan(url=url, races=chosen.races if chosen.crowd is None else chosen.crowd, rate=crowd_rate, watchers=0, rules="carpet")
         go = threading.Event()
         gone_at: list[float] = []
         heard: list[tuple[int, int, dict[str, int], dict[str, int]]] = []
@@ -167,8 +184,8 @@ def main() -> None:
         def come() -> None:
             one = Plan(url=url, races=1, rate=chosen.rate, watchers=0, rules="carpet")
             # Both are started before anything is measured: that takes a second of the generator's core.
-            with crowded(one, 0.0) as newcomers:
-                with crowded(more, chosen.knocks) as pipe:
+            with crowded(one) as newcomers:
+                with crowded(more, chosen.knocks, chosen.pace) as pipe:
                     go.wait()
                     time.sleep(BEFORE_S)
                     look("come")
@@ -204,6 +221,10 @@ def main() -> None:
         seconds, core, held_up = (there - here for here, there in zip(before, after, strict=True))
         print(f"{first} to {last}: {core / seconds:.0%} of the core; kept waiting by others for {held_up / seconds:.1%}")
     stands, asked_to_wait, errors, knocked = heard[-1]
+    if chosen.pace:
+        (begin_at, begin_s, _), (come_at, come_s, _), (gone_at_, gone_s, _) = (looks[when] for when in ("begin", "come", "gone"))
+        extra_s = gone_s - come_s - (come_s - begin_s) / (come_at - begin_at) * (gone_at_ - come_at)
+        print(f"a new player: {extra_s / max(2 * stands, 1) * 1e6:.0f} µs of processor time")
     print(f"of {more.races} races more {stands} came to stand, asked to wait {asked_to_wait} times; {errors or 'no errors'}")
     print(f"what knocks led to: {knocked}")
     print(f"a new race ran {gone_at[0]:.1f} s after the crowd had gone" if gone_at else "no new race ran afterwards")

@@ -1,16 +1,18 @@
-"""What a crowd costs the players: `python -m tests.bench.watchers [WATCHERS] [--races N] [--database PLACE]` from the top of the tree.
+"""What a crowd costs the players: `python -m tests.bench.watchers [WATCHERS]` from the top of the tree.
 
-A server in one process, PAIRS pairs of players in another, and in a third WATCHERS guests (1,000 by default) who watch the first pair, all
-over real sockets. Paced: N races of every pair with a move every PACE_S seconds, without watchers and with them. Hurried: HURRIED times as
-many races of the watched pair alone, in which each player moves as soon as they are answered, to see what can be delivered. Boards are not
-late here, so that each move is two messages to every watcher. All of it takes about a minute and a half.
+A server in one process, PAIRS pairs of players in another, and in others, IN_ONE in each, WATCHERS guests (1,000 by default) who watch the
+first pair, all over real sockets. Paced: N races of every pair with a move every --pace seconds, without watchers and with them. Hurried:
+HURRIED times as many races of the watched pair alone, in which each player moves as soon as they are answered, to see what can be
+delivered. Boards are not late here, so that each move is two messages to every watcher. All of it takes about a minute and a half.
 
 Printed for each: moves; milliseconds from a move to its view, p50 and p99, of the watched pair and of the other players; what the server's
 process had of one processor, in percent; and of the watchers deliveries a second while races are run, processor time of the server for one,
-and milliseconds from the first watcher's having a message to the last one's, p50 and p99.
+milliseconds from the first watcher's having a message to the last one's, p50 and p99; and the longest from a player's having their view to
+the last watcher's having heard of the move.
 
-The three processes share the machine, so the crowd does as little as it can: only its SCOUTS read what comes when it comes, and are what is
-known of the times; the others' sockets are emptied every DRAIN_S seconds. Every line has to have heard as much as every other.
+The processes share the machine, so the crowd does as little as it can: only its SCOUTS read what comes when it comes, and are what is
+known of the times; the others' sockets are emptied every DRAIN_S seconds. Every line has to have heard as much as every other, and none may
+have been dropped.
 """
 
 from __future__ import annotations
@@ -26,10 +28,12 @@ import sys
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
 import msgpack
+import msgspec
 import trio
 from websockets.frames import Frame, Opcode
 from websockets.trio.client import ClientConnection, connect
@@ -42,13 +46,16 @@ from protocol.server_messages import Error, ServerMessage, Welcome
 from protocol.views import RaceOptions
 from protocol.watch_messages import WatchRace
 from server.app import running
-from server.config import Settings
+from server.config import DEFAULT_CONNECTIONS, Settings
+from server.net.descriptors import raise_limit
 from server.runtime.gc_tuning import seldom_collected
 
 PACE_S: Final = 0.2
 PAIRS: Final = 4
 HURRIED: Final = 3
 SCOUTS: Final = 21
+"""Of each process of the crowd."""
+IN_ONE: Final = 2500
 DRAIN_S: Final = 0.1
 
 decode = server_message_decoder(MSGPACK).decode
@@ -64,6 +71,8 @@ class Player:
         self.race = 1
         self.moves: tuple[str, ...] = ()
         self.over = False
+        self.seen: dict[tuple[int, int], list[float]] = {}
+        """When they had the view after a move, by seat and ply, of one race after the other."""
 
     async def say(self, message: ClientMessage) -> None:
         await self.line.send(encode(message, MSGPACK))
@@ -96,7 +105,9 @@ class Player:
             began = time.perf_counter()
             await self.say(Move(race=self.race, seat=self.seat, ply=self.ply, move=move))
             await self.hear_of(PlayerView)
-            took.append(time.perf_counter() - began)
+            now = time.perf_counter()
+            took.append(now - began)
+            self.seen.setdefault((self.seat, self.ply), []).append(now)
             await trio.sleep(pause_s)
         if not self.over:
             await self.hear_of(Result)
@@ -159,19 +170,25 @@ class Line:
         data = b""
         while b"\r\n\r\n" not in data:
             data += self.socket.recv(4096)
+        assert data.startswith(b"HTTP/1.1 101"), data
         for message in (Hello(name="", watch=True), WatchRace(code=code)):
             self.socket.sendall(Frame(Opcode.BINARY, encode(message, MSGPACK)).serialize(mask=True))
         self.socket.setblocking(False)
         self.data = data.partition(b"\r\n\r\n")[2]
         self.watches = False
+        self.dropped = False
         self.heard = 0
 
     def read(self) -> list[bytes]:
         """The messages that have come. Pings are answered."""
         try:
-            data = self.data + self.socket.recv(1 << 20)
+            came = self.socket.recv(1 << 20)
         except BlockingIOError:
             return []
+        except ConnectionResetError:
+            came = b""
+        self.dropped = self.dropped or not came
+        data = self.data + came
         found = []
         start, end = 0, len(data)
         while end - start >= 2:
@@ -192,13 +209,23 @@ class Line:
         return found
 
 
+class Told(msgspec.Struct):
+    """What a part of the crowd has heard: messages in all, by who heard fewest and most; when its first and last scout had each."""
+
+    heard: int
+    fewest: int
+    most: int
+    dropped: int
+    times: dict[bytes, tuple[float, float]]
+
+
 class Crowd:
     """Says `ready` when everybody watches; from then on each line of standard input is answered with a report of what came meanwhile."""
 
-    def __init__(self, url: str, code: str, size: int) -> None:
+    def __init__(self, urls: Sequence[str], code: str, size: int) -> None:
         self._lines: list[Line] = []
         for number in range(size):
-            self._lines.append(Line(url, code))
+            self._lines.append(Line(urls[number % len(urls)], code))
             # Pings are answered meanwhile.
             if number % 100 == 0:
                 self._find_watching()
@@ -252,9 +279,14 @@ class Crowd:
         for scout in self._scouts:
             self._note(scout)
         self._drain()
-        heard = [line.heard for line in self._lines]
-        spans = sorted(moments[-1] - moments[0] for moments in self._times.values() if len(moments) == len(self._scouts))
-        print(sum(heard), max(heard) - min(heard), *(f"{1000 * at(spans, share):.1f}" for share in (0.5, 0.99)), flush=True)
+        told = Told(
+            heard=sum(line.heard for line in self._lines),
+            fewest=min(line.heard for line in self._lines),
+            most=max(line.heard for line in self._lines),
+            dropped=sum(line.dropped for line in self._lines),
+            times={payload: (moments[0], moments[-1]) for payload, moments in self._times.items() if len(moments) == len(self._scouts)},
+        )
+        print(base64.b64encode(msgspec.msgpack.encode(told)).decode(), flush=True)
         self._times.clear()
         for line in self._lines:
             line.heard = 0
@@ -296,11 +328,12 @@ def processor_s(pid: int) -> float:
 Process: TypeAlias = subprocess.Popen[str]
 
 
-async def measured(what: str, pairs: Sequence[Pair], races: int, *, pause_s: float, pid: int, watching: Process | None = None) -> None:
+async def measured(what: str, pairs: Sequence[Pair], races: int, *, pause_s: float, pid: int, watching: Sequence[Process] = ()) -> None:
     """The first of the pairs is the one that is watched."""
     took: list[list[float]] = [[] for _ in pairs]
-    if watching is not None:
-        await trio.to_thread.run_sync(answer, watching, "\n")
+    await trio.to_thread.run_sync(reports, watching)
+    for one in pairs[0]:
+        one.seen.clear()
     began, cpu = time.perf_counter(), processor_s(pid)
     racing_s = 0.0
 
@@ -321,12 +354,42 @@ async def measured(what: str, pairs: Sequence[Pair], races: int, *, pause_s: flo
     for players in (took[0], others):
         row += "".join(f"{1000 * at(sorted(players), share):9.2f}" for share in (0.5, 0.99))
     row += f"{100 * share:7.0f}"
-    if watching is not None:
-        count, apart, p50, p99 = (await trio.to_thread.run_sync(answer, watching, "\n")).split()
-        row += f"{int(count) / racing_s:12,.0f}{1e6 * cpu / int(count):8.1f}{p50:>9}{p99:>9}"
-        if int(apart):
+    if watching:
+        told = await trio.to_thread.run_sync(reports, watching)
+        count = sum(each.heard for each in told)
+        apart = max(each.most for each in told) - min(each.fewest for each in told)
+        spans, late = lateness(told, pairs[0])
+        row += (
+            f"{count / racing_s:12,.0f}{1e6 * cpu / count:8.1f}{1000 * at(spans, 0.5):9.1f}{1000 * at(spans, 0.99):9.1f}{1000 * late:9.0f}"
+        )
+        if apart:
             row += f"  some watchers heard {apart} messages more than others"
+        if dropped := sum(each.dropped for each in told):
+            row += f"  {dropped} watchers were dropped"
     print(row, flush=True)
+
+
+def reports(watching: Sequence[Process]) -> list[Told]:
+    """What each part of the crowd has heard since it was last asked."""
+    # All of them at once: each waits for what is on its way.
+    for process in watching:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    return [msgspec.msgpack.decode(base64.b64decode(answer(process)), type=Told) for process in watching]
+
+
+def lateness(told: Sequence[Told], players: Pair) -> tuple[list[float], float]:
+    """Seconds from the first watcher's having a message to the last one's, in order; and from a player's view to the last watcher."""
+    met = set.intersection(*(set(each.times) for each in told))
+    moments = {payload: (min(each.times[payload][0] for each in told), max(each.times[payload][1] for each in told)) for payload in met}
+    seen = {key: list(times) for player in players for key, times in player.seen.items()}
+    late = 0.0
+    for payload, (_, last) in sorted(moments.items(), key=lambda item: item[1]):
+        event = msgpack.unpackb(payload).get("event") or {}
+        if event.get("type") == "progress" and (times := seen.get((event["seat"], event["ply"]))):
+            late = max(late, last - times.pop(0))
+    return sorted(last - first for first, last in moments.values()), late
 
 
 @asynccontextmanager
@@ -341,27 +404,36 @@ async def pair_of_players(url: str, number: int) -> AsyncIterator[tuple[Pair, st
         yield (ann, bob), room.code
 
 
-async def measure(url: str, pid: int, size: int, races: int) -> None:
+async def measure(url: str, pid: int, size: int, races: int, *, pace_s: float, hurries: bool) -> None:
     async with AsyncExitStack() as stack:
         seated = [await stack.enter_async_context(pair_of_players(url, number)) for number in range(PAIRS)]
         pairs, code = [pair for pair, _ in seated], seated[0][1]
         print(f"{'':<24}  watched pair      other players")
-        print(f"{f'{size} watchers':<18} moves   p50 ms   p99 ms   p50 ms   p99 ms  cpu %   deliv. /s  us each last p50 last p99")
-        await measured("without, paced", pairs, races, pause_s=PACE_S, pid=pid)
-        await measured("without, hurried", pairs[:1], HURRIED * races, pause_s=0, pid=pid)
-        watching = program("--crowd", url, code, str(size))
+        print(f"{f'{size} watchers':<18} moves   p50 ms   p99 ms   p50 ms   p99 ms  cpu %   deliv. /s  us each last p50 last p99  latest")
+        await measured("without, paced", pairs, races, pause_s=pace_s, pid=pid)
+        if hurries:
+            await measured("without, hurried", pairs[:1], HURRIED * races, pause_s=0, pid=pid)
+        watching: list[Process] = []
         try:
-            assert await trio.to_thread.run_sync(answer, watching) == "ready"
-            await measured("with, paced", pairs, races, pause_s=PACE_S, pid=pid, watching=watching)
-            await measured("with, hurried", pairs[:1], HURRIED * races, pause_s=0, pid=pid, watching=watching)
+            # One after the other, so that their first ones watch first.
+            for begin in range(0, size, IN_ONE):
+                watching.append(program("--crowd", url, code, str(min(IN_ONE, size - begin))))
+                assert await trio.to_thread.run_sync(answer, watching[-1]) == "ready"
+            await measured("with, paced", pairs, races, pause_s=pace_s, pid=pid, watching=watching)
+            if hurries:
+                await measured("with, hurried", pairs[:1], HURRIED * races, pause_s=0, pid=pid, watching=watching)
         finally:
-            close(watching)
+            for process in watching:
+                close(process)
 
 
-async def serve(database: str) -> None:
+async def serve(database: str, size: int) -> None:
     # The crowd goes without a word, which is of no interest here.
     logging.disable()
-    async with running(Settings(port=0, rate=1e6, burst=1_000_000, database=database)) as url:
+    raise_limit()
+    # All of this machine may have four fifths of them.
+    connections = max(2 * size, DEFAULT_CONNECTIONS)
+    async with running(Settings(port=0, rate=1e6, burst=1_000_000, database=database, max_connections=connections)) as url:
         print(url, flush=True)
         with seldom_collected():
             await trio.to_thread.run_sync(sys.stdin.readline)
@@ -371,19 +443,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("watchers", nargs="?", type=int, default=1000)
     parser.add_argument("--races", type=int, default=2)
+    parser.add_argument("--pace", type=float, default=PACE_S, help="seconds between two moves of a player")
+    parser.add_argument("--no-hurry", action="store_true", help="only the paced races")
     parser.add_argument("--database", default="memory")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--crowd", nargs=3, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.serve:
-        trio.run(serve, chosen.database)
+        trio.run(serve, chosen.database, chosen.watchers)
     elif chosen.crowd:
-        url, code, size = chosen.crowd
-        Crowd(url, code, int(size)).run()
+        urls, code, size = chosen.crowd
+        raise_limit()
+        Crowd(urls.split(","), code, int(size)).run()
     else:
-        server = program("--serve", "--database", chosen.database)
+        server = program("--serve", "--database", chosen.database, str(chosen.watchers))
         try:
-            trio.run(measure, answer(server), server.pid, chosen.watchers, chosen.races)
+            ready = partial(measure, pace_s=chosen.pace, hurries=not chosen.no_hurry)
+            trio.run(ready, answer(server), server.pid, chosen.watchers, chosen.races)
         finally:
             close(server)
 

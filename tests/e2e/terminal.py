@@ -37,6 +37,8 @@ LOOK_S = 0.1
 ALTERNATE_ON, ALTERNATE_OFF = b"\x1b[?1049h", b"\x1b[?1049l"
 MOUSE_ON, MOUSE_OFF = b"\x1b[?1000h", b"\x1b[?1000l"
 _SEQUENCE = re.compile(rb"\x1b(?:\[[0-9;?<>=]*[A-Za-z]|[()][A-Z0-9]|[=>78])|[\x00-\x08\x0e-\x1f]")
+_APC = re.compile(rb"\x1b_[^\x1b]*\x1b\\")
+_APC_BEGUN = re.compile(rb"\x1b(?:_[^\x1b]*\x1b?)?$")
 
 
 def terminal_environment(**more: str) -> dict[str, str]:
@@ -62,6 +64,7 @@ class Terminal:
         self.screen = pyte.Screen(columns, rows)
         self.raw = b""
         self._stream = pyte.ByteStream(self.screen)
+        self._command = b""
         # Held by the reader while it draws, and by whoever looks at the screen.
         self._drawn = threading.Condition()
         self._ours, self._its = pty.openpty()
@@ -177,5 +180,9 @@ class Terminal:
     def _draw(self, chunk: bytes) -> None:
         with self._drawn:
             self.raw += chunk
-            self._stream.feed(chunk)
+            # Commands for the terminal's program (APC), which pyte would show as text.
+            chunk = _APC.sub(b"", self._command + chunk)
+            begun = _APC_BEGUN.search(chunk)
+            self._command = begun[0] if begun else b""
+            self._stream.feed(chunk[: len(chunk) - len(self._command)])
             self._drawn.notify_all()

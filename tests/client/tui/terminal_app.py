@@ -1,9 +1,11 @@
 """The app in a real terminal over a fake link, for test_terminal.py: a race is under way; what is sent is answered by nobody.
 
-Prints what was sent and the outcome after the screen was given back.
+With `--pictures` it asks the terminal whether it shows those. Prints what was sent and the outcome after the screen was given back.
 """
 
 from __future__ import annotations
+
+import sys
 
 import trio
 
@@ -19,7 +21,7 @@ async def main() -> None:
     link = FakeLink()
     link.say(Connected("ws://fake", "carpet.v1.msgpack"), RoundTrip(12), scenes.welcome(), scenes.room())
     link.say(Dealt(version=2, seat=0, starts_in_ms=0, view=scenes.middle_view()), Started(version=3))
-    outcome = await run_app(link, settings=UiSettings(), start=StartHome())  # type: ignore[arg-type]
+    outcome = await run_app(link, settings=UiSettings(pictures="--pictures" in sys.argv), start=StartHome())  # type: ignore[arg-type]
     print("sent:", [getattr(message, "move", type(message).__name__) for message in link.sent])
     print("outcome:", outcome.reason, outcome.code)
 

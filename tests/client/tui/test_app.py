@@ -22,7 +22,7 @@ from protocol.room_events import Countdown, Dealt, PlayerReady, PlayerView, Pres
 from protocol.server_messages import CurrentView, Error, Left, WaitingMatch, WaitingOver
 from protocol.views import RaceOptions, SeriesOptions
 from tests.client import scenes
-from tests.client.tui.hands import DEFAULTS, HOME, UP, Run, running, settled
+from tests.client.tui.hands import DEFAULTS, HOME, UP, HandScreen, Run, running, settled
 
 
 async def into_race(run: Run) -> None:
@@ -139,12 +139,12 @@ async def test_a_start_with_a_search_asks_for_it_once_and_a_found_opponent_rings
 
 @pytest.mark.parametrize(
     ("kind", "heard"),
-    [("linux", "\x1b[10;1047]\x1b[11;125]\a\x1b[10]\x1b[11]"), ("xterm-256color", "\x1b[3;4;13,~")],
+    [("linux", "\x1b[10;1046]\x1b[11;125]\a\x1b[10]\x1b[11]"), ("xterm-256color", "\x1b[3;4;13,~")],
     ids=["Linux console", "DECPS"],
 )
 async def test_a_tone_takes_the_bells_place_where_that_is_wished_for(kind: str, heard: str, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
-    monkeypatch.setenv("TERM", kind)
+    monkeypatch.setattr(HandScreen, "term", kind, raising=False)
     monkeypatch.setattr(Terminal, "_write", lambda terminal, text: written.append(text))
     async with running(settings=replace(DEFAULTS, bell=True, tones=True)) as run:
         await into_race(run)
