@@ -316,7 +316,7 @@ class Terminal:
         The Linux console has a bell of any pitch, which is set back to the usual. Windows Terminal, mintty and Contour know DECPS.
         """
         if getattr(self._screen, "term", "").startswith("linux"):
-            hertz = round(523.2511 * 2 ** ((note - 1) / 12))
+            hertz = round(523.25 * 2 ** ((note - 1) / 12))
             self._write(f"\x1b[10;{hertz}]\x1b[11;{TONE_MS}]\a\x1b[10]\x1b[11]")
         else:
             # Volume, of 7; and the duration in parts of a second of 32.
