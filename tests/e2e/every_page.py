@@ -48,6 +48,9 @@ def every_page() -> Iterator[dict[str, tuple[str, str]]]:
         tournament = edsger.create("Carpet Open", format="elimination", fill=8, check_in_s=0, pause_s=None)
         edsger.decide("start-tournament", id=tournament)
         edsger.stands(tournament, lambda told: told["phase"] == "between")
+        session = edsger.create("Carpet Session", format="session", rounds=2, fill=3, check_in_s=0, pause_s=None)
+        edsger.decide("start-tournament", id=session)
+        edsger.stands(session, lambda told: told["phase"] == "between")
         ron = stack.enter_context(Racer(url, "Ron"))
         ron.send("open-challenge", nonce="00" * 16)
         challenge = ron.hear_of("challenge")["challenge"]["id"]
@@ -69,6 +72,8 @@ def every_page() -> Iterator[dict[str, tuple[str, str]]]:
             "/challenge/{id}": (f"/challenge/{challenge}", ".main-link"),
             "/tournament/{id}": (f"/tournament/{tournament}", ".match-link"),
             "/tournament/{id}/screen": (f"/tournament/{tournament}/screen", ".screen-standings td"),
+            "/tournament/{id} of a session": (f"/tournament/{session}", "#crosstable"),
+            "/tournament/{id}/screen of a session": (f"/tournament/{session}/screen", ".screen-standings td"),
             "/screen": ("/screen", ".screen-race .bar"),
             "/screen?overlay=1": ("/screen?overlay=1", ".screen-race .bar"),
             "not found": ("/watch/NOSUCH", "main li a"),

@@ -66,7 +66,7 @@ def test_a_tournament_is_followed_from_registration_to_its_end(browser: Browser,
         assert [row[0] for row in rows(browser)] == ["1", "2"]
         homes = f"({ada.view['home']} : {zoe.view['home']} cards)", f"({zoe.view['home']} : {ada.view['home']} cards)"
         assert any(browser.text(".tables .score").endswith(each) for each in homes)
-        browser.all("details summary")[0].click()
+        browser.all("details:has(.log) summary")[0].click()
         assert browser.text(".log li:last-child") == "Ada enters. (Ada)"
         assert browser.all(".log li")[0].is_displayed()
         browser.wait_for_text(".tables .watch a", "Replay this table")
@@ -106,7 +106,9 @@ def wait_for_it(browser: Browser) -> None:
 def test_it_fits_every_width_and_is_readable_in_light_and_dark(browser: Browser, fast_server: str, running: str) -> None:
     browser.open(page(fast_server, running))
     wait_for_it(browser)
-    browser.all("details summary")[0].click()
+    for summary in browser.all("details summary"):
+        summary.click()
+    browser.wait(lambda: browser.all(".crosstable tbody td"), "the crosstable")
     for width in (320, 390, 768, 1024, 1280, 1600):
         browser.look(width=width)
         assert browser.run(OVERFLOW) == [0, []], width

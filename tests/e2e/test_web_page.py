@@ -550,6 +550,27 @@ def test_a_lost_connection_is_told_and_comes_back(browser: Browser, how: str) ->
         assert all("ERR_CONNECTION" in complaint for complaint in browser.complaints())
 
 
+@pytest.mark.parametrize("path", ["/", "/watch/{code}"])
+def test_the_first_bars_are_there_before_the_line_is(browser: Browser, server: str, path: str) -> None:
+    script = {"source": "window.WebSocket = class extends EventTarget { send() {} close() {} }"}
+    with race(server, rules="colorado") as (ada, zoe):
+        ada.play()
+        made = browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", script)
+        try:
+            told = [(player.name, f"{player.home} of 104 cards home") for player in (ada, zoe)]
+
+            def drawn() -> bool:
+                # The list of races may be a second old, and nothing here brings a newer one.
+                browser.open(page(server, path.format(code=ada.code)))
+                browser.wait(lambda: meters(browser), "bars")
+                return told == [each for each in meters(browser) if each in told]
+
+            browser.wait(drawn, "their bars")
+            assert browser.breaches() == []
+        finally:
+            browser.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", made)
+
+
 def test_a_machine_without_a_network_is_told_at_once(browser: Browser, server: str) -> None:
     with race(server) as (ada, _):
         browser.open(page(server, f"/watch/{ada.code}"))

@@ -1,9 +1,13 @@
 // Everybody against everybody as a table, and one player's way through a tournament. Both from its rounds, as `bracket.js` puts them together.
 
-import { clean, counted, element, nameOf } from "./dom.js";
+import { clean, counted, element, nameOf, setText } from "./dom.js";
+
+/** Of one crosstable at once: more would be read by nobody. */
+const ROWS = 40;
 
 /** Of a race at a table: what it was worth for one side, in words and as a score. */
 const WORTH = { won: "1", drawn: "½", lost: "0" };
+const HOW = { won: "Won", drawn: "Drew", lost: "Lost" };
 
 /** How it went for an entrant at a table that has a result. */
 function outcome({ verdict }, isFirst) {
@@ -42,22 +46,95 @@ export function gridOf(rounds, order) {
   return order.map((own) => order.map((other) => (own === other ? null : met.get(own).get(other) ?? [])));
 }
 
-/** The grid as the rows of a table. @param {any[]} rounds @param {string[]} order @param {Map<string, string>} names */
-export function gridNodes(rounds, order, names) {
+/** The grid as the rows of a table. from: of the rows, as many as are shown at once. @param {any[]} rounds @param {string[]} order @param {Map<string, string>} names @param {number} from */
+function gridNodes(rounds, order, names, from) {
   const name = (entrant) => clean(names.get(entrant) ?? entrant);
   const head = element("tr", {}, element("td", {}), element("th", { scope: "col" }, "Player"),
     order.map((entrant, at) => element("th", { scope: "col", title: name(entrant), "aria-label": `${at + 1}: against ${name(entrant)}` }, String(at + 1))));
-  const rows = gridOf(rounds, order).map((cells, at) => element("tr", {}, element("td", {}, String(at + 1)), element("th", { scope: "row" }, nameOf(names.get(order[at]) ?? order[at])),
+  const rows = gridOf(rounds, order).slice(from, from + ROWS).map((cells, row) => element("tr", {}, element("td", {}, String(from + row + 1)), element("th", { scope: "row" }, nameOf(names.get(order[from + row]) ?? order[from + row])),
     cells.map((cell, column) => (cell === null ? element("td", { class: "self" }, "—") : element("td", {}, cell.map(({ score, race, round }) => (race === null ? `${score} `
       : element("a", { href: `/race/${encodeURIComponent(race)}`, "aria-label": `${score}, round ${round} against ${name(order[column])}` }, score))))))));
   return [element("thead", {}, head), element("tbody", {}, rows)];
 }
 
+/** Round by round, where not everybody meets everybody: how it went and against whom, by their place; in a session how many cards were brought home.
+ * @param {any[]} rounds @param {string[]} order @param {Map<string, string>} names @param {number} from */
+function roundNodes(rounds, order, names, from) {
+  const name = (entrant) => clean(names.get(entrant) ?? entrant);
+  const places = new Map(order.map((entrant, at) => [entrant, at + 1]));
+  const head = element("tr", {}, element("td", {}), element("th", { scope: "col" }, "Player"),
+    rounds.map(({ number }) => element("th", { scope: "col", "aria-label": `Round ${number}` }, String(number))));
+  const cell = (step) => {
+    if (!step) return element("td", {}, "");
+    const isAlone = step.other === null && !step.isBye;
+    const score = step.isBye ? "bye" : step.how === null ? "·" : isAlone ? String(step.homes?.[0] ?? 0) : `${WORTH[step.how]} : ${places.get(step.other) ?? "?"}`;
+    const words = step.isBye ? "a bye" : isAlone ? `${score} cards home` : step.how === null ? `against ${name(step.other)}` : `${HOW[step.how].toLowerCase()} against ${name(step.other)}`;
+    const race = step.races.at(-1);
+    return element("td", { title: words }, race ? element("a", { href: `/race/${encodeURIComponent(race)}`, "aria-label": `${score}, round ${step.round}, ${words}` }, score) : score);
+  };
+  const rows = order.slice(from, from + ROWS).map((entrant, at) => {
+    const steps = new Map(pathOf(rounds, entrant).map((step) => [step.round, step]));
+    return element("tr", {}, element("td", {}, String(from + at + 1)), element("th", { scope: "row" }, nameOf(names.get(entrant) ?? entrant)), rounds.map(({ number }) => cell(steps.get(number))));
+  });
+  return [element("thead", {}, head), element("tbody", {}, rows)];
+}
+
+/** Who met whom, so many rows at once: those around whoever looks, and all others by turning on. */
+export class Crosstable {
+  #from = null;
+  #told = null;
+
+  /** wanted(): somebody has opened it. @param {() => void} wanted */
+  constructor(wanted) {
+    this.table = element("table", { class: "standings crosstable" });
+    this.picker = element("select", { id: "places" });
+    this.picker.addEventListener("change", () => { this.#from = Number(this.picker.value); this.#draw(); });
+    this.pick = element("p", { class: "field", hidden: true }, element("label", { for: "places" }, "Places"), this.picker);
+    this.details = element("details", {}, element("summary", {}, this.title = element("h2", { id: "crosstable" })), this.pick,
+      element("div", { class: "wide heads", tabindex: "0", role: "region", "aria-label": "Crosstable" }, this.table));
+    this.details.addEventListener("toggle", () => this.details.open && wanted());
+    this.node = element("section", { "aria-labelledby": "crosstable", hidden: true }, this.details);
+  }
+
+  /** Whether somebody looks at it. */
+  get isOpen() {
+    return !this.node.hidden && this.details.open;
+  }
+
+  /** me: whose rows are shown first, if they are in it. @param {any} told a `Tournament` @param {any[]} rounds of `roundsOf` @param {Map<string, string>} names @param {string | null} me */
+  show(told, rounds, names, me) {
+    const order = told.standings.map((row) => row.entrant);
+    const isGrid = told.options.format === "round-robin";
+    setText(this.title, isGrid ? "Who met whom" : told.options.format === "session" ? "Deal by deal" : "Round by round");
+    // A bracket shows all of it.
+    const wasHidden = this.node.hidden;
+    this.node.hidden = told.options.format === "elimination" || !order.length;
+    if (wasHidden && !this.node.hidden) this.details.open = isGrid;
+    this.pick.hidden = order.length <= ROWS;
+    const own = Math.max(order.indexOf(me), 0);
+    const from = Math.min(this.#from ?? own - (own % ROWS), Math.floor((order.length - 1) / ROWS) * ROWS);
+    const key = String(order.length);
+    if (this.picker.dataset.shown !== key) {
+      this.picker.dataset.shown = key;
+      this.picker.replaceChildren(...Array.from({ length: Math.ceil(order.length / ROWS) }, (_, at) =>
+        element("option", { value: String(at * ROWS) }, `${at * ROWS + 1} to ${Math.min((at + 1) * ROWS, order.length)}`)));
+    }
+    this.picker.value = String(from);
+    this.#told = { isGrid, rounds, order, names };
+    this.#draw();
+  }
+
+  #draw() {
+    const { isGrid, rounds, order, names } = this.#told;
+    if (!this.isOpen) return;
+    const caption = isGrid ? "Results of everybody against everybody, best first" : "Each round’s result and opponent, by place, best first";
+    this.table.replaceChildren(element("caption", { class: "unseen" }, caption), ...(isGrid ? gridNodes : roundNodes)(rounds, order, names, Number(this.picker.value)));
+  }
+}
+
 function replayWord(races, at) {
   return races.length > 1 ? `Replay race ${at + 1}` : "Replay";
 }
-
-const HOW = { won: "Won", drawn: "Drew", lost: "Lost" };
 
 /** An entrant's way as the items of a list. @param {any[]} rounds @param {string} entrant @param {Map<string, string>} names */
 export function pathNodes(rounds, entrant, names) {

@@ -1,11 +1,16 @@
 // What a big screen shows of a tournament while nobody races, and how to join where there is nothing else to be shown.
 
+import { bar } from "./bars.js";
 import { bracketNodes, bracketOf, roundsOf } from "./bracket.js";
-import { counted, element, nameOf } from "./dom.js";
+import { arrange, counted, element, nameOf, setText } from "./dom.js";
 import { isOwnMachine, originToTell, serverAddress } from "./line.js";
+import { STATE_WORDS } from "./model.js";
 import { quarters } from "./tournaments.js";
 
 const ROWS = 10;
+/** Deals of a session, the last ones; and players of it at once. */
+const DEALS = 6;
+const FIELD = 24;
 const BRACKET_ROUNDS = 4;
 const ENTRANTS = 60;
 
@@ -14,14 +19,62 @@ export function namesOf(told) {
   return new Map(told.entrants.map((entrant) => [entrant.id, entrant.name]));
 }
 
-/** @param {any} told */
-export function standingsNodes(told) {
+/** Everybody who plays the same deal alone, whoever has most home first. */
+export class Field {
+  #bars = new Map();
+
+  constructor() {
+    this.list = element("ol", {});
+    this.more = element("p", { class: "note", hidden: true });
+    this.node = element("section", { class: "screen-field", "aria-label": "Everybody on this deal" }, this.list, this.more);
+  }
+
+  /** @param {any} told @param {number} cards */
+  show(told, cards) {
+    const names = namesOf(told);
+    const rows = told.tables.filter((table) => table.second === null).map((table) => {
+      const side = table.sides.find((each) => each.entrant === table.first);
+      const home = table.result ? table.result.first_home : side?.home ?? 0;
+      const word = table.result ? (table.result.forfeit ? "forfeited" : "done") : STATE_WORDS[side?.state] || (side?.present === false ? "not there yet" : "");
+      return { id: table.first, name: names.get(table.first) ?? table.first, home, word };
+    });
+    rows.sort((one, other) => other.home - one.home || one.name.localeCompare(other.name));
+    const shown = rows.slice(0, FIELD);
+    for (const { id, name, home, word } of shown) {
+      if (!this.#bars.has(id)) {
+        const made = bar(this.#bars.size);
+        this.#bars.set(id, { made, node: element("li", {}, made.node) });
+      }
+      this.#bars.get(id).made.show({ name, bot: null, home, cards, word });
+    }
+    this.node.classList.toggle("crowded", shown.length > 8);
+    arrange(this.list, shown.map(({ id }) => this.#bars.get(id).node));
+    this.more.hidden = rows.length <= FIELD;
+    setText(this.more, `and ${counted(rows.length - FIELD, "more player")}`);
+  }
+}
+
+/** Of a session: what each brought home of each deal. @param {any} told @param {any} document */
+function sessionNodes(told, document) {
+  const names = namesOf(told);
+  const rounds = roundsOf(document, told).slice(-DEALS);
+  const home = (round, entrant) => {
+    const result = round.tables.find((table) => table.first === entrant)?.result;
+    return result ? (result.forfeit ? "–" : String(result.first_home)) : "";
+  };
+  const rows = told.standings.slice(0, ROWS).map((row) => element("tr", {}, element("td", {}, String(row.place)),
+    element("th", { scope: "row" }, nameOf(names.get(row.entrant) ?? row.entrant)), element("td", {}, quarters(2 * row.half_points)),
+    rounds.map((round) => element("td", {}, home(round, row.entrant))), element("td", {}, String(row.home))));
+  return [["Place", "Player", "Won", ...rounds.map((round) => `Deal ${round.number}`), "Cards home"], rows];
+}
+
+/** @param {any} told @param {any} [document] */
+export function standingsNodes(told, document = null) {
   const names = namesOf(told);
   const more = told.standings.length - ROWS;
-  const titles = ["Place", "Player", "Points", "Won", "Drawn", "Lost", "Cards home"];
-  const rows = told.standings.slice(0, ROWS).map((row) => element("tr", {}, element("td", {}, String(row.place)),
+  const [titles, rows] = told.options.format === "session" ? sessionNodes(told, document) : [["Place", "Player", "Points", "Won", "Drawn", "Lost", "Cards home"], told.standings.slice(0, ROWS).map((row) => element("tr", {}, element("td", {}, String(row.place)),
     element("th", { scope: "row" }, nameOf(names.get(row.entrant) ?? row.entrant)),
-    [quarters(2 * row.half_points), row.won, row.drawn, row.lost, row.home].map((text) => element("td", {}, String(text)))));
+    [quarters(2 * row.half_points), row.won, row.drawn, row.lost, row.home].map((text) => element("td", {}, String(text)))))];
   return [
     element("table", { class: "standings" }, element("caption", { class: "unseen" }, "Standings, best first"),
       element("thead", {}, element("tr", {}, titles.map((title) => element("th", { scope: "col" }, title)))), element("tbody", {}, rows)),

@@ -3,19 +3,18 @@
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
 import { arrange, clean, clockText, counted, element, nameOf, setText } from "./dom.js";
-import { STATE_WORDS, WatchedRace, standing } from "./model.js";
+import { WatchedRace, standing } from "./model.js";
 import { Plot } from "./plot.js";
-import { joinNodes, namesOf, pairingNodes, standingsNodes, treeNodes } from "./scenes.js";
-import { RESULT_MS, Rotation, clockOf, closestFinished, closestTables, partsOf } from "./showing.js";
+import { REPLAY_MS, Replay } from "./replaying.js";
+import { Field, joinNodes, namesOf, pairingNodes, standingsNodes, treeNodes } from "./scenes.js";
+import { seriesSentence } from "./series.js";
+import { RESULT_MS, Rotation, clockOf, closestTables, partsOf, replayOf } from "./showing.js";
 import { read } from "./tables.js";
-import { Timeline } from "./timeline.js";
 import { formatWord, phaseSentence } from "./tournaments.js";
 
 const TICK_MS = 250;
 const QUIET_MS = 4000;
 const AGAIN_MS = 5000;
-/** A replay takes so long, however long the race took. */
-const REPLAY_MS = 45000;
 /** More boards than that would be read by nobody from afar. */
 const BOARDS = 4;
 const OTHERS = 8;
@@ -54,6 +53,7 @@ export class ScreenPage {
     this.banner = element("div", { class: "banner", hidden: true });
     this.race = element("section", { class: "screen-race", "aria-label": "The race" }, this.bars, this.boards, this.plot.node, this.why);
     this.standings = element("section", { class: "screen-standings", "aria-label": "Standings" });
+    this.field = new Field();
     this.bracket = element("section", { class: "screen-bracket", "aria-label": "Bracket" });
     this.tables = element("section", { class: "screen-tables", "aria-label": "Tables" });
     this.join = element("section", { class: "screen-join", "aria-label": "How to join" });
@@ -178,6 +178,8 @@ export class ScreenPage {
   // ---- what is shown
 
   #codes() {
+    // Of a session all are shown at once.
+    if (this.#told?.options.format === "session") return [];
     return this.id ? closestTables(this.#told?.tables ?? []).map((table) => table.code) : this.#listed.map((race) => race.code);
   }
 
@@ -186,17 +188,17 @@ export class ScreenPage {
     if (this.#isResultShown() || (shown !== null && !this.#codes().includes(shown))) return ["race"];
     if (!this.id) return this.#listed.length ? ["race"] : ["join"];
     if (!this.#told) return [];
-    return partsOf(this.#told, this.#closest() !== null);
+    return partsOf(this.#told, this.#replayed() !== null);
   }
 
   #isResultShown() {
     return this.#races.shown !== null && this.#model?.code === this.#races.shown && this.#model.finished !== null;
   }
 
-  /** The closest table of the last round that is over. */
-  #closest() {
+  /** What is worth a replay of the last round that is over. */
+  #replayed() {
     const over = (this.#document?.rounds ?? []).filter((round) => round.secret !== null);
-    return over.length ? closestFinished([...over.at(-1).tables]) : null;
+    return over.length ? replayOf([...over.at(-1).tables], this.#told.options.format) : null;
   }
 
   #show() {
@@ -211,7 +213,7 @@ export class ScreenPage {
     const held = (part === "race" ? this.#races : this.#parts).isHeld;
     this.stayButton.setAttribute("aria-pressed", String(held));
     this.#showHead(now);
-    const shown = { race: this.race, standings: this.standings, bracket: this.bracket, tables: this.tables, join: this.join, replay: this.race }[part];
+    const shown = { race: this.race, field: this.field.node, standings: this.standings, bracket: this.bracket, tables: this.tables, join: this.join, replay: this.race }[part];
     arrange(this.stage, shown ? [shown] : []);
     this.stage.dataset.part = part ?? "";
     if (part !== "replay") this.#replay = null;
@@ -227,8 +229,10 @@ export class ScreenPage {
         return this.#showRace(now);
       case "replay":
         return this.#showReplay(now);
+      case "field":
+        return this.field.show(told, (this.#rules.get(told.options.rules)?.decks ?? 1) * 52);
       case "standings":
-        return this.#fill(this.standings, told.standings, () => standingsNodes(told));
+        return this.#fill(this.standings, [told.standings, this.#document?.log.length], () => standingsNodes(told, this.#document));
       case "bracket":
         return this.#fill(this.bracket, [told.rounds, told.tables, this.#document?.log.length], () => treeNodes(told, this.#document));
       case "tables":
@@ -259,7 +263,7 @@ export class ScreenPage {
     const ms = model && model.startedAt !== null ? Math.min(model.elapsed(now), limit) : clock?.ms ?? null;
     this.clock.hidden = ms === null;
     if (ms !== null) setText(this.clock, clock?.isLeft ? clockText(ms) : `${clockText(ms)} / ${clockText(limit || (told?.options.time_limit_s ?? 0) * 1000)}`);
-    if (!told && model) setText(this.facts, clean(this.#rules.get(model.options.rules)?.name ?? ""));
+    if (!told && model) setText(this.facts, [clean(this.#rules.get(model.options.rules)?.name ?? ""), model.series ? seriesSentence(model.series, model.phase) : ""].filter(Boolean).join(" · "));
     else if (!told) setText(this.facts, "");
   }
 
@@ -332,42 +336,22 @@ export class ScreenPage {
   // ---- the closest table of the last round, as it went
 
   #showReplay(now) {
-    const table = this.#closest();
-    const id = table?.race_ids.at(-1);
-    if (!id) return;
-    if (this.#replay?.id !== id) {
-      this.#replay = { id, timeline: null };
-      this.#readReplay(this.#replay, table.table);
+    const of = this.#replayed();
+    if (!of) return;
+    if (String(this.#replay?.races) !== String(of.races)) {
+      const replay = new Replay(of, () => {
+        // It is asked for again with its next turn.
+        if (this.#replay === replay) this.#replay = null;
+        this.#parts.end(performance.now(), 0);
+      });
+      this.#replay = replay;
     }
-    const { timeline, record, startedAt, rules } = this.#replay;
-    if (!timeline) return;
-    const pace = Math.max(1, timeline.end / REPLAY_MS);
-    const ms = Math.min((now - startedAt) * pace, timeline.end);
-    this.#begin(`replay ${id}`, rules, record.seats);
-    const made = timeline.stepsBy(ms);
-    record.seats.forEach((seat, at) => {
-      const { view, step } = timeline.at(at, made);
-      const state = step?.state ?? "racing";
-      const word = ms >= seat.ended_at_ms || state !== "racing" ? STATE_WORDS[seat.state] : "";
-      this.seatBars[at].show({ name: seat.name, bot: seat.bot, home: view.home, cards: rules.decks * 52, word });
-      this.seatBoards[at].show({ view, elapsed_ms: step?.at_ms ?? 0, ply: step?.ply ?? 0, state }, "");
-    });
-    this.boards.hidden = false;
+    if (!this.#replay.isThere) return;
+    const { race, races } = this.#replay;
+    this.#begin(`replay ${races}`, race.rules, race.seats);
+    this.#replay.show(now, this.seatBars, this.seatBoards, this.why);
+    this.boards.hidden = this.why.hidden = false;
     this.plot.node.hidden = true;
-    this.why.hidden = false;
-    setText(this.why, `The closest table of the last round, table ${this.#replay.table}, as it went: ${clockText(ms)} of ${clockText(timeline.end)}${pace > 1 ? `, ${Math.round(10 * pace) / 10} times as fast` : ""}.`);
-  }
-
-  async #readReplay(replay, table) {
-    try {
-      const address = `/races/${encodeURIComponent(replay.id)}`;
-      const [record, boards] = await Promise.all([read(`${address}.json`), read(`${address}/boards.json`)]);
-      Object.assign(replay, { record, table, rules: this.#rules.get(record.rules), timeline: new Timeline(boards, record.ended_at_ms), startedAt: performance.now() });
-    } catch {
-      // It is asked for again with its next turn.
-      this.#replay = null;
-      this.#parts.end(performance.now(), 0);
-    }
   }
 
   /** The other races, so that everybody finds their own. */

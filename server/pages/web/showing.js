@@ -22,6 +22,18 @@ export function closestFinished(tables) {
   return raced.sort((one, other) => apart(homes(one)) - apart(homes(other)) || most(homes(other)) - most(homes(one)))[0] ?? null;
 }
 
+/** What of a round that is over is worth a replay: ids of races that are shown side by side, and what they are; null where there is nothing.
+ * Of a session, in which everybody plays alone, the two that brought most home. @param {any[]} tables @param {string} format */
+export function replayOf(tables, format) {
+  if (format !== "session") {
+    const closest = closestFinished([...tables]);
+    return closest && { races: [closest.race_ids.at(-1)], words: `The closest table of the last round, table ${closest.table}, as it went` };
+  }
+  const raced = tables.filter((table) => table.result && !table.result.forfeit && table.race_ids.length);
+  const best = raced.sort((one, other) => other.result.first_home - one.result.first_home || one.table - other.table).slice(0, 2);
+  return best.length ? { races: best.map((table) => table.race_ids.at(-1)), words: "The best of the last deal, side by side, as they went" } : null;
+}
+
 function apart(sides) {
   const homes = sides.map((side) => side.home).sort((one, other) => other - one);
   // Whoever is alone is in no close race.
@@ -89,10 +101,10 @@ export function partsOf(told, canReplay) {
   const parts = {
     registration: ["join"],
     "check-in": ["join"],
-    running: closestTables(told.tables).length ? ["race"] : ["tables"],
+    running: !closestTables(told.tables).length ? ["tables"] : told.options.format === "session" ? ["field"] : ["race"],
   }[told.phase];
   if (parts) return parts;
-  const waiting = told.phase === "paused" && closestTables(told.tables).length ? ["race"] : [];
+  const waiting = told.phase === "paused" && closestTables(told.tables).length ? [told.options.format === "session" ? "field" : "race"] : [];
   if (!told.rounds.length) return [...waiting, "join"];
   return [...waiting, "standings", ...(told.options.format === "elimination" ? ["bracket"] : []), ...(canReplay ? ["replay"] : [])];
 }

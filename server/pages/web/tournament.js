@@ -3,7 +3,7 @@
 
 import { bar } from "./bars.js";
 import { bracketNodes, bracketOf, roundsOf } from "./bracket.js";
-import { gridNodes, pathNodes } from "./crosstable.js";
+import { Crosstable, pathNodes } from "./crosstable.js";
 import { Directing } from "./directing.js";
 import { announce, arrange, clean, clockText, element, nameOf, setText } from "./dom.js";
 import { TakingPart } from "./entering.js";
@@ -21,8 +21,6 @@ const TIE_BREAKS = {
 const VERDICTS = { first: "1 : 0", second: "0 : 1", draw: "½ : ½", neither: "0 : 0" };
 const REFUSED = "tournament/no-such-id";
 const LATER_MS = 2000;
-/** Of more players a crosstable would be read by nobody. */
-const CROSSED = 40;
 
 export class TournamentPage {
   #told = null;
@@ -60,9 +58,11 @@ export class TournamentPage {
     this.log = element("ol", { class: "log", reversed: true });
     this.tree = element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "The bracket as a tree" });
     this.treePart = element("section", { "aria-labelledby": "bracket", hidden: true }, element("h2", { id: "bracket" }, "Bracket"), this.tree);
-    this.grid = element("table", { class: "standings crosstable" });
-    this.gridPart = element("section", { "aria-labelledby": "crosstable", hidden: true }, element("h2", { id: "crosstable" }, "Who met whom"),
-      element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Crosstable" }, this.grid));
+    this.crosstable = new Crosstable(() => {
+      this.#drawnWhole = "";
+      this.#readDocument();
+      this.#showWhole();
+    });
     this.path = element("ol", { class: "path" });
     this.pathTitle = element("h2", { id: "path" });
     this.pathPart = element("section", { "aria-labelledby": "path", hidden: true, tabindex: "-1" }, this.pathTitle, this.path);
@@ -70,7 +70,7 @@ export class TournamentPage {
       element("div", { class: "columns" },
         element("section", { "aria-labelledby": "standings" }, element("h2", { id: "standings" }, "Standings"), this.standings),
         element("section", { "aria-labelledby": "tables" }, element("h2", { id: "tables" }, "Tables"), this.pick, this.noTables, this.tableList)),
-      this.pathPart, this.treePart, this.gridPart,
+      this.pathPart, this.treePart, this.crosstable.node,
       element("section", {}, element("details", {}, element("summary", {}, "What was decided"), this.log)),
       element("p", { class: "facts" }, "For a big screen: ", element("a", { href: `/tournament/${encodeURIComponent(this.id)}/screen` }, "the tournament’s screen"), ". All of it ", element("a", { href: this.#path("json") }, "as JSON"), ", the standings ",
         element("a", { href: this.#path("csv") }, "as CSV"), "."));
@@ -150,7 +150,7 @@ export class TournamentPage {
   /** The rounds whose tables are not told: read where something shows them, and anew when one of them may have changed. */
   async #readDocument() {
     const told = this.#told;
-    if (!told?.rounds.length || !(this.#chosen || ["elimination", "round-robin"].includes(told.options.format))) return;
+    if (!told?.rounds.length || !(this.#chosen || this.crosstable.isOpen || ["elimination", "round-robin"].includes(told.options.format))) return;
     const corrected = told.log.findLast((entry) => entry.kind === "correct")?.number;
     const of = JSON.stringify([told.round, told.rounds.map((round) => round.open === 0), corrected]);
     if (of === this.#documentOf) return;
@@ -178,9 +178,7 @@ export class TournamentPage {
     const groups = bracketOf(rounds, told.options.double);
     this.treePart.hidden = groups.length === 0;
     this.tree.replaceChildren(...bracketNodes(groups, names, { chosen }).filter(Boolean));
-    const order = told.standings.map((row) => row.entrant);
-    this.gridPart.hidden = told.options.format !== "round-robin" || order.length > CROSSED;
-    this.grid.replaceChildren(...(this.gridPart.hidden ? [] : [element("caption", { class: "unseen" }, "Results of everybody against everybody, best first"), ...gridNodes(rounds, order, names)]));
+    this.crosstable.show(told, rounds, names, chosen ?? this.part.me);
     this.pathPart.hidden = chosen === null;
     if (chosen === null) return;
     const { name, bot } = told.entrants.find((entrant) => entrant.id === chosen);

@@ -235,3 +235,30 @@ def test_the_closest_table_what_is_shown_and_what_the_clock_says() -> None:
         *["https://carpet.example", "http://a", "http://a"],
         [True, True, True, False],
     ]
+
+
+def test_a_session_is_shown_as_all_who_play_it_and_its_best_are_replayed_side_by_side() -> None:
+    script = """
+        const { partsOf, replayOf } = await import(`${web}/showing.js`);
+        const { together } = await import(`${web}/replaying.js`);
+        const over = (number, home, more = {}) => ({
+          table: number, second: null, race_ids: [`R${number}`], result: { first_home: home, second_home: 0, forfeit: false }, ...more });
+        const sides = [{ home: 9, state: "racing" }];
+        const racing = { table: 1, second: null, counted: true, code: "T", result: null, race_ids: [], sides };
+        const told = (phase, more = {}) => ({ phase, tables: [racing], rounds: [1], options: { format: "session" }, ...more });
+        const race = (name, ended_at_ms, ...at) => ({
+          record: { seats: [{ name }], ended_at_ms },
+          boards: { rules: "rules", firsts: [name], steps: at.map((at_ms, ply) => ({ seat: 0, ply, at_ms })) } });
+        const one = together([race("Ada", 90, 10, 30), race("Zoë", 50, 20, 30)]);
+        console.log(JSON.stringify([
+          replayOf([over(1, 9), over(2, 52), over(3, 60, { race_ids: [] }), over(4, 30)], "session").races, replayOf([], "session"),
+          partsOf(told("running"), false), partsOf(told("running", { tables: [] }), false),
+          partsOf(told("paused"), true), partsOf(told("over"), true),
+          [one.seats.map(({ name }) => name), one.end, one.boards.firsts, one.boards.steps.map(({ seat, at_ms }) => [seat, at_ms])],
+        ]));
+    """
+    assert node(script, None) == [
+        *[["R2", "R4"], None],
+        *[["field"], ["tables"], ["field", "standings", "replay"], ["standings", "replay"]],
+        [["Ada", "Zoë"], 90, ["Ada", "Zoë"], [[0, 10], [1, 20], [0, 30], [1, 30]]],
+    ]
