@@ -70,7 +70,7 @@ HURRIED_S = 0.02
 
 @dataclass(eq=False)
 class NodeProcess:
-    """One server. options: further ones of `serve`. process: None while it does not run."""
+    """One server. redis: empty for one that is no node. options: further ones of `serve`. process: None while it does not run."""
 
     database: str
     redis: str
@@ -85,7 +85,8 @@ class NodeProcess:
     async def start(self) -> None:
         """Until it listens."""
         command = [sys.executable, "-m", "server.cli.main", "serve", "--port", str(self.port), "--database", self.database]
-        command += ["--cluster", self.redis, "--advertise", self.url, "--rate", "1000", "--burst", "1000", "--log-level", "error"]
+        command += ["--cluster", self.redis, "--advertise", self.url] if self.redis else []
+        command += ["--rate", "1000", "--burst", "1000", "--log-level", "error"]
         command += self.options
         process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)  # noqa: ASYNC220
         self.process = process
