@@ -93,9 +93,7 @@ def top_ms(bucket: int) -> float:
 
 
 class Tally(msgspec.Struct):
-    """What one process has counted. by_second: the views of each second that was measured. busy: seconds of processor time. setup_s: until
-    every race had started.
-    """
+    """by_second: the views of each second that was measured. busy: seconds of processor time. setup_s: until every race had started."""
 
     moves: int = 0
     races: int = 0
@@ -121,7 +119,7 @@ class Player:
         self._seat = self._number = self._ply = 0
         self._moves: tuple[str, ...] = ()
         self._due: float | None = None  # of a move that is to be made as soon as it can be
-        self._started = 0  # how often: what was due in one race is not due in the next
+        self._started = 0  # what was due before the last start or end is not due any more
         self._connect()
 
     def opened(self) -> None:
@@ -328,11 +326,8 @@ class Load:
     def view(self, sent: float | None, now: float) -> None:
         if self.measuring and sent is not None:
             self.tally.moves += 1
-            second = int(now - self._measured_from)
-            if second not in self.tally.by_second:
-                self.tally.by_second[second] = Histogram()
-            for each in (self.tally.view, self.tally.by_second[second]):
-                each.add((now - sent) * 1000)
+            for views in (self.tally.view, self.tally.by_second.setdefault(int(now - self._measured_from), Histogram())):
+                views.add((now - sent) * 1000)
 
     def progress(self, sent: float | None, now: float) -> None:
         if self.measuring and sent is not None:

@@ -27,6 +27,9 @@ TICK_S: Final = 0.1
 QUEUE_BYTES: Final = 8 * 2**20
 """What may wait for a tick. When it is full, more is dropped: who listens misses it, and finds that out."""
 
+MESSAGE_BYTES: Final = 2 * QUEUE_BYTES
+"""No node says more in a tick: what is longer is not read."""
+
 NODE: Final = "node:"
 
 UNREADABLE: Final = (ValueError, RecursionError)
@@ -143,6 +146,8 @@ class Bus:
         if ear is None:
             return
         try:
+            if len(data) > MESSAGE_BYTES:
+                raise ValueError(len(data))
             message = self._decoder.decode(data)
         except UNREADABLE:
             logger.warning("what was heard on %s cannot be read", channel)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from functools import partial
@@ -42,6 +43,9 @@ NEWER_S: Final = 10.0
 
 TWIN_S: Final = 3 * LEASE_MS / 1000
 """A lease that is held still after so long is another server's, which runs."""
+
+CLOCK_S: Final = 5
+"""Seconds by which a server's clock may differ from the database's, without a word of it."""
 
 NODES_TOLD: Final = 16
 """Other nodes that a client is told of, at most."""
@@ -114,7 +118,16 @@ class ClusterNode:
             logger.info("waiting for the lease of an earlier server at %s to end", self.url)
             await trio.sleep(1.0)
         await self._renew(partial(trio.to_thread.run_sync, self._store.renew))
+        self._check_clock()
         logger.info("node %d of the cluster, at %s, with %d others", self.id, self.url, len(self.others))
+
+    def _check_clock(self) -> None:
+        """Leases are kept by the database's clock, but times of day, and how long ago something was, by the server's own."""
+        database_s = next(((node.lease_ms - node.left_ms) / 1000 for node in self._nodes if node.id == self.id), time.time())
+        ahead_s = round(time.time() - database_s)
+        if abs(ahead_s) >= CLOCK_S:
+            how = f"{abs(ahead_s)} seconds {'ahead of' if ahead_s > 0 else 'behind'}"
+            logger.warning("the clock of this server is %s that of the database: set both by the network", how)
 
     async def run(self, take_up: Callable[[TakenOver], Awaitable[None]], let_go: Callable[[], None]) -> None:
         """Renew the lease until cancelled. Raises LeaseLost when it is lost.

@@ -2,12 +2,14 @@
 
 It shows in two ways. Lateness is how long sockets wait that have something to be read, while there are more of them than one turn of the
 hub can serve. One pause, as for a collection of garbage, is no overload; several within a second are. And where nearly all of a core is in
-use nobody waits yet, but those who have just been let in have still to make their moves: so that counts before anybody is late.
+use nobody waits yet, but those who have just been let in have still to make their moves: so that counts before anybody is late. Where other
+work has the core too, waiting for it counts as using it.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Final
 
 LATE_S: Final = 0.025
@@ -43,11 +45,11 @@ BUSY_RESPONSE: Final = (
 
 
 class Overload:
-    __slots__ = ("_busy_until", "_looked_at", "_noted_at", "_score", "_worked_s")
+    __slots__ = ("_busy_until", "_looked_at", "_noted_at", "_score", "_worked")
 
     def __init__(self) -> None:
         self._score = 0.0
-        self._worked_s = 0.0
+        self._worked: tuple[float, ...] = ()
         self._looked_at = -math.inf
         self._noted_at = -math.inf
         self._busy_until = -math.inf
@@ -62,12 +64,15 @@ class Overload:
         if self._score >= ENOUGH:
             self._busy_until = now + CALM_S
 
-    def note_work(self, worked_s: float, now: float, *, connections: int) -> None:
-        """worked_s: processor time that the server has had since it was started. To be called often. now: as in `note`."""
+    def note_work(self, worked: Callable[[], tuple[float, ...]], now: float, *, connections: int) -> None:
+        """To be called often. worked: for how many seconds of a core there has been work since the server was started; by one way of
+        counting or several, of which the largest counts. now: as in `note`.
+        """
         if now < self._looked_at + LOOK_S:
             return
-        share = (worked_s - self._worked_s) / (now - self._looked_at)
-        self._worked_s, self._looked_at = worked_s, now
+        before, self._worked = self._worked, worked()
+        seconds, self._looked_at = now - self._looked_at, now
+        share = max((new - old for old, new in zip(before, self._worked, strict=False)), default=0.0) / seconds
         if share >= FULL and connections >= FEW:
             self._busy_until = max(self._busy_until, now + CALM_S)
 

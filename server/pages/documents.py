@@ -86,7 +86,7 @@ class Documents:
             return Description("A race · Carpet Race", f"A race at {_rules(room)}, as it is run.")
         title = " · ".join((_names(room) or "A race", *await self._round(room), "Carpet Race"))
         curves = await self._curves(room) if asked.path.endswith((".svg", ".png")) else ()
-        return Description(title, f"A race at {_rules(room)}, as it is run.", curves)
+        return Description(title, f"A race at {_rules(room)}, as it is run.", curves, _first(room))
 
     async def _round(self, room: Room) -> tuple[str, ...]:
         """At the table of a tournament, of which round of what."""
@@ -178,6 +178,15 @@ class Documents:
             raise NoPage(HTTPStatus.NOT_FOUND, str(refusal)) from refusal
         assert isinstance(told, Runs)
         return told
+
+
+def _first(room: Room) -> object:
+    """How far everybody is, as everybody is told it at once; only while the race is run."""
+    summary = room.summary
+    if summary.phase != "racing" or (summary.spec is not None and not summary.spec.watchable):
+        return None
+    seats = [{"seat": number, "name": seat.name, "bot": seat.bot, "home": seat.home} for number, seat in enumerate(summary.seats)]
+    return {"seats": seats, "cards": 52 * RULE_SETS[summary.options.rules].decks}
 
 
 def _names(room: Room) -> str:

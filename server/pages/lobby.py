@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import gzip
+
 import trio
 
 from protocol.codec import JSON
 from server.lobby.lobby import Lobby
 from server.net.http import Asked, Page, Route
+from server.rooms.outgoing import Outgoing
 
 
 def lobby_route(lobby: Lobby) -> Route:
+    kept: list[tuple[Outgoing, Page]] = []
+
     async def show(asked: Asked) -> Page:
         del asked
         await trio.lowlevel.checkpoint()
-        return Page(lobby.latest().payload(JSON) + b"\n", cache="max-age=1")
+        latest = lobby.latest()
+        if not kept or kept[0][0] is not latest:
+            body = latest.payload(JSON) + b"\n"
+            # Forty kilobytes take half a millisecond so, and it is made anew twice a second at most.
+            kept[:] = [(latest, Page(body, cache="max-age=1", zipped=gzip.compress(body, 1, mtime=0)))]
+        return kept[0][1]
 
     return Route("/races.json", show)

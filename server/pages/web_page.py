@@ -19,12 +19,14 @@ from string import Template
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
+import msgspec
 import trio
 
 from protocol.forms import forms_document
 from server.net.http import VARIES, Asked, Page, Route
 from server.pages.pictures import AS_PNG, HEIGHT, WIDTH, Curve
 from server.pages.qr import qr_route
+from server.rules.catalogue import RULE_SETS
 
 FORMS: Final = "forms.json"
 """What the forms of a page ask, as the terminal's do: made, and no file."""
@@ -88,12 +90,13 @@ def _guarded(origins: Sequence[str], embedders: Sequence[str]) -> tuple[tuple[st
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a document is about, for a tab, a search and a preview: a few words, a sentence, and
-    how the race went. Names of players' making may be in it."""
+    """What a document is about, for a tab, a search and a preview: a few words, a sentence, and how the race went. first: what its page can
+    show before the first message comes, some round trips later; in JSON. Names of players' making may be in all of it."""
 
     title: str
     sentence: str
     curves: tuple[Curve, ...] = ()
+    first: object = None
 
 
 USUAL: Final = Description(
@@ -166,6 +169,20 @@ def _preview(asked: Asked) -> str:
     return "\n".join(lines)
 
 
+FIRST_RULES: Final = tuple({"id": row.id, "name": row.name, "decks": row.decks} for row in RULE_SETS.values())
+"""What the list of races needs of the rule sets."""
+
+
+def _first(data: object, *, preload: str = "") -> str:
+    """What stands in the head of a document for its own page. preload: the document that this asks for at once."""
+    lines = [f'<link rel="preload" as="fetch" crossorigin href="{preload}">'] if preload else []
+    if data is not None:
+        # Nothing in it ends the element, or begins a comment.
+        text = msgspec.json.encode(data).decode().replace("<", "\\u003c")
+        lines.append(f'<script type="application/json" id="first">{text}</script>')
+    return "\n".join(lines)
+
+
 def web_routes(
     described: Mapping[str, Describe], *, origins: Callable[[], Sequence[str]] = tuple, embedders: Sequence[str] = ()
 ) -> tuple[Route, ...]:
@@ -177,7 +194,8 @@ def web_routes(
         steps = asked.path.split("/")
         needed = sorted(_imported("app.js") | _imported(ENTRIES["screen" if steps[-1] == "screen" else steps[1]]))
         preloads = "\n".join(f'<link rel="modulepreload" href="{WEB}/{name}">' for name in needed)
-        told = {"title": escape(about.title), "description": escape(about.sentence), "preview": _preview(asked)}
+        first = _first({"rules": FIRST_RULES}, preload="/races.json") if asked.path == "/" else _first(about.first)
+        told = {"first": first, "title": escape(about.title), "description": escape(about.sentence), "preview": _preview(asked)}
         text = template.substitute(web=WEB, preloads=preloads, **told)
         return _page(text.encode(), _HTML, (*_guarded(origins(), embedders if steps[1] == "embed" else ()), *VARIES))
 

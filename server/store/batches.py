@@ -83,9 +83,8 @@ class BatchWriter:
 
     def _judge(self, sql: Sql, request: Request, taken: list[Taken]) -> EntryRefused | None:
         length = len(taken)
-        self._before.clear()
         try:
-            # Nearly all requests are one command each.
+            # Nearly all requests are one command each, which changes nothing where it is refused.
             if len(request) == 1 and isinstance(request[0], CommandTaken):
                 self._take(request[0], taken)
             else:
@@ -98,6 +97,9 @@ class BatchWriter:
                 else:
                     self._running[race] = last
             return refused
+        finally:
+            if self._before:
+                self._before.clear()
         return None
 
     def _write_each(self, sql: Sql, request: Request, taken: list[Taken]) -> None:
@@ -109,6 +111,7 @@ class BatchWriter:
             with nullcontext() if only_commands else sql.savepoint():
                 for entry in request:
                     if isinstance(entry, CommandTaken):
+                        self._before.setdefault(entry.race, self._running.get(entry.race))
                         self._take(entry, taken)
                     else:
                         _write_entry(entry if self._holding is None else self._as_node(entry, sql, self._holding), sql)
@@ -136,7 +139,6 @@ class BatchWriter:
             raise EntryRefused(f"an entry that cannot be stored: {error}") from error
         if not -BIGGEST <= entry.at_ms < BIGGEST:
             raise EntryRefused(f"an entry that cannot be stored: its time is {entry.at_ms}")
-        self._before.setdefault(race, last)
         self._running[race] = sequence
         taken.append((race.encode(), sequence, entry.at_ms, text))
 

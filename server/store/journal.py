@@ -90,7 +90,13 @@ async def in_thread(call: Callable[[], Answer]) -> Answer:
 class _Batch:
     requests: list[Request] = field(default_factory=list)
     waiting: deque[Done] = field(default_factory=deque)
-    taken: trio.Event = field(default_factory=trio.Event)
+    taken: trio.Event | None = None
+    """Made by who waits for it."""
+
+    def take(self) -> None:
+        """It is begun, or never will be: the next one has room."""
+        if self.taken is not None:
+            self.taken.set()
 
 
 class Journal:
@@ -156,6 +162,8 @@ class Journal:
         """
         await trio.lowlevel.checkpoint_if_cancelled()
         while not self._closed and self._is_full:
+            if self._next.taken is None:
+                self._next.taken = trio.Event()
             await self._next.taken.wait()
         committed = trio.Event()
         errors: list[StoreError] = []
@@ -218,7 +226,7 @@ class Journal:
             await trio.sleep_until(self._next_commit_at)
         self._something = trio.Event()
         batch, self._next = self._next, _Batch()
-        batch.taken.set()
+        batch.take()
         if not batch.requests:
             return
         try:
@@ -229,9 +237,9 @@ class Journal:
 
     async def _commit(self, batch: _Batch) -> None:
         """Its writers wait for the outcome, whoever is cancelled."""
+        self._committing_since = now = trio.current_time()
         if self._store.waits and len(batch.requests) > 1:
-            self._next_commit_at = trio.current_time() + FLOOR_S
-        self._committing_since = trio.current_time()
+            self._next_commit_at = now + FLOOR_S
         started = time.perf_counter()
         try:
             outcomes = await self._write_in_the_end(batch.requests)
@@ -334,7 +342,7 @@ class Journal:
     @staticmethod
     def _fail(batch: _Batch, failure: StoreError) -> None:
         """Tell whoever waits still."""
-        batch.taken.set()
+        batch.take()
         while batch.waiting:
             # An exception belongs to one task: each waiter gets one of its own.
             error = type(failure)(*failure.args)

@@ -143,10 +143,6 @@ class Director:
         if (told or self.tables.are_elsewhere) if self.leads else (orders is not None or self.hosted):
             self._wake.set()
 
-    def orders(self) -> Orders | None:
-        """What the others are told as long as this server leads; None where it is nothing."""
-        return self.tables.orders(self.state) if self.leads and self.is_live else None
-
     async def catch_up(self) -> None:
         """Know what the store has. Raises StoreError."""
         state = self.state
@@ -183,14 +179,12 @@ class Director:
     def calls_of(self, entrant: str) -> tuple[Called, ...]:
         """What an entrant who has just connected is to be told."""
         if not self.leads:
-            return tuple(self.call_to(race, live, entrant) for race, live in self.races_elsewhere() if entrant in race.pairing.entrants)
+            return tuple(
+                call_to(race, live, self.state, entrant) for race, live in self.races_elsewhere() if entrant in race.pairing.entrants
+            )
         now = self._ports.clock.now_ms()
         waiting = (table for table in self.tables if entrant in table.seating.invited and table.room.summary.phase != "over")
         return tuple(table.call(self.state, entrant, now) for table in waiting)
-
-    def call_to(self, race: TableRace, live: LiveTable, entrant: str) -> Called:
-        """What an entrant is told who is wanted at a table elsewhere."""
-        return call_to(race, live, self.state, entrant)
 
     @property
     def is_live(self) -> bool:
@@ -291,7 +285,7 @@ class Director:
 
     async def _hear_of_rooms(self) -> None:
         told, self._told = self._told, ()
-        has_news = self.tables.hear(self.state, told)
+        has_news = self.tables.hear(self.state, told) if told or self.tables.are_elsewhere else False
         if self.tables.are_elsewhere and (has_news or trio.current_time() >= self._looks_at):
             await self._look_for_results()
 

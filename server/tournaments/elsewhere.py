@@ -19,6 +19,7 @@ from server.rooms.outgoing import Outgoing
 from server.tournaments.director import Director
 from server.tournaments.hosting import Orders, RoomNews
 from server.tournaments.ports import TournamentPorts
+from server.tournaments.table_room import call_to
 from server.tournaments.views import TableNews
 
 
@@ -60,7 +61,8 @@ class Elsewhere:
         running = [director for director in self._directors.values() if not director.state.is_closed]
         tables = {director.state.id: news for director in running if director.leads and (news := director.news(now))}
         here = (entrant for director in running for entrant in director.state.people if self._players.connection(entrant) is not None)
-        orders = {director.state.id: orders for director in running if (orders := director.orders()) is not None}
+        leading = [director for director in running if director.leads and (director.tables.by_table or director.tables.are_elsewhere)]
+        orders = {director.state.id: director.tables.orders(director.state) for director in leading}
         followed = (director for director in self._directors.values() if not director.leads)
         rooms = {director.state.id: told for director in followed if (told := director.hosted.news(now))}
         if not running and not rooms:
@@ -126,7 +128,7 @@ class Elsewhere:
             for entrant in race.pairing.entrants if (server, live.code) not in self._called else ():
                 member = self._players.connection(entrant)
                 if member is not None:
-                    member.post(Outgoing(director.call_to(race, live, entrant)))
+                    member.post(Outgoing(call_to(race, live, director.state, entrant)))
         return done
 
 

@@ -121,7 +121,7 @@ class TableRooms:
 
     def take_back(self, state: TournamentState) -> None:
         """Find the rooms of races that are wanted among those that an earlier server has left, and call off the others."""
-        wanted = {race.pairing.table: race for race in state.wanted()}
+        wanted = {race.pairing.table: race for race in self._wanted(state)}
         for room in self._of_round(state, state.round):
             assert room.spec is not None
             place = room.spec.table

@@ -95,7 +95,7 @@ class Scene:
         self._metrics = metrics
         self._database = database
         self._postmaster = int((folder / "postmaster.pid").read_text().split()[0])
-        self._redis = urlsplit(redis_url)
+        self._redis_url = redis_url
         self._redis_pid = redis_pid
 
     def counts(self) -> Counts:
@@ -113,16 +113,9 @@ class Scene:
             sum(map(processor_s, children(self._postmaster))),
             processor_s(self._redis_pid),
             float(row[0]),
-            self._redis_bytes(),
+            redis_bytes(self._redis_url),
             self.deliveries,
         )
-
-    def _redis_bytes(self) -> float:
-        with socket.create_connection((self._redis.hostname, self._redis.port or 6379)) as line:
-            line.sendall(b"INFO stats\r\n")
-            with line.makefile("rb") as answer:
-                told = answer.read(int(answer.readline()[1:]))
-        return sum(float(number) for number in re.findall(rb"total_net_(?:in|out)put_bytes:(\d+)", told))
 
     def races(self) -> list[str]:
         """Codes of those that are run, by the first server first."""
@@ -134,6 +127,16 @@ class Scene:
             link.send(WatchRace(code=code))
             async for _ in link.events:
                 self.deliveries += 1
+
+
+def redis_bytes(url: str) -> float:
+    """That it has heard and said so far."""
+    where = urlsplit(url)
+    with socket.create_connection((where.hostname, where.port or 6379)) as line:
+        line.sendall(b"INFO stats\r\n")
+        with line.makefile("rb") as answer:
+            told = answer.read(int(answer.readline()[1:]))
+    return sum(float(number) for number in re.findall(rb"total_net_(?:in|out)put_bytes:(\d+)", told))
 
 
 def figure(text: str, name: str) -> float:

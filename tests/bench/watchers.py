@@ -1,7 +1,7 @@
-"""What a crowd costs the players: `python -m tests.bench.watchers [WATCHERS] [--races N] [--database PLACE]` from the top of the tree.
+"""What a crowd costs the players: `python -m tests.bench.watchers [WATCHERS]` from the top of the tree.
 
 A server in one process, PAIRS pairs of players in another, and in others, IN_ONE in each, WATCHERS guests (1,000 by default) who watch the
-first pair, all over real sockets. Paced: N races of every pair with a move every PACE_S seconds, without watchers and with them. Hurried:
+first pair, all over real sockets. Paced: N races of every pair with a move every --pace seconds, without watchers and with them. Hurried:
 HURRIED times as many races of the watched pair alone, in which each player moves as soon as they are answered, to see what can be
 delivered. Boards are not late here, so that each move is two messages to every watcher. All of it takes about a minute and a half.
 
@@ -28,6 +28,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
@@ -45,7 +46,7 @@ from protocol.server_messages import Error, ServerMessage, Welcome
 from protocol.views import RaceOptions
 from protocol.watch_messages import WatchRace
 from server.app import running
-from server.config import Settings
+from server.config import DEFAULT_CONNECTIONS, Settings
 from server.net.descriptors import raise_limit
 from server.runtime.gc_tuning import seldom_collected
 
@@ -169,6 +170,7 @@ class Line:
         data = b""
         while b"\r\n\r\n" not in data:
             data += self.socket.recv(4096)
+        assert data.startswith(b"HTTP/1.1 101"), data
         for message in (Hello(name="", watch=True), WatchRace(code=code)):
             self.socket.sendall(Frame(Opcode.BINARY, encode(message, MSGPACK)).serialize(mask=True))
         self.socket.setblocking(False)
@@ -220,10 +222,10 @@ class Told(msgspec.Struct):
 class Crowd:
     """Says `ready` when everybody watches; from then on each line of standard input is answered with a report of what came meanwhile."""
 
-    def __init__(self, url: str, code: str, size: int) -> None:
+    def __init__(self, urls: Sequence[str], code: str, size: int) -> None:
         self._lines: list[Line] = []
         for number in range(size):
-            self._lines.append(Line(url, code))
+            self._lines.append(Line(urls[number % len(urls)], code))
             # Pings are answered meanwhile.
             if number % 100 == 0:
                 self._find_watching()
@@ -402,32 +404,36 @@ async def pair_of_players(url: str, number: int) -> AsyncIterator[tuple[Pair, st
         yield (ann, bob), room.code
 
 
-async def measure(url: str, pid: int, size: int, races: int) -> None:
+async def measure(url: str, pid: int, size: int, races: int, *, pace_s: float, hurries: bool) -> None:
     async with AsyncExitStack() as stack:
         seated = [await stack.enter_async_context(pair_of_players(url, number)) for number in range(PAIRS)]
         pairs, code = [pair for pair, _ in seated], seated[0][1]
         print(f"{'':<24}  watched pair      other players")
         print(f"{f'{size} watchers':<18} moves   p50 ms   p99 ms   p50 ms   p99 ms  cpu %   deliv. /s  us each last p50 last p99  latest")
-        await measured("without, paced", pairs, races, pause_s=PACE_S, pid=pid)
-        await measured("without, hurried", pairs[:1], HURRIED * races, pause_s=0, pid=pid)
+        await measured("without, paced", pairs, races, pause_s=pace_s, pid=pid)
+        if hurries:
+            await measured("without, hurried", pairs[:1], HURRIED * races, pause_s=0, pid=pid)
         watching: list[Process] = []
         try:
             # One after the other, so that their first ones watch first.
             for begin in range(0, size, IN_ONE):
                 watching.append(program("--crowd", url, code, str(min(IN_ONE, size - begin))))
                 assert await trio.to_thread.run_sync(answer, watching[-1]) == "ready"
-            await measured("with, paced", pairs, races, pause_s=PACE_S, pid=pid, watching=watching)
-            await measured("with, hurried", pairs[:1], HURRIED * races, pause_s=0, pid=pid, watching=watching)
+            await measured("with, paced", pairs, races, pause_s=pace_s, pid=pid, watching=watching)
+            if hurries:
+                await measured("with, hurried", pairs[:1], HURRIED * races, pause_s=0, pid=pid, watching=watching)
         finally:
             for process in watching:
                 close(process)
 
 
-async def serve(database: str) -> None:
+async def serve(database: str, size: int) -> None:
     # The crowd goes without a word, which is of no interest here.
     logging.disable()
     raise_limit()
-    async with running(Settings(port=0, rate=1e6, burst=1_000_000, database=database)) as url:
+    # All of this machine may have four fifths of them.
+    connections = max(2 * size, DEFAULT_CONNECTIONS)
+    async with running(Settings(port=0, rate=1e6, burst=1_000_000, database=database, max_connections=connections)) as url:
         print(url, flush=True)
         with seldom_collected():
             await trio.to_thread.run_sync(sys.stdin.readline)
@@ -437,20 +443,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("watchers", nargs="?", type=int, default=1000)
     parser.add_argument("--races", type=int, default=2)
+    parser.add_argument("--pace", type=float, default=PACE_S, help="seconds between two moves of a player")
+    parser.add_argument("--no-hurry", action="store_true", help="only the paced races")
     parser.add_argument("--database", default="memory")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--crowd", nargs=3, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.serve:
-        trio.run(serve, chosen.database)
+        trio.run(serve, chosen.database, chosen.watchers)
     elif chosen.crowd:
-        url, code, size = chosen.crowd
+        urls, code, size = chosen.crowd
         raise_limit()
-        Crowd(url, code, int(size)).run()
+        Crowd(urls.split(","), code, int(size)).run()
     else:
-        server = program("--serve", "--database", chosen.database)
+        server = program("--serve", "--database", chosen.database, str(chosen.watchers))
         try:
-            trio.run(measure, answer(server), server.pid, chosen.watchers, chosen.races)
+            ready = partial(measure, pace_s=chosen.pace, hurries=not chosen.no_hurry)
+            trio.run(ready, answer(server), server.pid, chosen.watchers, chosen.races)
         finally:
             close(server)
 

@@ -70,7 +70,7 @@ HURRIED_S = 0.02
 
 @dataclass(eq=False)
 class NodeProcess:
-    """One server. options: further ones of `serve`. process: None while it does not run."""
+    """One server. redis: empty for one that is no node. options: further ones of `serve`. process: None while it does not run."""
 
     database: str
     redis: str
@@ -85,7 +85,8 @@ class NodeProcess:
     async def start(self) -> None:
         """Until it listens."""
         command = [sys.executable, "-m", "server.cli.main", "serve", "--port", str(self.port), "--database", self.database]
-        command += ["--cluster", self.redis, "--advertise", self.url, "--rate", "1000", "--burst", "1000", "--log-level", "error"]
+        command += ["--cluster", self.redis, "--advertise", self.url] if self.redis else []
+        command += ["--rate", "1000", "--burst", "1000", "--log-level", "error"]
         command += self.options
         process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)  # noqa: ASYNC220
         self.process = process
@@ -308,10 +309,17 @@ async def leader(place: list[NodeProcess], database: str, tournament: str) -> No
     return next(node for node in place if node.url == found)
 
 
-def raced_at(database: str, tournament: str) -> set[int]:
-    """The nodes at which its tables are, or were at their end."""
-    with brief_reading(existing(database)) as sql:
-        return {row.node for row in sql.rows("SELECT DISTINCT node FROM races WHERE deal LIKE :deal", {"deal": f"%{tournament}/%"})}
+async def raced_at(node: NodeProcess, database: str, tournament: str) -> None:
+    """Wait until this server has a table of it."""
+    tables = "SELECT races.id FROM races JOIN nodes ON nodes.id = node WHERE url = :url AND deal LIKE :deal AND phase = 'running'"
+
+    def has_table() -> bool:
+        with brief_reading(existing(database)) as sql:
+            return bool(sql.rows(tables, {"url": node.url, "deal": f"%{tournament}/%"}))
+
+    with trio.fail_after(60):
+        while not await trio.to_thread.run_sync(has_table):  # noqa: ASYNC110  (the database tells nobody)
+            await trio.sleep(0.05)
 
 
 def check_tournament(referee: Referee, entrants: list[Entrant], database: str) -> list[str]:

@@ -550,6 +550,46 @@ def test_a_lost_connection_is_told_and_comes_back(browser: Browser, how: str) ->
         assert all("ERR_CONNECTION" in complaint for complaint in browser.complaints())
 
 
+def test_a_long_list_says_how_much_of_it_is_shown_and_only_the_closest_moves(browser: Browser, server: str) -> None:
+    browser.open(page(server, "/ladder"))
+    script = """
+        const { LobbyPage } = await import("/web/lobby.js");
+        const lobby = new LobbyPage({});
+        const race = (code) => ({ code, rules: "carpet", watchers: 0, elapsed_ms: 0, time_limit_s: 600, delay_s: 10, tournament: "",
+            seats: [{ name: code, bot: null, state: "racing", home: 1, rating: 1000 }] });
+        const codes = [...Array(100)].map((_, number) => `R${number}`);
+        const tell = (order) => lobby.hear({ type: "lobby", players: [], players_here: 0, races: [], races_open: 0, ratings: [],
+            races_running: 1001, running: order.map(race) });
+        const shown = () => [...lobby.node.querySelectorAll(".races h3 a")].map((each) => each.textContent.split(" ")[0]);
+        tell(codes);
+        const before = shown();
+        tell(["R7", ...[...codes].reverse().filter((code) => code !== "R7")]);
+        return [lobby.runningNote.textContent, lobby.runningNote.hidden, before.length, shown().slice(0, 3), shown().at(-1)];
+    """
+    assert browser.run(script) == ["100 of 1,001 shown.", False, 100, ["R7", "R0", "R1"], "R99"]
+
+
+@pytest.mark.parametrize("path", ["/", "/watch/{code}"])
+def test_the_first_bars_are_there_before_the_line_is(browser: Browser, server: str, path: str) -> None:
+    script = {"source": "window.WebSocket = class extends EventTarget { send() {} close() {} }"}
+    with race(server, rules="colorado") as (ada, zoe):
+        ada.play()
+        made = browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", script)
+        try:
+            told = [(player.name, f"{player.home} of 104 cards home") for player in (ada, zoe)]
+
+            def drawn() -> bool:
+                # The list of races may be a second old, and nothing here brings a newer one.
+                browser.open(page(server, path.format(code=ada.code)))
+                browser.wait(lambda: meters(browser), "bars")
+                return told == [each for each in meters(browser) if each in told]
+
+            browser.wait(drawn, "their bars")
+            assert browser.breaches() == []
+        finally:
+            browser.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", made)
+
+
 def test_a_machine_without_a_network_is_told_at_once(browser: Browser, server: str) -> None:
     with race(server) as (ada, _):
         browser.open(page(server, f"/watch/{ada.code}"))

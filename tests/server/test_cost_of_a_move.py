@@ -58,8 +58,8 @@ class Counts(trio.abc.Instrument):
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-BOUNDS = Counts(task_steps=5.7, system_calls=14.6, calls=830, blocks=12, bytes_sent=660)
-"""Measured on CPython 3.11: 5.2 to 5.3, 13.3 to 13.6, 747 to 767, 8 to 10, 640. bytes_sent: to both players, in JSON."""
+BOUNDS = Counts(task_steps=5.0, system_calls=13.0, calls=690, blocks=12, bytes_sent=660)
+"""Measured on CPython 3.11: 4.4 to 4.6, 11.0 to 12.1, 609 to 632, 8 to 10, 640. bytes_sent: to both players, in JSON."""
 
 
 def race(url: str, counts: Counts, deal: str, spent: Callable[[int, dict[str, float]], None]) -> None:

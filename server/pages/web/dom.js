@@ -39,6 +39,12 @@ export function ratedName(name, rating) {
   return typeof rating === "number" ? element("span", {}, nameOf(name), element("span", { class: "rating" }, ` ${rating}`)) : nameOf(name);
 }
 
+/** What the document has for its page, before the first message comes; null where there is nothing. */
+export function firstKnown() {
+  const told = document.getElementById("first");
+  return told && JSON.parse(told.textContent);
+}
+
 const NAMED = 3;
 
 /** The same as a text, for a title. @param {string[]} names */

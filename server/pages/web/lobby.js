@@ -1,7 +1,7 @@
 // The page at `/`: which races are being run, which can be joined and how, and who is here.
 
 import { bar } from "./bars.js";
-import { against, announce, arrange, clean, clockText, copyText, counted, element, ratedName, setText } from "./dom.js";
+import { against, announce, arrange, clean, clockText, copyText, counted, element, firstKnown, ratedName, setText } from "./dom.js";
 import { serverAddress } from "./line.js";
 import { LobbyModel, STATE_WORDS } from "./model.js";
 import { seriesName } from "./series.js";
@@ -47,6 +47,19 @@ export class LobbyPage {
       element("section", { "aria-labelledby": "open" }, element("h2", { id: "open" }, "Open to join"), this.noneOpen, this.openNote, this.openList),
       element("section", { "aria-labelledby": "here" }, element("h2", { id: "here" }, "Here now"), this.here));
     setInterval(() => this.#tick(), 1000);
+    this.#rules = new Map(firstKnown()?.rules.map((rules) => [rules.id, rules]));
+    this.#showFirst();
+  }
+
+  /** As a document, which is asked for with the modules: the line to the server is some round trips away. */
+  async #showFirst() {
+    try {
+      const answered = await fetch("/races.json");
+      const lobby = await answered.json();
+      if (answered.ok && !this.#model) this.hear(lobby);
+    } catch {
+      // The line tells it, or that there is none.
+    }
   }
 
   /** @param {import("carpet-wire").Welcome} welcome */
@@ -139,10 +152,10 @@ export class LobbyPage {
   }
 }
 
-/** "100 of 1001 shown", where not all are. */
+/** "100 of 1,001 shown", where not all are. */
 function shownOf(node, shown, all) {
   node.hidden = shown >= all;
-  setText(node, `${shown} of ${all} shown.`);
+  setText(node, `${shown} of ${all.toLocaleString("en")} shown.`);
 }
 
 class RunningRace {

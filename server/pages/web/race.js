@@ -2,7 +2,7 @@
 
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
-import { against, againstText, announce, arrange, clean, clockText, counted, element, nameOf, ratingChange, setText } from "./dom.js";
+import { against, againstText, announce, arrange, clean, clockText, counted, element, firstKnown, nameOf, ratingChange, setText } from "./dom.js";
 import { serverAddress } from "./line.js";
 import { STATE_WORDS, WatchedRace, standing } from "./model.js";
 import { Plot } from "./plot.js";
@@ -57,6 +57,19 @@ export class RacePage {
       this.said);
     this.node = element("div", {}, element("div", { class: "title" }, element("div", {}, this.heading, this.facts, this.roundLine), this.clock), this.body);
     setInterval(() => this.#model && this.#tick(), 250);
+    this.#showFirst();
+  }
+
+  /** How far everybody was when this document was made: the line to the server is some round trips away. */
+  #showFirst() {
+    const first = firstKnown();
+    if (!first) return;
+    this.heading.replaceChildren(...against(first.seats.map(title)));
+    const bars = first.seats.map((seat) => bar(seat.seat));
+    bars.forEach((each, number) => each.show({ ...first.seats[number], cards: first.cards, word: "" }));
+    this.barList.replaceChildren(...bars.map((each) => each.node));
+    for (const part of [this.result, this.seriesPart, this.curves, this.said]) part.hidden = true;
+    this.body.hidden = false;
   }
 
   /** @param {import("carpet-wire").Welcome} welcome */

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from client.cli.load import load_lines, trial_line
+from client.connection.address import parse_address
 from client.local import load as generator
+from client.local import load_worker
 from client.local.load import LoadFailed, LoadResult, find_load, run_load
-from client.local.load_worker import Histogram, Plan, Tally
+from client.local.load_wire import Offered, Told
+from client.local.load_worker import Histogram, Load, Plan, Race, Tally
 from client.local.server_process import open_server
 from tests.client.cli.test_main import run
 
@@ -58,6 +62,42 @@ def test_what_is_measured_is_shown_with_what_makes_it_doubtful() -> None:
         load_lines(generator.together(PLAN, [Tally(seconds=1, busy=0.9, setup_s=1)]), ascii_only=True)
     )
     assert "3 times race/not-started" in "\n".join(load_lines(result(10, 1.0, errors={"race/not-started": 3}), ascii_only=True))
+
+
+def test_a_move_that_was_due_in_one_race_is_not_made_in_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+
+    class Line:
+        def __init__(self, *_: object) -> None:
+            pass
+
+        def say(self, **message: object) -> None:
+            said.append(str(message["type"]))
+
+    monkeypatch.setattr(load_worker, "Connection", Line)
+    load = Load(PLAN, parse_address(PLAN.url), "x")
+    due: list[tuple[float, Callable[[float], None]]] = []
+    monkeypatch.setattr(load.loop, "at", lambda moment, call: due.append((moment, call)))
+    player = Race(load, 0).players[0]
+
+    def race(number: int, now: float) -> None:
+        player.heard(Told(type="room", code="ABCDEF", phase="waiting", race=number, seat=0), now)
+        player.heard(Told(type="dealt", seat=0, view=Offered(("s",))), now)
+        player.heard(Told(type="started"), now)
+
+    race(1, 100.0)
+    first, call = due.pop()
+    call(first)
+    assert said == ["move"]
+    # The next one is due while the last is not answered, and then the race is over.
+    second, call = due.pop()
+    call(second)
+    player.heard(Told(type="result"), second)
+    assert said == ["move", "rematch"]
+    race(2, second + 5)
+    call(second)
+    assert said.count("move") == 1
+    assert [moment >= second + 5 for moment, _ in due] == [True]
 
 
 def test_the_largest_load_is_found_by_doubling_and_halving(monkeypatch: pytest.MonkeyPatch) -> None:

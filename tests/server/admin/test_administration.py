@@ -26,7 +26,7 @@ from server.admin.messages import ROWS_AT_ONCE, Answer, Question
 from server.app import _administered
 from server.config import Settings
 from server.lobby.bans import Bans
-from server.net.connection import Connection
+from server.net.connection import Caller
 from server.net.hub import TICK_S
 from server.rooms.requests import CallOff
 from server.store.memory import MemoryStore
@@ -215,8 +215,8 @@ async def test_a_ban_given_at_another_server_of_the_place_holds_here_within_a_se
 def addresses(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """From where the next connections come; a pair of sockets has no address."""
     given: list[str] = []
-    known: dict[Connection, str] = {}
-    monkeypatch.setattr(Connection, "remote_host", property(lambda self: known.setdefault(self, given.pop(0) if given else "")))
+    known: dict[Caller, str] = {}
+    monkeypatch.setattr(Caller, "remote_host", property(lambda self: known.setdefault(self, given.pop(0) if given else "")))
     return given
 
 

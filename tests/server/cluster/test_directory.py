@@ -9,11 +9,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import cast
 
+import msgspec
 import pytest
 import trio
 from coredis import Redis
 
 from protocol.server_messages import Lobby
+from server.cluster.bus import MESSAGE_BYTES
 from server.cluster.directory import Directory, Topic
 from server.cluster.node import ClusterNode
 from tests.server.cluster.redis_server import redis_server
@@ -231,7 +233,10 @@ async def test_what_an_enemy_writes_into_the_engine_stops_nobody() -> None:
                         await enemy.publish(f"{prefix}:{channel}", text)
                     await two.directory.arrive("anna")
                     await trio.sleep(0.6)
+                monster = msgspec.msgpack.encode([b"enemy!", 1, [b"x" * (MESSAGE_BYTES + 1)]])
+                await enemy.publish(f"{prefix}:race:KWPRTM", monster)
             await until(lambda: two.directory.available and [each.players for each in two.heard] == [("Ann",)])
             one.directory.bus.say("race:KWPRTM", b"well")
             await until(lambda: [b"well"] in heard)
             assert two.moved_on == []
+            assert heard == [[b"well"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -29,6 +30,9 @@ class FakeStore:
         self.fails = fails
         self.nodes: tuple[Node, ...] = ()
         self.in_doubt: TakenOver | None = TAKEN
+
+    def join(self, url: str) -> bool:
+        return bool(url)
 
     def renew(self) -> tuple[Node, ...]:
         self.calls.append("renew")
@@ -75,6 +79,18 @@ async def test_a_node_that_has_left_renews_its_lease_no_more(autojump_clock: Moc
     await trio.sleep(3)
     assert store.calls.count("renew") > 2
     assert store.calls.index("leave") == len(store.calls) - 1
+
+
+@pytest.mark.parametrize(("ahead_s", "told"), [(0, None), (3600, "3600 seconds ahead of"), (-3600, "3600 seconds behind")])
+async def test_a_node_whose_clock_is_an_hour_off_says_so_when_it_joins(
+    ahead_s: int, told: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = FakeStore()
+    database_ms = round((time.time() - ahead_s) * 1000)
+    store.nodes = (Node(1, "ws://one", 1, database_ms + 5_000, 5_000),)
+    await ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one").join()
+    warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert warned == ([f"the clock of this server is {told} that of the database: set both by the network"] if told else [])
 
 
 async def test_a_node_that_is_about_to_leave_ends_what_it_takes_over_takes_nothing_more_and_holds_its_lease(

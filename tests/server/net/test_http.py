@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 from contextlib import suppress
 
 import pytest
@@ -43,10 +45,34 @@ async def test_a_page_has_the_headers_of_a_public_document(autojump_clock: MockC
         "content-length": "6",
         "content-type": "application/json; charset=utf-8",
         "cache-control": "max-age=7",
+        "etag": f'"{hashlib.sha256(answered.body).hexdigest()[:32]}"',
         "x-content-type-options": "nosniff",
         "access-control-allow-origin": "*",
     }
     assert [(asked.values, asked.query) for asked in echo.asked] == [({}, {})]
+
+
+async def test_a_document_is_sent_again_only_when_it_is_another_and_small_to_who_takes_that(
+    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = b'"' + b"a" * 5000 + b'"'
+
+    async def show(asked: Asked) -> Page:
+        await trio.lowlevel.checkpoint()
+        return Page(body, cache=asked.query.get("cache", "max-age=1"))
+
+    monkeypatch.setattr(house.site, "_routes", (Route("/long.json", show),))
+    first = await house.ask("/long.json")
+    known = f"If-None-Match: {first.headers['etag']}\r\n"
+    again = await house.ask("/long.json", headers=known)
+    assert (again.status, again.body) == (304, b"")
+    small = await house.ask("/long.json", headers="Accept-Encoding: gzip\r\n")
+    assert (small.headers["content-encoding"], small.headers["vary"], gzip.decompress(small.body)) == ("gzip", "Accept-Encoding", body)
+    assert "etag" not in (await house.ask("/long.json?cache=no-store")).headers
+    body = b'"b"'
+    other = await house.ask("/long.json", headers=known)
+    assert (other.status, other.body) == (200, body)
+    assert "vary" not in other.headers
 
 
 async def test_a_head_has_the_headers_and_no_body(autojump_clock: MockClock, house: House, echo: Echo) -> None:

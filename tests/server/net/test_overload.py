@@ -53,18 +53,20 @@ def test_however_late_it_was_the_server_is_open_again_in_half_a_second(late: lis
 )
 def test_a_core_that_is_nearly_used_up_makes_it_busy_before_anybody_is_late(share: float, connections: int, busy: bool) -> None:
     overload = Overload()
+
+    def look(now: float, worked_s: float) -> bool:
+        # The largest of several counts.
+        overload.note_work(lambda: (0.0, worked_s, 5.0), now, connections=connections)
+        return overload.retry_after_ms(now) > 0
+
     # What it took to start counts for nothing.
-    overload.note_work(100, 50, connections=connections)
-    assert overload.retry_after_ms(50) == 0
-    for look in range(1, 8):
+    assert not look(50, 100)
+    for number in range(1, 8):
         # Between two looks it is not looked.
-        overload.note_work(1000, 50 + (look - 0.5) * LOOK_S, connections=connections)
-        now = 50 + look * LOOK_S
-        overload.note_work(100 + share * look * LOOK_S, now, connections=connections)
-        assert (overload.retry_after_ms(now) > 0) is busy
-    later = now + LOOK_S + CALM_S
-    overload.note_work(100 + share * (now - 50) + (FULL - 0.1) * (later - now), later, connections=connections)
-    assert overload.retry_after_ms(later) == 0
+        look(50 + (number - 0.5) * LOOK_S, 1000)
+        assert look(50 + number * LOOK_S, 100 + share * number * LOOK_S) is busy
+    worked_s, later = 100 + share * 7 * LOOK_S, 50 + 7 * LOOK_S + CALM_S
+    assert not look(later, worked_s + (FULL - 0.1) * CALM_S)
 
 
 @pytest.mark.usefixtures("both_kinds")

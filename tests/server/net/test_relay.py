@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+import msgspec
 import pytest
 import trio
 from msgspec.structs import replace
@@ -436,3 +437,20 @@ async def test_whoever_wants_the_closest_race_of_the_place_is_led_from_server_to
                 assert (await dan.hear_of(Watched)).room.code == far.only_room.code
         await trio.sleep(5)
         assert relay._races == {}
+
+
+async def test_what_a_newer_node_says_that_is_of_no_known_kind_keeps_nobody_from_hearing_the_rest(cluster: Cluster, house: House) -> None:
+    cluster.join(house, 1)
+    async with house.race("Ann", "Bob"):
+        code = house.only_room.code
+        newer = Bus("test")
+        cluster.buses[2] = newer
+        answers: list[Any] = []
+        newer.listen(node_channel(2), lambda parts, _: answers.extend(map(msgspec.msgpack.decode, parts)))
+        cluster.serve(2)
+        await trio.sleep(1)
+        for part in ({"type": "unheard-of", "node": 2}, {"type": "asks", "node": 2, "watchers": {code: 1}, "unheard": "of"}):
+            newer.say(node_channel(1), msgspec.msgpack.encode(part))
+        newer.say(node_channel(1), b"\xc1 no message at all")
+        await trio.sleep(1)
+        assert [sorted(answer["serials"]) for answer in answers] == [[code]]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 from importlib.resources import files
+from typing import Any
 
 import pytest
 import trio
@@ -63,6 +65,29 @@ async def test_every_address_has_a_document_that_says_what_it_is_about(autojump_
             assert "$" not in text
         race_page = (await house.ask(f"/race/{race}", headers=BROWSER)).body.decode()
         assert "1. Bob with" in race_page
+
+
+async def test_the_document_of_a_race_that_is_run_has_how_far_everybody_is(autojump_clock: MockClock, house: House) -> None:
+    def first(text: str) -> Any:
+        (found,) = re.findall(r'<script type="application/json" id="first">(.*)</script>', text)
+        return json.loads(found)
+
+    async with house.race("</script><!--", "Bob", rules="colorado") as (ann, _):
+        code = house.only_room.summary.code
+        text = (await house.ask(f"/watch/{code}", headers=BROWSER)).body.decode()
+        seats = [
+            {"seat": 0, "name": "</script><!--", "bot": None, "home": ann.view.home if ann.view else None},
+            {"seat": 1, "name": "Bob", "bot": None, "home": ann.view.home if ann.view else None},
+        ]
+        assert first(text) == {"seats": seats, "cards": 104}
+        assert text.count("<script") == text.count("</script>") == 2
+        assert "<!--" not in text
+        home = (await house.ask("/", headers=BROWSER)).body.decode()
+        assert {"id": "colorado", "name": "Colorado", "decks": 2} in first(home)["rules"]
+        assert 'href="/races.json"' in home
+        await ann.say(Resign(race=1, seat=0))
+        await ann.hear_of(Result)
+        assert 'id="first"' not in (await house.ask(f"/watch/{code}", headers=BROWSER)).body.decode()
 
 
 async def test_a_title_names_three_players_at_most_and_tells_bots_apart(autojump_clock: MockClock, house: House) -> None:

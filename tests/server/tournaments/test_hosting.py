@@ -119,6 +119,28 @@ async def test_a_table_is_where_its_players_are_when_all_servers_have_as_much_to
     assert not one.director(identity).leads
 
 
+async def test_a_round_may_have_no_table_at_the_server_that_leads_and_nobody_is_called_again_and_again(place: Place) -> None:
+    one, _, three = place.venues
+    dora = Watched(one, "Dora", "absent")
+    people = [Watched(three, f"P{number}") for number in range(3)]
+    for person in (dora, *people):
+        await person.arrive()
+    identity = await dora.make(replace(FAST, format="swiss", rounds=1, countdown_s=10))
+    await trio.sleep(1)
+    for person in people:
+        await person.enter(identity)
+    await trio.sleep(2)
+    await dora.ask(StartTournament(id=identity))
+    await trio.sleep(3)
+    # One of them has a bye, which is raced too.
+    assert tables(place) == [0, 1, 1]
+    assert one.director(identity).leads
+    assert (await one.over(identity)).crosstable.result(1, 1) is not None
+    await trio.sleep(5)
+    assert all(1 <= len(person.all(Called)) <= 2 for person in people)
+    assert all(len(person.started) == 1 for person in people)
+
+
 async def test_what_the_director_decides_reaches_tables_at_other_servers_and_they_are_shown_what_these_are_like(place: Place) -> None:
     people = await field(place, 6, "absent")
     identity = await begun(place, people, rounds=1, no_show_s=600)
