@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+import trio
+
 from protocol.client_messages import Hello, Rename, WhoAmI
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.server_messages import Welcome, YouAre
@@ -27,6 +29,9 @@ from server.tournaments.service import TournamentService
 
 HELLO_S = 10.0
 """Seconds that a new connection has for its hello."""
+
+LATE_S = 1.0
+"""A timer that is late by so much was not late: this server stood still."""
 
 NOBODY = PlayerName("", "")
 """Somebody who comes to watch and has no token: no player has an empty id, so they hold no seat anywhere."""
@@ -47,6 +52,7 @@ class Visit:
     room: Room | None = None
     elsewhere: str | None = None
     has_sought: bool = False  # an opponent, at some time
+    is_looked_up: bool = False  # in the store, by their hello
 
 
 class Identification:
@@ -82,17 +88,22 @@ class Identification:
         self._bots = tuple(BotInfo(name=bot.name, explanation=bot.explanation) for bot in HOUSE_BOTS.values())
 
     def expect_hello(self, visit: Visit) -> None:
-        visit.connection.after(HELLO_S, partial(self._check_hello, visit))
+        visit.connection.after(HELLO_S, partial(self._check_hello, visit, trio.current_time() + HELLO_S))
 
-    @staticmethod
-    def _check_hello(visit: Visit) -> None:
-        if visit.player is None and visit.watches_as is None:
+    def _check_hello(self, visit: Visit, due: float) -> None:
+        if visit.player is not None or visit.watches_as is not None:
+            return
+        if visit.is_looked_up or trio.current_time() - due > LATE_S:
+            # It is the store that does not answer, or this server that was asleep: the hello may lie there unread.
+            self.expect_hello(visit)
+        else:
             visit.connection.shut(CloseCode.HELLO_TIMEOUT, "no hello")
 
     def hello(self, visit: Visit, message: Hello) -> None:
         if visit.player is not None or (visit.watches_as is not None and not _would_race(visit, message)):
             raise Refusal(ErrorCode.HELLO_TWICE)
         visit.hello = message
+        visit.is_looked_up = True
         visit.connection.hold()
         visit.connection.start_soon(self._find_player, visit, message)
 
@@ -115,6 +126,7 @@ class Identification:
                 put_out(connection, refusal, hello.ref)
                 return
             connection.refuse(refusal, hello.ref)
+        visit.is_looked_up = False
         connection.listen()
 
     async def _let_watch(self, visit: Visit, hello: Hello) -> None:

@@ -11,6 +11,7 @@ All of it is on one machine, and other programs there change the times, but hard
 from __future__ import annotations
 
 import argparse
+import base64
 import os
 import statistics
 import tempfile
@@ -19,11 +20,12 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import trio
 
 from tests.bench.campaign import Postgres
 from tests.bench.cluster_cost import children, processor_s, redis_bytes
-from tests.bench.watchers import Pair, answer, close, pair_of_players, program, race
+from tests.bench.watchers import Pair, Told, answer, at, close, pair_of_players, program, race
 from tests.e2e.cluster import NodeProcess, free_ports
 from tests.server.cluster.redis_server import RedisServer, redis_server
 
@@ -71,13 +73,14 @@ async def watched(pair: Pair, code: str, urls: list[str], size: int, place: tupl
         before, carried = [spent(node) for node in place], redis_bytes(redis.url)
         moves = len(await race(pair, PAUSE_S))
         after, carried = [spent(node) for node in place], redis_bytes(redis.url) - carried
-        _, apart, p50, p99 = (await trio.to_thread.run_sync(answer, crowd, "\n")).split()
-        if int(apart):
-            print(f"some watchers heard {apart} messages more than others")
+        told = msgspec.msgpack.decode(base64.b64decode(await trio.to_thread.run_sync(answer, crowd, "\n")), type=Told)
+        if told.most > told.fewest:
+            print(f"some watchers heard {told.most - told.fewest} messages more than others")
     finally:
         close(crowd)
     own, *others = (1000 * (later - earlier) / moves for earlier, later in zip(before, after, strict=True))
-    return [own, sum(others), carried / moves, float(p50), float(p99)]
+    spans = sorted(1000 * (last - first) for first, last in told.times.values())
+    return [own, sum(others), carried / moves, at(spans, 0.5), at(spans, 0.99)]
 
 
 async def watchers(size: int, rounds: int) -> None:

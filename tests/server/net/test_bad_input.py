@@ -19,7 +19,7 @@ from protocol.codec import JSON, MSGPACK
 from protocol.errors import CloseCode, ErrorCode, Fault
 from protocol.room_events import PlayerView, Presence, Progress, Said, Seated
 from protocol.run_messages import Dailies, ListDailies
-from protocol.server_messages import Error
+from protocol.server_messages import Error, Welcome
 from protocol.views import ChatLine, RaceOptions
 from server.net.connection import BAD_MESSAGES, LARGE_BYTES
 from server.rooms.outgoing import Outgoing
@@ -312,6 +312,37 @@ async def test_an_unknown_token_is_refused_and_a_hello_without_one_is_welcome(au
         await eve.say(Hello(name="Eve", token="0" * 32))
         assert (await eve.error()).code == ErrorCode.UNKNOWN_TOKEN
         await eve.hello("Eve")
+
+
+async def test_whoever_has_said_hello_is_waited_for_as_long_as_the_store_takes(
+    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrive = house.players.arrive
+
+    async def slowly(**who: Any) -> Any:
+        await trio.sleep(35)
+        return await arrive(**who)
+
+    monkeypatch.setattr(house.players, "arrive", slowly)
+    async with house.client() as ann:
+        await ann.say(Hello(name="Ann"))
+        await trio.sleep(34)
+        assert isinstance(await ann.hear(), Welcome)
+
+
+async def test_a_server_that_stood_still_reads_what_came_meanwhile_before_it_misses_a_hello(
+    autojump_clock: MockClock, house: House
+) -> None:
+    async with house.client() as ann:
+        await trio.sleep(5)
+        autojump_clock.jump(30)
+        await ann.hello("Ann")
+    async with house.client() as eve:
+        await trio.sleep(5)
+        autojump_clock.jump(30)
+        began = trio.current_time()
+        assert (await eve.hear_end())[0] == CloseCode.HELLO_TIMEOUT
+        assert trio.current_time() - began < 13
 
 
 @pytest.mark.parametrize("said", [b"", b"\xc0"])
