@@ -27,7 +27,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
@@ -164,12 +164,12 @@ class Line:
     """One watcher, by a plain socket: a whole client for each would cost more than the server does."""
 
     def __init__(self, url: str, code: str) -> None:
-        parts = urlsplit(url)
-        self.socket = socket.create_connection((parts.hostname, parts.port))
-        self.socket.sendall(head(url))
-        data = b""
-        while b"\r\n\r\n" not in data:
-            data += self.socket.recv(4096)
+        data = self._opened(url)
+        while not data or data.startswith(b"HTTP/1.1 503"):
+            # It has more to do than it can just now, and says so: on a machine that others load.
+            self.socket.close()
+            time.sleep(1)
+            data = self._opened(url)
         assert data.startswith(b"HTTP/1.1 101"), data
         for message in (Hello(name="", watch=True), WatchRace(code=code)):
             self.socket.sendall(Frame(Opcode.BINARY, encode(message, MSGPACK)).serialize(mask=True))
@@ -178,6 +178,17 @@ class Line:
         self.watches = False
         self.dropped = False
         self.heard = 0
+
+    def _opened(self, url: str) -> bytes:
+        """What is answered to the request; nothing where it hangs up."""
+        parts = urlsplit(url)
+        self.socket = socket.create_connection((parts.hostname, parts.port))
+        self.socket.sendall(head(url))
+        data = b""
+        with suppress(ConnectionResetError):
+            while b"\r\n\r\n" not in data:
+                data += self.socket.recv(4096)
+        return data
 
     def read(self) -> list[bytes]:
         """The messages that have come. Pings are answered."""
