@@ -31,9 +31,8 @@ from client.cli.shared import (
     with_looks,
 )
 from client.connection.address import parse_address
-from client.local import sitting
-from client.local.sitting import play_alone, play_bot, visit
 from client.storage.identity import IdentityError, IdentityStore, home_folder
+from client.storage.saved_records import is_new
 from client.tui.app import run_menu
 from client.tui.start import StartMatch, StartMenu, UiSettings
 from protocol.client_messages import JoinRace, OpenRace
@@ -55,6 +54,8 @@ def learn(*, settings: UiSettings) -> None:
     A deal of its own, which waits for each key that it tells you.
     """
     need_terminal("learn")
+    # Here as below: the menu is on the screen without it.
+    from client.local import sitting
 
     finish(run(lambda: sitting.learn(settings=settings)))
 
@@ -89,11 +90,10 @@ def play(
         rules=rules, bots=[] if alone else [bot or "greedy"], seats=1 if alone else 2, deal=deal, winnable=winnable, series=series
     )
     need_terminal("play")
+    from client.local import sitting
 
-    if alone:
-        finish(run(lambda: play_alone(options, name=name, settings=settings)))
-        return
-    finish(run(lambda: play_bot(options, name=name, settings=settings)))
+    begin = sitting.play_alone if alone else sitting.play_bot
+    finish(run(lambda: begin(options, name=name, settings=settings)))
 
 
 @app.command(epilog=examples("carpet host carpet.example --rules carpet-redeal --seats 3 --private"))
@@ -235,7 +235,9 @@ def _visit(command: str, url: str, request: Any, name: str | None, settings: UiS
     need_terminal(command)
     settings = replace(settings, page=address.page("/play/"), server=address.typed, is_near=address.is_loopback)
 
-    outcome = run(lambda: visit(url, request, name=name, settings=settings, start=start))
+    from client.local import sitting
+
+    outcome = run(lambda: sitting.visit(url, request, name=name, settings=settings, start=start))
     finish(outcome, address)
 
 
@@ -263,4 +265,4 @@ def _menu_start() -> StartMenu:
     with contextlib.suppress(IdentityError):
         # The last one that was met is the one that is offered.
         known = list(IdentityStore(home_folder()).read().servers)
-    return StartMenu(parse_address(known[-1]).typed if known else "", is_new=not known and sitting.is_new(home_folder()))
+    return StartMenu(parse_address(known[-1]).typed if known else "", is_new=not known and is_new(home_folder()))

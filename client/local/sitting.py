@@ -25,7 +25,7 @@ from client.storage.bests import BestsStore
 from client.storage.evidence import EvidenceStore, SeenRace
 from client.storage.files import replace_file
 from client.storage.identity import IdentityError, IdentityStore, default_name, home_folder
-from client.storage.saved_records import NAME, SavedRecords
+from client.storage.saved_records import TAUGHT, SavedRecords, is_new
 from client.tui.app import Keeper, run_app
 from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHome, StartLesson, StartMatch, StartTournaments, UiSettings
 from protocol.client_messages import JoinRace, OpenRace
@@ -37,15 +37,6 @@ from protocol.views import RaceOptions
 from protocol.watch_messages import WatchRace
 
 SEAT_HELD = "You have a seat in this race already: leave it (L) before you begin another."
-
-
-TAUGHT = "taught"
-"""A file beside the identity: the lessons are over."""
-
-
-def is_new(folder: Path) -> bool:
-    """Whether nobody has raced or learned to on this machine."""
-    return not any((folder / name).exists() for name in (TAUGHT, NAME))
 
 
 async def learn(*, settings: UiSettings) -> AppOutcome:

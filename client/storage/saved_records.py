@@ -16,9 +16,16 @@ from protocol.record import LONGEST_RECORD, BadRecord, Record, digest, from_json
 
 NAME: Final = "last-race.json"
 FOLDER: Final = "races"
+TAUGHT: Final = "taught"
+"""A file beside them: the lessons are over."""
 
 KEPT: Final = 200
 """Records in the folder; the oldest goes for a new one."""
+
+
+def is_new(folder: Path) -> bool:
+    """Whether nobody has raced or learned to on this machine."""
+    return not any((folder / name).exists() for name in (TAUGHT, NAME))
 
 
 def keep_record(folder: Path, record: Record) -> Path:

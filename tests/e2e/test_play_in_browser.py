@@ -21,6 +21,8 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
+from client.cli.shared import address_of
+from client.storage.identity_transfer import read_export
 from protocol.fairness import named_seed
 from protocol.forms import USUAL_NAME
 from protocol.tournaments import TournamentOptions
@@ -185,6 +187,24 @@ def test_two_browsers_race_again(browser: Browser, server: str) -> None:
         press(browser, "Give up …")
         press(browser, "Give up", "dialog")
         other.wait_for_text(".ending h2", "You have won!")
+        # The one browser's player goes on in the other, whose own player is kept there.
+        saving = """
+            URL.createObjectURL = (blob) => { window.saved = blob.text(); return "#"; };
+            [...document.querySelectorAll(".more button")].at(-1).click();
+            return await window.saved;
+        """
+        browser.all(".play > .more summary")[0].click()
+        browser.wait_for_text(".play > .more code", "/play#be=")
+        link = browser.text(".play > .more code")
+        exported = read_export(browser.run(saving).encode())
+        assert address_of(server).url in exported.servers
+        other.open("about:blank")
+        other.open(link)
+        press(other, "Be that player", "dialog")
+        other.wait_for_text(".ending h2", "has won")
+        assert other.text(".verdict").startswith("Nothing is wrong with the deal")
+        browser.wait_for_text(".play .notice", "You are playing in another window.")
+        assert other.driver.current_url.rpartition("#")[2] in ("", other.driver.current_url)
         assert other.complaints() == []
 
 
@@ -452,7 +472,7 @@ def choose(browser: Browser, label: str, words: str, inside: str) -> None:
 def test_a_series_and_a_tournament_are_made_with_all_that_a_terminal_asks(browser: Browser, server: str) -> None:
     browser.open(page(server, "/play"))
     browser.wait(lambda: browser.all("#rules option"), "the form")
-    for summary in browser.all(".more summary"):
+    for summary in browser.all(".start .more summary"):
         summary.click()
     browser.wait(lambda: browser.all(".more + .ways ~ .more .option"), "the fields")
     assert browser.breaches() == []

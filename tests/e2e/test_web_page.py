@@ -550,6 +550,25 @@ def test_a_lost_connection_is_told_and_comes_back(browser: Browser, how: str) ->
         assert all("ERR_CONNECTION" in complaint for complaint in browser.complaints())
 
 
+def test_a_long_list_says_how_much_of_it_is_shown_and_only_the_closest_moves(browser: Browser, server: str) -> None:
+    browser.open(page(server, "/ladder"))
+    script = """
+        const { LobbyPage } = await import("/web/lobby.js");
+        const lobby = new LobbyPage({});
+        const race = (code) => ({ code, rules: "carpet", watchers: 0, elapsed_ms: 0, time_limit_s: 600, delay_s: 10, tournament: "",
+            seats: [{ name: code, bot: null, state: "racing", home: 1, rating: 1000 }] });
+        const codes = [...Array(100)].map((_, number) => `R${number}`);
+        const tell = (order) => lobby.hear({ type: "lobby", players: [], players_here: 0, races: [], races_open: 0, ratings: [],
+            races_running: 1001, running: order.map(race) });
+        const shown = () => [...lobby.node.querySelectorAll(".races h3 a")].map((each) => each.textContent.split(" ")[0]);
+        tell(codes);
+        const before = shown();
+        tell(["R7", ...[...codes].reverse().filter((code) => code !== "R7")]);
+        return [lobby.runningNote.textContent, lobby.runningNote.hidden, before.length, shown().slice(0, 3), shown().at(-1)];
+    """
+    assert browser.run(script) == ["100 of 1,001 shown.", False, 100, ["R7", "R0", "R1"], "R99"]
+
+
 @pytest.mark.parametrize("path", ["/", "/watch/{code}"])
 def test_the_first_bars_are_there_before_the_line_is(browser: Browser, server: str, path: str) -> None:
     script = {"source": "window.WebSocket = class extends EventTarget { send() {} close() {} }"}

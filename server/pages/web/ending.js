@@ -1,8 +1,10 @@
 // How a race has ended, for its players: places, ratings, the curves, and whether the deal checks out.
 
+import { cardTexts } from "./boards.js";
 import { clean, counted, clockText, element, nameOf, ratingChange, setText } from "./dom.js";
 import { checks, verdict } from "./fairness.js";
 import { STATE_WORDS } from "./model.js";
+import { foundationCard } from "./moves.js";
 import { Plot } from "./plot.js";
 import { seriesSentence } from "./series.js";
 
@@ -12,6 +14,8 @@ export class Ending {
   /** @param {{again: () => void, leave: () => void}} does */
   constructor({ again, leave }) {
     this.heading = element("h2", { id: "ending" }, "The race is over");
+    // What the winner has brought home, laid out: it says nothing that is not said.
+    this.flourish = element("p", { class: "flourish", "aria-hidden": "true", hidden: true });
     this.places = element("ol", { class: "places" });
     this.series = element("p", { hidden: true });
     this.verdict = element("p", { class: "verdict" });
@@ -25,7 +29,7 @@ export class Ending {
     this.leave = element("button", { type: "button" }, "Leave");
     this.leave.addEventListener("click", leave);
     this.asked = element("p", { class: "note" });
-    this.node = element("section", { class: "ending", "aria-labelledby": "ending" }, this.heading, this.places, this.series, this.asked,
+    this.node = element("section", { class: "ending", "aria-labelledby": "ending" }, this.heading, this.flourish, this.places, this.series, this.asked,
       element("p", { class: "actions" }, this.again, this.leave), this.plot.node, this.verdict, this.proof, this.linkPart);
   }
 
@@ -38,13 +42,15 @@ export class Ending {
     if (series) setText(this.series, seriesSentence(series, room.phase));
     const wants = room.seats.filter((seat) => seat.again && seat.seat !== room.seat && !seat.bot).map((seat) => clean(seat.name));
     setText(this.asked, room.own?.again ? "Waiting for the others to ask for another race too." : wants.length ? `${wants.join(" and ")} would like to race again.` : "");
-    const key = JSON.stringify([room.code, room.race, ended, ratings, record?.id]);
+    const key = JSON.stringify([room.code, room.race, room.seat, ended, ratings, record?.id]);
     if (key === this.#shown) return;
     this.#shown = key;
     setText(this.heading, headline(ended, room.seat));
     const order = ended.map((seat, number) => ({ ...seat, number, rating: ratings[number] })).sort((one, other) => one.place - other.place);
     this.places.replaceChildren(...order.map((seat) => element("li", { value: String(seat.place) }, nameOf(seat.name), seat.number === room.seat ? " (you)" : "",
       `: ${counted(seat.home, "card")} home at ${clockText(seat.home_at_ms, true)}`, STATE_WORDS[seat.state] ? ` · ${STATE_WORDS[seat.state]}` : "", ...ratingChange(seat.rating))));
+    this.flourish.hidden = ended[room.seat]?.place !== 1;
+    if (!this.flourish.hidden) this.flourish.replaceChildren(...topCards(room.own.foundations));
     const text = `Cards home over time. ${order.map((seat) => `${seat.name} ${seat.home}`).join(", ")}.`;
     requestAnimationFrame(() => this.plot.show(room.curves, Math.max(...ended.map((seat) => seat.ended_at_ms)), cards, text, new Set()));
     this.linkPart.hidden = !record?.id;
@@ -57,6 +63,14 @@ export class Ending {
     this.verdict.dataset.true = String(whole.isTrue);
     this.list.replaceChildren(...checkNodes(made));
   }
+}
+
+/** The top cards of foundations. @param {Record<string, number>} foundations */
+function topCards(foundations) {
+  return Object.entries(foundations).map(([name, count]) => foundationCard(name, count)).filter(Boolean).map((card) => {
+    const { rank, sign, isRed } = cardTexts(card);
+    return element("span", { class: `card${isRed ? " red" : ""}` }, element("span", {}, rank), element("span", {}, sign));
+  });
 }
 
 function headline(seats, own) {

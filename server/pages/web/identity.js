@@ -65,6 +65,14 @@ export const identity = {
   get former() {
     return list(FORMER).filter((each) => each?.token && each.name);
   },
+  /** Be who a link of another browser's says; who this browser is now is kept aside. @param {string} token */
+  take(token) {
+    const { token: was } = this;
+    if (!token || token === was) return;
+    this.forget();
+    this.keep(token, proposedName());
+    before = was;
+  },
   /** Be one of them again; who this browser is now is kept aside for them. @param {string} token */
   resume(token) {
     const known = this.former.find((each) => each.token === token);

@@ -152,10 +152,10 @@ export class LobbyPage {
   }
 }
 
-/** "100 of 1001 shown", where not all are. */
+/** "100 of 1,001 shown", where not all are. */
 function shownOf(node, shown, all) {
   node.hidden = shown >= all;
-  setText(node, `${shown} of ${all} shown.`);
+  setText(node, `${shown} of ${all.toLocaleString("en")} shown.`);
 }
 
 class RunningRace {

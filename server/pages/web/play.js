@@ -1,6 +1,7 @@
 // The page at `/play` and `/play/CODE`: from a name to a seat, a race and its end. What is shown follows from the player's side of the line.
 
 import { announce, arrange, clean, clockText, element, nameOf, setText } from "./dom.js";
+import { Elsewhere, askToBe, takenToken } from "./elsewhere.js";
 import { Ending } from "./ending.js";
 import { Game } from "./game.js";
 import * as keeping from "./identity.js";
@@ -65,11 +66,14 @@ export class PlayPage {
     this.talk = element("section", { class: "talk", "aria-label": "What is said" }, this.lines, this.phrase, this.text);
     this.game = new Game(player, () => (this.text.hidden ? this.phrase : this.text).focus());
     this.ending = new Ending({ again: () => { player.send({ type: "rematch", race: player.room.race }); }, leave: () => player.send({ type: "leave-race" }) });
+    this.goOn = new Elsewhere();
     this.here = button("Go on here", () => { this.here.hidden = true; this.notice.hidden = true; line.open(); }, "main-button");
     this.here.hidden = true;
     this.parts = element("div", { class: "parts" });
     this.node = element("div", { class: "play" }, element("div", { class: "title" }, element("div", {}, this.heading, this.facts), this.clock),
-      this.notice, this.here, this.elsewhere, this.call, this.back, this.parts);
+      this.notice, this.here, this.elsewhere, this.call, this.back, this.parts, this.goOn.node);
+    const token = takenToken();
+    if (token && token !== keeping.identity.token) askToBe(() => this.#be(token));
     this.text.addEventListener("keydown", (event) => event.key === "Enter" && this.#say({ text: this.text.value }));
     this.text.addEventListener("keydown", (event) => event.key === "Escape" && this.text.blur());
     this.phrase.addEventListener("change", () => this.#say({ phrase: this.phrase.value }));
@@ -238,6 +242,12 @@ export class PlayPage {
     if (former.length) parts.splice(1, 0, this.former);
   }
 
+  #be(token) {
+    keeping.identity.take(token);
+    this.player.room = null;
+    this.line.restart();
+  }
+
   #resume(token) {
     this.#note("");
     keeping.identity.resume(token);
@@ -282,6 +292,7 @@ export class PlayPage {
     if (room?.view && ["racing", "over"].includes(room.phase)) parts.push(this.game.node);
     if (room?.seats.some((seat) => seat.seat !== room.seat && !seat.bot)) parts.push(this.talk);
     arrange(this.parts, parts);
+    this.goOn.show(player.isPlayer ? keeping.identity.token : null, player.name);
     document.body.classList.toggle("racing", room?.phase === "racing");
     this.clock.hidden = room?.phase !== "racing";
     this.#showBack(room);
@@ -323,7 +334,11 @@ export class PlayPage {
     const cards = (rules?.decks ?? 1) * 52;
     if (["waiting", "countdown"].includes(room.phase)) this.waiting.show(room, rules, performance.now());
     if (room.view && ["racing", "over"].includes(room.phase)) this.#drawGame();
-    if (isOver) this.ending.show(room, cards, rules?.decks ?? 1, keeping.proofs.find(room.code, room.race, room.commitment));
+    if (isOver) {
+      const seen = keeping.proofs.find(room.code, room.race, room.commitment);
+      // Whoever became another player of this race has seen nothing from their seat.
+      this.ending.show(room, cards, rules?.decks ?? 1, seen?.seat === room.seat ? seen : null);
+    }
     const isQuiet = room.phase === "racing" || Boolean(room.tournament);
     this.text.hidden = isQuiet;
     if (this.#said !== room.linesHeard) {

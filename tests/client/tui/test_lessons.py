@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from client.local.sitting import TAUGHT, is_new
 from client.state.store import Model
-from client.storage.saved_records import keep_record
+from client.storage.saved_records import TAUGHT, is_new, keep_record
 from client.tui import lessons
 from client.tui.actions import GoOn, Key, Quit, Send
 from client.tui.chips import dealt

@@ -47,7 +47,7 @@ async def test_a_race_is_taken_from_the_lobby_and_left_for_the_lobby(mock_clock:
         await run.give("esc")
         assert run.link.taken() == [Unwatch()]
         await run.say(Unwatched(code=scenes.CODE, reason="asked"))
-        assert run.link.taken() == [FollowLobby()]
+        assert run.link.taken() == [FollowLobby(changes=True)]
         assert run.screen.shows("Watch a race (w)")
 
 
