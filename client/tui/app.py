@@ -15,7 +15,7 @@ from typing import Literal, TextIO, TypeAlias, assert_never
 
 import trio
 
-from client.connection.events import Link, NoLink
+from client.connection.events import Link, NoLink, RoundTrip
 from client.replay.own_server import NoReplay, replay_race, review_game, verify_race
 from client.replay.timeline import TimeLine
 from client.state.evidence import Evidence
@@ -273,7 +273,11 @@ class App:
     async def _listen(self) -> None:
         async for event in self._link.events:
             self._driver.hear(event)
-            self._show()
+            if isinstance(event, RoundTrip):
+                # Told every two seconds, and shown in the head row alone.
+                self._show_head(self._scene())
+            else:
+                self._show()
 
     def _do(self, action: Action) -> None:
         self._driver.do(action)
@@ -287,9 +291,8 @@ class App:
             times = head_times(scene), body_times(scene)
             if times[1] != self._times[1]:
                 self._show()
-            elif times[0] != self._times[0] and self._picture is not None:
-                self._picture = with_head(self._picture, scene, self._driver.ui.size)
-                self._terminal.redraw()
+            elif times[0] != self._times[0]:
+                self._show_head(scene)
             self._times = times
 
     async def _watch_signals(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -317,6 +320,12 @@ class App:
             self._terminal.set_palette(self._scene().theme.palette)
         self._picture = None
         self._terminal.redraw()
+
+    def _show_head(self, scene: Scene) -> None:
+        """What is shown in the first row is not what is any more."""
+        if self._picture is not None:
+            self._picture = with_head(self._picture, scene, self._driver.ui.size)
+            self._terminal.redraw()
 
     def terminal_known(self) -> None:
         """It has answered what it was asked, and may show pictures from now on."""

@@ -21,7 +21,7 @@ BEAT_MS = 450
 """Between two beats of a heart, where somebody is at their last cards."""
 CURVE_ROWS = (7, 12)
 """Rows of the curves, at least and at most."""
-CURVE_MS = 2_000
+CURVE_MS = 5_000
 """How often the curves are drawn anew while nothing happens."""
 
 

@@ -29,7 +29,7 @@ _BRAILLE = 0x2800
 def plot(curves: Sequence[tuple[int, Curve]], width: int, height: int, theme: Theme, *, cards: int, area: bool = False) -> list[Line]:
     """`height` rows of `width` columns. curves: (number of the line's colour, curve), the most important one first.
 
-    area: what lies between the first two is filled, in a shade of whoever was ahead then; what lies below it, where there is but one.
+    area: what lies between two is filled, in a shade of whoever was ahead then, and what lies below one that is alone.
     """
     columns, rows = max(width - AXIS, 4), max(height - 1, 2)
     end_ms = max((curve[-1][0] for _, curve in curves if curve), default=0) or 1
@@ -75,13 +75,13 @@ def _dotted(
 
 
 def _solid(curves: Sequence[tuple[int, Curve]], columns: int, rows: int, end_ms: int, cards: int) -> list[list[Markup | None]]:
-    """The lines and the area between the first two, in halves of cells: each half is of a line, of an area or of the panel."""
+    """The lines and the area between two, in halves of cells: each half is of a line, of an area or of the panel."""
     halves = [["p"] * columns for _ in range(rows * 2)]
     first, one = curves[0]
     second, other = curves[1] if len(curves) > 1 else (first, ())
     levels = [_levels(curve, columns, rows * 2, end_ms, cards, beyond=True) for curve in (one, other)]
     for x, (upper, lower) in enumerate(zip(*levels, strict=True)):
-        if upper is not None and lower is not None:
+        if upper is not None and lower is not None and len(curves) <= 2:
             for y in range(min(upper, lower), max(upper, lower)):
                 halves[y][x] = f"a{first if upper < lower else second}"
     for number, curve in reversed(curves):

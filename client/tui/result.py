@@ -54,7 +54,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     total = deck_size(rules, room.options)
     inner = min(width - 4, 100)
     margin = (width - inner) // 2
-    feet = (shifted(remarks(scene, inner, 2), margin - 1), foot(KEYS, scene.theme, width, without=hidden, labels=_labels(scene)))
+    feet = (shifted(remarks(scene, width - margin, 2), margin - 1), foot(KEYS, scene.theme, width, without=hidden, labels=_labels(scene)))
     # In the place of a free row, which one's own sentence stands apart by itself.
     standing: list[Line] = [[("strong", text)] for text in wrap_text(clean_chat(scene.ui.standing), inner)]
     table = places_table(scene, room, inner, total)

@@ -74,7 +74,7 @@ def _fitting(board: Board, each: Arrangement, theme: Theme) -> tuple[tuple[Size,
 
 def width_of_each(tables: int, width: int) -> int:
     """Columns of each of so many tables side by side."""
-    return min((width - 1 - BETWEEN * (tables - 1)) // tables, WIDEST)
+    return min((width - 2 - BETWEEN * (tables - 1)) // tables, WIDEST)
 
 
 def beside_each_other(tables: Sequence[Picture], how: Arrangement, width: int, aside: Picture = EMPTY) -> Picture:

@@ -73,7 +73,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     hidden = {Command.READY} if counting or (room.own is not None and room.own.ready) else set[Command]()
     if not _invitation(scene.model, scene.ui):
         hidden.add(Command.COPY)
-    feet = (shifted(remarks(scene, inner, said), margin - 1), foot(KEYS, scene.theme, width, without=frozenset(hidden)))
+    feet = (shifted(remarks(scene, width - margin, said), margin - 1), foot(KEYS, scene.theme, width, without=frozenset(hidden)))
     body = shifted(body, margin)
     return screen(size, head(scene, width), body, *feet, above=UPPER)
 

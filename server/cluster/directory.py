@@ -154,8 +154,7 @@ class Directory:
                                 with trio.fail_after(4 * ANSWER_S):
                                     await self._tick(self._connected, lobby(), seats())
                                     hear(await self._others(client))
-                                    for topic in topics:
-                                        await self._exchange(client, topic)
+                                    await self._exchange(client, topics)
                                     for player in [*await self._gone_elsewhere(client), *await self._tell_arrivals(client)]:
                                         moved_on(player)
                                 await trio.sleep(TICK_S)
@@ -183,18 +182,27 @@ class Directory:
         await self._tell_seats(connected, seats)
 
     async def _others(self, client: Redis[bytes]) -> list[Lobby]:
-        return [lobby for text in await self._said(client, "lobby") if (lobby := self._read(text)) is not None]
+        return [lobby for text in (await self._said(client, ["lobby"]))["lobby"] if (lobby := self._read(text)) is not None]
 
-    async def _exchange(self, client: Redis[bytes], topic: Topic) -> None:
-        text = topic.say()
-        if text:
-            await client.set(f"{self._prefix}:{topic.name}:{self._node.id}", text, ex=LAPSES_S)
-        topic.hear(await self._said(client, topic.name))
+    async def _exchange(self, client: Redis[bytes], topics: Sequence[Topic]) -> None:
+        for topic in topics:
+            text = topic.say()
+            if text:
+                await client.set(f"{self._prefix}:{topic.name}:{self._node.id}", text, ex=LAPSES_S)
+        said = await self._said(client, [topic.name for topic in topics])
+        for topic in topics:
+            topic.hear(said[topic.name])
 
-    async def _said(self, client: Redis[bytes], topic: str) -> list[bytes]:
-        """By the other nodes that are alive."""
-        keys = [f"{self._prefix}:{topic}:{other}" for other in self._node.alive if other != self._node.id]
-        return [text for text in (await client.mget(keys) if keys else ()) if text is not None]
+    async def _said(self, client: Redis[bytes], topics: Sequence[str]) -> dict[str, list[bytes]]:
+        """By the other nodes that are alive, on each topic."""
+        others = [other for other in self._node.alive if other != self._node.id]
+        keys = [(topic, f"{self._prefix}:{topic}:{other}") for topic in topics for other in others]
+        said: dict[str, list[bytes]] = {topic: [] for topic in topics}
+        texts = await client.mget([key for _, key in keys]) if keys else ()
+        for (topic, _), text in zip(keys, texts, strict=bool(keys)):
+            if text is not None:
+                said[topic].append(text)
+        return said
 
     async def _gone_elsewhere(self, client: Redis[bytes]) -> list[str]:
         """Players whose connection here is not their newest."""

@@ -65,6 +65,7 @@ class Lobby:
         self._known: dict[Member, LobbyMessage] = {}
         """What these know."""
         self._elsewhere: Sequence[LobbyMessage] = ()
+        self._has_told_closest = False
         self.closest_elsewhere: tuple[CloseRace, ...] = ()
         """Of the other servers of the place, the closest first."""
         for room in rooms:
@@ -141,7 +142,9 @@ class Lobby:
         """The closest races of this server, for the others."""
         ranked = ((room, room.summary.lead_rank) for room in self._listing.listed[:CLOSEST_TOLD])
         told = [CloseRace(rank, room.code, holders(room)) for room, rank in ranked if rank is not None]
-        return msgspec.msgpack.encode(told)
+        # That there is none any more is said once.
+        is_news, self._has_told_closest = bool(told) or self._has_told_closest, bool(told)
+        return msgspec.msgpack.encode(told) if is_news else b""
 
     def hear_closest(self, texts: Sequence[bytes]) -> None:
         """Those of the others, as each has said last."""

@@ -56,9 +56,8 @@ def main() -> None:
             print(f"idle: {100 * idle / IDLE_S:.1f} % of a core, {told / IDLE_S:.0f} bytes/s")
             keys, began, drawn, moves = 0, processor_s(pid), len(terminal.raw), 0
             while not terminal.shows("You brought") and not terminal.shows("No move is left") and keys < 200:
-                terminal.type(
-                    "g" if terminal.shows("can go home") or terminal.shows("goes home") else "w" if terminal.shows("w with") else "s"
-                )
+                homeward = terminal.shows("can go home:") or terminal.shows("Every card goes home")
+                terminal.type("g" if homeward else "w" if terminal.shows("w with") else "s")
                 keys += 1
                 rest(terminal)
                 found = [re.search(r"(\d+) moves", line) for line in terminal.lines()]

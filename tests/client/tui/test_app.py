@@ -301,7 +301,6 @@ async def test_a_remark_about_a_key_leaves_after_some_seconds(mock_clock: trio.t
         for seconds, stands in ((5, True), (4, False)):
             mock_clock.jump(seconds)
             await settled()
-            await run.say(RoundTrip(17))
             assert run.screen.shows("No card has the key x now.") is stands
 
 
