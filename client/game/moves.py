@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from protocol.cards import FACE_DOWN, RANKS
+from protocol.cards import RANKS
 from protocol.views import View
 
 
@@ -107,7 +107,7 @@ def press(view: View, held: str, place: str) -> Press:
 
 
 def made(before: View, after: View) -> tuple[str, str] | None:
-    """The move between two views that follow each other, and its card (empty where nobody sees it); None where nothing was moved."""
+    """The move between two views that follow each other, and its card (empty where it was no single one); None where nothing was moved."""
     for name, count in after.foundations.items():
         if count > before.foundations.get(name, 0):
             card = (RANKS[::-1] if name.endswith("-") else RANKS)[min(count, len(RANKS)) - 1] + name[:1]
@@ -127,7 +127,7 @@ def made(before: View, after: View) -> tuple[str, str] | None:
         move, card = f"w:{grown}", top_card(before, "w")
     else:
         return None
-    return move, "" if card == FACE_DOWN else card
+    return move, card
 
 
 def choices(view: View, held: str) -> frozenset[str]:

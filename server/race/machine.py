@@ -10,8 +10,7 @@ Deal       Seed = SHA-256(secret, nonces in seat order, k), or that of the deal'
            boards light up at one moment. Nobody plays before the start: over the connection that was measured, no answer to a first
            view can be here by then.
 Time       A move counts at its arrival less the credit of its connection (`timing`). Everything else a player does counts when it arrives.
-           From the close on, no connection counts as slower than it did before: a move that came too late would otherwise come to
-           count by being sent again over a connection that is now measured slower, or that was made so.
+           From the close on, no connection counts as slower than before: else a late move would count if sent again over a slower one.
 The close  `closes_at` is the moment after which nothing counts. It starts as the time limit; the first win brings it forward to the
            moment of that win, and so does a forfeit that leaves one seat which is not forfeited. What arrives later but counts earlier
            is still taken: the race is settled only when nothing that counts can be on its way any more, MAX_CREDIT_MS after the close,
@@ -53,7 +52,7 @@ from server.race.commands import (
 )
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, RaceStarted, SeatFreed, SeatReady, StartSet
 from server.race.race_deal import DealWanted, RaceDeal
-from server.race.report import build_record
+from server.race.report import RecordHead
 from server.race.seat import Close, Seat, end_of, seats_concluded, state_after
 from server.race.shuffles import SeriesPlace
 from server.race.start_position import StartPosition
@@ -98,8 +97,7 @@ class Race:
         self.held = held
         self.starts_at: int | None = None
         self.record: Record | None = None
-        self._shown_room = shown_room or room
-        self._software = software
+        self._record_head = RecordHead(race_id, shown_room or room, number, options, software)
         self._close = Close(options.time_limit_s * 1000)
         self._seals = shared is not None or (options.swaps and place.number == 1)
         self._revealed = False
@@ -249,9 +247,8 @@ class Race:
         return iter(())
 
     def _measure(self, seat: Seat, round_trip_ms: int, now: int) -> None:
-        if self.phase == "racing" and self.elapsed(now) >= self._close.at_ms:
-            round_trip_ms = min(round_trip_ms, seat.round_trip_ms or 0)
-        seat.round_trip_ms = round_trip_ms
+        is_closed = self.phase == "racing" and self.elapsed(now) >= self._close.at_ms
+        seat.round_trip_ms = min(round_trip_ms, seat.round_trip_ms or 0) if is_closed else round_trip_ms
 
     def _get_ready(self, seat: Seat, nonce: bytes, now: int) -> Iterator[RaceEvent]:
         if self.phase != "waiting":
@@ -329,10 +326,7 @@ class Race:
         if self.phase == "over":
             return
         for seat in self.seats:
-            if seat.away_until is not None:
-                yield seat.away_until
-            if seat.deal_at is not None and not seat.dealt:
-                yield seat.deal_at
+            yield from seat.deadlines()
         if self.starts_at is not None:
             yield self.starts_at if self.phase == "countdown" else self.starts_at + self._close.settles_ms
 
@@ -376,8 +370,8 @@ class Race:
     def _end(self, seat: Seat, state: SeatState, at_ms: int, now: int) -> Iterator[RaceEvent]:
         # Before the start not even the counts of a position are anybody's to know.
         yield seat.end(state, at_ms, shown=self.phase == "racing")
-        left = [other for other in self.seats if other.state != "forfeited"]
-        if len(left) == 1 and len(self.seats) > 1 and not self.options.swaps:
+        left = sum(other.state != "forfeited" for other in self.seats)
+        if left == 1 < len(self.seats) and not self.options.swaps:
             # Nobody can catch up with the last one, however few cards they have home.
             self._close.bring_forward(at_ms)
         yield from self._settle_if_done(now)
@@ -388,23 +382,13 @@ class Race:
 
     def _settle(self, now: int) -> Iterator[RaceEvent]:
         for seat in self.seats:
+            seat.away_until = None
             if seat.state in ("waiting", "racing") or seat.ended_at > self._close.at_ms:
                 yield self._close.strike_out(seat, self.deal.firsts[seat.number])
         self.phase = "over"
-        for seat in self.seats:
-            seat.away_until = None
         assert self.starts_at is not None
-        self.record = build_record(
-            race_id=self.id,
-            room=self._shown_room,
-            race=self.number,
-            options=self.options,
-            software=self._software,
-            started_at_ms=self.starts_at,
-            deal=self.deal,
-            nonces=self._nonces,
-            seats=tuple(seat.report for seat in self.seats),
-        )
+        seats = tuple(seat.report for seat in self.seats)
+        self.record = self._record_head.record(started_at_ms=self.starts_at, deal=self.deal, nonces=self._nonces, seats=seats)
         yield RaceEnded(self.record)
 
     @property

@@ -72,50 +72,50 @@ def have_raced(seats: tuple[SeatReport, ...]) -> bool:
     return all(seat.played for seat in seats) or any(seat.state in ("won", "stalled") for seat in seats)
 
 
-def build_record(
-    *,
-    race_id: str,
-    room: str,
-    race: int,
-    options: RaceOptions,
-    software: str,
-    started_at_ms: int,
-    deal: RaceDeal,
-    nonces: tuple[bytes, ...],
-    seats: tuple[SeatReport, ...],
-) -> Record:
-    """The sealed record of a settled race. nonces: of the seats, where they are not those of the deal."""
-    moves = [
-        MoveRecord(
-            seat=number,
-            move=move.move,
-            at_ms=move.at_ms,
-            received_ms=move.received_ms,
-            credit_ms=move.credit_ms,
-            home=move.home,
+@dataclass(frozen=True, slots=True)
+class RecordHead:
+    """What a record says of a race whatever comes of it. room: as it is shown to all. race: its number there."""
+
+    id: str
+    room: str
+    race: int
+    options: RaceOptions
+    software: str
+
+    def record(self, *, started_at_ms: int, deal: RaceDeal, nonces: tuple[bytes, ...], seats: tuple[SeatReport, ...]) -> Record:
+        """The sealed record of a settled race. nonces: of the seats, where they are not those of the deal."""
+        options = self.options
+        moves = [
+            MoveRecord(
+                seat=number,
+                move=move.move,
+                at_ms=move.at_ms,
+                received_ms=move.received_ms,
+                credit_ms=move.credit_ms,
+                home=move.home,
+            )
+            for number, seat in enumerate(seats)
+            for move in seat.played
+        ]
+        # By arrival, then by seat; a seat's own moves stay in their order. Two arrivals in one millisecond have no order to keep.
+        moves.sort(key=lambda move: (move.received_ms, move.seat))
+        return sealed(
+            Record(
+                id=self.id,
+                rated=options.counts and have_raced(seats),
+                series=deal.place.entry(options),
+                format=FORMAT,
+                software=self.software,
+                room=self.room,
+                race=self.race,
+                rules=options.rules,
+                started_at_ms=started_at_ms,
+                countdown_s=options.countdown_s,
+                time_limit_s=options.time_limit_s,
+                grace_s=options.grace_s,
+                ended_at_ms=max(seat.ended_at_ms for seat in seats),
+                deal=deal.record(nonces),
+                seats=seat_records(seats, deal.firsts),
+                moves=tuple(moves),
+            )
         )
-        for number, seat in enumerate(seats)
-        for move in seat.played
-    ]
-    # By arrival, then by seat; a seat's own moves stay in their order. Two arrivals in one millisecond have no order to keep.
-    moves.sort(key=lambda move: (move.received_ms, move.seat))
-    return sealed(
-        Record(
-            id=race_id,
-            rated=options.counts and have_raced(seats),
-            series=deal.place.entry(options),
-            format=FORMAT,
-            software=software,
-            room=room,
-            race=race,
-            rules=options.rules,
-            started_at_ms=started_at_ms,
-            countdown_s=options.countdown_s,
-            time_limit_s=options.time_limit_s,
-            grace_s=options.grace_s,
-            ended_at_ms=max(seat.ended_at_ms for seat in seats),
-            deal=deal.record(nonces),
-            seats=seat_records(seats, deal.firsts),
-            moves=tuple(moves),
-        )
-    )

@@ -5,7 +5,7 @@ Knows no other seat, and of the race nothing but its close.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
@@ -73,6 +73,13 @@ class Seat:
             played=tuple(self.played),
             player=self.player if self.player is not None and self.bot is None else "",
         )
+
+    def deadlines(self) -> Iterator[int]:
+        """When its grace is over, and when it is dealt to."""
+        if self.away_until is not None:
+            yield self.away_until
+        if self.deal_at is not None and not self.dealt:
+            yield self.deal_at
 
     # ---- what happens to it
 

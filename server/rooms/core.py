@@ -117,7 +117,7 @@ class RoomCore:
         """Tell members who have missed something everything anew. None when it is not by this connection that they are here."""
         if self.is_closed or self.members.connection(player) is not member:
             return None
-        self._broadcast.snapshot(player, member, self.race, self._time(now))
+        self._broadcast.snapshot(player, member, self.race, self._races.time(now))
         return self._draft.take()
 
     def tell_all(self, outgoing: Outgoing) -> Effects:
@@ -127,7 +127,7 @@ class RoomCore:
 
     def shown(self, now: int, *, with_boards: bool) -> Shown:
         """What somebody without a seat may know now. From here on the effects tell the spectators what happens."""
-        return self._broadcast.shown(self.race, self._time(now), with_boards=with_boards)
+        return self._broadcast.shown(self.race, self._races.time(now), with_boards=with_boards)
 
     def watch(self) -> None:
         """From here on the effects tell the spectators what happens."""
@@ -347,7 +347,7 @@ class RoomCore:
         if self.members.empty_since is None or self.race.phase in ("countdown", "racing"):
             return None
         # A series under way waits for its players as long as its grace says, a table of a round as long as its director does.
-        if self._races.series.is_under_way or self._is_called_to:
+        if self._races.series.is_under_way or self._races.is_called_to:
             return None
         return self.members.empty_since + IDLE_S * 1000
 
@@ -356,23 +356,14 @@ class RoomCore:
             self.is_closed = True
             self._reason = "idle"
         # Given up by all who came: nobody has a claim to it, and rooms that are opened and left must not pile up.
-        if self.members.visited and not self._races.people() and not self._is_called_to:
+        if self.members.visited and not self._races.people() and not self._races.is_called_to:
             self.is_closed = True
-
-    @property
-    def _is_called_to(self) -> bool:
-        """Whether its players have been called and the race has not begun."""
-        return self._spec is not None and self._spec.deal.kind == "round" and self.race.phase == "waiting"
 
     def _close_as_failed(self, refusal: Refusal) -> None:
         self.is_closed = True
         self._reason = "failed"
         self._goes_on = False
         self._broadcast.everybody(refused(refusal, 0))
-
-    def _time(self, now: int) -> int:
-        """The room's, for what is not done but shown."""
-        return max(self._races.now, now + self._races.ahead_ms)
 
     def _taken(self, *, is_kept: bool = True) -> Effects:
         if self.is_closed:

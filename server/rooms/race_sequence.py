@@ -138,6 +138,16 @@ class RaceSequence:
         """It is this moment of the server's clock, by which nothing is due."""
         self.now = max(self.now, now + self.ahead_ms)
 
+    def time(self, now: int) -> int:
+        """The room's, for what is not done but shown."""
+        return max(self.now, now + self.ahead_ms)
+
+    @property
+    def is_called_to(self) -> bool:
+        """Whether its players have been called and the race has not begun."""
+        spec = self._setup.spec
+        return spec is not None and spec.deal.kind == "round" and self.race.phase == "waiting"
+
     def advance(self, now: int) -> None:
         """Do what is due by this moment of the server's clock."""
         self.pass_to(now)

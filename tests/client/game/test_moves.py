@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace as changed
 
 from client.game.moves import Press, choices, destination, goes_home, made, moves_from, press, source, suggested, target, top_card
+from protocol.cards import FACE_DOWN
 from protocol.views import View
 from server.race.view import see
 from tests.client import scenes, tables
@@ -134,3 +135,9 @@ def test_the_move_between_two_views_is_told_with_its_card(rules: str, moves: int
         else:
             assert told == (move, card), place
     assert made(before, before) is None
+
+
+def test_a_card_that_is_turned_face_down_is_a_card_and_no_row() -> None:
+    before = scenes.first_view()
+    after = changed(before, stock=before.stock - 1, waste=(FACE_DOWN,))
+    assert made(before, after) == ("s", FACE_DOWN)

@@ -43,7 +43,7 @@ def test_a_replay_is_opened_from_a_file_stepped_jumped_resized_and_quit(tmp_path
         screen.wait_for(f"   {clock_text(RECORD.ended_at_ms // 2)} /")
         screen.type("\x1b[F")
         screen.wait_for(f"   {END} / {END}")
-        screen.click(4, 21)
+        screen.click(screen.lines()[21].index("━"), 21)
         screen.wait_for(f"   0:00.0 / {END}")
         screen.resize(60, 20)
         screen.wait_for("Too small")
