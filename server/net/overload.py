@@ -26,6 +26,11 @@ CALM_S: Final = 0.5
 FULL: Final = 0.9
 """Of a core, from which on the server is busy. What serves connections runs on one core only, however many there are."""
 
+LASTING: Final = 0.85
+LASTING_S: Final = 2.0
+"""The same over so many seconds, about. Else each quarter of a second with a little less to do would let some more in, until there is too
+much to do in all of them."""
+
 LOOK_S: Final = 0.25
 """Seconds from one look at the processor time to the next."""
 
@@ -45,11 +50,12 @@ BUSY_RESPONSE: Final = (
 
 
 class Overload:
-    __slots__ = ("_busy_until", "_looked_at", "_noted_at", "_score", "_worked")
+    __slots__ = ("_busy_until", "_looked_at", "_noted_at", "_score", "_share", "_worked")
 
     def __init__(self) -> None:
         self._score = 0.0
         self._worked: tuple[float, ...] = ()
+        self._share = 0.0
         self._looked_at = -math.inf
         self._noted_at = -math.inf
         self._busy_until = -math.inf
@@ -73,7 +79,8 @@ class Overload:
         before, self._worked = self._worked, worked()
         seconds, self._looked_at = now - self._looked_at, now
         share = max((new - old for old, new in zip(before, self._worked, strict=False)), default=0.0) / seconds
-        if share >= FULL and connections >= FEW:
+        self._share += (share - self._share) * min(seconds / LASTING_S, 1.0)
+        if connections >= FEW and (share >= FULL or self._share >= LASTING):
             self._busy_until = max(self._busy_until, now + CALM_S)
 
     def retry_after_ms(self, now: float) -> int:

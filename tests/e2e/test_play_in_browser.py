@@ -476,6 +476,9 @@ def test_a_series_and_a_tournament_are_made_with_all_that_a_terminal_asks(browse
         summary.click()
     browser.wait(lambda: browser.all(".more + .ways ~ .more .option"), "the fields")
     assert browser.breaches() == []
+    for width in (320, 1280):
+        browser.look(width=width)
+        assert browser.run(OVERFLOW) == [0, []], width
     choose(browser, "Series", "best of 3", ".more")
     press(browser, "Make a link")
     browser.wait_for_text(".waiting-room", "Best of 3.")

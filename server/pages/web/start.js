@@ -50,8 +50,8 @@ export class StartForm {
       .map(([seconds, words]) => element("option", { value: String(seconds), selected: seconds === 600 }, words)));
     this.winnable = element("input", { type: "checkbox", id: "winnable" });
     this.winnableRow = element("p", { class: "field inline" }, this.winnable, element("label", { for: "winnable" }, "Only a deal that can be won"));
-    const button = (text, make) => {
-      const node = element("button", { type: "button", class: "choice-button" }, text);
+    const button = (text, make, kind = "choice-button") => {
+      const node = element("button", { type: "button", class: kind }, text);
       node.addEventListener("click", () => wish(make()));
       return node;
     };
@@ -61,7 +61,7 @@ export class StartForm {
     });
     this.more = element("details", { class: "more" }, element("summary", {}, "More about the race"));
     this.maker = element("details", { class: "more" }, element("summary", {}, "Make a tournament"));
-    this.make = button("Make it", () => ({ type: "create-tournament", options: this.tournament.options }));
+    this.make = button("Make it", () => ({ type: "create-tournament", options: this.tournament.options }), "main-button");
     for (const details of [this.more, this.maker]) details.addEventListener("toggle", () => details.open && this.#ask());
     const challenge = new URLSearchParams(location.search).get("challenge");
     this.node = element("div", { class: "start" },

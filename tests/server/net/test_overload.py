@@ -15,7 +15,7 @@ from protocol.room_events import PlayerView, Progress
 from protocol.run_messages import RunDaily
 from protocol.server_messages import WaitingOver
 from protocol.views import RaceOptions
-from server.net.overload import CALM_S, ENOUGH, FEW, FORGIVEN_A_SECOND, FULL, LATE_S, LOOK_S, Overload
+from server.net.overload import CALM_S, ENOUGH, FEW, FORGIVEN_A_SECOND, FULL, LASTING, LASTING_S, LATE_S, LOOK_S, Overload
 from tests.server.net.wire import House
 
 
@@ -67,6 +67,17 @@ def test_a_core_that_is_nearly_used_up_makes_it_busy_before_anybody_is_late(shar
         assert look(50 + number * LOOK_S, 100 + share * number * LOOK_S) is busy
     worked_s, later = 100 + share * 7 * LOOK_S, 50 + 7 * LOOK_S + CALM_S
     assert not look(later, worked_s + (FULL - 0.1) * CALM_S)
+
+
+@pytest.mark.parametrize(("share", "busy"), [(LASTING + 0.02, True), (LASTING - 0.02, False)])
+def test_less_of_a_core_makes_it_busy_where_it_lasts(share: float, busy: bool) -> None:
+    overload = Overload()
+    found = []
+    for number in range(40):
+        overload.note_work(lambda worked_s=share * number * LOOK_S: (worked_s,), number * LOOK_S, connections=FEW)  # type: ignore[misc]
+        found.append(overload.retry_after_ms(number * LOOK_S) > 0)
+    assert not any(found[: round(LASTING_S / LOOK_S)])
+    assert found[-1] is busy
 
 
 @pytest.mark.usefixtures("both_kinds")
