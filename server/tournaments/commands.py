@@ -26,6 +26,7 @@ from protocol.tournament_messages import (
 )
 from protocol.tournaments import REASON_LENGTH, TableResult, TournamentOptions
 from server.bots.house import HOUSE_BOTS
+from server.rooms.member import Member
 from server.tournaments.events import (
     CalledOff,
     CheckedIn,
@@ -53,6 +54,9 @@ IDLE_S: Final = 24 * 3600
 MISSED_RUNNING: Final = 2
 """Rounds in which an entrant may not come to their table, one after the other, before they are withdrawn."""
 
+LONGEST_LOG: Final = 20_000
+"""Events after which only the director can still change anything: some hundred times what a tournament of 256 takes."""
+
 EntrantCommand: TypeAlias = EnterTournament | LeaveTournament | CheckIn
 DirectorCommand: TypeAlias = StartTournament | PauseTournament | PairRound | CorrectResult | RemoveEntrant | AddBot | EndTournament
 TournamentCommand: TypeAlias = EntrantCommand | DirectorCommand
@@ -69,6 +73,15 @@ class Asker:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedCommand:
+    """A command, to be answered by this member."""
+
+    member: Member
+    asker: Asker
+    command: TournamentCommand
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     events: tuple[Event, ...] = ()
     pairs: bool = False
@@ -76,6 +89,8 @@ class Decision:
 
 def decide(state: TournamentState, asker: Asker, command: TournamentCommand) -> Decision:
     """Raises Refusal. Whether the events can happen is for `TournamentState.after` to say."""
+    if len(state.log) >= LONGEST_LOG and asker.id != state.director:
+        raise Refusal(ErrorCode.NOT_NOW, "too much has been decided about it already; its director can still do so")
     match command:
         case EnterTournament(code=code):
             return Decision((_entry(state, asker, code),))

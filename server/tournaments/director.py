@@ -20,7 +20,6 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -30,12 +29,10 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
 from protocol.tournament_messages import Called, Decided
 from server.rooms.driver import Room
-from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing, refused
 from server.store.errors import EntryRefused, StoreError
 from server.tournaments.commands import (
-    Asker,
-    TournamentCommand,
+    AskedCommand,
     as_refusal,
     clean_reason,
     decide,
@@ -58,18 +55,6 @@ logger = logging.getLogger("carpet.tournaments")
 ASKED_AT_ONCE: Final = 512
 """Commands that may wait for a tournament's task: all entrants may check in at one moment. Past it a command is refused with `server/busy`,
 and its sender asks again."""
-
-LONGEST_LOG: Final = 20_000
-"""Events after which only the director can still change anything: some hundred times what a tournament of 256 takes."""
-
-
-@dataclass(frozen=True, slots=True)
-class AskedCommand:
-    """A command, to be answered by this member."""
-
-    member: Member
-    asker: Asker
-    command: TournamentCommand
 
 
 class _Overtaken(Exception):
@@ -335,8 +320,6 @@ class Director:
         while True:
             known = self.state
             number = len(known.log) + 1
-            if number > LONGEST_LOG and asked.asker.id != known.director:
-                raise Refusal(ErrorCode.NOT_NOW, "too much has been decided about it already; its director can still do so")
             try:
                 decision = await self._ports.beside(partial(decide, known, asked.asker, asked.command))
                 await self._happen(decision.events, author=asked.asker.id, pairs=decision.pairs)

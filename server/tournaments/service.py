@@ -26,8 +26,8 @@ from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing, refused
 from server.store.errors import StoreError
 from server.store.port import TournamentMade, TournamentRemoved
-from server.tournaments.commands import Asker, TournamentCommand
-from server.tournaments.director import AskedCommand, Director
+from server.tournaments.commands import AskedCommand, Asker, TournamentCommand
+from server.tournaments.director import Director
 from server.tournaments.documents import state_of
 from server.tournaments.elsewhere import Elsewhere
 from server.tournaments.events import BadTournamentLog
