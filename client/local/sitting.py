@@ -26,7 +26,8 @@ from client.storage.evidence import EvidenceStore, SeenRace
 from client.storage.files import replace_file
 from client.storage.identity import IdentityError, IdentityStore, default_name, home_folder
 from client.storage.saved_records import TAUGHT, SavedRecords, is_new
-from client.tui.app import Keeper, run_app
+from client.tui.app import run_app
+from client.tui.driver import Keeper
 from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHome, StartLesson, StartMatch, StartTournaments, UiSettings
 from protocol.client_messages import JoinRace, OpenRace
 from protocol.record import Record, to_json

@@ -8,10 +8,10 @@ from __future__ import annotations
 import secrets
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal, TextIO, TypeAlias, assert_never
+from typing import Literal, TextIO, assert_never
 
 import trio
 
@@ -19,7 +19,7 @@ from client.connection.events import Link, NoLink, RoundTrip
 from client.replay.own_server import NoReplay, replay_race, review_game, verify_race
 from client.replay.timeline import TimeLine
 from client.state.evidence import Evidence
-from client.storage.bests import BestChange, BestsError, counts
+from client.storage.bests import BestsError, counts
 from client.storage.files import USUAL, make_file
 from client.text.runs import best_sentence
 from client.tui.actions import (
@@ -48,7 +48,7 @@ from client.tui.actions import (
     Verify,
     Wheel,
 )
-from client.tui.driver import Driver
+from client.tui.driver import Driver, Jobs, Keeper, Recorder, Replayer, Reviewer, Verifier, Witness
 from client.tui.export import COLOURS, TEXT_COLOURS, cast_of, coloured, moving_svg_of, svg_of, text_of, titled
 from client.tui.picture import Picture, Size
 from client.tui.replay_state import replay_state_of
@@ -73,14 +73,6 @@ FRAME_S = 1 / 30
 """Between two pictures while something moves."""
 SLOW_S, SLOW_FRAMES = 0.1, 5
 """A terminal that takes so long to take one picture, so often while something moves, is spared any motion."""
-
-
-Reviewer: TypeAlias = Callable[[Record, int], Awaitable[tuple[str, ...]]]
-Replayer: TypeAlias = Callable[[Record], Awaitable[TimeLine]]
-Verifier: TypeAlias = Callable[[Record], Awaitable[tuple[bool | None, str]]]
-Keeper: TypeAlias = Callable[[Record], BestChange]
-Recorder: TypeAlias = Callable[[Record], None]
-Witness: TypeAlias = Callable[[Evidence], None]
 
 
 async def run_app(
@@ -126,25 +118,12 @@ async def run_menu(menu: StartMenu, *, settings: UiSettings, screen: Display | N
     return await App(NoLink(), Ui(settings=settings, start=menu, item=menu.item, note=menu.note), screen=screen).run()
 
 
-@dataclass(frozen=True, slots=True)
-class Jobs:
-    """What is done beside the screens, see `run_app`."""
-
-    reviewer: Reviewer = review_game
-    replayer: Replayer = replay_race
-    verifier: Verifier = verify_race
-    keeper: Keeper | None = None
-    recorder: Recorder | None = None
-    evidence: Evidence | None = None
-    witness: Witness | None = None
-
-
 class App:
     """One run of the client's screens."""
 
     def __init__(self, link: Link, ui: Ui, *, screen: Display | None = None, keys: TextIO | None = None, jobs: Jobs | None = None) -> None:
         self._link = link
-        self._jobs = jobs or Jobs()
+        self._jobs = jobs or Jobs(review_game, replay_race, verify_race)
         self._driver = Driver(
             link,
             ui,

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from msgspec.structs import replace as changed
 
 from client.connection.events import Link
+from client.replay.timeline import TimeLine
 from client.state.evidence import Evidence
 from client.state.store import Event, Model, MoveSent, ReadySent, reduce
+from client.storage.bests import BestChange
 from client.tui.actions import Action, Effect, Heard, Send, Unsent
 from client.tui.ui_state import Ui
 from client.tui.update import update
 from protocol.client_messages import Move, Ready
+from protocol.record import Record
 from protocol.tournament_messages import CheckIn
 
 
@@ -21,6 +26,27 @@ def nothing(effect: Effect) -> Action | None:
     """For a player without a screen: no effect but requests is carried out."""
     del effect
     return None
+
+
+Reviewer: TypeAlias = Callable[[Record, int], Awaitable[tuple[str, ...]]]
+Replayer: TypeAlias = Callable[[Record], Awaitable[TimeLine]]
+Verifier: TypeAlias = Callable[[Record], Awaitable[tuple[bool | None, str]]]
+Keeper: TypeAlias = Callable[[Record], BestChange]
+Recorder: TypeAlias = Callable[[Record], None]
+Witness: TypeAlias = Callable[[Evidence], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """What is done beside the screens, see `client.tui.app.run_app`."""
+
+    reviewer: Reviewer
+    replayer: Replayer
+    verifier: Verifier
+    keeper: Keeper | None = None
+    recorder: Recorder | None = None
+    evidence: Evidence | None = None
+    witness: Witness | None = None
 
 
 class Driver:

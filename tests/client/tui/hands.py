@@ -13,7 +13,8 @@ from urwid.testing import ScriptedScreen
 from client.connection.events import Connected, LinkEvent
 from client.replay.timeline import TimeLine
 from client.state.evidence import Evidence
-from client.tui.app import Recorder, Replayer, Reviewer, Verifier, Witness, run_app
+from client.tui.app import run_app
+from client.tui.driver import Recorder, Replayer, Reviewer, Verifier, Witness
 from client.tui.start import AppOutcome, Start, StartHome, UiSettings
 from protocol.client_messages import ClientMessage
 from protocol.record import Record
