@@ -73,9 +73,8 @@ class Histogram(msgspec.Struct):
         doubled: dict[int, int] = {}
         for bucket, count in self.counts.items():
             doubled[bucket // _STEPS] = doubled.get(bucket // _STEPS, 0) + count
-        if not doubled:
-            return []
-        return [(2.0 ** (step + 1), doubled.get(step, 0)) for step in range(min(doubled), max(doubled) + 1)]
+        steps = range(min(doubled), max(doubled) + 1) if doubled else ()
+        return [(2.0 ** (step + 1), doubled.get(step, 0)) for step in steps]
 
     def quantile(self, part: float) -> float | None:
         """The time below which this part of them lies, None where there are none."""

@@ -389,8 +389,7 @@ class Dispatch:
 
 def _counted(visit: Visit) -> str | None:
     """The place by which limits count; None for this machine, where its host sits, or a proxy that is not known to be one."""
-    place = place_of(visit.connection.remote_host)
-    return place if place != THIS_MACHINE else None
+    return place if (place := place_of(visit.connection.remote_host)) != THIS_MACHINE else None
 
 
 def _as_refusal(error: Refusal | StoreError) -> Refusal:
