@@ -12,13 +12,17 @@ import logging
 import math
 import select
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from itertools import count
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import trio
+from websockets.http11 import Request
 
+from server.net.connection import Connection
 from server.net.overload import LATE_S, Overload
+from server.net.stream import SocketStream
 
 logger = logging.getLogger("carpet.net")
 
@@ -33,6 +37,8 @@ TICK_S: Final = 0.004
 it takes to serve it, and what they say waits for one commit of the journal anyhow. A lone one is served at once. A move counts from when
 the kernel had it, so that nobody loses by the tick."""
 
+TICK_MS: Final = round(TICK_S * 1000)
+
 AVAILABLE: Final = hasattr(select, "epoll")
 
 
@@ -45,6 +51,70 @@ class Peer(Protocol):
 
     def cut(self) -> None:
         """End it without a word."""
+
+
+class Door(Protocol):
+    """Where connections come from, and whom they tell."""
+
+    def retry_after_s(self) -> int:
+        """Not 0 while nobody is let in, since there is too much to do."""
+
+    def admits(self, connection: Connection, request: Request) -> bool:
+        """Whether this request opens a WebSocket here."""
+
+    def hand_over(self, stream: SocketStream) -> None:
+        """Not one for the hub: have it answered the plain way."""
+
+    def ended(self, connection: Connection) -> None:
+        """It is over, and all that belonged to it."""
+
+
+class TaskOwner(Protocol):
+    """Whose tasks they are: a connection."""
+
+    @property
+    def remote_address(self) -> Any: ...
+
+    def cut(self) -> None:
+        """One of them has failed."""
+
+    def tasks_ended(self) -> None:
+        """The last one is over."""
+
+
+class PeerTasks:
+    """What a peer has to do that waits for something else than its socket. It is false where there is nothing."""
+
+    __slots__ = ("_nursery", "_owner", "_scopes")
+
+    def __init__(self, nursery: trio.Nursery, owner: TaskOwner) -> None:
+        self._nursery = nursery
+        self._owner = owner
+        self._scopes: list[trio.CancelScope] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._scopes)
+
+    def start_soon(self, work: Callable[..., Awaitable[object]], *arguments: Any) -> None:
+        scope = trio.CancelScope()
+        self._scopes.append(scope)
+        self._nursery.start_soon(self._run, scope, partial(work, *arguments))
+
+    def cancel(self) -> None:
+        for scope in self._scopes:
+            scope.cancel()
+
+    async def _run(self, scope: trio.CancelScope, work: Callable[[], Awaitable[object]]) -> None:
+        try:
+            with scope:
+                await work()
+        except Exception:
+            logger.exception("a task of the connection from %s failed; it is cut", self._owner.remote_address)
+            self._owner.cut()
+        finally:
+            self._scopes.remove(scope)
+            if not self._scopes:
+                self._owner.tasks_ended()
 
 
 class Hub:

@@ -14,8 +14,7 @@ import socket
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import trio
 from websockets.frames import CLOSE, Frame
@@ -28,7 +27,7 @@ from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
 from protocol.errors import CloseCode
 from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch, RoundTripRule
 from server.net.frames import BINARY_FRAME, PONG_FRAME, SHORT_FRAME, frame_size, short_message, unmasked
-from server.net.hub import TICK_S, Hub
+from server.net.hub import TICK_MS, Door, Hub, PeerTasks
 from server.net.overload import BUSY_RESPONSE, UNTIRING
 from server.net.stream import RECEIVE_BYTES, STAMP_BYTES, SocketStream, waited_ms
 
@@ -40,29 +39,11 @@ HANDSHAKE_S: Final = 10.0
 REQUEST_BYTES: Final = 8192
 """Of a request, at most. A longer one is answered the plain way, which knows what to say."""
 
-TICK_MS: Final = round(TICK_S * 1000)
-
 EARLY_S: Final = 0.05
 """Seconds by which a ping, or the end of the wait for its answer, may be early, rather than be waited for once more."""
 
 CLOSING_S: Final = 2.0
 """Seconds that a peer which is being shut has to take the close frame and to end its side."""
-
-
-class Door(Protocol):
-    """Where connections come from, and whom they tell."""
-
-    def retry_after_s(self) -> int:
-        """Not 0 while nobody is let in, since there is too much to do."""
-
-    def admits(self, connection: HubConnection, request: Request) -> bool:
-        """Whether this request opens a WebSocket here."""
-
-    def hand_over(self, stream: SocketStream) -> None:
-        """Not one for the hub: have it answered the plain way."""
-
-    def ended(self, connection: HubConnection) -> None:
-        """It is over, and all that belonged to it."""
 
 
 class HubConnection(Connection):
@@ -115,7 +96,7 @@ class HubConnection(Connection):
         self._ping: bytes | None = None
         self._pinged_at = self._ping_due = 0.0
         self._ping_s = PING_INTERVAL_S
-        self._tasks: list[trio.CancelScope] = []
+        self._tasks = PeerTasks(hub.nursery, self)
         hub.add(self._descriptor, self)
         hub.after(HANDSHAKE_S, self._check_handshake)
 
@@ -129,28 +110,15 @@ class HubConnection(Connection):
         return self._peer_name
 
     def start_soon(self, work: Callable[..., Awaitable[object]], *arguments: Any) -> None:
-        scope = trio.CancelScope()
-        self._tasks.append(scope)
-        self._hub.nursery.start_soon(self._work, scope, partial(work, *arguments))
+        self._tasks.start_soon(work, *arguments)
 
-    async def _work(self, scope: trio.CancelScope, work: Callable[[], Awaitable[object]]) -> None:
-        try:
-            with scope:
-                await work()
-        except Exception:
-            logger.exception("a task of the connection from %s failed; it is cut", self._peer_name)
-            self.cut()
-        finally:
-            self._tasks.remove(scope)
-            if self._ended and not self._tasks:
-                self._depart()
+    def tasks_ended(self) -> None:
+        """For its tasks."""
+        if self._ended:
+            self._depart()
 
     def after(self, seconds: float, act: Callable[[], None]) -> None:
-        def later() -> None:
-            if not self._ended:
-                act()
-
-        self._hub.after(seconds, later)
+        self._hub.after(seconds, lambda: None if self._ended else act())
 
     def serve_watcher(self, *, alone: bool) -> None:
         self._ping_s = WATCHER_PING_S if alone else PING_INTERVAL_S
@@ -415,8 +383,7 @@ class HubConnection(Connection):
         self.protocol.receive_eof()
         self._outbox = None
         self.waiting_bytes = 0
-        for task in self._tasks:
-            task.cancel()
+        self._tasks.cancel()
         if not self._tasks:
             self._depart()
 
