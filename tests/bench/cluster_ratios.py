@@ -66,7 +66,7 @@ def spent(node: NodeProcess) -> float:
 
 async def watched(pair: Pair, code: str, urls: list[str], size: int, place: tuple[NodeProcess, ...], redis: RedisServer) -> list[float]:
     """Milliseconds a move of the first server and of the others, bytes a move, and the last watcher's milliseconds, p50 and p99."""
-    crowd = program("--crowd", ",".join(urls), code, str(size))
+    crowd = program("--crowd", ",".join(urls), code, str(size), core=-1)
     try:
         assert await trio.to_thread.run_sync(answer, crowd) == "ready"
         await trio.to_thread.run_sync(answer, crowd, "\n")
