@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -110,6 +111,13 @@ class Run:
     async def say(self, *events: object) -> None:
         self.link.say(*events)  # type: ignore[arg-type]
         await settled()
+
+    async def wait_for(self, text: str) -> None:
+        """Until the screen shows it, which may come of what is done in a thread: that takes time by the wall."""
+        given_up_at = time.monotonic() + 60
+        while not self.screen.shows(text) and time.monotonic() < given_up_at:
+            await settled()
+        assert self.screen.shows(text)
 
 
 async def no_reviewer(record: Record, seat: int) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from client.tui.start import UiSettings
 from protocol.record import from_json
 from server.race.replay import frames
 from tests.client import replays
-from tests.client.tui.hands import running, settled
+from tests.client.tui.hands import running
 from tests.client.tui.test_replay_screen import over, replayer
 from tests.e2e.terminal import ROOT
 
@@ -168,11 +168,7 @@ async def test_the_result_is_written_into_a_file_by_a_key_which_says_where_and_o
         await run.give("s")
         assert run.screen.shows("Write into a file here, to share:")
         await run.give(key)
-        for _ in range(1000):
-            if run.screen.shows(f"{LINE.record.id}-2.{ending} is written."):
-                break
-            await settled()
-        assert run.screen.shows(f"{LINE.record.id}-2.{ending} is written.")
+        await run.wait_for(f"{LINE.record.id}-2.{ending} is written.")
     document = path.with_stem(f"{path.stem}-2").read_text()
     assert path.read_text() == "mine"
     match kind:
