@@ -69,7 +69,7 @@ class Browser:
         self.wait(lambda: text in self.text(selector), f"{text!r} in {selector}")
 
     def complaints(self) -> list[str]:
-        """What the console says is wrong since this was last asked. Not of the canvas that axe measures ligatures on: our pages have none."""
+        """What the console says is wrong since this was last asked. Not of the canvas that axe has: our pages have none."""
         return [entry["message"] for entry in self.driver.get_log("browser") if "Canvas2D: Multiple readback" not in entry["message"]]
 
     def wait_for_complaints(self, text: str, *, count: int = 1) -> list[str]:
