@@ -117,7 +117,7 @@ class Run:
         given_up_at = time.monotonic() + 60
         while not self.screen.shows(text) and time.monotonic() < given_up_at:
             await settled()
-        assert self.screen.shows(text)
+        assert self.screen.shows(text), "\n".join(self.screen.last_text)
 
 
 async def no_reviewer(record: Record, seat: int) -> tuple[str, ...]:
