@@ -113,11 +113,15 @@ class Run:
         await settled()
 
     async def wait_for(self, text: str) -> None:
-        """Until the screen shows it, which may come of what is done in a thread: that takes time by the wall."""
+        """Until the screen shows it, on however many lines. It may come of what is done in a thread: that takes time by the wall."""
+
+        def shown() -> bool:
+            return "".join(text.split()) in "".join("".join(self.screen.last_text).split())
+
         given_up_at = time.monotonic() + 60
-        while not self.screen.shows(text) and time.monotonic() < given_up_at:
+        while not shown() and time.monotonic() < given_up_at:
             await settled()
-        assert self.screen.shows(text), "\n".join(self.screen.last_text)
+        assert shown(), "\n".join(self.screen.last_text)
 
 
 async def no_reviewer(record: Record, seat: int) -> tuple[str, ...]:

@@ -168,9 +168,7 @@ async def test_the_result_is_written_into_a_file_by_a_key_which_says_where_and_o
         await run.give("s")
         assert run.screen.shows("Write into a file here, to share:")
         await run.give(key)
-        # The last word may stand on the next line: how long the folder is, nobody here can say.
-        await run.wait_for(f"{LINE.record.id}-2.{ending} is")
-        await run.wait_for("written.")
+        await run.wait_for(f"{LINE.record.id}-2.{ending} is written.")
     document = path.with_stem(f"{path.stem}-2").read_text()
     assert path.read_text() == "mine"
     match kind:
