@@ -58,8 +58,8 @@ class Browser:
 
     def text(self, selector: str) -> str:
         """Of the first that is there, with what is for readers aloud alone; empty where there is none."""
-        found = self.all(selector)
-        return str(found[0].get_property("textContent")) if found else ""
+        # In one step: a page that goes on may have taken away what was found.
+        return str(self.driver.execute_script("return document.querySelector(arguments[0])?.textContent ?? ''", selector))
 
     def wait(self, holds: Callable[[], object], what: str) -> None:
         """Wait until this holds. what: said when it does not come to hold."""
