@@ -120,7 +120,7 @@ def views(browser: Browser) -> list[dict[str, Any]]:
 def test_a_link_leads_to_a_seat_and_the_race_is_checked_in_the_page(browser: Browser, server: str) -> None:
     with sitting(server, "Ada", countdown_s=1, public=False) as ada:
         browser.open(page(server, f"/play/{ada.code}"))
-        browser.wait_for_text("h1", "Race Ada")
+        browser.wait_for_text("h1", f"Race {ada.name}")
         assert "Build each foundation up in suit" in browser.text(".explained")
         field = browser.all("#name")[0]
         field.clear()
@@ -139,8 +139,8 @@ def test_a_link_leads_to_a_seat_and_the_race_is_checked_in_the_page(browser: Bro
         press(browser, "Give up …")
         press(browser, "Give up", "dialog")
         record = ada.hear_of("result")["record"]
-        browser.wait_for_text(".ending h2", "Ada has won")
-        assert [seat["name"] for seat in record["seats"]] == ["Ada", "Bea"]
+        browser.wait_for_text(".ending h2", f"{ada.name} has won")
+        assert [seat["name"] for seat in record["seats"]] == [ada.name, "Bea"]
         assert browser.text(".verdict") == "The deal checks out: nobody chose the cards."
         assert [each.get_property("textContent")[0] for each in browser.all(".checks li")] == ["✓"] * 5
         nonce = record["deal"]["nonces"][1]

@@ -425,17 +425,24 @@ def test_a_page_from_elsewhere_gets_no_socket(browser: Browser, server: str) -> 
 
 
 @pytest.fixture(scope="module")
-def tables(server: str) -> Iterator[list[str]]:
+def tables_server() -> Iterator[str]:
+    """One of their own: they stay, and other tests count the races of a server."""
+    with serving(rate=1000, burst=1000) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def tables(tables_server: str) -> Iterator[list[str]]:
     """Paths of the lobby and of races of every kind of layout, with the longest names and a race that waits."""
     with ExitStack() as stack:
         paths = ["/"]
         for number, rules in enumerate(("carpet-strategy", "colorado", "persian-rug"), 1):
             one, other = f"{LONG[:-1]}{number}", f"Zoë {number}"
-            ada, zoe = stack.enter_context(race(server, one, other, rules=rules, delay_s=0, rated=False, deal="Monday"))
+            ada, zoe = stack.enter_context(race(tables_server, one, other, rules=rules, delay_s=0, rated=False, deal="Monday"))
             for player in (ada, zoe):
                 player.play(5)
             paths.append(f"/watch/{ada.code}")
-        waiting = stack.enter_context(sitting(server, LONG, rules="crazy-quilt"))
+        waiting = stack.enter_context(sitting(tables_server, LONG, rules="crazy-quilt"))
         paths.append(f"/watch/{waiting.code}")
         yield paths
 
@@ -452,9 +459,9 @@ def wait_for_page(browser: Browser, path: str, tables: list[str]) -> None:
 
 
 @pytest.mark.parametrize("place", range(5))
-def test_it_fits_every_width_and_is_readable_in_light_and_dark(browser: Browser, server: str, tables: list[str], place: int) -> None:
+def test_it_fits_every_width_and_is_readable_in_light_and_dark(browser: Browser, tables_server: str, tables: list[str], place: int) -> None:
     path = tables[place]
-    browser.open(page(server, path))
+    browser.open(page(tables_server, path))
     wait_for_page(browser, path, tables)
     for width in (320, 390, 768, 1024, 1280, 1600):
         browser.look(width=width)
@@ -470,9 +477,9 @@ def test_it_fits_every_width_and_is_readable_in_light_and_dark(browser: Browser,
 
 
 @pytest.mark.parametrize("place", [0, 1, 2, 4])
-def test_whoever_listens_is_told_all_of_it(browser: Browser, server: str, tables: list[str], place: int) -> None:
+def test_whoever_listens_is_told_all_of_it(browser: Browser, tables_server: str, tables: list[str], place: int) -> None:
     path = tables[place]
-    browser.open(page(server, path))
+    browser.open(page(tables_server, path))
     wait_for_page(browser, path, tables)
     nodes = browser.nodes()
     roles = [node["role"] for node in nodes]
@@ -488,8 +495,8 @@ def test_whoever_listens_is_told_all_of_it(browser: Browser, server: str, tables
     assert browser.run("return document.documentElement.lang") == "en"
 
 
-def test_keys_reach_everything_in_order_and_it_is_seen(browser: Browser, server: str, tables: list[str]) -> None:
-    browser.open(page(server))
+def test_keys_reach_everything_in_order_and_it_is_seen(browser: Browser, tables_server: str, tables: list[str]) -> None:
+    browser.open(page(tables_server))
     wait_for_page(browser, "/", tables)
     everything = "[...document.querySelectorAll('a[href], button')].filter((each) => each.checkVisibility())"
     reachable = browser.run(f"return {everything}.length")
@@ -504,17 +511,17 @@ def test_keys_reach_everything_in_order_and_it_is_seen(browser: Browser, server:
         """)
         assert (outline, box) == ("solid3px", True), number
     assert reached == list(range(reachable))
-    browser.open(page(server))
+    browser.open(page(tables_server))
     wait_for_page(browser, "/", tables)
     browser.driver.switch_to.active_element.send_keys(Keys.TAB, Keys.ENTER)
     assert browser.run("return document.activeElement.id") == "main"
     browser.driver.switch_to.active_element.send_keys(Keys.TAB)
     browser.driver.switch_to.active_element.send_keys(Keys.ENTER)
-    browser.wait(lambda: browser.driver.current_url == page(server, "/play"), "the way to play")
+    browser.wait(lambda: browser.driver.current_url == page(tables_server, "/play"), "the way to play")
 
 
-def test_nothing_moves_for_who_wants_no_motion(browser: Browser, server: str, tables: list[str]) -> None:
-    browser.open(page(server, tables[1]))
+def test_nothing_moves_for_who_wants_no_motion(browser: Browser, tables_server: str, tables: list[str]) -> None:
+    browser.open(page(tables_server, tables[1]))
     wait_for_page(browser, tables[1], tables)
     motion = "return getComputedStyle(document.querySelector('.fill')).transitionDuration"
     assert browser.run(motion) == "0.25s"
