@@ -623,7 +623,7 @@ async def test_nobody_else_gets_a_seat_at_a_table(autojump_clock: MockClock, ven
     stranger = await venue.person("Mallory", "absent")
     _, identity = await started(venue, replace(FAST, rounds=1), ann, ben)
     await wait_all_tasks_blocked()
-    stranger._join(ann.last(Called).code)
+    stranger.join(ann.last(Called).code)
     await wait_all_tasks_blocked()
     assert stranger.codes == ["room/not-invited"]
     await venue.over(identity)

@@ -234,47 +234,46 @@ async def test_who_is_not_there_in_time_forfeits_at_another_server_too_but_nobod
     assert tables(place) == [0, 0, 0]
 
 
-async def test_a_server_that_dies_has_its_tables_taken_over_and_the_round_goes_on(place: Place) -> None:
+async def all_racing(place: Place) -> tuple[list[Person], str]:
+    """Twelve who do nothing at their tables yet, two tables at each server, and the tournament's id."""
     people = await field(place, 12, "waits")
     identity = await begun(place, people, rounds=1, grace_s=600)
+    await place.venues[0].until(lambda: all(person.started for person in people), seconds=60)
+    return people, identity
+
+
+async def test_a_server_that_dies_has_its_tables_taken_over_and_the_round_goes_on(place: Place) -> None:
+    people, identity = await all_racing(place)
     first, _, third = place.venues
-    await first.until(lambda: all(person.started for person in people), seconds=60)
     lost = [room.code for room in third.rooms]
     assert len(lost) == 2
     place.kill(third)
     await trio.sleep(5)
     place.take_over(place.venues[1], [])
-    for person in people:
-        person.habit = "quick"
-        if person._venue is third:
-            await person.move(place.venues[1])
+    moved = [person for person in people if person.venue is third]
+    assert len(moved) == 4
+    for person in moved:
+        await person.move(place.venues[1])
     await trio.sleep(1)
     live = first.director(identity).live(first.clock.now_ms())
     assert set(lost) <= {table.code for table in live.values()}
     for person in people:
+        person.habit = "quick"
+        if person in moved:
+            await person.join_again()
         person.post_again(Started)
-    # Nobody else is at their table by a line that lives.
-    for room in place.venues[1].rooms:
-        if room.code in lost:
-            for person in people:
-                if room.summary.holds(person.player.id):
-                    person._join(room.code)
-                    await trio.sleep(0.1)
-                    person.post_again(Started)
     await first.over(identity)
     await trio.sleep(2)
     check_results(place, identity, number=6)
 
 
 async def test_whoever_takes_over_the_lead_enters_what_was_raced_elsewhere_meanwhile_and_opens_nothing_twice(place: Place) -> None:
-    people = await field(place, 12, "waits")
-    identity = await begun(place, people, rounds=1, grace_s=600)
+    people, identity = await all_racing(place)
     first, second, third = place.venues
-    await first.until(lambda: all(person.started for person in people), seconds=60)
     before = {place_of_room(room)[0]: room.code for venue in place.venues for room in venue.rooms}
     place.kill(first)
     for person in people:
-        if person._venue is third:
+        if person.venue is third:
             person.habit = "quick"
             person.post_again(Started)
     await trio.sleep(5)
@@ -285,11 +284,9 @@ async def test_whoever_takes_over_the_lead_enters_what_was_raced_elsewhere_meanw
     assert {place_of_room(room)[0]: room.code for venue in place.venues for room in venue.rooms}.items() <= before.items()
     for person in people:
         person.habit = "quick"
-        if person._venue is first:
+        if person.venue is first:
             await person.move(second)
-            room = next(room for room in second.rooms if room.summary.holds(person.player.id))
-            person._join(room.code)
-            await trio.sleep(0.1)
+            await person.join_again()
         person.post_again(Started)
     await second.over(identity)
     await trio.sleep(2)

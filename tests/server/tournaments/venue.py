@@ -66,19 +66,19 @@ class Person:
         self.race = 0
         self.seat: int | None = None
         self.place: str | None = None
-        self._venue = venue
+        self.venue = venue
         self._todo, self._told = trio.open_memory_channel[ServerMessage](10_000)
         self._refs = 0
         self._token: str | None = None
 
     async def arrive(self) -> None:
-        self.player, self._token = await self._venue.players.arrive(name=self.player.name, token=self._token, connection=self)
-        self._venue.nursery.start_soon(self.run)
+        self.player, self._token = await self.venue.players.arrive(name=self.player.name, token=self._token, connection=self)
+        self.venue.nursery.start_soon(self.run)
 
     async def move(self, venue: Venue) -> None:
         """Go to another server of the place."""
         await self.lose_connection()
-        self._venue = venue
+        self.venue = venue
         self.player, _ = await venue.players.arrive(name=self.player.name, token=self._token, connection=self)
         venue.tournaments.greet(self.player.id, self)
 
@@ -114,19 +114,19 @@ class Person:
 
     @property
     def asker(self) -> Asker:
-        return Asker(self.player.id, self.player.name, self._venue.players.rating(self.player.id), self.place)
+        return Asker(self.player.id, self.player.name, self.venue.players.rating(self.player.id), self.place)
 
     async def ask(self, message: TournamentCommand | CreateTournament) -> Decided | Error:
         """The answer."""
         self._refs += 1
         try:
-            self._venue.tournaments.ask(self, self.asker, replace(message, ref=self._refs))
+            self.venue.tournaments.ask(self, self.asker, replace(message, ref=self._refs))
         except Refusal as refusal:
             return Error(code=refusal.code, fault=refusal.fault, message=refusal.sentence, path=refusal.path, ref=self._refs)
         ref = self._refs
         with trio.fail_after(600):
             while not (found := [each for each in self.heard if isinstance(each, (Decided, Error)) and each.ref == ref]):
-                await self._venue.something()
+                await self.venue.something()
         return found[0]
 
     async def make(self, options: TournamentOptions, code: str | None = None) -> str:
@@ -144,7 +144,7 @@ class Person:
         assert isinstance(here, Decided), here
 
     def follow(self, identity: str, number: int | None = None) -> None:
-        self._venue.tournaments.follow(self, FollowTournament(id=identity, round=number), self._venue.nursery.start_soon)
+        self.venue.tournaments.follow(self, FollowTournament(id=identity, round=number), self.venue.nursery.start_soon)
 
     # ---- races
 
@@ -160,7 +160,7 @@ class Person:
     def _do(self, message: ServerMessage) -> None:
         match message:
             case Called(code=code):
-                self._join(code)
+                self.join(code)
             case Room(phase="waiting", race=race, seat=seat):
                 self.race, self.seat = race, seat
                 self._to_room(Ready(race=race, nonce="0f" * 16))
@@ -186,30 +186,35 @@ class Person:
         assert self.seat is not None
         self._to_room(Move(race=self.race, seat=self.seat, ply=ply, move=moves[0]))
 
-    def _join(self, code: str) -> None:
+    def join(self, code: str) -> None:
         # What is over is left, as a client does.
-        room = self._venue.rooms.of(self.player.id)
-        there = next((venue for venue in self._venue.others if venue.rooms.has(code)), None)
+        room = self.venue.rooms.of(self.player.id)
+        there = next((venue for venue in self.venue.others if venue.rooms.has(code)), None)
         if there is not None:
-            self._venue.nursery.start_soon(self.move, there)
+            self.venue.nursery.start_soon(self.move, there)
             return
         if room is not None and room.code != code:
             self._to_room(LeaveRace())
-            self._venue.nursery.start_soon(self._join_when_free, code)
+            self.venue.nursery.start_soon(self._join_when_free, code)
             return
-        room = self._venue.rooms.find(code)
+        room = self.venue.rooms.find(code)
         room.ask(Enter(self.player, self, 0, 0))
 
+    async def join_again(self) -> None:
+        """Sit down in the room of this server where one has a seat, by a connection that is new to it."""
+        self.join(next(room.code for room in self.venue.rooms if room.summary.holds(self.player.id)))
+        await trio.sleep(0.1)
+
     async def _join_when_free(self, code: str) -> None:
-        while self._venue.rooms.of(self.player.id) is not None:
-            await self._venue.something()
+        while self.venue.rooms.of(self.player.id) is not None:
+            await self.venue.something()
         try:
-            self._join(code)
+            self.join(code)
         except Refusal:
             return
 
     def _to_room(self, message: RoomMessage) -> None:
-        room = self._venue.rooms.of(self.player.id)
+        room = self.venue.rooms.of(self.player.id)
         if room is not None:
             room.ask(Ask(self.player, self, message))
 
@@ -217,8 +222,8 @@ class Person:
         self._to_room(message)
 
     async def lose_connection(self) -> None:
-        room = self._venue.rooms.of(self.player.id)
-        self._venue.players.depart(self.player, self)
+        room = self.venue.rooms.of(self.player.id)
+        self.venue.players.depart(self.player, self)
         if room is not None:
             room.tell(Exit(self.player, self))
 
