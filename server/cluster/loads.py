@@ -9,6 +9,8 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from server.cluster.bus import UNREADABLE
+
 _CONNECTIONS_A_ROOM: Final = 10
 """Connections that cost about as much as a room in which a race is run."""
 
@@ -82,8 +84,8 @@ class Loads:
     def _read(self, text: bytes) -> Load | None:
         try:
             return self._decoder.decode(text)
-        except (ValueError, RecursionError):
-            # Of a server with another version. Not all that msgspec raises are errors of its own.
+        except UNREADABLE:
+            # Of a server with another version.
             return None
 
 

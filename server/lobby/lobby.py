@@ -17,6 +17,7 @@ import trio
 from protocol.server_messages import Lobby as LobbyMessage
 from protocol.server_messages import LobbyChanges
 from protocol.views import OpenRaceInfo, RunningChange, RunningRaceInfo, RunningSeatInfo
+from server.cluster.bus import UNREADABLE
 from server.lobby.listing import Listing
 from server.lobby.players import Players
 from server.race.lead_ranking import CloseRace
@@ -141,7 +142,7 @@ class Lobby:
     def say_closest(self) -> bytes:
         """The closest races of this server, for the others."""
         ranked = ((room, room.summary.lead_rank) for room in self._listing.listed[:CLOSEST_TOLD])
-        told = [CloseRace(rank, room.code, holders(room)) for room, rank in ranked if rank is not None]
+        told = [CloseRace(rank, room.code, room.summary.holders) for room, rank in ranked if rank is not None]
         # That there is none any more is said once.
         is_news, self._has_told_closest = bool(told) or self._has_told_closest, bool(told)
         return msgspec.msgpack.encode(told) if is_news else b""
@@ -152,9 +153,11 @@ class Lobby:
 
     def _closest(self) -> str | None:
         """The code of the closest race of the place; None where nothing is known of the others'."""
-        here = next(((rank, room.code) for room in self._listing.listed[:1] if (rank := room.summary.lead_rank) is not None), None)
-        there = next(((race.rank, race.code) for race in self.closest_elsewhere), None)
-        return min(each for each in (here, there) if each is not None)[1] if there is not None else None
+        if not self.closest_elsewhere:
+            return None
+        first = self.closest_elsewhere[0]
+        here = [(rank, room.code) for room in self._listing.listed[:1] if (rank := room.summary.lead_rank) is not None]
+        return min([(first.rank, first.code), *here])[1]
 
     def _look(self) -> Outgoing:
         state = self.state()
@@ -219,15 +222,11 @@ class Lobby:
         self._wake.set()
 
 
-def holders(room: Room) -> tuple[str, ...]:
-    return tuple(seat.player for seat in room.summary.seats if seat.player is not None)
-
-
 def _read(text: bytes) -> list[CloseRace]:
     try:
         return _CLOSEST.decode(text)
-    except (ValueError, RecursionError):
-        # Of a server with another version. Not all that msgspec raises are errors of its own.
+    except UNREADABLE:
+        # Of a server with another version.
         return []
 
 

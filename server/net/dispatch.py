@@ -204,7 +204,7 @@ class Dispatch:
     def _check_busy(self, message: ClientMessage) -> None:
         """The races that run come first."""
         retry_after_ms = self._overload.retry_after_ms(trio.current_time())
-        if retry_after_ms and not (isinstance(message, OpenRace) and self.forwarding.has_relief):
+        if retry_after_ms and not (isinstance(message, OpenRace) and self.forwarding.relief is not None):
             raise Refusal(ErrorCode.SERVER_BUSY, retry_after_ms=retry_after_ms)
 
     def _serve_watcher(self, visit: Visit, player: PlayerName, message: ClientMessage) -> None:

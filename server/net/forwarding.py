@@ -71,25 +71,24 @@ class Forwarding:
             return False
         oldest = min(self._node.alive, default=self._node.id)
         url = self._node.url_of(oldest) if oldest != self._node.id else None
-        if url is None:
-            return False
-        visit.connection.post(Outgoing(Moved(url=url, code=None, ref=ref)))
-        visit.connection.refuse(Refusal(ErrorCode.ELSEWHERE, f"opponents wait at {url}"), ref)
-        return True
+        return self._send_on(visit, url, "opponents wait", ref)
 
     @property
-    def has_relief(self) -> bool:
-        """Whether rooms that would be opened here are better opened at another node."""
-        return self.loads is not None and self.loads.less_busy() is not None
+    def relief(self) -> str | None:
+        """The URL of another node, where rooms are better opened: this one is much busier, or too busy to open any."""
+        load = self.loads.less_busy() if self.loads is not None else None
+        return self._node.url_of(load.node) if self._node is not None and load is not None else None
 
     def takes_opener(self, visit: Visit, ref: int) -> bool:
-        """Whether who would open a room is sent to another node, because this one is much busier, or too busy to open any."""
-        load = self.loads.less_busy() if self.loads is not None else None
-        url = self._node.url_of(load.node) if self._node is not None and load is not None else None
+        """Whether who would open a room is sent to another node."""
+        return self._send_on(visit, self.relief, "there is less to do", ref)
+
+    @staticmethod
+    def _send_on(visit: Visit, url: str | None, why: str, ref: int) -> bool:
         if url is None:
             return False
         visit.connection.post(Outgoing(Moved(url=url, code=None, ref=ref)))
-        visit.connection.refuse(Refusal(ErrorCode.ELSEWHERE, f"there is less to do at {url}"), ref)
+        visit.connection.refuse(Refusal(ErrorCode.ELSEWHERE, f"{why} at {url}"), ref)
         return True
 
     @property

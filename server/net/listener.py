@@ -236,6 +236,7 @@ class _Door:
         """Until the connection is over, or one for a WebSocket."""
         stream: trio.abc.Stream = below
         connection = None
+        is_handed_on = False
         try:
             if self._tls is not None:
                 stream = TlsStream(below, self._tls)
@@ -248,7 +249,7 @@ class _Door:
             asked = await connection.serve(self._answer)
             if asked and not self._stopping:
                 self._open_websocket(stream, asked)
-                return
+                is_handed_on = True
         except (trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError):
             pass
         except Exception:
@@ -256,7 +257,8 @@ class _Door:
         finally:
             if connection is not None:
                 self.ended(connection)
-        await trio.aclose_forcefully(stream)
+            if not is_handed_on:
+                await trio.aclose_forcefully(stream)
 
     def _open_websocket(self, stream: trio.abc.Stream, asked: bytes) -> None:
         if isinstance(stream, SocketStream | TlsStream):

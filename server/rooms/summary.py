@@ -62,6 +62,11 @@ class RoomSummary(msgspec.Struct, frozen=True):
         """Since the start, by the server's clock; 0 before it."""
         return max(now_ms + self.ahead_ms - self.starts_at, 0) if self.starts_at is not None else 0
 
+    @property
+    def holders(self) -> tuple[str, ...]:
+        """Who has a seat in the race."""
+        return tuple(seat.player for seat in self.seats if seat.player is not None)
+
     def holds(self, player: str) -> bool:
         """Whether this player has a seat in the race."""
         return any(seat.player == player for seat in self.seats)

@@ -97,11 +97,10 @@ class _Channel:
         self.post_all(Bundle([outgoing]))
 
     def post_all(self, bundle: Bundle) -> None:
-        holders = tuple(seat.player for seat in self._room.summary.seats if seat.player is not None)
         # What they would have heard before was left out, where it was too much.
         anew = self._spectators.waits(self)
         messages = tuple(outgoing.payload(MSGPACK) for outgoing in bundle.messages)
-        self._bus.say(race_channel(self._room.code), msgspec.msgpack.encode(Packet(holders, messages, anew)))
+        self._bus.say(race_channel(self._room.code), msgspec.msgpack.encode(Packet(self._room.summary.holders, messages, anew)))
 
     def shut(self, code: CloseCode, reason: str) -> None:
         """There is nothing to close."""

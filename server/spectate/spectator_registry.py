@@ -318,7 +318,7 @@ class SpectatorRegistry:
             if spectator not in self._led:
                 continue
             watching = self._watching.get(spectator)
-            found = next((race for _, race in races if self._may_be_led(spectator, race)), None)
+            found = next((race for race in races if self._may_be_led(spectator, race)), None)
             if found is not None and (watching is None or watching.code != found.code):
                 race = self.relayed(found.code) if isinstance(found, CloseRace) else found
                 if race is None:
@@ -342,7 +342,7 @@ class SpectatorRegistry:
             return spectator.player.id not in race.players and not self._rooms.has(race.code)
         return not race.is_closed and not self._has_part(race, spectator.player)
 
-    async def _closest(self) -> list[tuple[LeadRank, Room | CloseRace]]:
+    async def _closest(self) -> list[Room | CloseRace]:
         """The public races that are being run, here or elsewhere, the closest first."""
         close: list[tuple[LeadRank, Room | CloseRace]] = [(race.rank, race) for race in self.closest_elsewhere()]
         for number, room in enumerate(list(self._rooms), 1):
@@ -351,7 +351,7 @@ class SpectatorRegistry:
                 close.append((rank, room))
             if number % LOOKED_AT == 0:
                 await trio.lowlevel.checkpoint()
-        return sorted(close, key=lambda each: (each[0], each[1].code))
+        return [race for _, race in sorted(close, key=lambda each: (each[0], each[1].code))]
 
 
 def _key(secret: bytes, scope: str) -> str:

@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from server.cluster.bus import UNREADABLE
 from server.cluster.loads import Load
 from server.rooms.outgoing import Outgoing
 from server.tournaments.director import Director
@@ -135,6 +136,6 @@ class Elsewhere:
 def _read(text: bytes) -> News | None:
     try:
         return _DECODER.decode(text)
-    except (ValueError, RecursionError):
-        # Of a server with another version. Not all that msgspec raises are errors of its own.
+    except UNREADABLE:
+        # Of a server with another version.
         return None

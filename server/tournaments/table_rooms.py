@@ -51,7 +51,7 @@ LOOK_S: Final = 2.0
 @dataclass(slots=True)
 class _Expected:
     """A room of which nothing has been told yet. number: of the round's shuffle. node: at which it is to be opened; None for one that the
-    store has already: race is its id. since: on the clock of Trio."""
+    store has already: race_id is its id. since: on the clock of Trio."""
 
     race: TableRace
     number: int
