@@ -29,6 +29,11 @@ from server.store.port import Entry, PlayerMade, PlayerRenamed, PlayerSeen
 TOKEN_BYTES = 16
 ID_BYTES = 8
 
+SEEN_AGAIN_MS = 3_600_000
+"""Whoever was seen so short a while ago is not written down as seen again: when a server dies, thousands come back in a second, and what
+that moment is kept for is counted in days.
+"""
+
 COUNTED_NAMES = 9
 """So many players of one name are told apart by counting; from then on by chance, which finds a free name at once."""
 
@@ -197,9 +202,10 @@ class Players:
         self._arriving.add(arrival)
         try:
             player = await self._known(token)
+            now = self._clock.wall_ms()
             # In an outage somebody who comes back to a race is not kept waiting for this.
-            if self._journal.available:
-                await self._journal.write(PlayerSeen(player=player.id, at_ms=self._clock.wall_ms()))
+            if self._journal.available and abs(now - player.seen_at_ms) >= SEEN_AGAIN_MS:
+                await self._journal.write(PlayerSeen(player=player.id, at_ms=now))
             while player.id in arrival.changed:
                 # Nobody will tell them: they are not here yet. Other players' changes do not count, or where many race nobody would get in.
                 arrival.changed.clear()

@@ -214,18 +214,34 @@ async def test_whoever_is_renamed_while_they_arrive_has_the_new_name(
     autojump_clock: MockClock, players: Players, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bob, token = await players.arrive(name="Bob", token=None, connection=Wire())
-    write = players._journal.write
+    ask = players._journal.ask
 
-    async def slow(*entries: Entry) -> None:
-        await trio.sleep(1 if len(entries) > 1 else 2)  # they are seen after they are renamed
-        await write(*entries)
+    async def slow(call: Any, key: Any) -> Player | None:
+        found: Player | None = await ask(call, key)
+        await trio.sleep(1)
+        return found
 
-    monkeypatch.setattr(players._journal, "write", slow)
+    monkeypatch.setattr(players._journal, "ask", slow)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(players.rename, bob, "Robert")
         again, _ = await players.arrive(name="Bob", token=token, connection=Wire())
     assert again.name == "Robert"
     assert list(players.here()) == [again]
+
+
+async def test_whoever_was_here_within_the_hour_comes_back_without_a_commit(autojump_clock: MockClock, players: Players) -> None:
+    players._clock = Clock(wall_s=1e9)
+    bob, token = await players.arrive(name="Bob", token=None, connection=Wire())
+    assert isinstance(players._journal, Journal)
+    written = players._journal.statistics
+    await trio.sleep(3000)
+    await players.arrive(name="Bob", token=token, connection=Wire())
+    assert written.entries == 1
+    for commits in (2, 2, 3):
+        await trio.sleep(3000)
+        await players.arrive(name="Bob", token=token, connection=Wire())
+        assert written.entries == commits
+    assert [here.id for here in players.here()] == [bob.id]
 
 
 # ---- ratings
