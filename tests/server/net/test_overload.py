@@ -15,8 +15,26 @@ from protocol.room_events import PlayerView, Progress
 from protocol.run_messages import RunDaily
 from protocol.server_messages import WaitingOver
 from protocol.views import RaceOptions
-from server.net.overload import CALM_S, ENOUGH, FEW, FORGIVEN_A_SECOND, FULL, LASTING, LASTING_S, LATE_S, LOOK_S, Overload
+from server.net.overload import (
+    CALM_S,
+    ENOUGH,
+    ENOUGH_MOVES,
+    FEW,
+    FORGIVEN_A_SECOND,
+    FULL,
+    LASTING,
+    LASTING_S,
+    LATE_S,
+    LOOK_S,
+    SLOWER_FOR_S,
+    SLOWER_S,
+    Overload,
+)
 from tests.server.net.wire import House
+
+
+def no_moves() -> tuple[int, float]:
+    return 0, 0.0
 
 
 def test_one_pause_is_no_overload_and_several_within_a_second_are() -> None:
@@ -56,7 +74,7 @@ def test_a_core_that_is_nearly_used_up_makes_it_busy_before_anybody_is_late(shar
 
     def look(now: float, worked_s: float) -> bool:
         # The largest of several counts.
-        overload.note_work(lambda: (0.0, worked_s, 5.0), now, connections=connections)
+        overload.look(lambda: (0.0, worked_s, 5.0), no_moves, now, connections=connections)
         return overload.retry_after_ms(now) > 0
 
     # What it took to start counts for nothing.
@@ -74,10 +92,35 @@ def test_less_of_a_core_makes_it_busy_where_it_lasts(share: float, busy: bool) -
     overload = Overload()
     found = []
     for number in range(40):
-        overload.note_work(lambda worked_s=share * number * LOOK_S: (worked_s,), number * LOOK_S, connections=FEW)  # type: ignore[misc]
+        overload.look(lambda worked_s=share * number * LOOK_S: (worked_s,), no_moves, number * LOOK_S, connections=FEW)  # type: ignore[misc]
         found.append(overload.retry_after_ms(number * LOOK_S) > 0)
     assert not any(found[: round(LASTING_S / LOOK_S)])
     assert found[-1] is busy
+
+
+@pytest.mark.parametrize("best_s", [0.002, 0.05], ids=["a quick disk", "a slow disk"])
+def test_moves_that_are_answered_much_later_than_at_the_best_make_it_busy_and_a_pause_does_not(best_s: float) -> None:
+    overload, moves, waited_s, now = Overload(), 0, 0.0, 0.0
+
+    def answered() -> tuple[int, float]:
+        return moves, waited_s
+
+    def pass_time(seconds: float, mean_s: float, connections: int = FEW) -> bool:
+        nonlocal moves, waited_s, now
+        for _ in range(round(seconds / LOOK_S)):
+            now += LOOK_S
+            moves += 2 * ENOUGH_MOVES
+            waited_s += 2 * ENOUGH_MOVES * mean_s
+            overload.look(lambda: (0.0,), answered, now, connections=connections)
+        return overload.retry_after_ms(now) > 0
+
+    assert not pass_time(5, best_s)
+    assert not pass_time(LOOK_S, best_s + 2 * SLOWER_S), "one look with a pause in it"
+    assert not pass_time(5, best_s + 0.8 * SLOWER_S)
+    assert pass_time(2, best_s + 2 * SLOWER_S)
+    assert pass_time(60, best_s + 2 * SLOWER_S), "what lasts is not taken for the best that can be had"
+    assert not pass_time(CALM_S + SLOWER_FOR_S, best_s)
+    assert not pass_time(5, best_s + 2 * SLOWER_S, connections=FEW - 1)
 
 
 @pytest.mark.usefixtures("both_kinds")
