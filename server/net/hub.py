@@ -18,7 +18,7 @@ from itertools import count
 from typing import Any, Final, Protocol
 
 import trio
-from websockets.http11 import Request
+from websockets.datastructures import Headers
 
 from server.net.connection import Connection
 from server.net.overload import LATE_S, Overload
@@ -59,8 +59,8 @@ class Door(Protocol):
     def retry_after_s(self) -> int:
         """Not 0 while nobody is let in, since there is too much to do."""
 
-    def admits(self, connection: Connection, request: Request) -> bool:
-        """Whether this request opens a WebSocket here."""
+    def admits(self, connection: Connection, headers: Headers) -> bool:
+        """Whether a request with these opens a WebSocket here."""
 
     def hand_over(self, stream: SocketStream) -> None:
         """Not one for the hub: have it answered the plain way."""
@@ -155,7 +155,8 @@ class Hub:
         """Call it later. A timer cannot be taken back: what it calls sees for itself whether it is still wanted."""
         when = self._clock() + seconds
         heapq.heappush(self._timers, (when, next(self._order), act))
-        self._sleep.deadline = min(self._sleep.deadline, when)
+        if when < self._sleep.deadline:
+            self._sleep.deadline = when
 
     async def run(self) -> None:
         """Serve all sockets, until it is cancelled."""
