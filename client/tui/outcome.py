@@ -6,7 +6,7 @@ from client.state.progress import Swing, largest_swing
 from client.state.room import RoomModel
 from client.text.formatting import clock_text, curves, series_sentence
 from client.text.words import WALKOVER, end_word, is_walkover
-from client.tui.picture import EMPTY, LARGE_ROWS, Line, Picture, block, fit, fit_line, line_width, row, stacked, wrap_text
+from client.tui.picture import EMPTY, LARGE_ROWS, Line, Picture, block, clip_line, fit, line_width, row, stacked, wrap_text
 from client.tui.scene import Scene
 from client.tui.waiting import big_text
 from protocol.record import SeatRecord
@@ -111,7 +111,7 @@ def banner(scene: Scene, room: RoomModel, width: int, total: int) -> Picture:
     # In the middle of their rows, where there is room for that.
     above: list[Line] = [[]] * (max(LARGE_ROWS - len(facts), 0) // 2)
     inside = row((letters + 4, big_text(count, scene.theme, role, letters)), (beside, block([*above, *facts][: LARGE_ROWS + 1])))
-    edge, title = scene.theme.glyphs.rounded, fit_line(headline(room), min(line_width(headline(room)), width - 6))
+    edge, title = scene.theme.glyphs.rounded, clip_line(headline(room), width - 6)
     rest = edge.across * (width - line_width(title) - 5)
     top: Line = [("faint", f"{edge.left_top}{edge.across} "), *title, ("faint", f" {rest}{edge.right_top}")]
     side = block([[("faint", edge.down)]] * inside.height)

@@ -25,7 +25,7 @@ from protocol.codec import MAX_CLIENT_MESSAGE
 from protocol.errors import CloseCode
 from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch, RoundTripRule
 from server.net.frames import BINARY_FRAME, PONG_FRAME, SHORT_FRAME, frame_size, opening, short_message, unmasked
-from server.net.hub import TICK_MS, Door, Hub, PeerTasks
+from server.net.hub import Door, Hub, PeerTasks
 from server.net.overload import BUSY_RESPONSE, UNTIRING
 from server.net.stream import RECEIVE_BYTES, STAMP_BYTES, SocketStream, waited_ms
 
@@ -91,7 +91,8 @@ class HubConnection(Connection):
         self._ping: bytes | None = None
         self._pinged_at = self._ping_due = 0.0
         self._ping_s = PING_INTERVAL_S
-        self._tasks = PeerTasks(hub.nursery, self)
+        # Only while there are any: each refers to the other, and who is only turned away would be left to the collection of garbage.
+        self._tasks: PeerTasks | None = None
         hub.add(self._descriptor, self)
         hub.after(HANDSHAKE_S, self._check_handshake)
 
@@ -115,10 +116,13 @@ class HubConnection(Connection):
         return self._peer_name
 
     def start_soon(self, work: Callable[..., Awaitable[object]], *arguments: Any) -> None:
+        if self._tasks is None:
+            self._tasks = PeerTasks(self._hub.nursery, self)
         self._tasks.start_soon(work, *arguments)
 
     def tasks_ended(self) -> None:
         """For its tasks."""
+        self._tasks = None
         if self._ended:
             self._depart()
 
@@ -150,7 +154,7 @@ class HubConnection(Connection):
             return
         except OSError:
             data, stamps = b"", []
-        self.waited_ms = waited_ms(stamps, TICK_MS)
+        self.waited_ms = waited_ms(stamps, self._hub.tick_ms)
         if not data:
             self.cut()
         elif self._closing:
@@ -382,9 +386,10 @@ class HubConnection(Connection):
             self._protocol.receive_eof()
         self._outbox = None
         self.waiting_bytes = 0
-        self._tasks.cancel()
-        if not self._tasks:
+        if self._tasks is None:
             self._depart()
+        else:
+            self._tasks.cancel()
 
     def _depart(self) -> None:
         try:
