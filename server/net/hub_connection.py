@@ -83,11 +83,7 @@ class HubConnection(Connection):
         self._protocol: ServerProtocol | None = None
         self._outbox: deque[bytes | memoryview] | None = None
         self._took_at = 0.0
-        self._stall_watched = False
-        self._eof = False
-        self._closing = False
-        self._arrived = False
-        self._ended = False
+        self._stall_watched = self._eof = self._closing = self._arrived = self._ended = False
         self._ping: bytes | None = None
         self._pinged_at = self._ping_due = 0.0
         self._ping_s = PING_INTERVAL_S

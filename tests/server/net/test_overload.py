@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 import trio
 from hypothesis import given
@@ -15,6 +17,7 @@ from protocol.room_events import PlayerView, Progress
 from protocol.run_messages import RunDaily
 from protocol.server_messages import WaitingOver
 from protocol.views import RaceOptions
+from server.net.hub_connection import HANDSHAKE_S, HubConnection
 from server.net.overload import (
     CALM_S,
     ENOUGH,
@@ -122,6 +125,26 @@ def test_moves_that_are_answered_much_later_than_at_the_best_make_it_busy_and_a_
     assert pass_time(60, best_s + 2 * SLOWER_S), "what lasts is not taken for the best that can be had"
     assert not pass_time(CALM_S + SLOWER_FOR_S, best_s)
     assert not pass_time(5, best_s + 2 * SLOWER_S, connections=FEW - 1)
+
+
+async def test_nothing_is_left_of_those_who_are_turned_away_not_even_for_the_collection_of_garbage(
+    autojump_clock: MockClock, house: House
+) -> None:
+    def left() -> int:
+        return sum(isinstance(each, HubConnection) for each in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = left()
+        for _ in range(20):
+            house.overload.note(ENOUGH * LATE_S, trio.current_time())
+            assert (await house.ask("/")).status == 503
+        assert left() > before
+        await trio.sleep(HANDSHAKE_S + 1)
+        assert left() == before
+    finally:
+        gc.enable()
 
 
 @pytest.mark.usefixtures("both_kinds")
