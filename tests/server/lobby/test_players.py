@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +18,7 @@ from server.rooms.clock import Clock
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.store.answers import Player
-from server.store.errors import StoreFull
+from server.store.errors import StoreError, StoreFull
 from server.store.journal import Journal, Outage
 from server.store.memory import MemoryStore
 from server.store.port import Entry
@@ -172,10 +173,10 @@ async def test_a_name_that_cannot_be_kept_is_nobodys(players: Players, monkeypat
 
 
 async def test_nobody_is_let_in_whom_the_store_cannot_keep(players: Players, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def full(*entries: object) -> None:
-        raise StoreFull("no space left")
+    def full(entries: object, done: Callable[[StoreError], None]) -> None:
+        done(StoreFull("no space left"))
 
-    monkeypatch.setattr(players._journal, "write", full)
+    monkeypatch.setattr(players._journal, "submit", full)
     with pytest.raises(Refusal) as refused:
         await players.arrive(name="Ann", token=None, connection=Wire())
     assert refused.value.code == ErrorCode.NOT_KEPT
