@@ -50,7 +50,7 @@ from server.lobby.lobby import Lobby
 from server.lobby.matchmaker import Matchmaker, Seeker
 from server.lobby.players import Players
 from server.net.connection import Connection
-from server.net.connection_limits import THIS_MACHINE, place_of
+from server.net.connection_limits import place_of
 from server.net.forwarding import Forwarding
 from server.net.identification import NOBODY, Identification, Visit, put_out
 from server.net.overload import Overload
@@ -246,7 +246,7 @@ class Dispatch:
                 self._give_up_unbegun(visit, player, options)
                 self._check_free(player)
                 if not self.forwarding.takes_opener(visit, ref):
-                    self._enter(visit, player, self._rooms.open(options, place=_counted(visit)), version=0, ref=ref)
+                    self._enter(visit, player, self._rooms.open(options, place=visit.place), version=0, ref=ref)
             case JoinRace() | WatchRace() if self.forwarding.takes(visit, message):
                 pass
             case JoinRace() if self.forwarding.delays(visit, player, message):
@@ -288,7 +288,7 @@ class Dispatch:
                 self._ask_tournament(visit, player, message)
 
     def _ask_tournament(self, visit: Visit, player: PlayerName, message: CreateTournament | TournamentCommand) -> None:
-        asker = Asker(player.id, player.name, self._players.rating(player.id), _counted(visit))
+        asker = Asker(player.id, player.name, self._players.rating(player.id), visit.place)
         self._tournaments.ask(visit.connection, asker, message)
 
     # ---- runs, challenges and their boards
@@ -320,7 +320,7 @@ class Dispatch:
             if not self._runs.has_room_for(player.id) and self.forwarding.takes_opener(visit, message.ref):
                 visit.connection.listen()
                 return
-            room = await self._runs.room(player.id, message, place=_counted(visit))
+            room = await self._runs.room(player.id, message, place=visit.place)
             if self._rooms.of(player.id) is not room:
                 self._check_free(player)
             self._enter(visit, player, room, version=0, ref=message.ref)
@@ -390,11 +390,6 @@ class Dispatch:
         if room is None:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
         room.ask(Ask(player, visit.connection, message, visit.connection.waited_ms))
-
-
-def _counted(visit: Visit) -> str | None:
-    """The place by which limits count; None for this machine, where its host sits, or a proxy that is not known to be one."""
-    return place if (place := place_of(visit.connection.remote_host)) != THIS_MACHINE else None
 
 
 def _as_refusal(error: Refusal | StoreError) -> Refusal:

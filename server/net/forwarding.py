@@ -95,10 +95,11 @@ class Forwarding:
         """
         while True:
             url = self.seekers_url
-            waiting = [visit for visit in self._visits.values() if visit.player is not None and seeks(visit.player.id)] if url else ()
-            for visit in waiting:
-                visit.connection.post(Outgoing(Moved(url=url, code=None)))
-            await trio.sleep(SETTLES_S if waiting else BEAT_S)
+            if url is not None:
+                for visit in self._visits.values():
+                    if visit.player is not None and seeks(visit.player.id):
+                        visit.connection.post(Outgoing(Moved(url=url, code=None)))
+            await trio.sleep(SETTLES_S if url is not None else BEAT_S)
 
     @property
     def relief(self) -> str | None:
