@@ -14,7 +14,7 @@ def lobby_changed(lobby: Lobby, told: LobbyChanges, passed_ms: int) -> Lobby:
     passed_ms: since it was as it is given; the clocks of races of which nothing is told have gone on by that.
     """
     races = {info.code: info for info in lobby.races}
-    running = {info.code: replace(info, elapsed_ms=min(info.elapsed_ms + passed_ms, info.time_limit_s * 1000)) for info in lobby.running}
+    running = {info.code: replace(info, elapsed_ms=elapsed_ms(info, passed_ms)) for info in lobby.running}
     for code in told.gone:
         races.pop(code, None)
         running.pop(code, None)
@@ -33,6 +33,11 @@ def lobby_changed(lobby: Lobby, told: LobbyChanges, passed_ms: int) -> Lobby:
         ratings=lobby.ratings if told.ratings is None else told.ratings,
         running=(*first, *running.values()),
     )
+
+
+def elapsed_ms(info: RunningRaceInfo, passed_ms: int) -> int:
+    """What the clock of a race shows so long after it was told of."""
+    return min(info.elapsed_ms + passed_ms, info.time_limit_s * 1000)
 
 
 def _come_on(info: RunningRaceInfo, change: RunningChange) -> RunningRaceInfo:

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Literal, NamedTuple
 
 from client.connection.events import WATCH_REFERENCE
+from client.state.lobby import elapsed_ms
 from client.state.store import Model
 from client.text.formatting import clock_text, home_counts, limit_text, series_name, with_ratings
 from client.tui import cards, form
@@ -66,7 +68,7 @@ class Item(NamedTuple):
     detail: str = ""
 
 
-def home_items(model: Model) -> tuple[Item, ...]:
+def home_items(model: Model, now_ms: int) -> tuple[Item, ...]:
     """Everything that can be chosen at home, in the order in which it is shown."""
     welcome, lobby = model.welcome, model.lobby
     items = [
@@ -88,14 +90,15 @@ def home_items(model: Model) -> tuple[Item, ...]:
         detail = f"{seats}  {rules_name(model, race.rules)}{series}, {limit_text(race.time_limit_s)}{unrated}: {names}"
         items.append(Item("race", race.code, clean_name(race.code), detail))
     for running in lobby.running if lobby is not None else ():
-        items.append(Item("running", running.code, clean_name(running.code), _running_detail(model, running)))
+        items.append(Item("running", running.code, clean_name(running.code), _running_detail(model, running, now_ms)))
     return tuple(items)
 
 
-def _running_detail(model: Model, race: RunningRaceInfo) -> str:
+def _running_detail(model: Model, race: RunningRaceInfo, now_ms: int) -> str:
     """Who is how far, which comes first where there is little room, then what they play and who watches."""
     watchers = f", {race.watchers} watching" if race.watchers else ""
-    return f"{home_counts(race)}: {rules_name(model, race.rules)}, {clock_text(race.elapsed_ms, tenths=False)}{watchers}"
+    clock = clock_text(elapsed_ms(race, now_ms - model.lobby_at), tenths=False)
+    return f"{home_counts(race)}: {rules_name(model, race.rules)}, {clock}{watchers}"
 
 
 WIDTH = 110
@@ -113,7 +116,7 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> Picture:
     inner = min(width, WIDTH)
     margin = (width - inner) // 2
     above = banner(scene, size)
-    items = home_items(model)
+    items = home_items(model, scene.now_ms)
     menu_items = [
         (at, item) for at, item in enumerate(items) if item.kind in ("open", "code", "match", "daily", "tournaments", "help", "quit")
     ]
@@ -230,7 +233,7 @@ def _people(scene: Scene, width: int) -> Picture:
 def _update(step: Step, action: ScreenAction) -> Step:
     match action:
         case Do(Command.UP | Command.DOWN | Command.LEFT | Command.RIGHT as command):
-            return step.walk(command, len(home_items(step.state)))
+            return step.walk(command, len(home_items(step.state, step.now_ms)))
         case Do(Command.PLAY):
             return _take(step, step.ui.item)
         case Pick(line):
@@ -277,7 +280,7 @@ _COMMANDS = {
 
 
 def _take(step: Step, line: int) -> Step:
-    items = home_items(step.state)
+    items = home_items(step.state, step.now_ms)
     if not 0 <= line < len(items):
         return step
     item = items[line]
@@ -297,8 +300,14 @@ def _take(step: Step, line: int) -> Step:
 
 
 def _mark(step: Step, kind: str, otherwise: str) -> Step:
-    at = next((number for number, item in enumerate(home_items(step.state)) if item.kind == kind), None)
+    at = next((number for number, item in enumerate(home_items(step.state, step.now_ms)) if item.kind == kind), None)
     return step.note(otherwise) if at is None else step.but(item=at)
 
 
-SCREEN = Screen("home", "At home", KEYS, lambda state, ui: state.room is None, _update, home_screen, scrolls=True)
+def _times(scene: Scene) -> Hashable:
+    model = scene.model
+    running = model.lobby.running if model.lobby is not None else ()
+    return tuple(elapsed_ms(race, scene.now_ms - model.lobby_at) // 1000 for race in running)
+
+
+SCREEN = Screen("home", "At home", KEYS, lambda state, ui: state.room is None, _update, home_screen, scrolls=True, times=_times)

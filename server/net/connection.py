@@ -21,8 +21,6 @@ from typing import Any, Final, Protocol
 import trio
 from websockets.datastructures import Headers
 from websockets.frames import CONT, DATA_OPCODES, TEXT, Frame
-from websockets.protocol import OPEN
-from websockets.server import ServerProtocol
 
 from protocol.client_messages import PRICES, ClientMessage, Move
 from protocol.codec import SUBPROTOCOLS, Decoder, client_message_decoder, reference
@@ -169,8 +167,6 @@ class Connection(Caller):
         "waiting_bytes",
     )
 
-    protocol: ServerProtocol
-
     def __init__(self, dispatch: Dispatch, round_trip_rule: RoundTripRule) -> None:
         super().__init__()
         self._dispatch = dispatch
@@ -201,6 +197,11 @@ class Connection(Caller):
         self.waiting_bytes = 0
 
     # ---- what each kind does its own way
+
+    @property
+    @abstractmethod
+    def is_open(self) -> bool:
+        """The handshake is done, and neither side has begun to close."""
 
     @abstractmethod
     def shut(self, code: CloseCode, reason: str) -> None:
@@ -260,11 +261,9 @@ class Connection(Caller):
         """Until `listen` the dispatch hears nothing more: what the peer says waits, as much of it as the rate lets through."""
         self._early = []
 
-    def _arrive(self) -> None:
+    def _arrive(self, subprotocol: str) -> None:
         """The handshake is done."""
-        encoding = self.protocol.subprotocol
-        assert encoding is not None
-        self._encoding = encoding
+        self._encoding = subprotocol
         self._dispatch.arrived(self)
 
     def _frame_heard(self, frame: Frame) -> None:
@@ -373,7 +372,7 @@ class Connection(Caller):
         self._put(frames)
 
     def _takes(self) -> bool:
-        if self._missed or self.protocol.state is not OPEN:
+        if self._missed or not self.is_open:
             return False
         self._missed = self.waiting_bytes > OUTBOX_BYTES
         return not self._missed

@@ -1,10 +1,16 @@
-"""WebSocket frames by hand, where most come and go: whole small messages and pongs of clients, and all messages of the server. Pure."""
+"""WebSockets by hand, where most come and go: openings as clients write them, their whole small messages and pongs, and all messages of the
+server. Pure.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from typing import Final, NamedTuple
 
-from protocol.codec import MAX_CLIENT_MESSAGE
+from websockets.datastructures import Headers
+from websockets.utils import accept_key
+
+from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
 
 try:
     from websockets.speedups import apply_mask
@@ -20,6 +26,48 @@ _MASKED: Final = 0x80
 _SHORT_HEADER: Final = 6
 SHORT_FRAME: Final = _MASKED + 126
 """The second byte of a client's frame is less where that is its length, with the bit that says that it is masked."""
+
+_OPENING: Final = re.compile(rb"GET [!-~]+ HTTP/1\.1\r\n(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t -~\x80-\xff]*\r\n){5,100}\r\n")
+_ASKED: Final = "Upgrade", "Sec-WebSocket-Version", "Sec-WebSocket-Key", "Sec-WebSocket-Protocol", "Connection"
+_NOT_ASKED: Final = "Content-Length", "Transfer-Encoding", "Expect"
+_LIST: Final = re.compile(r"[A-Za-z0-9._-]+(?:, ?[A-Za-z0-9._-]+)*")
+_KEY: Final = re.compile(r"[A-Za-z0-9+/]{22}==")
+_ACCEPTED: Final = (
+    "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "Sec-WebSocket-Accept: {}\r\nSec-WebSocket-Protocol: {}\r\n\r\n"
+)
+
+
+class Opening(NamedTuple):
+    """A request for a WebSocket. answer: which opens it."""
+
+    headers: Headers
+    subprotocol: str
+    answer: bytes
+
+
+def opening(head: bytes) -> Opening | None:
+    """The request with this head, to its empty line, where there is nothing odd about it; None for what the library has to judge."""
+    if _OPENING.fullmatch(head) is None:
+        return None
+    lines = [line.partition(":") for line in head.decode("latin-1").split("\r\n")[1:-2]]
+    headers = Headers([(name, value.strip(" \t")) for name, _, value in lines])
+    try:
+        upgrade, version, key, offered, connection = map(headers.__getitem__, _ASKED)
+    except LookupError:
+        # One of them is not there, or several times.
+        return None
+    if upgrade.lower() != "websocket" or version != "13" or not _KEY.fullmatch(key) or any(name in headers for name in _NOT_ASKED):
+        return None
+    names = _names(offered)
+    subprotocol = next((name for name in SUBPROTOCOLS if name in names), None)
+    if subprotocol is None or "upgrade" not in _names(connection.lower()):
+        return None
+    return Opening(headers, subprotocol, _ACCEPTED.format(accept_key(key), subprotocol).encode())
+
+
+def _names(text: str) -> list[str]:
+    return text.replace(" ", "").split(",") if _LIST.fullmatch(text) is not None else []
 
 
 def frame_size(data: bytes, start: int) -> int:

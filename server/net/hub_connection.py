@@ -1,9 +1,9 @@
 """A connection served by the hub: no task of its own, the library's protocol without I/O, and a short way for what comes most.
 
-Nearly all that a client sends is one small binary message in one frame, or the answer to a ping. Those are taken apart by hand; everything
-else (fragments, text, close, what is no frame) goes to the library's protocol, whole frame by whole frame, so that it is always at
-the start of a frame when a short one comes. Until the handshake is done, nothing but a plain opening of a WebSocket stays here: pages,
-refusals and whatever is odd go with all that was read to the plain way.
+Nearly all that a client sends is one small binary message in one frame, or the answer to a ping. Those are taken apart by hand, and so is
+the opening of a WebSocket as clients write it. Everything else (fragments, text, close, what is no frame) goes to the library's protocol,
+whole frame by whole frame, so that it is always at the start of a frame when a short one comes; it is made when it is needed. Until the
+handshake is done, nothing but such an opening stays here: pages, refusals and whatever is odd go with all that was read to the plain way.
 """
 
 from __future__ import annotations
@@ -18,20 +18,19 @@ from typing import Any, Final
 
 import trio
 from websockets.frames import CLOSE, Frame
-from websockets.http11 import Request
 from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
-from websockets.typing import Subprotocol
 
-from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
+from protocol.codec import MAX_CLIENT_MESSAGE
 from protocol.errors import CloseCode
 from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch, RoundTripRule
-from server.net.frames import BINARY_FRAME, PONG_FRAME, SHORT_FRAME, frame_size, short_message, unmasked
-from server.net.hub import TICK_MS, Door, Hub, PeerTasks
+from server.net.frames import BINARY_FRAME, PONG_FRAME, SHORT_FRAME, frame_size, opening, short_message, unmasked
+from server.net.hub import Door, Hub, PeerTasks
 from server.net.overload import BUSY_RESPONSE, UNTIRING
 from server.net.stream import RECEIVE_BYTES, STAMP_BYTES, SocketStream, waited_ms
 
 logger = logging.getLogger("carpet.net")
+_LIBRARY_LOGGER = logging.getLogger("carpet.net.websocket")
 
 HANDSHAKE_S: Final = 10.0
 """Seconds that a peer has for its request."""
@@ -62,6 +61,7 @@ class HubConnection(Connection):
         "_ping_due",
         "_ping_s",
         "_pinged_at",
+        "_protocol",
         "_recvmsg",
         "_send",
         "_socket",
@@ -69,7 +69,6 @@ class HubConnection(Connection):
         "_tasks",
         "_ticket",
         "_took_at",
-        "protocol",
     )
 
     def __init__(self, hub: Hub, stream: SocketStream, *, dispatch: Dispatch, round_trip_rule: RoundTripRule, door: Door) -> None:
@@ -81,11 +80,7 @@ class HubConnection(Connection):
         self._descriptor = self._socket.fileno()
         round_trip_rule.stamp(self._socket)
         self._recvmsg, self._send = self._socket.recvmsg, self._socket.send
-        self.protocol = ServerProtocol(
-            subprotocols=[Subprotocol(name) for name in SUBPROTOCOLS],
-            max_size=MAX_CLIENT_MESSAGE,
-            logger=logging.getLogger("carpet.net.websocket"),
-        )
+        self._protocol: ServerProtocol | None = None
         self._outbox: deque[bytes | memoryview] | None = None
         self._took_at = 0.0
         self._stall_watched = False
@@ -104,6 +99,16 @@ class HubConnection(Connection):
         """Read what came with the stream."""
         if self._partial:
             self._shake_hands(b"")
+
+    @property
+    def protocol(self) -> ServerProtocol:
+        if self._protocol is None:
+            self._protocol = ServerProtocol(state=OPEN, max_size=MAX_CLIENT_MESSAGE, logger=_LIBRARY_LOGGER)
+        return self._protocol
+
+    @property
+    def is_open(self) -> bool:
+        return self._arrived and not self._closing and not self._ended
 
     @property
     def remote_address(self) -> Any:
@@ -129,7 +134,7 @@ class HubConnection(Connection):
         if self._shut or self._ended:
             return
         self._shut = True
-        if self.protocol.state is OPEN:
+        if self.is_open:
             # What comes in is thrown away from now on. An orderly close would go on taking apart all that a flood brings.
             self.protocol.fail(code, reason)
             self._flush_protocol()
@@ -145,14 +150,15 @@ class HubConnection(Connection):
             return
         except OSError:
             data, stamps = b"", []
-        self.waited_ms = waited_ms(stamps, TICK_MS)
+        self.waited_ms = waited_ms(stamps, self._hub.tick_ms)
         if not data:
             self.cut()
         elif self._closing:
             # Behind a close frame nothing is said.
             return
         elif self._arrived:
-            message = short_message(data) if not self._partial and self.protocol.current_size is None else None
+            is_whole = not self._partial and (self._protocol is None or self._protocol.current_size is None)
+            message = short_message(data) if is_whole else None
             if message is not None:
                 # As `_frames` would do it.
                 self._read_at = self._hub.now
@@ -180,7 +186,7 @@ class HubConnection(Connection):
 
     def _frame(self, frame: bytes) -> None:
         kind = frame[0]
-        if kind == BINARY_FRAME and frame[1] < SHORT_FRAME and self.protocol.current_size is None:
+        if kind == BINARY_FRAME and frame[1] < SHORT_FRAME and (self._protocol is None or self._protocol.current_size is None):
             self._read_at = self._hub.now
             if self._allowed():
                 self._message(unmasked(frame), is_text=False)
@@ -215,22 +221,14 @@ class HubConnection(Connection):
         if self._door.retry_after_s() and not head[4:].decode("latin-1").startswith(UNTIRING):
             self._turn_away()
             return
-        protocol = self.protocol
-        protocol.receive_data(head + found)
-        events = protocol.events_received()
-        if not events or not isinstance(events[0], Request) or not self._door.admits(self, events[0]):
+        opened = opening(head + found)
+        if opened is None or not self._door.admits(self, opened.headers):
             self._hand_over()
             return
-        response = protocol.accept(events[0])
-        if response.status_code != 101:
-            self._hand_over()
-            return
-        protocol.send_response(response)
-        self._flush_protocol()
         self._partial = b""
         self._arrived = True
-        self._send_ping()
-        self._arrive()
+        self._send_ping(opened.answer)
+        self._arrive(opened.subprotocol)
         if rest:
             self._frames(rest)
 
@@ -257,10 +255,10 @@ class HubConnection(Connection):
     def _kernel_ms(self) -> int | None:
         return self._round_trip_rule.kernel_ms(self._socket)
 
-    def _send_ping(self) -> None:
+    def _send_ping(self, behind: bytes = b"") -> None:
         self._ping = os.urandom(4)
         self._pinged_at = trio.current_time()
-        self._put(b"\x89\x04" + self._ping)
+        self._put(behind + b"\x89\x04" + self._ping)
         self._ping_after(self._ping_s)
 
     def _ping_after(self, seconds: float) -> None:
@@ -269,7 +267,7 @@ class HubConnection(Connection):
 
     def _ping_again(self) -> None:
         now = trio.current_time()
-        if self._ended or self._shut or self.protocol.state is not OPEN or now < self._ping_due:
+        if self._shut or not self.is_open or now < self._ping_due:
             return
         if self._ping is None:
             # Who has just said something is there: they are asked half as often, only for the round trip.
@@ -380,7 +378,8 @@ class HubConnection(Connection):
         self._socket.close()
         if self._ticket is not None:
             self._ticket.hand_back()
-        self.protocol.receive_eof()
+        if self._protocol is not None:
+            self._protocol.receive_eof()
         self._outbox = None
         self.waiting_bytes = 0
         self._tasks.cancel()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -12,6 +13,7 @@ from http import HTTPStatus
 from typing import Any, cast
 
 import trio
+from websockets.datastructures import Headers
 from websockets.frames import CloseCode as StandardCode
 from websockets.http11 import Request, Response
 from websockets.trio.server import serve
@@ -21,6 +23,7 @@ from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
 from server.net.connection import PING_INTERVAL_S, Caller, RoundTripRule
 from server.net.connection_limits import Admission, AdmissionOutcome
 from server.net.dispatch import Dispatch
+from server.net.frames import opening
 from server.net.http import Site, told
 from server.net.hub import AVAILABLE as HUB_AVAILABLE
 from server.net.hub import Hub
@@ -82,7 +85,7 @@ async def listening(
         del listeners[1:]
     async with serving(
         dispatch,
-        [SocketListener(listener.socket, admission) for listener in listeners],
+        [SocketListener(socket.socket(fileno=listener.socket.detach()), admission) for listener in listeners],
         tls=tls,
         origins=origins,
         site=site,
@@ -146,7 +149,7 @@ async def serving(
 
 class _Door:
     """Lets connections in: to the hub where there is one, else to the pages. From there, one on which a WebSocket is asked for goes to the
-    hub, or to the library, whose listener is `others`.
+    hub, or to the library, whose listener is `others`, where the request is one that the hub does not read.
     """
 
     def __init__(
@@ -218,12 +221,11 @@ class _Door:
     def retry_after_s(self) -> int:
         return math.ceil(self._overload.retry_after_ms(trio.current_time()) / 1000)
 
-    def admits(self, connection: HubConnection, request: Request) -> bool:
-        connection.find_client(request.headers)
+    def admits(self, connection: HubConnection, headers: Headers) -> bool:
+        connection.find_client(headers)
         if connection.entry is not AdmissionOutcome.ADMITTED or self._stopping:
             return False
-        upgrades = request.headers.get_all("Upgrade")
-        return [value.lower() for value in upgrades] == ["websocket"] and self._origins.admit(request.headers)
+        return [value.lower() for value in headers.get_all("Upgrade")] == ["websocket"] and self._origins.admit(headers)
 
     @property
     def _stopping(self) -> bool:
@@ -263,7 +265,8 @@ class _Door:
     def _open_websocket(self, stream: trio.abc.Stream, asked: bytes) -> None:
         if isinstance(stream, SocketStream | TlsStream):
             stream.received = asked
-        if isinstance(stream, SocketStream) and self._hub is not None:
+        head, end, _ = asked.partition(b"\r\n\r\n")
+        if isinstance(stream, SocketStream) and self._hub is not None and opening(head + end) is not None:
             self._let_in(stream)
         else:
             self.others.take(stream)

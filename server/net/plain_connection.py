@@ -63,7 +63,8 @@ class PlainConnection(Connection, ServerConnection):
         """Stay from the handshake to the end."""
         try:
             async with trio.open_nursery() as self._tasks:
-                self._arrive()
+                assert self.protocol.subprotocol is not None
+                self._arrive(self.protocol.subprotocol)
                 with suppress(ConnectionClosed):
                     # Its answer is the first measured round trip.
                     await self.ping()
@@ -85,6 +86,10 @@ class PlainConnection(Connection, ServerConnection):
             act()
 
         self._tasks.start_soon(later)
+
+    @property
+    def is_open(self) -> bool:
+        return self.protocol.state is OPEN
 
     @property
     def remote_address(self) -> Any:

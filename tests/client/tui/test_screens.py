@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,7 +38,7 @@ from client.tui.theme import PALETTES, entries, next_palette, theme_for
 from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Prompt, Question, RulesPage, Ui
 from client.tui.update import update
-from client.tui.view import view
+from client.tui.view import body_times, view
 from protocol.cards import CARD_TEXT
 from protocol.fairness import derive_seed, named_seed
 from protocol.forms import USUAL_NAME
@@ -501,8 +501,14 @@ TOURNAMENTS = {
     "help-tournament": at_tournament(TOLD.running(), replace(LOOKING, help_from=12)),
 }
 SCREENS |= TOURNAMENTS
+
+
+def told_when_shown(shown: Shown) -> Model:
+    return replace(shown.model(), lobby_at=shown.now_ms)
+
+
 # Each is drawn nine times, and changes nothing of its model.
-SCREENS = {name: shown._replace(model=cache(shown.model)) for name, shown in SCREENS.items()}
+SCREENS = {name: shown._replace(model=cache(partial(told_when_shown, shown))) for name, shown in SCREENS.items()}
 
 
 def widget_of(shown: Shown, size: tuple[int, int]) -> urwid.Widget:
@@ -830,3 +836,18 @@ def test_every_painted_card_has_its_size_and_the_colours_of_its_look(size: cards
         lines = cards.face(card, size, theme, look, mark="1")
         assert [line_width(line) for line in lines] == [size.width] * size.height
         assert {role for line in lines for role, _ in line} <= roles
+
+
+def test_at_home_the_clocks_of_running_races_go_on_and_stop_at_the_limit_of_time() -> None:
+    def at(now_ms: int) -> Scene:
+        return scene_of(replace(scenes.at_home(), lobby_at=0), UI, now_ms)
+
+    def shows(scene: Scene, clock: str) -> bool:
+        return any(clock in "".join(text for _, text in line) for line in view(scene, (120, 40)).lines)
+
+    assert shows(at(0), "1:34")
+    assert shows(at(5_999), "1:39")
+    assert shows(at(6_000), "1:40")
+    assert body_times(at(5_000)) == body_times(at(5_999)) != body_times(at(6_000))
+    assert shows(at(3_600_000), "10:00")
+    assert body_times(at(3_600_000)) == body_times(at(3_601_000))

@@ -7,13 +7,16 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 from websockets.frames import Frame, Opcode
+from websockets.http11 import Request
+from websockets.server import ServerProtocol
+from websockets.typing import Subprotocol
 
 from protocol.client_messages import ClientMessage, Hello, OpenRace, Say, WhoAmI
-from protocol.codec import JSON, MSGPACK, encode
+from protocol.codec import JSON, MSGPACK, SUBPROTOCOLS, encode
 from protocol.room_events import Said
 from protocol.views import ChatLine, RaceOptions
 from server.net.connection import OUTBOX_BYTES, Connection
-from server.net.frames import framed
+from server.net.frames import framed, opening
 from server.net.stream import SocketStream
 from server.rooms.outgoing import Outgoing
 from tests.server.net.wire import House, frame_bytes, open_house, request_bytes
@@ -84,6 +87,66 @@ ANSWERS = ["welcome", "room", "said", "said"]
 def test_a_frame_made_by_hand_is_the_one_that_the_library_makes(length: int, binary: bool) -> None:
     payload = b"x" * length
     assert framed(payload, binary=binary) == Frame(Opcode.BINARY if binary else Opcode.TEXT, payload).serialize(mask=False)
+
+
+OPENINGS = [
+    pytest.param([], "taken", id="as we write it"),
+    pytest.param([(b"GET / ", b"GET /any/path?a=%20b ")], "taken", id="a path"),
+    pytest.param([(b"Upgrade: websocket", b"upgrade:WebSocket \t"), (b": Upgrade", b": keep-alive, upgrade")], "taken", id="a browser"),
+    pytest.param([(JSON.encode(), b"else, " + MSGPACK.encode() + b",x")], "taken", id="a choice"),
+    pytest.param([(b"Host: ", b"X-Forwarded-For: 1.2.3.4\r\nX-Forwarded-For: \xe9\r\nHost: ")], "taken", id="by proxies"),
+    pytest.param([(b"Host: ", b"Sec-WebSocket-Extensions: permessage-deflate\r\nHost: ")], "taken", id="an extension"),
+    pytest.param([(b"Host: ", b"Sec-WebSocket-Protocol: else\r\nHost: ")], "left", id="a choice on two lines"),
+    pytest.param([(b"Connection: Up", b"Connection: close\r\nConnection: Up")], "left", id="two lines of options"),
+    pytest.param([(b"websocket", b"websocket, h2c")], "refused", id="another upgrade too"),
+    pytest.param([(b"Upgrade: ", b"Upgrade: websocket\r\nUpgrade: ")], "refused", id="two upgrades"),
+    pytest.param([(b": Upgrade", b": keep-alive")], "refused", id="no upgrade"),
+    pytest.param([(b"AA==", b"AA=")], "refused", id="half a key"),
+    pytest.param([(b"AA==", b"!A==")], "refused", id="no key"),
+    pytest.param([(b"Sec-WebSocket-Key", b"Else")], "refused", id="without a key"),
+    pytest.param([(b": 13", b": 8")], "refused", id="an old version"),
+    pytest.param([(JSON.encode(), b"else")], "refused", id="another protocol"),
+    pytest.param([(JSON.encode(), b"(, " + JSON.encode())], "refused", id="a choice that is none"),
+    pytest.param([(b"GET", b"POST")], "refused", id="another method"),
+    pytest.param([(b"HTTP/1.1", b"HTTP/1.0")], "refused", id="an old HTTP"),
+    pytest.param([(b"Host: ", b"Content-Length: 1\r\nHost: ")], "refused", id="a body"),
+    pytest.param([(b"Host: ", b"Transfer-Encoding: chunked\r\nHost: ")], "refused", id="a body in pieces"),
+    pytest.param([(b"Host: ", b"Ho st: ")], "refused", id="a name that is none"),
+    pytest.param([(b"carpet.test", b"carpet\x00test")], "refused", id="a value that is none"),
+]
+
+
+@pytest.mark.parametrize(("changes", "verdict"), OPENINGS)
+def test_an_opening_read_by_hand_is_answered_as_the_library_would_and_what_is_refused_or_odd_is_left_to_it(
+    changes: list[tuple[bytes, bytes]], verdict: str
+) -> None:
+    request = request_bytes(JSON)
+    for before, after in changes:
+        assert before in request
+        request = request.replace(before, after, 1)
+    library = ServerProtocol(subprotocols=[Subprotocol(name) for name in SUBPROTOCOLS])
+    library.receive_data(request)
+    events = library.events_received()
+    answer = library.accept(events[0]) if events and isinstance(events[0], Request) else None
+    read = opening(request)
+    assert (answer is not None and answer.status_code == 101) is (verdict != "refused")
+    assert (read is not None) is (verdict == "taken")
+    if read is not None and answer is not None:
+        del answer.headers["Date"]
+        assert read.answer == answer.serialize()
+        assert read.subprotocol == library.subprotocol
+        assert isinstance(events[0], Request)
+        assert list(read.headers.raw_items()) == list(events[0].headers.raw_items())
+
+
+async def test_an_opening_that_is_left_to_the_library_leads_to_a_game_too(autojump_clock: MockClock, house: House) -> None:
+    async with house.listener.dial() as line:
+        await line.send_all(request_bytes().replace(b"Connection: Up", b"Connection: keep-alive\r\nConnection: Up"))
+        received = b""
+        while not received.endswith(b"\r\n\r\n"):
+            received += await line.receive_some(1)
+        await line.send_all(b"".join(frames(MSGPACK)))
+        assert await told(line, 4) == ANSWERS
 
 
 async def open_by_hand(house: House) -> SocketStream:
