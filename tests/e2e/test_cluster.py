@@ -32,10 +32,10 @@ from tests.e2e.cluster import (
     check_tournament,
     keep_log,
     leader,
-    nodes,
     raced_at,
 )
 from tests.e2e.entrants import Entrant
+from tests.e2e.nodes import nodes
 from tests.e2e.test_play_in_browser import HEARD, play_one, press, wait_for_cards
 from tests.server.cluster.redis_server import redis_server
 from tests.server.store.conftest import postgres_schema
