@@ -173,6 +173,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             dispatch.forwarding.loads = loads
             bans.come_back(await journal.ask(store.bans))
             resumption = Resumption(rooms, store, journal, clock)
+            spectators.over = resumption.over
             await resumption.go_on()
             await nursery.start(tournaments.run)
             nursery.start_soon(_tidy, store, journal, clock, settings.prune_after_days)

@@ -113,7 +113,7 @@ class Dispatch:
         self._runs = runs
         self._tournaments = tournaments
         self._visits: dict[Connection, Visit] = {}
-        self.forwarding = Forwarding(rooms, node, self._visits, self.heard, seat_elsewhere)
+        self.forwarding = Forwarding(rooms, node, self._visits, self.heard, spectators, seat_elsewhere)
         self._identification = Identification(
             self._visits,
             rooms=rooms,
@@ -122,7 +122,7 @@ class Dispatch:
             spectators=spectators,
             tournaments=tournaments,
             software=software,
-            nodes=lambda: self.forwarding.others,
+            nodes=lambda: self.forwarding.told,
             announce=announce,
         )
 

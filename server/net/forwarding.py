@@ -26,6 +26,8 @@ from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.spectate.relay import Relay
+from server.spectate.spectator_registry import SpectatorRegistry
+from server.store.nodes import Node
 
 logger = logging.getLogger("carpet.net")
 
@@ -55,6 +57,7 @@ class Forwarding:
         node: ClusterNode | None,
         visits: Mapping[Connection, Visit],
         hear: Callable[[Connection, JoinRace | WatchRace | OpenRace | QuickMatch], None],
+        spectators: SpectatorRegistry,
         seat_elsewhere: Callable[[str], Awaitable[str | None]] | None = None,
     ) -> None:
         self.relay: Relay | None = None
@@ -65,6 +68,7 @@ class Forwarding:
         self._node = node
         self._visits = visits
         self._hear = hear
+        self._spectators = spectators
         self._seat_elsewhere = seat_elsewhere
         self._has_let_go = False
         self._is_cut_off = False
@@ -134,35 +138,62 @@ class Forwarding:
         """The addresses of the other nodes."""
         return self._node.others if self._node is not None else ()
 
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What clients are told of them: of a node that knows of no other just now its own, since to be the only one is something else.
+        Whoever comes there and is told of no seat may have one in a race that is still to be taken over.
+        """
+        return self.others or ((self._node.url,) if self._node is not None else ())
+
     def takes(self, visit: Visit, message: JoinRace | WatchRace) -> bool:
-        """Whether the room that is asked for may be on another node. Then it is looked for, and the client hears where it is."""
-        if self._node is None or message.code is None or self._rooms.has(message.code):
+        """Whether the room that is asked for may be on another node, or gone. Then it is looked for, and the client hears where it is, or
+        who would watch it how it ended.
+        """
+        if message.code is None or self._rooms.has(message.code) or (self._node is None and isinstance(message, JoinRace)):
             return False
         if not is_code(read_code(message.code)):
             # Nobody has it, and neither database nor log need hear of it.
             return False
         # What is said meanwhile is heard after the answer.
         visit.connection.hold()
-        visit.connection.start_soon(self._look, visit, message, self._node, message.code)
+        visit.connection.start_soon(self._look, visit, message, message.code)
         return True
 
-    async def _look(self, visit: Visit, message: JoinRace | WatchRace, node: ClusterNode, code: str) -> None:
-        connection = visit.connection
+    async def _look(self, visit: Visit, message: JoinRace | WatchRace, code: str) -> None:
+        connection, player = visit.connection, visit.player or visit.watches_as
         try:
-            owner = await node.owner(read_code(code), partial(self._rooms.has, code))
-            player, relay = visit.player or visit.watches_as, self.relay
+            owner = await self._owner(code)
             if owner is None:
                 # Taken over by this node in the meantime.
                 self._hear(connection, message)
-            elif isinstance(message, WatchRace) and not message.key and player is not None and relay is not None and relay.is_up:
-                relay.watch(connection, player, read_code(code), owner, ref=message.ref)
             else:
-                connection.post(Outgoing(Moved(url=owner.url, code=read_code(code), ref=message.ref)))
-                # For clients that do not know of such places.
-                raise Refusal(ErrorCode.ELSEWHERE, f"it is at {owner.url}")
+                self._lead(connection, player, message, owner)
         except Refusal as refusal:
-            connection.refuse(refusal, message.ref)
+            try:
+                if not await self._tells_over(refusal, connection, player, message):
+                    connection.refuse(refusal, message.ref)
+            except Refusal as too_often:
+                connection.refuse(too_often, message.ref)
         connection.listen()
+
+    async def _tells_over(self, refusal: Refusal, connection: Connection, player: PlayerName | None, message: JoinRace | WatchRace) -> bool:
+        """Whether who has come too late to watch was told of the result."""
+        if refusal.code is not ErrorCode.NO_SUCH_ROOM or isinstance(message, JoinRace) or player is None:
+            return False
+        return await self._spectators.show_over(connection, player, read_code(message.code or ""), ref=message.ref)
+
+    async def _owner(self, code: str) -> Node | None:
+        if self._node is None:
+            raise Refusal(ErrorCode.NO_SUCH_ROOM)
+        return await self._node.owner(read_code(code), partial(self._rooms.has, code))
+
+    def _lead(self, connection: Connection, player: PlayerName | None, message: JoinRace | WatchRace, owner: Node) -> None:
+        if isinstance(message, WatchRace) and not message.key and player is not None and self.relay is not None and self.relay.is_up:
+            self.relay.watch(connection, player, read_code(message.code or ""), owner, ref=message.ref)
+            return
+        connection.post(Outgoing(Moved(url=owner.url, code=read_code(message.code or ""), ref=message.ref)))
+        # For clients that do not know of such places.
+        raise Refusal(ErrorCode.ELSEWHERE, f"it is at {owner.url}")
 
     def delays(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch) -> bool:
         """Whether somebody who asks for a seat here may hold one at another node. Then that is looked up first."""

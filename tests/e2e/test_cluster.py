@@ -40,11 +40,11 @@ from tests.e2e.cluster import (
     keep_log,
     kept_records,
     leader,
-    nodes,
     raced_at,
 )
 from tests.e2e.crash import check_pairs
 from tests.e2e.entrants import Entrant
+from tests.e2e.nodes import nodes
 from tests.e2e.test_play_in_browser import HEARD, play_one, press, wait_for_cards
 from tests.server.cluster.redis_server import redis_server
 from tests.server.store.conftest import postgres_schema

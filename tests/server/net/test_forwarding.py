@@ -35,6 +35,7 @@ class FakeNode:
     """A cluster in which the room FARAWY is on another node. asked: codes that were looked for. taken: rooms that others have by now."""
 
     others = OTHERS
+    url = "wss://n1.carpet.example"
     id = 1
     answering: tuple[int, ...] = (1,)
 
@@ -79,6 +80,14 @@ async def test_whoever_asks_for_a_room_of_another_node_is_told_where_it_is(
         assert isinstance(error, Error)
         assert (error.code, error.ref) == (ErrorCode.ELSEWHERE, 3)
         assert OTHERS[0] in error.message
+
+
+async def test_a_node_that_is_the_only_one_just_now_says_that_there_may_be_several(
+    autojump_clock: MockClock, house: House, node: FakeNode
+) -> None:
+    node.others = ()  # type: ignore[assignment]
+    async with house.client() as ann:
+        assert (await ann.hello("Ann")).nodes == (node.url,)
 
 
 async def test_rooms_of_ones_own_and_codes_that_nobody_has_are_answered_as_ever(
