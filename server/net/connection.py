@@ -259,7 +259,8 @@ class Connection(Caller):
 
     def hold(self) -> None:
         """Until `listen` the dispatch hears nothing more: what the peer says waits, as much of it as the rate lets through."""
-        self._early = []
+        if self._early is None:
+            self._early = []
 
     def _arrive(self, subprotocol: str) -> None:
         """The handshake is done."""
