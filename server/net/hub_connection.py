@@ -69,7 +69,10 @@ class HubConnection(Connection):
         "_tasks",
         "_ticket",
         "_took_at",
+        "is_open",
     )
+
+    is_open: bool
 
     def __init__(self, hub: Hub, stream: SocketStream, *, dispatch: Dispatch, round_trip_rule: RoundTripRule, door: Door) -> None:
         super().__init__(dispatch, round_trip_rule)
@@ -84,6 +87,8 @@ class HubConnection(Connection):
         self._outbox: deque[bytes | memoryview] | None = None
         self._took_at = 0.0
         self._stall_watched = self._eof = self._closing = self._arrived = self._ended = False
+        # Asked for each message that goes out. True from the arrival on, until either side begins to close.
+        self.is_open = False
         self._ping: bytes | None = None
         self._pinged_at = self._ping_due = 0.0
         self._ping_s = PING_INTERVAL_S
@@ -102,10 +107,6 @@ class HubConnection(Connection):
         if self._protocol is None:
             self._protocol = ServerProtocol(state=OPEN, max_size=MAX_CLIENT_MESSAGE, logger=_LIBRARY_LOGGER)
         return self._protocol
-
-    @property
-    def is_open(self) -> bool:
-        return self._arrived and not self._closing and not self._ended
 
     @property
     def remote_address(self) -> Any:
@@ -226,7 +227,7 @@ class HubConnection(Connection):
             self._hand_over()
             return
         self._partial = b""
-        self._arrived = True
+        self._arrived = self.is_open = True
         self._send_ping(opened.answer)
         self._arrive(opened.subprotocol)
         if rest:
@@ -367,6 +368,7 @@ class HubConnection(Connection):
         """Goodbye has been said, or could not be: the peer has a little while to end its side."""
         if not self._closing:
             self._closing = True
+            self.is_open = False
             self._hub.after(CLOSING_S, self.cut)
 
     def cut(self) -> None:
@@ -374,6 +376,7 @@ class HubConnection(Connection):
         if self._ended:
             return
         self._ended = True
+        self.is_open = False
         self._hub.remove(self._descriptor)
         self._socket.close()
         if self._ticket is not None:

@@ -31,7 +31,7 @@ from client.connection.client import open_link
 from protocol.watch_messages import WatchRace
 from tests.bench.campaign import Postgres
 from tests.bench.processes import children, processor_s
-from tests.e2e.cluster import NodeProcess, free_ports
+from tests.e2e.nodes import NodeProcess, free_ports
 from tests.server.cluster.redis_server import redis_server
 
 SECONDS: Final = 10.0
