@@ -25,7 +25,7 @@ from protocol.codec import MAX_CLIENT_MESSAGE
 from protocol.errors import CloseCode
 from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch, RoundTripRule
 from server.net.frames import BINARY_FRAME, PONG_FRAME, SHORT_FRAME, frame_size, opening, short_message, unmasked
-from server.net.hub import TICK_MS, Door, Hub, PeerTasks
+from server.net.hub import Door, Hub, PeerTasks
 from server.net.overload import BUSY_RESPONSE, UNTIRING
 from server.net.stream import RECEIVE_BYTES, STAMP_BYTES, SocketStream, waited_ms
 
@@ -69,7 +69,10 @@ class HubConnection(Connection):
         "_tasks",
         "_ticket",
         "_took_at",
+        "is_open",
     )
+
+    is_open: bool
 
     def __init__(self, hub: Hub, stream: SocketStream, *, dispatch: Dispatch, round_trip_rule: RoundTripRule, door: Door) -> None:
         super().__init__(dispatch, round_trip_rule)
@@ -88,6 +91,8 @@ class HubConnection(Connection):
         self._closing = False
         self._arrived = False
         self._ended = False
+        # Asked for each message that goes out. True from the arrival on, until either side begins to close.
+        self.is_open = False
         self._ping: bytes | None = None
         self._pinged_at = self._ping_due = 0.0
         self._ping_s = PING_INTERVAL_S
@@ -105,10 +110,6 @@ class HubConnection(Connection):
         if self._protocol is None:
             self._protocol = ServerProtocol(state=OPEN, max_size=MAX_CLIENT_MESSAGE, logger=_LIBRARY_LOGGER)
         return self._protocol
-
-    @property
-    def is_open(self) -> bool:
-        return self._arrived and not self._closing and not self._ended
 
     @property
     def remote_address(self) -> Any:
@@ -150,7 +151,7 @@ class HubConnection(Connection):
             return
         except OSError:
             data, stamps = b"", []
-        self.waited_ms = waited_ms(stamps, TICK_MS)
+        self.waited_ms = waited_ms(stamps, self._hub.tick_ms)
         if not data:
             self.cut()
         elif self._closing:
@@ -227,7 +228,7 @@ class HubConnection(Connection):
             self._hand_over()
             return
         self._partial = b""
-        self._arrived = True
+        self._arrived = self.is_open = True
         self._send_ping(opened.answer)
         self._arrive(opened.subprotocol)
         if rest:
@@ -368,6 +369,7 @@ class HubConnection(Connection):
         """Goodbye has been said, or could not be: the peer has a little while to end its side."""
         if not self._closing:
             self._closing = True
+            self.is_open = False
             self._hub.after(CLOSING_S, self.cut)
 
     def cut(self) -> None:
@@ -375,6 +377,7 @@ class HubConnection(Connection):
         if self._ended:
             return
         self._ended = True
+        self.is_open = False
         self._hub.remove(self._descriptor)
         self._socket.close()
         if self._ticket is not None:

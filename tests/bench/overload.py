@@ -33,7 +33,8 @@ from client.local.load import LoadResult, run_load
 from client.local.load_wire import Connection, Told
 from client.local.load_worker import Histogram, Load, Plan
 from server.net.descriptors import raise_limit
-from tests.bench.side_by_side import NO_MOVES, SERVERS, held_up_s, processor_s, resident_kb, settle, started
+from tests.bench.processes import held_up_s, processor_s, resident_kb
+from tests.bench.side_by_side import NO_MOVES, SERVERS, settle, started
 
 BEFORE_S: Final = 6
 AFTER_S: Final = 12
