@@ -162,8 +162,9 @@ class HubConnection(Connection):
             message = short_message(data) if is_whole else None
             if message is not None:
                 # As `_frames` would do it.
-                self._read_at = self._hub.now
-                if self._allowed():
+                self._read_at = now = self._hub.now
+                limit = self._limit
+                if (not limit.excess and limit.take(now)) or self._allowed():
                     self._message(message, is_text=False)
             else:
                 self._frames(self._partial + data if self._partial else data)
