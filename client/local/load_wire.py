@@ -160,6 +160,9 @@ class Connection:
                 self._parts += payload
 
     def _write(self, data: bytes) -> None:
+        if self._socket.fileno() == -1:
+            # It has ended, and its peer knows.
+            return
         self._out.append(data)
         if len(self._out) == 1:
             self.drain()

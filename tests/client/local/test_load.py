@@ -15,7 +15,7 @@ from client.connection.address import parse_address
 from client.local import load as generator
 from client.local import load_worker
 from client.local.load import LoadFailed, LoadResult, find_load, run_load
-from client.local.load_wire import Offered, Told
+from client.local.load_wire import Connection, Loop, Offered, Told
 from client.local.load_worker import Histogram, Load, Plan, Race, Tally
 from client.local.server_process import open_server
 from tests.client.cli.test_main import run
@@ -141,3 +141,19 @@ def test_the_json_has_the_figures_and_not_the_histogram(capsys: pytest.CaptureFi
     document = json.loads(run(capsys, "load", "127.0.0.1", "--races", "10", "--json").out)
     assert (document["moves"], document["view_ms"]["max"], document["url"]) == (1, 1.0, "ws://127.0.0.1:7777")
     assert "view" not in document
+
+
+def test_what_is_said_on_a_line_that_has_ended_goes_nowhere() -> None:
+    class Player:
+        def opened(self) -> None:
+            raise AssertionError("nobody answers there")
+
+        def heard(self, message: Told, now: float) -> None:
+            raise AssertionError("nobody is there")
+
+        def closed(self, why: str) -> None:
+            raise AssertionError("it was left, and knows")
+
+    line = Connection(parse_address(PLAN.url), Loop(), Player())
+    line.leave()
+    line.say(type="join-race", code="ABCDEF")
