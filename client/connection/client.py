@@ -32,7 +32,7 @@ from protocol.client_messages import ClientMessage, FollowLobby
 from protocol.codec import MSGPACK
 from protocol.errors import ErrorCode
 from protocol.room_events import Room
-from protocol.server_messages import Error, Moved, ServerMessage, Welcome, YouAre
+from protocol.server_messages import Error, Moved, ServerMessage, WaitingMatch, Welcome, YouAre
 from protocol.watch_messages import Watched
 
 EVENTS = 256
@@ -327,7 +327,7 @@ class NetLink:
                 self._resume.sent_on()
                 nursery.cancel_scope.cancel()
             return
-        elif isinstance(message, Room | Watched):
+        elif isinstance(message, Room | Watched | WaitingMatch):
             self._route.arrived()
         elif isinstance(message, Error) and self._introduction.is_unknown(message):
             self._resume.start_over()

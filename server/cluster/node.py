@@ -107,6 +107,11 @@ class ClusterNode:
         """The ids of all nodes that are alive, this one among them."""
         return tuple(node.id for node in self._nodes if node.is_alive)
 
+    @property
+    def answering(self) -> tuple[int, ...]:
+        """The ids of those that have renewed their lease a moment ago, this one among them; the oldest first."""
+        return tuple(sorted(node.id for node in self._nodes if node.left_ms >= DOUBTFUL_MS or node.id == self.id))
+
     def url_of(self, node: int) -> str | None:
         """At which players reach this node; None while it is not alive."""
         return next((each.url for each in self._nodes if each.id == node and each.is_alive), None)

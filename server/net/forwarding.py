@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from itertools import cycle
@@ -10,10 +11,12 @@ from typing import Final
 
 import trio
 
-from protocol.client_messages import JoinRace, OpenRace, QuickMatch
+from protocol.client_messages import ClientMessage, JoinRace, OpenRace, QuickMatch
 from protocol.errors import CloseCode, ErrorCode, Refusal
+from protocol.run_messages import PlayOn, RunChallenge, RunDaily
 from protocol.server_messages import Moved
 from protocol.watch_messages import WatchRace
+from server.cluster.leases import BEAT_S
 from server.cluster.loads import Loads
 from server.cluster.node import ClusterNode
 from server.net.connection import Connection
@@ -37,6 +40,9 @@ HEIRS_S: Final = 2.0
 """For so long the players of a server that goes wait there for another to have their race, and are not sent to any."""
 
 HEIRS_LOOK_S: Final = 0.05
+
+SETTLES_S: Final = 2.0
+"""For so long a node goes on to take those who look for an opponent when they are to wait at another: not all see that at one moment."""
 
 
 class Forwarding:
@@ -66,22 +72,54 @@ class Forwarding:
         self._seat_elsewhere = seat_elsewhere
         self._has_let_go = False
         self._is_cut_off = False
+        self._seekers_until = -math.inf
         self.is_leaving = False
         """What is said is not heard any more: it is said again where everybody is sent."""
 
+    @property
+    def seekers_url(self) -> str | None:
+        """Of the node at which those wait who look for an opponent: all at one. None where that is this one, or was a moment ago."""
+        node, now = self._node, trio.current_time()
+        if node is None:
+            return None
+        nodes = node.answering or (node.id,)
+        found = self.loads.meeting_point(nodes) if self.loads is not None else nodes[0]
+        if found == node.id:
+            self._seekers_until = now + SETTLES_S
+        return node.url_of(found) if now >= self._seekers_until else None
+
     def takes_seeker(self, visit: Visit, ref: int) -> bool:
-        """Whether who looks for an opponent is sent to another node: all who do wait at one, the oldest."""
-        if self._node is None:
-            return False
-        oldest = min(self._node.alive, default=self._node.id)
-        url = self._node.url_of(oldest) if oldest != self._node.id else None
-        return self._send_on(visit, url, "opponents wait", ref)
+        """Whether who looks for an opponent is sent to another node."""
+        return self._send_on(visit, self.seekers_url, "opponents wait", ref)
+
+    async def gather_seekers(self, seeks: Callable[[str], bool]) -> None:
+        """Send those on who wait here when all others wait elsewhere: until cancelled. seeks: whether this player waits here.
+
+        They are not forgotten before they go: one who does not may still find somebody here.
+        """
+        while True:
+            url = self.seekers_url
+            if url is not None:
+                for visit in self._visits.values():
+                    if visit.player is not None and seeks(visit.player.id):
+                        visit.connection.post(Outgoing(Moved(url=url, code=None)))
+            await trio.sleep(SETTLES_S if url is not None else BEAT_S)
 
     @property
     def relief(self) -> str | None:
         """The URL of another node, where rooms are better opened: this one is much busier, or too busy to open any."""
         load = self.loads.less_busy() if self.loads is not None else None
         return self._node.url_of(load.node) if self._node is not None and load is not None else None
+
+    def relieves(self, message: ClientMessage) -> bool:
+        """Whether who asks for this is sent to another node, which costs this one next to nothing."""
+        match message:
+            case QuickMatch():
+                return self.seekers_url is not None
+            case OpenRace() | RunDaily() | RunChallenge() | PlayOn():
+                return self.relief is not None
+            case _:
+                return False
 
     def takes_opener(self, visit: Visit, ref: int) -> bool:
         """Whether who would open a room is sent to another node."""

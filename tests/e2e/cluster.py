@@ -354,6 +354,13 @@ async def busiest(place: list[NodeProcess], database: str) -> NodeProcess:
 
 def check(ground: Ground, database: str) -> None:
     """Every acknowledged move is in the one record of its race. All nodes have to be stopped."""
+    kept = kept_records(database)
+    told = [pair for pair in ground.pairs if pair.records]
+    check_pairs(told, kept, ground.count)
+
+
+def kept_records(database: str) -> dict[str, Record]:
+    """Room to the record of its one race. All nodes have to be stopped."""
     store = open_database(database)
     try:
         with store.maintaining() as sql:
@@ -362,5 +369,4 @@ def check(ground: Ground, database: str) -> None:
         store.close()
     kept: dict[str, Record] = {row.room: from_json(row.record) for row in rows}
     assert len(kept) == len(rows), "a race has two records"
-    told = [pair for pair in ground.pairs if pair.records]
-    check_pairs(told, kept, ground.count)
+    return kept

@@ -1147,6 +1147,21 @@ async def test_the_link_does_not_go_to_what_is_no_server(autojump_clock: MockClo
         assert error.code == ErrorCode.ELSEWHERE
 
 
+async def test_whoever_waits_for_an_opponent_follows_from_server_to_server_as_often_as_the_place_changes(
+    autojump_clock: MockClock, server: FakeServer
+) -> None:
+    async with greeted(server) as (link, line):
+        link.send(QuickMatch())
+        assert await line.heard() == numbered(QuickMatch())
+        for number in range(2 * MOVES):
+            await line.say(WaitingMatch(rules=None, waited_ms=0, window=100, waiting=1, ref=FIRST_NUMBER))
+            await next_of(link, WaitingMatch)
+            await line.say(said.Moved(url=f"ws://n{2 + number % 2}.carpet.example", code=None, ref=0))
+            line = await server.line()
+            await line.greet()
+            assert await line.heard() == QuickMatch()
+
+
 async def test_servers_that_send_the_link_in_a_circle_are_left_alone(autojump_clock: MockClock, server: FakeServer) -> None:
     async with greeted(server) as (link, line):
         link.send(JoinRace(code="ABCDEF", ref=5))
