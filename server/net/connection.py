@@ -324,16 +324,19 @@ class Connection(Caller):
         # For its frame it has paid.
         elif (price := PRICES.get(type(message), 1) - 1) and not self._allowed(price, message.ref):
             return
-        about = log_lines.connection.set(self._number)
+        # Of a move nothing is logged unless something is wrong.
+        about = log_lines.connection.set(self._number) if type(message) is not Move else None
         try:
             self._dispatch.heard(self, message)
         except Refusal as refusal:
             self.refuse(refusal, message.ref)
         except Exception:
+            about = about or log_lines.connection.set(self._number)
             logger.exception("%s of %s could not be served", type(message).__name__, self.remote_address)
             self.refuse(Refusal(ErrorCode.INTERNAL), message.ref)
         finally:
-            log_lines.connection.reset(about)
+            if about is not None:
+                log_lines.connection.reset(about)
 
     def refuse(self, refusal: Refusal, ref: int) -> None:
         """Answer with an error."""

@@ -86,17 +86,14 @@ class HubConnection(Connection):
         self._protocol: ServerProtocol | None = None
         self._outbox: deque[bytes | memoryview] | None = None
         self._took_at = 0.0
-        self._stall_watched = False
-        self._eof = False
-        self._closing = False
-        self._arrived = False
-        self._ended = False
+        self._stall_watched = self._eof = self._closing = self._arrived = self._ended = False
         # Asked for each message that goes out. True from the arrival on, until either side begins to close.
         self.is_open = False
         self._ping: bytes | None = None
         self._pinged_at = self._ping_due = 0.0
         self._ping_s = PING_INTERVAL_S
-        self._tasks = PeerTasks(hub.nursery, self)
+        # Only while there are any: each refers to the other, and who is only turned away would be left to the collection of garbage.
+        self._tasks: PeerTasks | None = None
         hub.add(self._descriptor, self)
         hub.after(HANDSHAKE_S, self._check_handshake)
 
@@ -116,10 +113,13 @@ class HubConnection(Connection):
         return self._peer_name
 
     def start_soon(self, work: Callable[..., Awaitable[object]], *arguments: Any) -> None:
+        if self._tasks is None:
+            self._tasks = PeerTasks(self._hub.nursery, self)
         self._tasks.start_soon(work, *arguments)
 
     def tasks_ended(self) -> None:
         """For its tasks."""
+        self._tasks = None
         if self._ended:
             self._depart()
 
@@ -162,8 +162,9 @@ class HubConnection(Connection):
             message = short_message(data) if is_whole else None
             if message is not None:
                 # As `_frames` would do it.
-                self._read_at = self._hub.now
-                if self._allowed():
+                self._read_at = now = self._hub.now
+                limit = self._limit
+                if (not limit.excess and limit.take(now)) or self._allowed():
                     self._message(message, is_text=False)
             else:
                 self._frames(self._partial + data if self._partial else data)
@@ -385,9 +386,10 @@ class HubConnection(Connection):
             self._protocol.receive_eof()
         self._outbox = None
         self.waiting_bytes = 0
-        self._tasks.cancel()
-        if not self._tasks:
+        if self._tasks is None:
             self._depart()
+        else:
+            self._tasks.cancel()
 
     def _depart(self) -> None:
         try:
