@@ -171,8 +171,11 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 seat_elsewhere=directory.seat if directory is not None else None,
             )
             dispatch.forwarding.loads = loads
+            if node is not None and loads is not None:
+                node.takers = loads.takers
             bans.come_back(await journal.ask(store.bans))
             resumption = Resumption(rooms, store, journal, clock)
+            spectators.over = resumption.over
             await resumption.go_on()
             await nursery.start(tournaments.run)
             nursery.start_soon(_tidy, store, journal, clock, settings.prune_after_days)
@@ -222,6 +225,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     dispatch.forwarding.relay = relay = Relay(nursery, node, directory.bus, rooms, spectators)
                     nursery.start_soon(relay.run)
                     spectators.closest_elsewhere, spectators.relayed = lambda: lobby.closest_elsewhere, relay.lead_to
+                    nursery.start_soon(dispatch.forwarding.gather_seekers, matchmaker.seeks)
                     nursery.start_soon(node.watch_engines, lambda: directory.available, dispatch.forwarding.cut_off)
                 shown = figures(
                     admission=admission,

@@ -156,7 +156,7 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The race of a record was one against the clock, and this is how it stands among one's own."""
+    """How the race of a record stands among one's own."""
 
     digest: str
     standing: str
@@ -214,9 +214,10 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """Keep the record of a race that is over; `Kept` may answer."""
+    """Keep the record of a race that is over; `Kept` may answer. seat: the player's own, None where they did not see themselves race it."""
 
     record: Record
+    seat: int | None
 
 
 @dataclass(frozen=True, slots=True)

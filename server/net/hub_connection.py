@@ -25,7 +25,7 @@ from protocol.codec import MAX_CLIENT_MESSAGE
 from protocol.errors import CloseCode
 from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch, RoundTripRule
 from server.net.frames import BINARY_FRAME, PONG_FRAME, SHORT_FRAME, frame_size, opening, short_message, unmasked
-from server.net.hub import TICK_MS, Door, Hub, PeerTasks
+from server.net.hub import Door, Hub, PeerTasks
 from server.net.overload import BUSY_RESPONSE, UNTIRING
 from server.net.stream import RECEIVE_BYTES, STAMP_BYTES, SocketStream, waited_ms
 from server.rooms.outgoing import Bundle
@@ -70,7 +70,10 @@ class HubConnection(Connection):
         "_tasks",
         "_ticket",
         "_took_at",
+        "is_open",
     )
+
+    is_open: bool
 
     def __init__(self, hub: Hub, stream: SocketStream, *, dispatch: Dispatch, round_trip_rule: RoundTripRule, door: Door) -> None:
         super().__init__(dispatch, round_trip_rule)
@@ -84,15 +87,14 @@ class HubConnection(Connection):
         self._protocol: ServerProtocol | None = None
         self._outbox: deque[bytes | memoryview] | None = None
         self._took_at = 0.0
-        self._stall_watched = False
-        self._eof = False
-        self._closing = False
-        self._arrived = False
-        self._ended = False
+        self._stall_watched = self._eof = self._closing = self._arrived = self._ended = False
+        # Asked for each message that goes out. True from the arrival on, until either side begins to close.
+        self.is_open = False
         self._ping: bytes | None = None
         self._pinged_at = self._ping_due = 0.0
         self._ping_s = PING_INTERVAL_S
-        self._tasks = PeerTasks(hub.nursery, self)
+        # Only while there are any: each refers to the other, and who is only turned away would be left to the collection of garbage.
+        self._tasks: PeerTasks | None = None
         hub.add(self._descriptor, self)
         hub.after(HANDSHAKE_S, self._check_handshake)
 
@@ -108,18 +110,17 @@ class HubConnection(Connection):
         return self._protocol
 
     @property
-    def is_open(self) -> bool:
-        return self._arrived and not self._closing and not self._ended
-
-    @property
     def remote_address(self) -> Any:
         return self._peer_name
 
     def start_soon(self, work: Callable[..., Awaitable[object]], *arguments: Any) -> None:
+        if self._tasks is None:
+            self._tasks = PeerTasks(self._hub.nursery, self)
         self._tasks.start_soon(work, *arguments)
 
     def tasks_ended(self) -> None:
         """For its tasks."""
+        self._tasks = None
         if self._ended:
             self._depart()
 
@@ -151,7 +152,7 @@ class HubConnection(Connection):
             return
         except OSError:
             data, stamps = b"", []
-        self.waited_ms = waited_ms(stamps, TICK_MS)
+        self.waited_ms = waited_ms(stamps, self._hub.tick_ms)
         if not data:
             self.cut()
         elif self._closing:
@@ -162,8 +163,9 @@ class HubConnection(Connection):
             message = short_message(data) if is_whole else None
             if message is not None:
                 # As `_frames` would do it.
-                self._read_at = self._hub.now
-                if self._allowed():
+                self._read_at = now = self._hub.now
+                limit = self._limit
+                if (not limit.excess and limit.take(now)) or self._allowed():
                     self._message(message, is_text=False)
             else:
                 self._frames(self._partial + data if self._partial else data)
@@ -227,7 +229,7 @@ class HubConnection(Connection):
             self._hand_over()
             return
         self._partial = b""
-        self._arrived = True
+        self._arrived = self.is_open = True
         self._send_ping(opened.answer)
         self._arrive(opened.subprotocol)
         if rest:
@@ -382,6 +384,7 @@ class HubConnection(Connection):
         """Goodbye has been said, or could not be: the peer has a little while to end its side."""
         if not self._closing:
             self._closing = True
+            self.is_open = False
             self._hub.after(CLOSING_S, self.cut)
 
     def cut(self) -> None:
@@ -389,6 +392,7 @@ class HubConnection(Connection):
         if self._ended:
             return
         self._ended = True
+        self.is_open = False
         self._hub.remove(self._descriptor)
         self._socket.close()
         if self._ticket is not None:
@@ -397,9 +401,10 @@ class HubConnection(Connection):
             self._protocol.receive_eof()
         self._outbox = None
         self.waiting_bytes = 0
-        self._tasks.cancel()
-        if not self._tasks:
+        if self._tasks is None:
             self._depart()
+        else:
+            self._tasks.cancel()
 
     def _depart(self) -> None:
         try:

@@ -7,23 +7,15 @@ the terminal while nothing happens and for a key with all that moves behind it, 
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 import tempfile
 import time
-from pathlib import Path
 
+from tests.bench.processes import processor_s
 from tests.e2e.terminal import Terminal, terminal_environment
 
 IDLE_S = 10.0
-TICKS = os.sysconf("SC_CLK_TCK")
-
-
-def processor_s(pid: int) -> float:
-    """Processor time of a process, by the kernel's count."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def rest(terminal: Terminal, quiet_s: float = 0.35) -> None:

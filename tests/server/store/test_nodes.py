@@ -9,7 +9,7 @@ import pytest
 
 from protocol.views import SharedDeal
 from server.race.shared_deal_spec import SharedDealSpec
-from server.store import batches, connections, nodes, running, takeover
+from server.store import batches, connections, nodes, running, shared, takeover
 from server.store.database import open_database
 from server.store.documents import decode_command
 from server.store.errors import EntryRefused, LeaseLost, StoreInUse, StoreUnavailable
@@ -138,7 +138,7 @@ def test_a_room_that_stands_after_its_race_goes_with_the_others(node: Open) -> N
     assert dead.standing() == ()
 
 
-def test_all_tournaments_go_to_the_first_taker_with_the_rooms_of_their_tables(node: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_tournaments_go_to_the_first_taker_and_their_tables_to_all(node: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(takeover, "SHARE", 1)
     dead, first, second = node("dead"), node("first"), node("second")
     write(dead, made("anna"), *(tournament(each) for each in "ABC"), decided("A", 1), decided("C", 1, closes=True))
@@ -158,11 +158,15 @@ def test_all_tournaments_go_to_the_first_taker_with_the_rooms_of_their_tables(no
     found = first.take_over(dead.holding.node, 2)
     assert found is not None
     assert found.tournaments == {"A", "B"}
-    assert {"t0", "t1", "t2"} < {race.opened.race for race in found.running.races}
+    assert (len(found.running.races), found.left) == (3, 2)
     assert {head.tournament for head in first.tournament_heads([]) if head.is_led_here} == {"A", "B", "D"}
     rest = second.take_over(dead.holding.node, 2)
     assert rest is not None
-    assert (rest.tournaments, rest.left) == (frozenset(), 0)
+    assert (rest.tournaments, rest.left) == (frozenset(), 1)
+    last = first.take_over(dead.holding.node, 2)
+    assert last is not None
+    taken_over = [race.opened.race for each in (found, rest, last) for race in each.running.races]
+    assert sorted(taken_over) == ["r", "s", "t0", "t1", "t2"]
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
@@ -175,6 +179,53 @@ def test_a_takeover_of_tournaments_alone_whose_answer_was_lost_is_known_to_the_t
         taker.take_over(dead.holding.node, 1)
     found = taker.taken_after_all()
     assert (found.tournaments if found is not None else None) == ({"A"} if after else None)
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has no line to the database is taken for gone without having been silent, by whoever has one from just now."""
+    monkeypatch.setattr(nodes, "SILENT_MS", 0)
+    monkeypatch.setattr(shared, "LINE_S", 0.0)
+
+
+def hung_up(store: SharedStore) -> list[int]:
+    return [each.id for each in store.renew() if each.hung_up]
+
+
+def test_the_races_of_a_process_that_has_ended_are_taken_over_before_its_lease_is_over(node: Open, at_once: None) -> None:
+    gone, other = node("gone"), node("other")
+    write(gone, opened("r"), taken("r", 1))
+    gone.renew()
+    assert hung_up(other) == []
+    assert other.take_over(gone.holding.node, 1, (), True) is None, "its line stands"
+    gone._hang_up()
+    # The database hears of it in a moment.
+    assert any(hung_up(other) == [gone.holding.node] for _ in range(2_000))
+    assert other.take_over(gone.holding.node, 1) is None, "its lease is not over"
+    found = other.take_over(gone.holding.node, 1, (), True)
+    assert found is not None
+    assert [race.opened.race for race in found.running.races] == ["r"]
+    # It was only another line that it had to open.
+    with pytest.raises(LeaseLost):
+        gone.renew()
+
+
+def test_nobody_is_taken_for_gone_who_has_a_line_again_or_never_said_so_or_is_heard_of_by_a_young_line(
+    node: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone, older, other = node("gone"), node("older"), node("other")
+    gone.renew()
+    other.renew()
+    for store in (gone, older):
+        store._hang_up()
+    assert all(hung_up(other) == [] for _ in range(50)), "neither has been silent for long"
+    monkeypatch.setattr(nodes, "SILENT_MS", 0)
+    assert all(hung_up(other) == [] for _ in range(50)), "the database may have hung up on everybody"
+    monkeypatch.setattr(shared, "LINE_S", 0.0)
+    assert any(hung_up(other) == [gone.holding.node] for _ in range(2_000))
+    gone.renew()
+    assert hung_up(other) == []
+    assert other.take_over(gone.holding.node, 1, (), True) is None
 
 
 def test_whoever_renews_in_time_keeps_everything(node: Open) -> None:
