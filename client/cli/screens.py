@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
-from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from client.cli import commands
 from client.cli.shared import (

@@ -8,13 +8,13 @@ import json
 import shlex
 import sys
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final, NoReturn, TypeVar
 
 import msgspec
 import trio
 import typer
+from msgspec.structs import replace
 
 from client.cli.commands import FAILED as FAILED
 from client.cli.commands import INTERRUPTED

@@ -9,7 +9,8 @@ import os
 import socket
 import ssl
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from protocol.errors import CloseCode
 from protocol.server_messages import Error
@@ -51,8 +52,7 @@ class OtherVersion(LinkError):
     """A Carpet Race server that speaks another version of the wire. Trying again does not help."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """Why a connection is no more. final: coming back would only meet the same end. server_is_gone: another of the place is asked first."""
 
     reason: str

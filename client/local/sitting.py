@@ -8,10 +8,10 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import trio
+from msgspec.structs import replace
 
 from client.connection.address import parse_address
 from client.connection.client import NetLink, open_link

@@ -9,11 +9,11 @@ import secrets
 import signal
 import threading
 from collections.abc import Hashable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TextIO, assert_never
 
 import trio
+from msgspec.structs import replace
 
 from client.connection.events import Link, NoLink, RoundTrip
 from client.replay.own_server import NoReplay, replay_race, review_game, verify_race

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from client.state.capabilities import rules_of
 from client.tui.actions import Do, Pick, PlayOnWanted, Quit, Share

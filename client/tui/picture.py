@@ -7,12 +7,13 @@ felt. Owns layout only; what is on a screen is the screens' business, and how a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import wcwidth
+from msgspec import Struct
+from msgspec.structs import replace
 
 from client.tui.actions import Click, Do
 from client.tui.keymap import EVERYWHERE, QUIT, Command, Keys, key_text
@@ -88,8 +89,7 @@ class Falling(NamedTuple):
     lines: tuple[Line, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(Struct, frozen=True):
     """caret: column and row of the text cursor, where something is being typed. falls: cards that fall over it, in their order."""
 
     lines: tuple[Line, ...] = ()

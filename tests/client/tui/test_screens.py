@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ import urwid
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
+from msgspec.structs import replace
 from urwid.testing import check_box_sizing, render_runs, render_text, resolve_runs
 
 from client.connection.events import Back, Connected, Connecting, Lost
