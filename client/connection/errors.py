@@ -6,8 +6,6 @@ Pure; must not know of the library that the connection is made of.
 from __future__ import annotations
 
 import os
-import socket
-import ssl
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -118,6 +116,10 @@ def refused_by_http(status: int, body: bytes, url: str, subprotocol: str) -> Lin
 
 def unreachable(error: BaseException, *, host: str, place: str) -> LinkError:
     """Name, TCP or TLS failed. place: host and port, for people."""
+    # Here: the first screen is drawn without them.
+    import socket
+    import ssl
+
     causes = list(_causes(error))
     for cause in causes:
         match cause:

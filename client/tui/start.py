@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from client.tui.actions import PlayOnWanted
 from client.tui.theme import Palette
 from protocol.record import Record
-from protocol.views import SeriesOptions
+from protocol.views import RaceOptions, SeriesOptions
 
 
 class UiSettings(Struct, frozen=True):
@@ -92,6 +92,13 @@ class StartMenu(Struct, frozen=True):
 
 
 Start: TypeAlias = StartHome | StartBot | StartAlone | StartLesson | StartMatch | StartTournaments | StartMenu
+
+
+def start_of(options: RaceOptions) -> StartBot | StartAlone:
+    """A race of these options at once, on a server of one's own: against its first house bot, or the clock."""
+    if not options.bots:
+        return StartAlone(options.deal, options.rules, options.winnable)
+    return StartBot(options.bots[0], options.deal, options.rules, options.winnable, options.series)
 
 
 class AppOutcome(Struct, frozen=True):

@@ -14,7 +14,7 @@ from client.state.watching import WatchModel
 from client.tui.actions import PlayOnWanted, PromptKind, Reviewed, Share, Verified
 from client.tui.chips import Chip
 from client.tui.replay_state import ReplayState
-from client.tui.start import Start, UiSettings
+from client.tui.start import Start, StartAlone, StartBot, StartLesson, StartMenu, StartTournaments, UiSettings
 from client.tui.tournament_view_state import TournamentView
 from protocol.client_messages import ClientMessage
 from protocol.tournament_messages import CorrectResult, EndTournament, RemoveEntrant
@@ -145,3 +145,17 @@ class Ui(Struct, frozen=True):
     replay_at: int | None = None
     verified: Verified | None = None
     kept: frozenset[str] = frozenset()
+
+
+def first_ui(start: Start, settings: UiSettings) -> Ui:
+    """What the screens begin with."""
+    if isinstance(start, StartMenu):
+        return Ui(settings=settings, start=start, item=start.item, note=start.note)
+    return Ui(
+        settings=settings,
+        start=start,
+        # A race at once is what `carpet play` begins with, on a server that it has started.
+        own_server=isinstance(start, StartBot | StartAlone | StartLesson),
+        tournament_view=TournamentView(start.id) if isinstance(start, StartTournaments) else None,
+        learned=frozenset() if isinstance(start, StartLesson) else None,
+    )
