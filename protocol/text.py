@@ -44,7 +44,11 @@ def clean_chat(text: str) -> str:
 
 def _clean(text: str, length: int) -> str:
     # Anything far beyond the limit is cut first, so that an enemy cannot buy work with length.
-    text = _INVISIBLE.sub("", _ESCAPE.sub("", text[: 8 * length]))
+    text = text[: 8 * length]
+    if text.isascii() and text.isprintable():
+        # As below, in a tenth of the time: so it is with nearly all names.
+        return " ".join(text.split())[:length].rstrip()
+    text = _INVISIBLE.sub("", _ESCAPE.sub("", text))
     text = unicodedata.normalize("NFC", text)
     kept: list[str] = []
     marks = 0

@@ -3,26 +3,31 @@
 Owns the one file it is kept in, `identity.json` in the user's data folder (or in the folder that CARPET_HOME names), readable by the user
 alone and replaced in one piece. A token belongs to a server and a name: two names are two players, also on one machine. The name is the
 one the server has given; one that was asked for and given with a number, or that the player had before, leads to them still, or coming
-under it again would make a player anew each time. Must not know of connections.
+under it again would make a player anew each time. A token that the server has forgotten is kept aside, under the name with `(before)`
+behind it: it may be a mistake, or mended. Must not know of connections.
 """
 
 from __future__ import annotations
 
 import getpass
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from client.connection.errors import Failure
 from client.connection.events import Identity
 from client.storage.files import DocumentFile, Versioned
 from protocol import HOME_VARIABLE
-from protocol.text import clean_name
+from protocol.text import NAME_LENGTH, clean_name
 
 FALLBACK_NAME = "player"
+
+_ASIDE = re.compile(r" \(before(?: \d+)?\)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,15 @@ class Server(Struct, frozen=True, kw_only=True, omit_defaults=True):
         asked_for = {old: target for old, target in leads.items() if old not in tokens and target in tokens}
         return Server(name=name, tokens=tokens, players=players, asked=asked_for)
 
+    def with_aside(self, identity: Identity) -> Server:
+        """The same, where another player has the name of this one, with that player under another name too."""
+        name, token = identity.name, self.tokens.get(identity.name)
+        if token is None or token == identity.token:
+            return self
+        aside = _aside(name, self.tokens)
+        players = {aside: self.players[name]} if name in self.players else {}
+        return structs.replace(self, tokens={**self.tokens, aside: token}, players={**self.players, **players})
+
 
 class Document(Versioned, frozen=True, kw_only=True):
     """All that is in the file: servers by URL."""
@@ -93,7 +107,9 @@ class IdentityStore:
         """Who to be at the server of `url`: under `name`, or else under the last name used there, or else the login name."""
         server = self.read().servers.get(url)
         chosen = clean_name(name or "") or (server.name if server else default_name())
-        return server.named(chosen) if server else Identity(chosen)
+        found = server.named(chosen) if server else Identity(chosen)
+        # Should the server still not know the token, nobody is to be made anew under the name by which it is kept here.
+        return replace(found, name=_ASIDE.sub("", found.name)) if found.token is not None else found
 
     def known(self) -> tuple[Known, ...]:
         """All players of this machine; of a server's, the one used last comes first. Raises IdentityError."""
@@ -110,7 +126,7 @@ class IdentityStore:
 
         def kept(document: Document) -> Document:
             server = document.servers.get(url) or Server(name="", tokens={})
-            return Document(servers={**document.servers, url: server.with_player(identity, asked=asked)})
+            return Document(servers={**document.servers, url: server.with_aside(identity).with_player(identity, asked=asked)})
 
         self.change(kept)
 
@@ -138,6 +154,17 @@ class IdentityStore:
     def read(self) -> Document:
         """All that is kept. Raises IdentityError."""
         return self._file.read()
+
+
+def _aside(name: str, taken: Collection[str]) -> str:
+    """Under which the token of who had this name is kept."""
+    base = _ASIDE.sub("", name)
+    for number in count(1):
+        behind = " (before)" if number == 1 else f" (before {number})"
+        aside = base[: NAME_LENGTH - len(behind)].rstrip() + behind
+        if aside not in taken:
+            return aside
+    raise AssertionError("counting never ends")
 
 
 def home_folder(environment: Mapping[str, str] = os.environ) -> Path:

@@ -8,11 +8,10 @@ former one; it changes by `rename` alone. All of that is in the store; here is w
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import count
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import trio
 
@@ -28,6 +27,11 @@ from server.store.port import Entry, PlayerMade, PlayerRenamed, PlayerSeen
 
 TOKEN_BYTES = 16
 ID_BYTES = 8
+
+SEEN_AGAIN_MS = 3_600_000
+"""Whoever was seen so short a while ago is not written down as seen again: when a server dies, thousands come back in a second, and what
+that moment is kept for is counted in days.
+"""
 
 COUNTED_NAMES = 9
 """So many players of one name are told apart by counting; from then on by chance, which finds a free name at once."""
@@ -45,6 +49,8 @@ class PlayerJournal(Protocol):
     @property
     def available(self) -> bool: ...
 
+    def submit(self, entries: Sequence[Entry], done: Callable[[StoreError | None], None]) -> None: ...
+
     async def write(self, *entries: Entry) -> None: ...
 
     async def ask(self, call: Callable[[bytes], Player | None], token_hash: bytes, /) -> Player | None: ...
@@ -55,6 +61,13 @@ class _Here:
     player: PlayerName
     connection: PlayerConnection
     rating: Rating | None
+
+
+class Made(NamedTuple):
+    """A new player, and the token that makes them the same one again."""
+
+    player: PlayerName
+    token: str
 
 
 @dataclass(slots=True, eq=False)
@@ -87,20 +100,24 @@ class Players:
         nothing is left, for a token that is not known or a banned player's, and when the store fails.
         """
         cleaned = _cleaned(name)
+        if token is None:
+            made = await self._make(cleaned)
+            self.come(made.player, connection)
+            return made.player, made.token
         with _kept():
-            if token is None:
-                player, token = await self._make(cleaned)
-                rating = None
-            else:
-                known = await self._recognise(token)
-                player, rating = PlayerName(known.id, known.name), known.rating
+            known = await self._recognise(token)
+        player = PlayerName(known.id, known.name)
         self._check_ban(player.id)
+        self.come(player, connection, known.rating)
+        return player, token
+
+    def come(self, player: PlayerName, connection: PlayerConnection, rating: Rating | None = None) -> None:
+        """It is known who this is: they are here by this connection."""
         older = self._here.get(player.id)
         self._here[player.id] = _Here(player, connection, rating)
         if older is not None:
             older.connection.shut(CloseCode.TAKEN_OVER, "another connection of this player took over")
         self._changed()
-        return player, token
 
     async def find(self, token: str) -> PlayerName:
         """Who has this token. Nobody arrives. Waits for the store. Raises Refusal for a token that is not known, or a banned player's."""
@@ -176,15 +193,50 @@ class Players:
         if self._bans is not None:
             self._bans.check_player(player)
 
-    async def _make(self, name: str) -> tuple[PlayerName, str]:
-        token = self._entropy(TOKEN_BYTES).hex()
-        identity = self._entropy(ID_BYTES).hex()
-        for number in count(1):
-            free = self._numbered(name, number)
-            made = PlayerMade(player=identity, name=free, token_hash=_hash(token), at_ms=self._clock.wall_ms())
-            if await self._wrote(made):
-                return PlayerName(identity, free), token
-        raise AssertionError("counting never ends")
+    async def _make(self, name: str) -> Made:
+        """Raises Refusal."""
+        outcomes: list[Made | Refusal] = []
+        done = trio.Event()
+
+        def told(outcome: Made | Refusal) -> None:
+            outcomes.append(outcome)
+            done.set()
+
+        self.make(name, told)
+        await done.wait()
+        if isinstance(outcomes[0], Refusal):
+            raise outcomes[0]
+        return outcomes[0]
+
+    def make(self, name: str, told: Callable[[Made | Refusal], None]) -> None:
+        """Have a new player kept, who is not here before they `come`. Needs no task: `told` is called once, at once or later, and must not
+        raise.
+        """
+        try:
+            cleaned = _cleaned(name)
+        except Refusal as refusal:
+            told(refusal)
+            return
+        self._try_name(cleaned, 1, self._entropy(TOKEN_BYTES).hex(), self._entropy(ID_BYTES).hex(), told)
+
+    def _try_name(self, name: str, number: int, token: str, identity: str, told: Callable[[Made | Refusal], None]) -> None:
+        free = self._numbered(name, number)
+
+        def kept(error: StoreError | None) -> None:
+            if error is None:
+                told(Made(PlayerName(identity, free), token))
+            elif isinstance(error, NameTaken):
+                self._try_name(name, number + 1, token, identity, told)
+            else:
+                told(_not_kept(error))
+
+        if not self._journal.available:
+            told(Refusal(ErrorCode.CANNOT_WRITE))
+            return
+        try:
+            self._journal.submit((PlayerMade(player=identity, name=free, token_hash=_hash(token), at_ms=self._clock.wall_ms()),), kept)
+        except StoreError as error:
+            told(_not_kept(error))
 
     def _numbered(self, name: str, number: int) -> str:
         if number == 1:
@@ -197,9 +249,10 @@ class Players:
         self._arriving.add(arrival)
         try:
             player = await self._known(token)
+            now = self._clock.wall_ms()
             # In an outage somebody who comes back to a race is not kept waiting for this.
-            if self._journal.available:
-                await self._journal.write(PlayerSeen(player=player.id, at_ms=self._clock.wall_ms()))
+            if self._journal.available and abs(now - player.seen_at_ms) >= SEEN_AGAIN_MS:
+                await self._journal.write(PlayerSeen(player=player.id, at_ms=now))
             while player.id in arrival.changed:
                 # Nobody will tell them: they are not here yet. Other players' changes do not count, or where many race nobody would get in.
                 arrival.changed.clear()
@@ -247,7 +300,13 @@ def _kept() -> Iterator[None]:
     try:
         yield
     except StoreError as error:
-        raise Refusal(ErrorCode.NOT_KEPT) from error
+        raise _not_kept(error) from error
+
+
+def _not_kept(error: StoreError) -> Refusal:
+    refusal = Refusal(ErrorCode.NOT_KEPT)
+    refusal.__cause__ = error
+    return refusal
 
 
 def _hash(token: str) -> bytes:

@@ -37,7 +37,14 @@ TICK_S: Final = 0.004
 it takes to serve it, and what they say waits for one commit of the journal anyhow. A lone one is served at once. A move counts from when
 the kernel had it, so that nobody loses by the tick."""
 
-TICK_MS: Final = round(TICK_S * 1000)
+LONG_TICK_S: Final = 0.010
+"""The same where the core is needed. To wake up, to commit and to wake up again costs as much as some moves do: a quarter of all the work
+where a tick brings eight of them."""
+
+EASY: Final = 0.5
+HARD: Final = 0.75
+"""Parts of a core in use: up to the one ticks are short, from the other on they are long, between them something between. So they settle
+where the time that long ones save is not yet missed."""
 
 AVAILABLE: Final = hasattr(select, "epoll")
 
@@ -125,6 +132,9 @@ class Hub:
         self._overload = overload
         self.now = -math.inf
         """When it was seen which sockets are to be served: all that they are read for is taken to have come then."""
+        self.tick_ms = round(TICK_S * 1000)
+        """For how long, at most, a socket that is read now was not looked at because of the tick."""
+        self._tick_s = TICK_S
         # Whether the next look is at the end of a tick. Not where sockets wait already that this turn had no time for.
         self._is_busy = False
         self._behind = False
@@ -163,7 +173,7 @@ class Hub:
         try:
             while True:
                 if self._is_busy:
-                    await trio.sleep_until(self.now + TICK_S)
+                    await trio.sleep_until(self.now + self._tick_s)
                 else:
                     with trio.CancelScope(deadline=self._timers[0][0] if self._timers else math.inf) as self._sleep:
                         await trio.lowlevel.wait_readable(self._epoll.fileno())
@@ -193,9 +203,14 @@ class Hub:
             except Exception:
                 logger.exception("serving a connection failed; it is cut")
                 peer.cut()
-        self._is_busy = bool(ready) and not behind and self.now - before < 2 * TICK_S
+        self._is_busy = bool(ready) and not behind and self.now - before < 2 * self._tick_s
         self._overload.note_work(_worked_s, self.now, connections=len(self._peers))
+        self._set_tick(self._overload.load)
         self._note_lateness(behind)
+
+    def _set_tick(self, load: float) -> None:
+        self._tick_s = TICK_S + (LONG_TICK_S - TICK_S) * min(max((load - EASY) / (HARD - EASY), 0.0), 1.0)
+        self.tick_ms = round(self._tick_s * 1000)
 
     def _note_lateness(self, behind: bool) -> None:
         # Where a turn has all that it can take, there are more. They have been waiting since the last turn that took all.

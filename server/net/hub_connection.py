@@ -25,7 +25,7 @@ from protocol.codec import MAX_CLIENT_MESSAGE
 from protocol.errors import CloseCode
 from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch, RoundTripRule
 from server.net.frames import BINARY_FRAME, PONG_FRAME, SHORT_FRAME, frame_size, opening, short_message, unmasked
-from server.net.hub import TICK_MS, Door, Hub, PeerTasks
+from server.net.hub import Door, Hub, PeerTasks
 from server.net.overload import BUSY_RESPONSE, UNTIRING
 from server.net.stream import RECEIVE_BYTES, STAMP_BYTES, SocketStream, waited_ms
 
@@ -150,7 +150,7 @@ class HubConnection(Connection):
             return
         except OSError:
             data, stamps = b"", []
-        self.waited_ms = waited_ms(stamps, TICK_MS)
+        self.waited_ms = waited_ms(stamps, self._hub.tick_ms)
         if not data:
             self.cut()
         elif self._closing:

@@ -17,7 +17,7 @@ from protocol.server_messages import Welcome, YouAre
 from protocol.views import BotInfo
 from server.bots.house import HOUSE_BOTS
 from server.lobby.matchmaker import Matchmaker
-from server.lobby.players import Players
+from server.lobby.players import Made, Players
 from server.net.connection import Connection
 from server.rooms.driver import Room
 from server.rooms.member import PlayerConnection, PlayerName
@@ -105,7 +105,34 @@ class Identification:
         visit.hello = message
         visit.is_looked_up = True
         visit.connection.hold()
-        visit.connection.start_soon(self._find_player, visit, message)
+        if message.token is None and not message.watch and self._announce is None:
+            # Most who come so are new where many come at once: for them it goes without a task.
+            self._players.make(message.name, partial(self._made, visit, message))
+        else:
+            visit.connection.start_soon(self._find_player, visit, message)
+
+    def _made(self, visit: Visit, hello: Hello, made: Made | Refusal) -> None:
+        if visit.connection not in self._visits:
+            # They have gone again.
+            return
+        if isinstance(made, Refusal):
+            visit.connection.refuse(made, hello.ref)
+        else:
+            self._players.come(made.player, visit.connection)
+            self._let_in(visit, made.player)
+            self._greet(visit, made.player, made.token)
+        visit.is_looked_up = False
+        visit.connection.listen()
+
+    def _let_in(self, visit: Visit, player: PlayerName) -> None:
+        visit.player, visit.watches_as = player, None
+        visit.connection.serve_watcher(alone=False)
+        # Whatever their older connection asked for: by this one they are told of no room now, so there must be none in a moment.
+        self._matchmaker.leave(player.id)
+
+    def _greet(self, visit: Visit, player: PlayerName, token: str) -> None:
+        visit.connection.post(Outgoing(self._welcome(player, token, elsewhere=visit.elsewhere)))
+        self._tournaments.greet(player.id, visit.connection)
 
     async def _find_player(self, visit: Visit, hello: Hello) -> None:
         connection = visit.connection
@@ -113,14 +140,10 @@ class Identification:
             if hello.watch:
                 await self._let_watch(visit, hello)
             else:
-                visit.player, token = await self._players.arrive(name=hello.name, token=hello.token, connection=connection)
-                visit.watches_as = None
-                connection.serve_watcher(alone=False)
-                # Whatever their older connection asked for: by this one they are told of no room now, so there must be none in a moment.
-                self._matchmaker.leave(visit.player.id)
-                visit.elsewhere = await self._announce(visit.player.id) if self._announce is not None else None
-                connection.post(Outgoing(self._welcome(visit.player, token, elsewhere=visit.elsewhere)))
-                self._tournaments.greet(visit.player.id, connection)
+                player, token = await self._players.arrive(name=hello.name, token=hello.token, connection=connection)
+                self._let_in(visit, player)
+                visit.elsewhere = await self._announce(player.id) if self._announce is not None else None
+                self._greet(visit, player, token)
         except Refusal as refusal:
             if refusal.code is ErrorCode.BANNED:
                 put_out(connection, refusal, hello.ref)

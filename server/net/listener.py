@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -84,7 +85,7 @@ async def listening(
         del listeners[1:]
     async with serving(
         dispatch,
-        [SocketListener(listener.socket, admission) for listener in listeners],
+        [SocketListener(socket.socket(fileno=listener.socket.detach()), admission) for listener in listeners],
         tls=tls,
         origins=origins,
         site=site,

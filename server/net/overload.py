@@ -50,9 +50,11 @@ BUSY_RESPONSE: Final = (
 
 
 class Overload:
-    __slots__ = ("_busy_until", "_looked_at", "_noted_at", "_score", "_share", "_worked")
+    __slots__ = ("_busy_until", "_looked_at", "_noted_at", "_score", "_share", "_worked", "load")
 
     def __init__(self) -> None:
+        self.load = 0.0
+        """The part of a core that was in use lately; 0 while only a few are connected."""
         self._score = 0.0
         self._worked: tuple[float, ...] = ()
         self._share = 0.0
@@ -80,6 +82,7 @@ class Overload:
         seconds, self._looked_at = now - self._looked_at, now
         share = max((new - old for old, new in zip(before, self._worked, strict=False)), default=0.0) / seconds
         self._share += (share - self._share) * min(seconds / LASTING_S, 1.0)
+        self.load = share if connections >= FEW else 0.0
         if connections >= FEW and (share >= FULL or self._share >= LASTING):
             self._busy_until = max(self._busy_until, now + CALM_S)
 

@@ -165,12 +165,8 @@ class Race:
         """
         due = self.advance(now) if not self._is_due_known or (self._due is not None and self._due <= now) else ()
         if isinstance(command, PlayMove):
-            # As below, but nearly all commands are moves.
-            seat = self._held(command.seat)
-            done = self._play(seat, command, now)
-            # Most of them change nothing in what is due.
-            if done and seat.state != "racing":
-                self._is_due_known = False
+            # Nearly all commands are moves.
+            done = self._play(command, now)
         else:
             done = tuple(self._apply(command, now))
             self._is_due_known = False
@@ -276,17 +272,20 @@ class Race:
             seat.await_start(self.starts_at, first=self.deal.firsts[seat.number], away_until=now + self.grace_s * 1000)
         return StartSet(self.starts_at, tuple(seat.start_round_trip_ms for seat in self.seats))
 
-    def _play(self, seat: Seat, command: PlayMove, now: int) -> tuple[RaceEvent, ...]:
-        if self.phase == "over":
-            raise Refusal(ErrorCode.RACE_OVER)
+    def _play(self, command: PlayMove, now: int) -> tuple[RaceEvent, ...]:
+        number, ply, text = command.seat, command.ply, command.move
+        seat = self.seats[number]
+        if seat.player is None:
+            seat = self._held(number)
         if self.phase != "racing":
-            raise Refusal(ErrorCode.NOT_STARTED)
-        ply, text = command.ply, command.move
-        if seat.has_played(ply, text):
+            raise Refusal(ErrorCode.RACE_OVER if self.phase == "over" else ErrorCode.NOT_STARTED)
+        if (ply != len(seat.played) or seat.state != "racing") and seat.has_played(ply, text):
             return ()
         assert self.starts_at is not None
         last = seat.last
-        received_ms = max(now - self.starts_at - command.waited_ms, last.received_ms)
+        received_ms = now - self.starts_at - command.waited_ms
+        if received_ms < last.received_ms:
+            received_ms = last.received_ms
         # What is really given, so that a record adds up.
         credit_ms = credit(seat.round_trip_ms or 0)
         at_ms = counted_at(received_ms=received_ms, credit_ms=credit_ms, previous_ms=last.at_ms)
@@ -294,8 +293,12 @@ class Race:
             raise self._close.refusal
         position = seat.play(text, at_ms=at_ms, received_ms=received_ms, credit_ms=credit_ms)
         seat.state = state = state_after(position, ply + 1)
-        event = MovePlayed(seat.number, text, ply + 1, at_ms, state, position)
-        return (event,) if state == "racing" else tuple(self._ended_by(event, seat, now))
+        event = MovePlayed(number, text, ply + 1, at_ms, state, position)
+        if state == "racing":
+            return (event,)
+        # Other moves change nothing in what is due.
+        self._is_due_known = False
+        return tuple(self._ended_by(event, seat, now))
 
     def _ended_by(self, event: MovePlayed, seat: Seat, now: int) -> Iterator[RaceEvent]:
         yield event

@@ -17,7 +17,7 @@ from server.race.events import ConnectionChanged, SeatDealt, SeatEnded, SeatTake
 from server.race.report import Played, SeatReport
 from server.race.timing import MAX_CREDIT_MS, credit
 from server.rules.moves import NotAMove, parse_move
-from server.rules.position import IllegalMove, Position
+from server.rules.position import Position
 
 _START: Final = Played(move="", at_ms=0, received_ms=0, credit_ms=0, home=0)
 
@@ -144,11 +144,9 @@ class Seat:
         """Make a move that counts at `at_ms` from the start; the position after it. Raises Refusal, with nothing changed."""
         before = self.position
         assert before is not None
-        try:
-            position = before.play(text)
-        except IllegalMove as error:
-            # Its own text names the stock: it is for logs, never for a player.
-            raise Refusal(_why_refused(text), path="$.move") from error
+        if text not in before.legal_moves():
+            raise Refusal(_why_refused(text), path="$.move")
+        position = before.play_unchecked(text)
         before.forget_derived()
         self.position = position
         self.played.append(Played(text, at_ms, received_ms, credit_ms, position.home))
@@ -235,9 +233,9 @@ def seats_concluded(record: Record, players: Sequence[str | None], firsts: Seque
 
 def state_after(position: Position, ply: int) -> SeatState:
     """How a seat stands when its move number `ply` has led to this position."""
-    limit = position.rules.move_limit
     if not position.legal_moves():
         return end_of(position)
+    limit = position.rules.move_limit
     return "stopped" if limit is not None and ply >= limit else "racing"
 
 

@@ -54,15 +54,16 @@ def see(position: Position) -> View:
     text = CARD_TEXT
     stock = position.stock
     shown = position.rules.visible_stock
+    foundations = position.foundations
     return View(
         piles=position.pile_texts,
-        waste=tuple(map(text.__getitem__, position.waste)),
+        waste=tuple([text[card] for card in position.waste]),
         stock=len(stock),
-        stock_next=tuple(map(text.__getitem__, stock[:shown])) if shown else (),
-        foundations=position.foundations,
+        stock_next=tuple([text[card] for card in stock[:shown]]) if shown else (),
+        foundations=foundations,
         pending=position.pending,
         redeals=position.redeals_left,
-        home=position.home,
+        home=sum(foundations.values()),
         moves=position.legal_moves(),
     )
 
@@ -70,10 +71,10 @@ def see(position: Position) -> View:
 def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int, sealed: bool = False) -> RoomEvent:
     """What `viewer` is told of an event that has this room version. `now` turns moments into time left. sealed: as of its race."""
     match event:
-        # First, since nearly all events are moves.
-        case MovePlayed(seat=seat, ply=ply, at_ms=at_ms, state=state, position=position) if viewer == seat:
-            return PlayerView(version=version, seat=seat, ply=ply, move=event.move, state=state, elapsed_ms=at_ms, view=see(position))
-        case MovePlayed() | SeatEnded():
+        case MovePlayed() | SeatDealt():
+            own, others = tell_apart(event, version=version, now=now, sealed=sealed)
+            return own if viewer == event.seat else others
+        case SeatEnded():
             return Progress(
                 version=version,
                 seat=event.seat,
@@ -94,10 +95,6 @@ def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int, sealed: bo
             return PlayerReady(version=version, seat=seat)
         case StartSet(starts_at=starts_at, round_trips_ms=round_trips_ms):
             return Countdown(version=version, starts_in_ms=max(starts_at - now, 0), round_trips_ms=round_trips_ms)
-        case SeatDealt(seat=seat, starts_at=starts_at, position=position):
-            if viewer != seat:
-                return Hidden(version=version)
-            return Dealt(version=version, seat=seat, starts_in_ms=max(starts_at - now, 0), view=see(position))
         case RaceStarted(positions=positions):
             return Started(
                 version=version,
@@ -116,6 +113,19 @@ def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int, sealed: bo
 def tells_all_the_same(event: RaceEvent) -> bool:
     """Whether `tell` gives every viewer the same message, so that it need be made only once."""
     return not isinstance(event, (SeatDealt, MovePlayed))
+
+
+def tell_apart(event: MovePlayed | SeatDealt, *, version: int, now: int, sealed: bool) -> tuple[PlayerView | Dealt, Progress | Hidden]:
+    """What `tell` gives the seat that the event is about, and what it gives everybody else."""
+    seat, view = event.seat, see(event.position)
+    if isinstance(event, SeatDealt):
+        return Dealt(version=version, seat=seat, starts_in_ms=max(event.starts_at - now, 0), view=view), Hidden(version=version)
+    ply, state, elapsed_ms = event.ply, event.state, event.at_ms
+    foundations = {} if sealed else view.foundations
+    return (
+        PlayerView(version=version, seat=seat, ply=ply, move=event.move, state=state, elapsed_ms=elapsed_ms, view=view),
+        Progress(version=version, seat=seat, ply=ply, home=view.home, foundations=foundations, state=state, elapsed_ms=elapsed_ms),
+    )
 
 
 def current_view(race: Race, seat: Seat, *, ref: int = 0) -> CurrentView | None:

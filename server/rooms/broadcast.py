@@ -17,7 +17,7 @@ from server.race.board_history import history_of
 from server.race.events import MovePlayed, RaceEvent, SeatDealt, StartSet
 from server.race.machine import Race
 from server.race.seat import Seat
-from server.race.view import Viewer, current_view, progress_curves, snapshot, tell, tells_all_the_same
+from server.race.view import Viewer, current_view, progress_curves, snapshot, tell, tell_apart, tells_all_the_same
 from server.rooms.effects import Draft, Greeting
 from server.rooms.ghosts import Ghosts
 from server.rooms.history import History
@@ -107,10 +107,10 @@ class Broadcast:
     def publish(self, event: RaceEvent | OwnEvent, race: Race, now: int) -> None:
         """Tell everybody of an event, each as much of it as they may know."""
         version = self._history.add(event)
+        if isinstance(event, MovePlayed | SeatDealt):
+            self._publish_apart(event, version, race, now)
+            return
         match event:
-            case MovePlayed() | SeatDealt():
-                self._publish_apart(event, version, race, now)
-                return
             case RematchWanted(seat=seat):
                 self.again.add(seat)
             case LineSaid(line=line):
@@ -130,21 +130,14 @@ class Broadcast:
 
     def _publish_apart(self, event: MovePlayed | SeatDealt, version: int, race: Race, now: int) -> None:
         """One message to the seat that the event is about, and one to everybody else."""
-        mover = race.seats[event.seat].player
-        sealed = race.sealed
-        hidden: RoomEvent | None = None
-        to_others: Outgoing | None = None
+        player = race.seats[event.seat].player
+        own, others = tell_apart(event, version=version, now=now, sealed=race.sealed)
+        to_others = Outgoing(others)
         told = self._draft.effects.told
-        for player, member in self._members.items():
-            if player == mover:
-                told.append((member, Outgoing(tell(event, version=version, viewer=event.seat, now=now, sealed=sealed))))
-                continue
-            if to_others is None:
-                hidden = tell(event, version=version, viewer=None, now=now, sealed=sealed)
-                to_others = Outgoing(hidden)
-            told.append((member, to_others))
+        for other, member in self._members.connections.items():
+            told.append((member, to_others if other != player else Outgoing(own)))
         if self.watched:
-            self._tell_spectators(hidden or tell(event, version=version, viewer=None, now=now, sealed=sealed), event, race, now)
+            self._tell_spectators(others, event, race, now)
 
     def _tell_spectators(self, message: RoomEvent, event: RaceEvent | OwnEvent, race: Race, now: int) -> None:
         if not self.watched:
@@ -155,7 +148,7 @@ class Broadcast:
     def everybody(self, outgoing: Outgoing) -> None:
         """The same message to all who are here, encoded once."""
         told = self._draft.effects.told
-        for member in self._members.values():
+        for member in self._members.connections.values():
             told.append((member, outgoing))
 
     def start_over(self, race: Race, series: SeriesInfo | None, now: int) -> None:
@@ -164,7 +157,7 @@ class Broadcast:
         self.again.clear()
         self._ratings = ()
         self._history.forget()
-        for player, member in self._members.items():
+        for player, member in self._members.connections.items():
             self.snapshot(player, member, race, now)
         if self.watched:
             self._draft.effects.told.append(self._room(None, race, now))

@@ -3,10 +3,14 @@
 Owns the line that gaps.py promises, where cards held back stand for gaps. Must not know how the plan was found.
 """
 
-from protocol.cards import SUIT_SIZE, SUITS, Card, suit
+from typing import Final
+
+from protocol.cards import DECK_SIZE, SUIT_SIZE, SUITS, Card, suit
 from server.rules.carpet import CarpetPosition, Refill
 from server.rules.moves import REDEAL, STOCK, WASTE
 from server.solver.gaps import GapStep, Plan
+
+_NO_CARD: Final = DECK_SIZE
 
 
 def say(position: CarpetPosition, plan: Plan) -> tuple[str, ...]:
@@ -33,8 +37,13 @@ class _Teller:
 
     def settle(self) -> None:
         """Bring home, in the game of gaps, all that can go."""
-        while self._settle_one():
-            pass
+        number = done = 0
+        while done < len(SUITS):
+            if self._settle_one(number):
+                done = 0
+            else:
+                done += 1
+                number = (number + 1) % len(SUITS)
 
     def make(self, step: GapStep, following: GapStep | None) -> int:
         """Make a step of the plan; the number of steps made, which is 2 where the next one was done along with it."""
@@ -54,20 +63,18 @@ class _Teller:
         while (held := self._any_held()) is not None:
             self._play_home(held, refill=WASTE)
 
-    def _settle_one(self) -> bool:
+    def _settle_one(self, number: int) -> bool:
+        """Bring home the card wanted of a suit, if it can go."""
         position = self._position
-        for number in range(len(SUITS)):
-            card = self._wanted(number)
-            if card is None:
-                continue
-            if card in position.carpet:
-                if not self._holds:
-                    self._play_home(card, refill=WASTE)
-                self._heights[number] += 1
-                return True
-            if not position.redeals_left and position.waste and position.waste[-1] == card:
-                self._play_waste(number)
-                return True
+        card = self._wanted(number)
+        if card in position.carpet:
+            if not self._holds:
+                self._play_home(card, refill=WASTE)
+            self._heights[number] += 1
+            return True
+        if not position.redeals_left and position.waste and position.waste[-1] == card:
+            self._play_waste(number)
+            return True
         return False
 
     def _play_waste(self, number: int) -> None:
@@ -123,10 +130,10 @@ class _Teller:
     def _lowest_held(self, number: int) -> Card:
         return number * SUIT_SIZE + self._position.heights[number]
 
-    def _wanted(self, number: int) -> Card | None:
-        """The card of a suit that is wanted next in the game of gaps."""
+    def _wanted(self, number: int) -> Card:
+        """The card of a suit that is wanted next in the game of gaps; no card where all are home."""
         height = self._heights[number]
-        return number * SUIT_SIZE + height if height < SUIT_SIZE else None
+        return number * SUIT_SIZE + height if height < SUIT_SIZE else _NO_CARD
 
     def _play(self, move: str) -> None:
         self.moves.append(move)

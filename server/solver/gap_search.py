@@ -5,6 +5,7 @@ Owns the order in which states are looked at. Must not know how a step changes a
 
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from itertools import count
 
 from server.solver.gaps import ALL_HOME, GapGame, GapStep, Plan, State, home_count
 from server.solver.solution import Budget
@@ -23,20 +24,14 @@ class GapResult:
 def search_gaps(game: GapGame, budget: Budget) -> GapResult:
     """Depth first until all cards are home or every state has been looked at.
 
-    Filling gaps comes before turning: it looks at a few hundred states a deal, where the other order needs thousands.
-    Redeals wait until nothing is left to try without one, and then those that leave the fewest cards come first. What is done only
-    for the sake of another shuffle comes last.
+    Filling gaps comes before turning: it looks at a few dozen states a deal, where the other order needs twice as many.
+    Each round is played in haste first. Redeals wait until nothing is left to try without one, and then those that leave the fewest
+    cards come first. What is done only for the sake of another shuffle comes last.
     """
-    before: dict[int, int] = {game.start[0]: -1}
+    waiting = _Waiting(game)
     best, best_home = game.start, home_count(game.start)
-    stack = [game.start]
-    redeals: list[tuple[int, State]] = []
-    reluctant: list[State] = []
     exact = True
-    while stack or redeals or reluctant:
-        if not stack:
-            stack.append(heappop(redeals)[1] if redeals else reluctant.pop())
-        state = stack.pop()
+    while (state := waiting.next()) is not None:
         if not budget.spend():
             exact = False
             break
@@ -45,28 +40,73 @@ def search_gaps(game: GapGame, budget: Budget) -> GapResult:
             best, best_home = state, home
             if state[2] == ALL_HOME:
                 break
-        place = state[0]
-        for choices, waiting in ((game.choices(state), stack), (game.reluctant_choices(state), reluctant)):
-            for choice in choices:
-                if choice[0] not in before:
-                    before[choice[0]] = place
-                    if game.is_fresh(choice):
-                        heappush(redeals, (game.to_turn(choice), choice))
-                    else:
-                        waiting.append(choice)
+        waiting.add_choices(state)
     won = best[2] == ALL_HOME
-    return GapResult(best_home, game.plan(_line(before, best[0])), won, exact or won)
+    return GapResult(best_home, game.plan(_line(waiting.before, best)), won, exact or won)
+
+
+class _Waiting:
+    """The states that wait to be looked at, in the order of search_gaps."""
+
+    def __init__(self, game: GapGame) -> None:
+        self.before: dict[int, State | None] = {}
+        """For the place of each state that was ever put down, the state from which it was reached."""
+        self._game = game
+        self._next: list[State] = []
+        self._redeals: list[tuple[int, int, State]] = []
+        self._reluctant: list[State] = []
+        self._falling = count(step=-1)
+        self._begin_round(game.start, None)
+
+    def next(self) -> State | None:
+        """The state to look at now."""
+        while not self._next and self._redeals:
+            state = heappop(self._redeals)[2]
+            self._begin_round(self._game.redealt(state), state)
+        if self._next:
+            return self._next.pop()
+        return self._reluctant.pop() if self._reluctant else None
+
+    def add_choices(self, state: State) -> None:
+        """Put down what can be gone on with from a state that was looked at."""
+        game, before, following = self._game, self.before, self._next
+        for choice in game.choices(state):
+            if choice[0] not in before:
+                before[choice[0]] = state
+                following.append(choice)
+        if game.has_redeals:
+            for choice in game.reluctant_choices(state):
+                self._add(choice, state, self._reluctant)
+            if size := game.redeal_size(state):
+                # The second number is never equal, so no two entries are compared by their state; later ones come first.
+                heappush(self._redeals, (size, next(self._falling), state))
+
+    def _begin_round(self, state: State, from_state: State | None) -> None:
+        hastened = self._game.hastened(state)
+        if hastened is state:
+            self._add(state, from_state, self._next)
+        elif self._add(state, from_state, self._reluctant):
+            self._add(hastened, state, self._next)
+
+    def _add(self, state: State, from_state: State | None, to: list[State]) -> bool:
+        if state[0] in self.before:
+            return False
+        self.before[state[0]] = from_state
+        to.append(state)
+        return True
 
 
 def trimmed(game: GapGame, plan: Plan) -> Plan:
     """A winning plan without the fills that it wins without; leaving out any single one of the rest does not win."""
-    index = 0
+    index, state = 0, game.start
     while index < len(plan):
-        shorter = game.follow(plan[:index] + plan[index + 1 :]) if plan[index] is GapStep.FILL else None
-        if shorter is None or len(shorter) >= len(plan):
-            index += 1
-        else:
-            plan, index = shorter, 0
+        if plan[index] is GapStep.FILL:
+            end, rest = game.follow(state, plan[index + 1 :])
+            if end[2] == ALL_HOME:
+                plan, index, state = plan[:index] + rest, 0, game.start
+                continue
+        state = game.follow(state, plan[index : index + 1])[0]
+        index += 1
     return plan
 
 
@@ -79,37 +119,40 @@ def shortest(game: GapGame, plan: Plan, budget: Budget) -> Plan:
     along a line, lines can be looked at in the order of that sum, and the first to win is the shortest.
     """
     limit = game.cost_of(plan)
-    by_sum: list[list[tuple[State, int, int]]] = [[] for _ in range(limit)]
-    """For each sum of cost and bound, the states to look at: with the place before, and the bound."""
+    by_sum: list[list[tuple[State, State | None, int]]] = [[] for _ in range(limit)]
+    """For each sum of cost and bound, the states to look at: with the state before, and the bound."""
 
-    def put(state: State, cost: int, place_before: int) -> None:
+    def put(state: State, cost: int, from_state: State | None) -> None:
         bound = game.blocking(state)
         if cost + bound < limit:
-            by_sum[cost + bound].append((state, place_before, bound))
+            by_sum[cost + bound].append((state, from_state, bound))
 
-    before: dict[int, int] = {}
-    put(game.start, 0, -1)
+    before: dict[int, State | None] = {}
+    put(game.start, 0, None)
     for total, waiting in enumerate(by_sum):
         while waiting:
-            state, place_before, bound = waiting.pop()
-            place = state[0]
-            if place in before:
+            state, from_state, bound = waiting.pop()
+            if state[0] in before:
                 continue
             if not budget.spend():
                 return plan
-            before[place] = place_before
+            before[state[0]] = from_state
             if state[2] == ALL_HOME:
-                return game.plan(_line(before, place))
-            for choice in (*game.choices(state), *game.reluctant_choices(state)):
+                return game.plan(_line(before, state))
+            choices = game.choices(state, at_once=False) + game.reluctant_choices(state)
+            if game.redeal_size(state):
+                choices.append(game.redealt(state))
+            for choice in choices:
                 if choice[0] not in before:
-                    put(choice, total - bound + game.cost(state, choice[0]), place)
+                    put(choice, total - bound + game.cost(state, choice), state)
     return plan
 
 
-def _line(before: dict[int, int], place: int) -> list[int]:
-    line: list[int] = []
-    while place >= 0:
-        line.append(place)
-        place = before[place]
+def _line(before: dict[int, State | None], last: State) -> list[State]:
+    line: list[State] = []
+    state: State | None = last
+    while state is not None:
+        line.append(state)
+        state = before[state[0]]
     line.reverse()
     return line

@@ -33,6 +33,14 @@ So only WHEN_STUCK without free refill is another game: see carpet_tree.py.
 
 A gap that is there from the start is never filled unless refill is free: such slots do not count.
 
+*Two fills need not be tried*, where no redeal is to come. In both cases another line follows the one with the fill (or without), step
+by step, and has no fewer cards home, no more on the carpet and the rest of the waste in the same order:
+- a card put into a gap before the next turn, with nothing going home for it, while a lower one of its suit lies further down in the
+  waste. It cannot go home before that one is dug up, so it may as well stay where it is until then and be put into a gap on the way;
+- anything else, where putting the waste's topmost cards into gaps sends so many home that the carpet has as many gaps as before. The
+  cards that went home for it lay under the others or waited for one that did, so no line sends any of them home, or has its slot,
+  before those others are out of the waste too.
+
 How a state is written. The waste is always part of the stock as it was at the start of the *round* (the cards from one redeal to
 the next; waste and stock at the start count as one list), in order. So a state is three numbers:
 - place: bit i for each of the first i cards still in the waste, and a bit above them all at i, the number of cards turned; the
@@ -41,11 +49,15 @@ the next; waste and stock at the start count as one list), in order. So a state 
   King is no card, and adding cards that go home to `wanted` makes it the cards wanted after them.
 The place alone tells states apart: what is not in the stock or the waste is on the carpet or home, and every carpet card that
 can go home has gone.
+
+A round that a redeal can follow has a twin, the same round played *in haste*: as though no redeal were left, so that the waste's top, too,
+goes home at once. What is reached in haste can be reached, but not all that can.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import accumulate, pairwise
 from typing import Final, TypeAlias
 
 from protocol.cards import DECK_SIZE, SUIT_SIZE, SUITS, Card, rank, suit
@@ -74,6 +86,9 @@ class GapStep(Enum):
     REDEAL = auto()
 
 
+# Looked up a thousand times a deal: through the class it takes four times as long.
+_TURN, _PLAY, _FILL, _REDEAL = GapStep
+
 Plan: TypeAlias = tuple[GapStep, ...]
 
 
@@ -83,11 +98,8 @@ def is_game_of_gaps(position: CarpetPosition, *, once_refilled: bool = False) ->
     return (once_refilled or position.pending is None) and (rules.refill is Refill.FREE or rules.turning is Turning.ANY_TIME)
 
 
-def _bit(card: Card) -> int:
-    return 1 << suit(card) * _SUIT_BITS + rank(card) - 1
-
-
-_LOWER: Final = {_bit(card): sum(map(_bit, range(card - rank(card) + 1, card))) for card in range(DECK_SIZE)}
+_BIT: Final = tuple(1 << suit(card) * _SUIT_BITS + rank(card) - 1 for card in range(DECK_SIZE))
+_LOWER: Final = {_BIT[card]: sum(_BIT[card - rank(card) + 1 : card]) for card in range(DECK_SIZE)}
 """The lower cards of a card's suit, by the card's bit."""
 
 
@@ -100,14 +112,10 @@ class _Round:
     turned: tuple[int, ...]
     """turned[i]: the first i cards, as bits."""
     base: int
-    """The round's part of a place."""
+    """The round's part of a place: its number in the game's list, in which its twin is next to it."""
     redeals_left: int
-
-    @classmethod
-    def of(cls, cards: tuple[Card, ...], *, number: int, redeals_left: int) -> "_Round":
-        bits = tuple(map(_bit, cards))
-        turned = tuple(sum(bits[:count]) for count in range(len(bits) + 1))
-        return cls(cards, bits, turned, number << _ROUND_SHIFT, redeals_left)
+    haste: bool
+    """No redeal is left, or it is played as though none were."""
 
 
 class GapGame:
@@ -116,136 +124,168 @@ class GapGame:
     def __init__(self, position: CarpetPosition) -> None:
         self._rules = position.rules
         self._seed = position.seed
+        self.has_redeals = position.redeals_left > 0
         on_carpet = [card for card in position.carpet if card >= 0]
         self._slots = len(position.carpet) if position.rules.refill is Refill.FREE else len(on_carpet)
-        first = _Round.of(position.waste + position.stock, number=0, redeals_left=position.redeals_left)
-        self._rounds = [first]
+        self._rounds: list[_Round] = []
         self._round_of: dict[tuple[int, tuple[Card, ...]], _Round] = {}
         # Under WHEN_STUCK no card may be turned onto one that can go home.
         self._may_cover = position.rules.turning is Turning.ANY_TIME
         self.start: State = _settled(
-            first,
+            self._add_round(position.waste + position.stock, position.redeals_left),
             len(position.waste),
             (1 << len(position.waste)) - 1,
-            sum(map(_bit, on_carpet)),
+            sum(map(_BIT.__getitem__, on_carpet)),
             sum(1 << number * _SUIT_BITS + height for number, height in enumerate(position.heights)),
         )
 
-    def choices(self, state: State) -> list[State]:
-        """The states to go on with, the most promising last.
+    def hastened(self, state: State) -> State:
+        """The state as it is in haste; the same one where no redeal is left."""
+        current, turned, waste = self._read(state)
+        return state if current.haste else _settled(self._rounds[(state[0] >> _ROUND_SHIFT) + 1], turned, waste, *state[1:])
 
-        A step is left out where another is as good while no redeal is made; and what only can be done in one way, or could not end in
-        another card home, is not told apart: the state after several turns in a row may follow at once, or none at all.
+    def choices(self, state: State, *, at_once: bool = True) -> list[State]:
+        """The states to go on with without a redeal, the most promising last; several steps on where nothing else is to be done between.
+
+        A step is left out where another is as good while no redeal is made, and where no more cards can go home without one.
+        at_once: fills that leave as many gaps as there were are made, and nothing else is tried. Such a line can win in more moves.
         """
         current, turned, waste = self._read(state)
         _, carpet, wanted = state
-        stock_size = len(current.bits)
         gaps = self._slots - carpet.bit_count()
-        wanted_later = wanted & ~current.turned[turned]
-        if current.redeals_left:
-            if waste and current.bits[waste.bit_length() - 1] & wanted:
-                return [_taken(current, turned, waste, carpet, wanted)]
-        elif not wanted_later & current.turned[stock_size]:
-            # The next card that goes home comes from the waste: what has to be turned can be turned after it.
-            return [_taken(current, turned, waste, carpet, wanted)] if _can_reach(current, waste, wanted, gaps) else []
+        if not current.haste:
+            return _choices_before_redeal(current, turned, waste, carpet, wanted, gaps=gaps)
+        bits, seen = current.bits, current.turned
+        # Without one the next card that goes home comes from the waste: what has to be turned can be turned after it.
+        to_come = seen[-1] & ~seen[turned] & wanted
         found: list[State] = []
-        if turned < stock_size:
-            if not gaps:
-                while turned + 1 < stock_size and not current.bits[turned] & wanted:
-                    waste |= 1 << turned
-                    turned += 1
+        if to_come:
+            while not gaps and not bits[turned] & wanted:
+                waste |= 1 << turned
+                turned += 1
             found.append(_turned(current, turned, waste, carpet, wanted))
-            if current.bits[turned] & wanted:
+            if bits[turned] & wanted:
                 return found
-        elif waste and current.redeals_left:
-            found.append(self._redealt(current, waste, carpet, wanted))
-        if waste and gaps:
-            found.append(_taken(current, turned, waste, carpet, wanted))
+        in_waste = seen[turned] & ~(carpet | wanted - _NOTHING_HOME)
+        filled = carpet
+        while gaps and waste:
+            top = waste.bit_length() - 1
+            card = bits[top]
+            waste ^= 1 << top
+            filled |= card
+            gaps -= 1
+            if bits[waste.bit_length() - 1] & wanted and waste:
+                after = _settled(current, turned, waste, filled, wanted)
+                if at_once and after[1].bit_count() <= carpet.bit_count():
+                    return [after]
+                found.append(after)
+                break
+            in_waste ^= card
+            if to_come and not in_waste & _LOWER[card]:
+                found.append((current.base | waste | 3 << turned, filled, wanted))
         return found
 
     def reluctant_choices(self, state: State) -> list[State]:
         """The states one step on that are only worth a look for the sake of the redeal they lead to."""
         current, turned, waste = self._read(state)
-        if not current.redeals_left or not waste:
+        if current.haste or not waste:
             return []
         _, carpet, wanted = state
         if current.bits[waste.bit_length() - 1] & wanted:
-            if turned == len(current.bits):
-                return [self._redealt(current, waste, carpet, wanted)]
-            return [_turned(current, turned, waste, carpet, wanted)] if self._may_cover else []
+            return [_turned(current, turned, waste, carpet, wanted)] if self._may_cover and turned < len(current.bits) else []
         if turned < len(current.bits) and current.bits[turned] & wanted and carpet.bit_count() < self._slots:
             return [_taken(current, turned, waste, carpet, wanted)]
         return []
 
-    def step(self, state: State, step: GapStep) -> State | None:
-        """The state after a step; None where it cannot be made."""
+    def redeal_size(self, state: State) -> int:
+        """How many cards a redeal would shuffle; 0 where none can be made. In haste it comes once no card of the stock is wanted."""
         current, turned, waste = self._read(state)
-        _, carpet, wanted = state
-        if step is GapStep.TURN:
-            return _turned(current, turned, waste, carpet, wanted) if turned < len(current.bits) else None
-        if not waste:
-            return None
-        if step is GapStep.REDEAL:
-            return self._redealt(current, waste, carpet, wanted) if turned == len(current.bits) and current.redeals_left else None
-        goes_home = current.bits[waste.bit_length() - 1] & wanted != 0
-        can_be_taken = goes_home if step is GapStep.PLAY else not goes_home and carpet.bit_count() < self._slots
-        return _taken(current, turned, waste, carpet, wanted) if can_be_taken else None
+        to_turn = current.turned[-1] & ~current.turned[turned]
+        if not current.redeals_left or (to_turn & state[2] if current.haste else to_turn):
+            return 0
+        return waste.bit_count() + to_turn.bit_count()
 
-    def steps_between(self, before: State, after: int) -> Plan:
-        """Which steps lead from a state to the place of one that is a choice from it: more than one only of Step.TURN."""
+    def redealt(self, state: State) -> State:
+        """The state after a redeal, where one can be made."""
+        current, turned, waste = self._read(state)
+        cards = tuple(card for index, card in enumerate(current.cards) if index >= turned or waste >> index & 1)
+        known = self._round_of.get((current.redeals_left, cards))
+        if known is None:
+            stock = shuffle(cards, self._seed, redeal_label(self._rules.redeals - current.redeals_left + 1))
+            known = self._round_of[current.redeals_left, cards] = self._add_round(stock, current.redeals_left - 1)
+        return known.base | 1, state[1], state[2]
+
+    def follow(self, state: State, steps: Iterable[GapStep]) -> tuple[State, Plan]:
+        """The state after those of the steps that can be made, one after another, and which they were."""
+        made: list[GapStep] = []
+        current, turned, waste = self._read(state)
+        bits, (_, carpet, wanted) = current.bits, state
+        for step in steps:
+            if step is _TURN:
+                if turned == len(bits):
+                    continue
+                going = bits[turned] & wanted
+                waste |= 1 << turned
+                turned += 1
+            elif step is _REDEAL:
+                before = current.base | waste | 1 << turned, carpet, wanted
+                if not self.redeal_size(before):
+                    continue
+                current, turned, waste = self._read(self.redealt(before))
+                bits, going = current.bits, 0
+            elif not waste:
+                continue
+            else:
+                card = bits[waste.bit_length() - 1]
+                if (card & wanted == 0) is (step is _PLAY) or (step is _FILL and carpet.bit_count() == self._slots):
+                    continue
+                waste ^= 1 << waste.bit_length() - 1
+                carpet |= card
+                going = (card | bits[waste.bit_length() - 1]) & wanted
+            if going:
+                place, carpet, wanted = _settled(current, turned, waste, carpet, wanted)
+                waste = place & _PLACE ^ 1 << turned
+            made.append(step)
+        return (current.base | waste | 1 << turned, carpet, wanted), tuple(made)
+
+    def steps_between(self, before: State, after: State) -> Plan:
+        """The steps from a state to one that is a choice from it, is dealt anew from it, or is the same in haste."""
         current, turned, waste = self._read(before)
-        if after & ~_PLACE != current.base:
-            return (GapStep.REDEAL,)
-        turned_after = (after & _PLACE).bit_length() - 1
-        if turned_after > turned:
-            return (GapStep.TURN,) * (turned_after - turned)
-        return (GapStep.PLAY if current.bits[waste.bit_length() - 1] & before[2] else GapStep.FILL,)
+        following, turned_after, waste_after = self._read(after)
+        if following.redeals_left < current.redeals_left:
+            return (_TURN,) * (len(current.bits) - turned) + (_REDEAL,)
+        turns = turned_after - turned
+        fills = 0
+        if not turns:
+            # Cards are put into gaps until one goes home, or but one where that is a choice.
+            while waste != waste_after and not current.bits[waste.bit_length() - 1] & before[2]:
+                waste ^= 1 << waste.bit_length() - 1
+                fills += 1
+        elif not current.bits[turned_after - 1] & before[2]:
+            under = waste_after & (1 << turned) - 1
+            fills = waste.bit_count() - under.bit_count()
+            waste = under
+        steps = (_FILL,) * fills + (_TURN,) * turns
+        return steps + (_PLAY,) * (waste.bit_count() + turns - waste_after.bit_count()) if current.redeals_left else steps
 
-    def cost(self, before: State, after: int) -> int:
-        """Moves from a state to a next one's place, beyond bringing each card home and turning each of the first stock once."""
-        match self.steps_between(before, after)[0]:
-            case GapStep.FILL:
-                return 1
-            case GapStep.REDEAL:
-                return 1 + self._read(before)[2].bit_count()
-            case GapStep.TURN | GapStep.PLAY:
-                return 0
+    def cost(self, before: State, after: State) -> int:
+        """Moves from a state to a next one, beyond bringing each card home and turning each of the first stock once."""
+        steps = self.steps_between(before, after)
+        return steps.count(_FILL) + (1 + self.redeal_size(before) if steps[-1:] == (_REDEAL,) else 0)
 
-    def plan(self, places: Sequence[int]) -> Plan:
-        """The steps of a line of places, the first of which is that of the start."""
-        state = self.start
-        steps: list[GapStep] = []
-        for place in places[1:]:
-            for step in self.steps_between(state, place):
-                state = self._made(state, step)
-                steps.append(step)
-        return tuple(steps)
+    def plan(self, line: Sequence[State]) -> Plan:
+        """The steps of a line of states, each of which leads to the next one."""
+        return tuple(step for before, after in pairwise(line) for step in self.steps_between(before, after))
 
     def cost_of(self, plan: Plan) -> int:
         """The cost of all steps of a plan."""
         state = self.start
         cost = 0
         for step in plan:
-            after = self._made(state, step)
-            cost += self.cost(state, after[0])
+            after = self.follow(state, (step,))[0]
+            cost += self.cost(state, after)
             state = after
         return cost
-
-    def _made(self, state: State, step: GapStep) -> State:
-        after = self.step(state, step)
-        assert after is not None, f"{step} cannot be made"
-        return after
-
-    def follow(self, steps: Sequence[GapStep]) -> Plan | None:
-        """The steps without those that cannot be made; None unless they bring all cards home."""
-        state = self.start
-        made: list[GapStep] = []
-        for step in steps:
-            after = self.step(state, step)
-            if after is not None:
-                state = after
-                made.append(step)
-        return tuple(made) if state[2] == ALL_HOME else None
 
     def blocking(self, state: State) -> int:
         """How many cards of the waste lie over a lower one of their suit: each has to be put into a gap, or be redealt."""
@@ -259,15 +299,6 @@ class GapGame:
             under |= card
         return count
 
-    def to_turn(self, state: State) -> int:
-        """How many cards of the stock are left."""
-        current, turned, _ = self._read(state)
-        return len(current.bits) - turned
-
-    def is_fresh(self, state: State) -> bool:
-        """Whether a redeal has just been made."""
-        return state[0] > _PLACE and state[0] & _PLACE == 1
-
     def _read(self, state: State) -> tuple[_Round, int, int]:
         """The round, how many of its cards are turned, and which of them are in the waste."""
         place = state[0]
@@ -276,16 +307,14 @@ class GapGame:
         turned = place.bit_length() - 1
         return current, turned, place ^ 1 << turned
 
-    def _redealt(self, current: _Round, waste: int, carpet: int, wanted: int) -> State:
-        cards = tuple(card for index, card in enumerate(current.cards) if waste >> index & 1)
-        known = self._round_of.get((current.redeals_left, cards))
-        if known is None:
-            label = redeal_label(self._rules.redeals - current.redeals_left + 1)
-            stock = shuffle(cards, self._seed, label)
-            known = _Round.of(stock, number=len(self._rounds), redeals_left=current.redeals_left - 1)
-            self._rounds.append(known)
-            self._round_of[current.redeals_left, cards] = known
-        return known.base | 1, carpet, wanted
+    def _add_round(self, cards: tuple[Card, ...], redeals_left: int) -> _Round:
+        """A round, and its twin after it if it can have one."""
+        bits = tuple(map(_BIT.__getitem__, cards))
+        turned = tuple(accumulate(bits, initial=0))
+        added = len(self._rounds)
+        for haste in (False, True) if redeals_left else (True,):
+            self._rounds.append(_Round(cards, bits, turned, len(self._rounds) << _ROUND_SHIFT, redeals_left, haste))
+        return self._rounds[added]
 
 
 def home_count(state: State) -> int:
@@ -305,16 +334,22 @@ def _taken(current: _Round, turned: int, waste: int, carpet: int, wanted: int) -
     return _settled(current, turned, waste ^ 1 << top, carpet | current.bits[top], wanted)
 
 
-def _can_reach(current: _Round, waste: int, wanted: int, gaps: int) -> bool:
-    """Whether a wanted card lies in the waste with no more cards on it than there are gaps."""
-    for _ in range(gaps + 1):
-        if not waste:
-            return False
-        top = waste.bit_length() - 1
-        if current.bits[top] & wanted:
-            return True
-        waste ^= 1 << top
-    return False
+def _choices_before_redeal(current: _Round, turned: int, waste: int, carpet: int, wanted: int, *, gaps: int) -> list[State]:
+    """GapGame.choices where the redeal that follows is not forgotten."""
+    stock_size = len(current.bits)
+    if waste and current.bits[waste.bit_length() - 1] & wanted:
+        return [_taken(current, turned, waste, carpet, wanted)]
+    found: list[State] = []
+    if turned < stock_size:
+        while not gaps and turned + 1 < stock_size and not current.bits[turned] & wanted:
+            waste |= 1 << turned
+            turned += 1
+        found.append(_turned(current, turned, waste, carpet, wanted))
+        if current.bits[turned] & wanted:
+            return found
+    if waste and gaps:
+        found.append(_taken(current, turned, waste, carpet, wanted))
+    return found
 
 
 def _settled(current: _Round, turned: int, waste: int, carpet: int, wanted: int) -> State:
@@ -324,7 +359,7 @@ def _settled(current: _Round, turned: int, waste: int, carpet: int, wanted: int)
         while going := carpet & wanted:
             carpet ^= going
             wanted += going
-        if not waste or current.redeals_left:
+        if not waste or not current.haste:
             break
         top = waste.bit_length() - 1
         if not bits[top] & wanted:

@@ -98,13 +98,12 @@ def _search_gaps(position: CarpetPosition, budget: Budget, *, shorten: int, line
     found = search_gaps(game, budget)
     if not line:
         return _Found(found.home, (), found.won, found.exact)
-    plans = [found.plan]
-    if found.won:
-        plans.append(trimmed(game, found.plan))
-        if shorten and position.rules.refill is Refill.FREE:
-            part = budget.alongside(shorten)
-            plans.append(shortest(game, plans[-1], part))
-            budget.nodes += part.nodes
-    # With other refills the plan with the fewest steps need not be the line with the fewest moves: a slot may be refilled by no move.
-    lines = [say(position, plan) for plan in plans]
-    return _Found(found.home, min(lines, key=len), found.won, found.exact)
+    if not found.won or position.rules.refill is not Refill.FREE:
+        # With other refills a slot may be refilled by no move of its own, and a line with fewer fills is seldom the shorter one.
+        return _Found(found.home, say(position, found.plan), found.won, found.exact)
+    plan = trimmed(game, found.plan)
+    if shorten:
+        part = budget.alongside(shorten)
+        plan = shortest(game, plan, part)
+        budget.nodes += part.nodes
+    return _Found(found.home, say(position, plan), found.won, found.exact)

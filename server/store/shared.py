@@ -96,14 +96,14 @@ class SharedStore(DatabaseStore):
             return nodes.find_rooms(sql, codes)
 
     def place(self) -> str:
-        """What all nodes of this place have in common, and those of another one on the same engines have not."""
+        """What all nodes of this place have in common, and those of another one have not: also one that began as a copy of its database."""
         with self._reading() as sql:
             row = sql.row(
-                "SELECT pg_database.oid AS database, CAST(CAST('nodes' AS regclass) AS oid) AS nodes FROM pg_database"
-                " WHERE datname = current_database()"
+                "SELECT pg_database.oid AS database, CAST(CAST('nodes' AS regclass) AS oid) AS nodes, (SELECT max(id) FROM place) AS place"
+                " FROM pg_database WHERE datname = current_database()"
             )
         assert row is not None
-        return f"{row.database}-{row.nodes}"
+        return "-".join(str(part) for part in (row.database, row.nodes, row.place) if part)
 
     def all_nodes(self) -> tuple[Node, ...]:
         with self._reading() as sql:

@@ -46,6 +46,11 @@ CREATE TABLE nodes (
     lease_until_ms BIGINT NOT NULL
 );
 
+-- One row. id: tells the place of these servers from every other; empty where there were servers before it was kept.
+CREATE TABLE place (
+    id TEXT NOT NULL PRIMARY KEY
+);
+
 -- reason: why it was aborted. deal: the key of a shared one; NULL for most. node: which runs it; 0 for a server alone. listed: the
 -- rule set, of a race in a public room.
 CREATE TABLE races (
@@ -156,5 +161,5 @@ CREATE TABLE bans (
 """
 
 NAMES: Final = frozenset(
-    {"nodes", "players", "shared_deals", "races", "runs", "tournaments", "decisions", "batches", "records", "seats", "bans"}
+    {"nodes", "place", "players", "shared_deals", "races", "runs", "tournaments", "decisions", "batches", "records", "seats", "bans"}
 )

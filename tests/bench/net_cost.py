@@ -126,15 +126,15 @@ def resident() -> int:
 async def measure(connections: int, moves: int, *, plain: bool) -> None:
     rounds = moves // connections
     answers = Answers(connections, rounds * connections)
-    (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
-    port = listener.socket.getsockname()[1]
+    listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
+    port = listening.getsockname()[1]
     context = get_context("fork")
     gate = context.Barrier(2)
     gc.collect()
     empty = resident()
     peers = context.Process(target=play, args=(port, connections, rounds, gate))
     peers.start()
-    async with serving(answers, [SocketListener(listener.socket)], plain_sockets=plain):
+    async with serving(answers, [SocketListener(listening)], plain_sockets=plain):
         await answers.all_here.wait()
         gc.collect()
         size = (resident() - empty) / connections

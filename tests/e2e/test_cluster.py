@@ -125,8 +125,8 @@ async def test_the_page_of_one_server_races_and_watches_at_another_and_goes_on_w
             watching = browser.driver.current_window_handle
             await act(partial(browser.driver.switch_to.window, playing))
             await second.end(signal.SIGKILL)
-            await act(partial(browser.wait_for_text, "#line", "lost"))
-            await act(lambda: browser.wait(lambda: not browser.text("#line"), "the line to the other server"))
+            await act(partial(browser.wait_for_text, "#connection", "lost"))
+            await act(lambda: browser.wait(lambda: not browser.text("#connection"), "the connection to the other server"))
             # Its own server has the race by now, and what is pressed is played.
             await act(partial(race_on, browser))
             assert await act(lambda: browser.run("return [localStorage.length, lines.length > 2, lines.at(-1).url]")) == [

@@ -26,6 +26,7 @@ from client.storage.identity_transfer import read_export
 from protocol.fairness import named_seed
 from protocol.forms import USUAL_NAME
 from protocol.tournaments import TournamentOptions
+from server.bots.house import HOUSE_BOTS
 from server.rules.catalogue import RULE_SETS
 from server.solver.solve import solve
 from tests.e2e.browser import Browser, open_browser, page
@@ -406,7 +407,7 @@ def test_a_race_survives_a_reload_a_cut_connection_and_a_second_window(browser: 
 
 def wait_for_line(browser: Browser, number: int) -> None:
     """Until the line of this number on the page stands."""
-    browser.wait(lambda: browser.run("return lines.length") >= number and not browser.text("#line"), "the line")
+    browser.wait(lambda: browser.run("return lines.length") >= number and not browser.text("#connection"), "the connection")
 
 
 def table(browser: Browser) -> list[str]:
@@ -433,12 +434,12 @@ def test_a_race_survives_a_server_that_is_killed(chromium: Browser, tmp_path: Pa
         tried = chromium.run("return lines.length")
         process.send_signal(signal.SIGKILL)
         chromium.wait(lambda: chromium.run("return lines.length") > tried, "another try")
-        assert "Connection lost." in chromium.text("#line")
+        assert "Connection lost." in chromium.text("#connection")
         # It is not to have stopped well.
         with pytest.raises(AssertionError):
             killed.close()
     with running_server(*options):
-        chromium.wait(lambda: not chromium.text("#line"), "the line")
+        chromium.wait(lambda: not chromium.text("#connection"), "the connection")
         chromium.wait(lambda: table(chromium) == before, "the same table")
         play_one(chromium)
         press(chromium, "Give up …")
@@ -488,6 +489,8 @@ def test_a_series_and_a_tournament_are_made_with_all_that_a_terminal_asks(browse
         choose(browser, label, words, ".ways ~ .more")
     for label, words in (("Pause", "when you say so"), ("Listed", "no, by its id only"), ("House bot", "greedy"), ("No-show", "30 s")):
         choose(browser, label, words, ".ways ~ .more")
+    # What a bot does is said below it, as it is in the terminal.
+    assert HOUSE_BOTS["greedy"].explanation in browser.text(".ways ~ .more .options")
     press(browser, "Make it")
     browser.wait_for_text(".tournament .facts", "Elimination, double · Carpet · director ")
     tournament = browser.driver.current_url.rpartition("/")[2]

@@ -489,7 +489,7 @@ def test_whoever_listens_is_told_all_of_it(browser: Browser, tables_server: str,
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
-    assert browser.run("return [...document.querySelectorAll('[role=status]')].map((each) => each.id)") == ["line", "news"]
+    assert browser.run("return [...document.querySelectorAll('[role=status]')].map((each) => each.id)") == ["connection", "news"]
     identities = browser.run("return [...document.querySelectorAll('[id]')].map((each) => each.id)")
     assert len(identities) == len(set(identities))
     assert browser.run("return document.documentElement.lang") == "en"
@@ -540,18 +540,18 @@ def test_a_lost_connection_is_told_and_comes_back(browser: Browser, how: str) ->
     with serving() as url:
         browser.open(page(url))
         browser.wait_for_text(".summary", "0 races being run")
-        assert browser.text("#line") == ""
+        assert browser.text("#connection") == ""
         if how == "by its button":
             browser.run(NO_TRY_BY_ITSELF)
-    browser.wait_for_text("#line", "Connection lost. Reconnecting…")
+    browser.wait_for_text("#connection", "Connection lost. Reconnecting…")
     for scheme in ("light", "dark"):
         browser.look(scheme=scheme)
         assert browser.run(CONTRAST)[1] == browser.breaches() == []
     with serving(port=int(url.rpartition(":")[2])), sitting(url, "Grace"):
         if how == "by its button":
-            browser.all("#line button")[0].send_keys(Keys.ENTER)
+            browser.all("#connection button")[0].send_keys(Keys.ENTER)
         browser.wait_for_text(".here", "Grace")
-        assert browser.text("#line") == ""
+        assert browser.text("#connection") == ""
         browser.wait_for_text("#news", "Connected again.")
         browser.open("about:blank")
         assert all("ERR_CONNECTION" in complaint for complaint in browser.complaints())
@@ -606,7 +606,7 @@ def test_a_machine_without_a_network_is_told_at_once(browser: Browser, server: s
         for offline, told in ((True, "Connection lost. Reconnecting… Try now"), (False, "")):
             conditions = {"offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
             browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
-            browser.wait(lambda told=told: browser.text("#line") == told, told)
+            browser.wait(lambda told=told: browser.text("#connection") == told, told)
         browser.open("about:blank")
         assert all("ERR_INTERNET_DISCONNECTED" in complaint for complaint in browser.complaints())
 

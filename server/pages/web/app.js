@@ -1,16 +1,16 @@
-// Which page it is, by the address, and the line that all of it comes by.
+// Which page it is, by the address, and the connection that all of it comes by.
 
 import { announce, element, setText } from "./dom.js";
-import { Line, serverAddress } from "./line.js";
+import { Connection, serverAddress } from "./connection.js";
 
-const state = document.getElementById("line");
+const state = document.getElementById("connection");
 const again = element("button", { type: "button" }, "Try now");
 const sentence = element("span", {});
 let wasLost = false;
 /** @type {any} */
 let page = null;
 
-const line = new Line({
+const connection = new Connection({
   hello() {
     // A guest who only watches, but where somebody plays.
     return page.hello?.() ?? { type: "hello", name: "", watch: true, software: "web page" };
@@ -42,10 +42,10 @@ const line = new Line({
     page?.taken?.();
   },
 });
-again.addEventListener("click", () => line.tryNow());
+again.addEventListener("click", () => connection.tryNow());
 
-line.page = show();
-line.open();
+connection.page = show();
+connection.open();
 
 async function show() {
   const [made, here] = await pageOf(location.pathname);
@@ -61,11 +61,11 @@ async function pageOf(path) {
   switch (place) {
     case "play": {
       const { PlayPage } = await import("./play.js");
-      return [new PlayPage(line, step ? step.slice(0, 16) : null), "play"];
+      return [new PlayPage(connection, step ? step.slice(0, 16) : null), "play"];
     }
     case "watch": {
       const { RacePage } = await import("./race.js");
-      return [new RacePage(line, step === "closest" ? null : step.slice(0, 16)), step === "closest" ? "closest" : ""];
+      return [new RacePage(connection, step === "closest" ? null : step.slice(0, 16)), step === "closest" ? "closest" : ""];
     }
     case "embed": {
       // In a frame of somebody else's page: what is pressed opens beside it.
@@ -79,15 +79,15 @@ async function pageOf(path) {
     }
     case "screen": {
       const { ScreenPage } = await import("./screen.js");
-      return [new ScreenPage(line, null), ""];
+      return [new ScreenPage(connection, null), ""];
     }
     case "tournament": {
       if (rest === "screen") {
         const { ScreenPage } = await import("./screen.js");
-        return [new ScreenPage(line, step), ""];
+        return [new ScreenPage(connection, step), ""];
       }
       const { TournamentPage } = await import("./tournament.js");
-      return [new TournamentPage(line, step), ""];
+      return [new TournamentPage(connection, step), ""];
     }
     case "ladder": case "search": case "player": case "daily": case "challenges": case "challenge": {
       const { tablePage } = await import("./tables.js");
@@ -95,7 +95,7 @@ async function pageOf(path) {
     }
     default: {
       const { LobbyPage } = await import("./lobby.js");
-      return [new LobbyPage(line), "lobby"];
+      return [new LobbyPage(connection), "lobby"];
     }
   }
 }

@@ -52,7 +52,7 @@ export class OptionFields {
     const format = this.#rows.find(({ field }) => field.name === "format")?.value();
     for (const { field, node, why, choice } of this.#rows) {
       node.hidden = field.formats.length > 0 && !field.formats.includes(format);
-      setText(why, (field.choices.length && choice().explanation) || field.explanation);
+      setText(why, choice()?.explanation || field.explanation);
     }
   }
 

@@ -47,6 +47,11 @@ export function firstKnown() {
 
 const NAMED = 3;
 
+/** What a seat is called in the title of its race. */
+export function seatTitle({ name, bot }) {
+  return `${name ?? "open seat"}${bot ? " (bot)" : ""}`;
+}
+
 /** The same as a text, for a title. @param {string[]} names */
 export function againstText(names) {
   return against(names).map((each) => each.textContent ?? each).join("");

@@ -2,7 +2,7 @@
 
 import { ask } from "./dialog.js";
 import { copyText, element, setText } from "./dom.js";
-import { serverAddress } from "./line.js";
+import { serverAddress } from "./connection.js";
 
 const BE = "be";
 /** As the server makes them, and no other text. */

@@ -52,9 +52,9 @@ export class TakingPart {
   #codes = null;
   #commitment = "";
 
-  /** @param {import("./line.js").Line} line @param {string} id */
-  constructor(line, id) {
-    this.line = line;
+  /** @param {import("./connection.js").Connection} connection @param {string} id */
+  constructor(connection, id) {
+    this.connection = connection;
     this.id = id;
     this.sentence = element("p", {});
     this.notice = element("p", { class: "notice", role: "status", hidden: true });
@@ -69,7 +69,7 @@ export class TakingPart {
       element("p", { class: "actions" }, this.go, this.enter, this.checkIn, this.leave));
   }
 
-  /** The first message of each line: a player's where something is to be done, else that of somebody who looks on. @returns {import("carpet-wire").Hello} */
+  /** The first message of each connection: a player's where something is to be done, else that of somebody who looks on. @returns {import("carpet-wire").Hello} */
   hello() {
     const { token, name } = keeping.identity;
     if (this.#isPlayer) return { type: "hello", name: name ?? keeping.proposedName(), token: token || null, software: SOFTWARE };
@@ -82,7 +82,7 @@ export class TakingPart {
     if (!this.#isPlayer) return;
     keeping.identity.keep(welcome.token, welcome.name);
     this.name.show(welcome.name);
-    if (this.#wish) this.line.send(this.#wish);
+    if (this.#wish) this.connection.send(this.#wish);
     this.#wish = null;
   }
 
@@ -90,18 +90,18 @@ export class TakingPart {
   taken() {
     this.#isPlayer = false;
     this.#note("You are playing in another window. Here you are watching.");
-    this.line.open();
+    this.connection.open();
   }
 
   /** Ask for something that only a player may. */
   send(message) {
     this.#note("");
     const asked = { ...message, ref: ASKED };
-    if (this.#isPlayer) return this.line.send(asked);
+    if (this.#isPlayer) return this.connection.send(asked);
     if (!keeping.identity.token) keeping.identity.propose(this.name.value || keeping.proposedName());
     this.#wish = asked;
     this.#isPlayer = true;
-    this.line.restart();
+    this.connection.restart();
   }
 
   #checkIn() {
@@ -121,7 +121,7 @@ export class TakingPart {
       keeping.identity.forget();
       this.#isPlayer = false;
       this.#wish = null;
-      this.line.send(this.hello());
+      this.connection.send(this.hello());
       this.#note(`The server no longer knows you as ${clean(name)}. Your key to that name stays in this browser: you can try it again under Play.`);
     } else if (message.type === "error" && message.ref === ASKED) this.#note(clean(message.message));
   }

@@ -2,14 +2,14 @@
 
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
-import { against, againstText, clean, clockText, counted, element, nameOf, setText } from "./dom.js";
+import { against, againstText, clean, clockText, counted, element, nameOf, seatTitle, setText } from "./dom.js";
 import { checkNodes } from "./ending.js";
 import { checks, entryChecks, verdict } from "./fairness.js";
 import { entries, proofs } from "./identity.js";
 import { STATE_WORDS } from "./model.js";
 import { Plot } from "./plot.js";
 import { Refused, read } from "./tables.js";
-import { Timeline } from "./timeline.js";
+import { showSeats, Timeline } from "./timeline.js";
 
 const SPEEDS = [1, 2, 5, 10, 30];
 
@@ -76,7 +76,7 @@ export class FinishedPage {
   #show(record, boards) {
     const { rules } = boards;
     const { seats } = record;
-    const names = seats.map((seat) => `${seat.name}${seat.bot ? " (bot)" : ""}`);
+    const names = seats.map(seatTitle);
     this.heading.replaceChildren(...against(names));
     document.title = `${againstText(names)} · Carpet Race`;
     const day = new Date(record.started_at_ms);
@@ -170,13 +170,7 @@ export class FinishedPage {
     const text = last ? `Move ${made} of ${steps.length}: ${clean(this.seats[last.seat].name)} plays ${last.move}.` : `The deal, before ${counted(steps.length, "move")}.`;
     // While it plays nobody wants each of them read out.
     if (this.#playing === null) setText(this.said, text);
-    this.seats.forEach((seat, number) => {
-      const { view, step } = this.#timeline.at(number, made);
-      const state = step?.state ?? "racing";
-      const word = this.#ms >= seat.ended_at_ms || state !== "racing" ? STATE_WORDS[seat.state] : "";
-      this.bars[number].show({ name: seat.name, bot: seat.bot, home: view.home, cards: this.cards, word });
-      this.boards[number].show({ view, elapsed_ms: step?.at_ms ?? 0, ply: step?.ply ?? 0, state }, "");
-    });
+    showSeats(this.#timeline, this.seats, this.bars, this.boards, this.cards, this.#ms, made);
   }
 
   #key(event) {

@@ -24,9 +24,9 @@ export class Hand {
   isOnline = false;
 
   /** tell(kind, about): "note", "moved", "refusedPress" … to whoever draws.
-   * @param {{send: (message: import("carpet-wire").ClientMessage) => void, restart: () => void}} line @param {(kind: string, about?: any) => void} tell */
-  constructor(line, tell) {
-    this.line = line;
+   * @param {{send: (message: import("carpet-wire").ClientMessage) => void, restart: () => void}} connection @param {(kind: string, about?: any) => void} tell */
+  constructor(connection, tell) {
+    this.connection = connection;
     this.tell = tell;
   }
 
@@ -41,13 +41,11 @@ export class Hand {
   /** What was on its way is answered as soon as the position is beyond it. */
   settle() {
     const { room } = this;
-    if (this.inFlight && (!room?.isRacing || room.own.ply > this.inFlight.ply)) this.inFlight = null;
     if (!room?.isRacing) {
-      this.ahead = [];
-      this.held = "";
-      this.isHoming = false;
+      this.drop();
       return;
     }
+    if (this.inFlight && room.own.ply > this.inFlight.ply) this.inFlight = null;
     while (!this.inFlight && this.ahead.length) this.#press(this.ahead.shift());
     if (this.inFlight) return;
     if (this.isHoming) this.sendAllHome();
@@ -138,7 +136,7 @@ export class Hand {
     this.held = "";
     const before = this.shown;
     this.inFlight = { type: "move", race: room.race, seat: room.seat, ply: room.own.ply, move };
-    this.line.send(this.inFlight);
+    this.connection.send(this.inFlight);
     this.tell("moved", { glides: glides(before, this.shown) });
   }
 

@@ -2,7 +2,7 @@
 
 import { bar } from "./bars.js";
 import { against, announce, arrange, clean, clockText, copyText, counted, element, firstKnown, ratedName, setText } from "./dom.js";
-import { serverAddress } from "./line.js";
+import { serverAddress } from "./connection.js";
 import { LobbyModel, STATE_WORDS } from "./model.js";
 import { seriesName } from "./series.js";
 import { TournamentList } from "./tournaments.js";
@@ -19,8 +19,8 @@ export class LobbyPage {
   #model = null;
   #counts = "";
 
-  constructor(line) {
-    this.line = line;
+  constructor(connection) {
+    this.connection = connection;
     document.title = "Carpet Race";
     this.summary = element("p", { class: "summary" }, "Looking …");
     this.search = element("input", { type: "search", id: "search", placeholder: "a name or a game", autocomplete: "off" });
@@ -51,14 +51,14 @@ export class LobbyPage {
     this.#showFirst();
   }
 
-  /** As a document, which is asked for with the modules: the line to the server is some round trips away. */
+  /** As a document, which is asked for with the modules: the connection to the server is some round trips away. */
   async #showFirst() {
     try {
       const answered = await fetch("/races.json");
       const lobby = await answered.json();
       if (answered.ok && !this.#model) this.hear(lobby);
     } catch {
-      // The line tells it, or that there is none.
+      // The connection tells of it, or that there is none.
     }
   }
 

@@ -1,4 +1,4 @@
-// The page at `/play` and `/play/CODE`: from a name to a seat, a race and its end. What is shown follows from the player's side of the line.
+// The page at `/play` and `/play/CODE`: from a name to a seat, a race and its end. What is shown follows from the player's side of the connection.
 
 import { announce, arrange, clean, clockText, element, nameOf, setText } from "./dom.js";
 import { Elsewhere, askToBe, takenToken } from "./elsewhere.js";
@@ -30,12 +30,12 @@ export class PlayPage {
   #said = 0;
   #endedBecause = "";
 
-  /** code: of a race to take a seat in; null to choose one. @param {import("./line.js").Line} line @param {string | null} code */
-  constructor(line, code) {
-    this.line = line;
+  /** code: of a race to take a seat in; null to choose one. @param {import("./connection.js").Connection} connection @param {string | null} code */
+  constructor(connection, code) {
+    this.connection = connection;
     this.code = code;
     document.title = "Play · Carpet Race";
-    this.player = new Player(line, keeping, {
+    this.player = new Player(connection, keeping, {
       tell: (kind, about) => this.#told(kind, about),
       random: () => crypto.getRandomValues(new Uint8Array(16)),
       later: (act, ms) => setTimeout(act, ms),
@@ -47,7 +47,7 @@ export class PlayPage {
     this.facts = element("p", { class: "facts" });
     this.clock = element("p", { class: "clock", role: "timer", "aria-label": "Time", hidden: true });
     this.notice = element("p", { class: "notice", role: "status", hidden: true });
-    this.name = new NameField(keeping.identity.name ?? keeping.proposedName(), (name) => this.line.send({ type: "rename", name, token: keeping.identity.token }));
+    this.name = new NameField(keeping.identity.name ?? keeping.proposedName(), (name) => this.connection.send({ type: "rename", name, token: keeping.identity.token }));
     this.start = new StartForm((wish) => this.#wish(wish));
     this.take = button("Ready", () => this.#wish({ type: "join-race", code: this.code }, { isEager: true }), "main-button");
     this.lookedRules = element("p", { class: "explained" });
@@ -56,7 +56,7 @@ export class PlayPage {
     this.call = element("p", { class: "notice actions", role: "status", hidden: true });
     this.back = element("p", { class: "actions", hidden: true });
     this.look = element("div", { class: "waiting-room" }, this.lookedRules, element("p", { class: "actions" }, this.take));
-    this.stopLooking = button("Stop looking", () => this.line.send({ type: "quick-match", cancel: true }));
+    this.stopLooking = button("Stop looking", () => this.connection.send({ type: "quick-match", cancel: true }));
     this.looking = element("div", {}, this.lookingText = element("p", { class: "summary", role: "status" }), element("p", { class: "actions" }, this.stopLooking));
     this.waiting = new WaitingRoom({ ready: () => { player.ready(); this.#soon(); }, leave: () => player.send({ type: "leave-race" }) });
     this.text = element("input", { id: "say", maxlength: "200", autocomplete: "off", placeholder: "Say something", "aria-label": "Say something" });
@@ -67,7 +67,7 @@ export class PlayPage {
     this.game = new Game(player, () => (this.text.hidden ? this.phrase : this.text).focus());
     this.ending = new Ending({ again: () => { player.send({ type: "rematch", race: player.room.race }); }, leave: () => player.send({ type: "leave-race" }) });
     this.goOn = new Elsewhere();
-    this.here = button("Go on here", () => { this.here.hidden = true; this.notice.hidden = true; line.open(); }, "main-button");
+    this.here = button("Go on here", () => { this.here.hidden = true; this.notice.hidden = true; connection.open(); }, "main-button");
     this.here.hidden = true;
     this.parts = element("div", { class: "parts" });
     this.node = element("div", { class: "play" }, element("div", { class: "title" }, element("div", {}, this.heading, this.facts), this.clock),
@@ -90,7 +90,7 @@ export class PlayPage {
     this.start.show(welcome);
     const isOnTheWay = this.player.up(welcome, this.code);
     this.name.show(this.player.isPlayer ? this.player.name : null);
-    if (!isOnTheWay && this.code) this.line.send({ type: "watch-race", code: this.code });
+    if (!isOnTheWay && this.code) this.connection.send({ type: "watch-race", code: this.code });
     this.#offerElsewhere();
     this.#soon();
   }
@@ -125,7 +125,7 @@ export class PlayPage {
   }
 
   #say(what) {
-    if (what.phrase || what.text?.trim()) this.line.send({ type: "say", code: this.player.room?.code, ...what });
+    if (what.phrase || what.text?.trim()) this.connection.send({ type: "say", code: this.player.room?.code, ...what });
     this.text.value = "";
     this.phrase.value = "";
   }
@@ -199,7 +199,7 @@ export class PlayPage {
   /** Of a race in which one has no seat yet. */
   #look(message, now) {
     if (message.type === "watched") this.#looked = new WatchedRace(message, now);
-    else if (message.type === "watched-event" && this.#looked && !this.#looked.apply(message.event, now)) this.line.send({ type: "watch-race", code: this.code });
+    else if (message.type === "watched-event" && this.#looked && !this.#looked.apply(message.event, now)) this.connection.send({ type: "watch-race", code: this.code });
     else if (message.type === "unwatched" && message.reason !== "seated") this.#looked = null;
   }
 
@@ -245,13 +245,13 @@ export class PlayPage {
   #be(token) {
     keeping.identity.take(token);
     this.player.room = null;
-    this.line.restart();
+    this.connection.restart();
   }
 
   #resume(token) {
     this.#note("");
     keeping.identity.resume(token);
-    this.line.restart();
+    this.connection.restart();
   }
 
   #offerElsewhere() {
@@ -260,7 +260,7 @@ export class PlayPage {
     if (this.elsewhere.hidden) return;
     const code = elsewhere;
     this.elsewhere.replaceChildren(`You hold a seat in race ${clean(code)}. `,
-      button("Go on there", () => this.player.goOnElsewhere()), button("Leave it", () => this.line.send({ type: "leave-race" })));
+      button("Go on there", () => this.player.goOnElsewhere()), button("Leave it", () => this.connection.send({ type: "leave-race" })));
   }
 
   // ---- drawing
@@ -282,7 +282,7 @@ export class PlayPage {
     const { room } = player;
     const looked = this.#looked;
     const isOver = room !== null && room.ended.length > 0;
-    this.line.isRacing = room?.phase === "racing";
+    this.connection.isRacing = room?.phase === "racing";
     const isSeated = room !== null;
     const canSit = !looked || (looked.phase === "waiting" && looked.seats.some((seat) => seat.name === null));
     const parts = isSeated ? [] : player.waiting ? [this.looking] : this.code ? [...(canSit ? [this.name.node] : []), ...(looked ? [this.look] : [])] : [this.name.node, this.start.node];

@@ -1,6 +1,6 @@
-// A player's side of the line: who they are, what they want and the room they are in; what they do there is `hand.js`. Draws nothing.
+// A player's side of the connection: who they are, what they want and the room they are in; what they do there is `hand.js`. Draws nothing.
 //
-// Whatever a lost line may have swallowed is said again once the race is joined again, each move for its own ply, so that none is ever played twice.
+// Whatever a lost connection may have swallowed is said again once the race is joined again, each move for its own ply, so that none is ever played twice.
 
 import { Hand } from "./hand.js";
 import { dealtChips } from "./moves.js";
@@ -23,15 +23,15 @@ export class Player extends Hand {
   #isBehind = false;
 
   /** tell(kind, about): "room", "left", "refused", "waiting", "note", "moved", "result", "proof" … to whoever draws. random(): 16 bytes.
-   * @param {{send: (message: import("carpet-wire").ClientMessage) => void, restart: () => void}} line @param {typeof import("./identity.js")} keeping @param {{tell: (kind: string, about?: any) => void, random: () => Uint8Array, later: (act: () => void, ms: number) => void}} ports */
-  constructor(line, keeping, { tell, random, later }) {
-    super(line, tell);
+   * @param {{send: (message: import("carpet-wire").ClientMessage) => void, restart: () => void}} connection @param {typeof import("./identity.js")} keeping @param {{tell: (kind: string, about?: any) => void, random: () => Uint8Array, later: (act: () => void, ms: number) => void}} ports */
+  constructor(connection, keeping, { tell, random, later }) {
+    super(connection, tell);
     this.keeping = keeping;
     this.random = random;
     this.later = later;
   }
 
-  /** The first message of each line. @returns {import("carpet-wire").Hello} */
+  /** The first message of each connection. @returns {import("carpet-wire").Hello} */
   hello() {
     const { token, name } = this.keeping.identity;
     // Who has no seat yet, and asks for none, only looks.
@@ -39,7 +39,7 @@ export class Player extends Hand {
     return { type: "hello", name: name ?? this.keeping.proposedName(), token: token || null, software: SOFTWARE };
   }
 
-  /** A line stands. True where the player is led back to their room, or asks for what they wished: then there is nothing else to ask for. */
+  /** A connection is up. True where the player is led back to their room, or asks for what they wished: then there is nothing else to ask for. */
   up(welcome, code) {
     this.isOnline = true;
     this.isPlayer = welcome.player !== "";
@@ -60,7 +60,7 @@ export class Player extends Hand {
     this.elsewhere = null;
     // Somebody who holds a seat in another race: it is looked at, and left by itself where it is over.
     this.#peeks = welcome.room;
-    if (welcome.room) this.line.send({ type: "join-race", code: welcome.room });
+    if (welcome.room) this.connection.send({ type: "join-race", code: welcome.room });
     else if (this.wish) this.send(this.wish);
     return Boolean(!welcome.room && this.wish);
   }
@@ -68,7 +68,7 @@ export class Player extends Hand {
   /** Back to the seat that is held in another race than the one that was asked for. */
   goOnElsewhere() {
     this.#peeks = null;
-    this.line.send({ type: "join-race", code: this.elsewhere });
+    this.connection.send({ type: "join-race", code: this.elsewhere });
   }
 
   #peeks = null;
@@ -76,7 +76,7 @@ export class Player extends Hand {
   #peeked(message) {
     if (message.type === "room") {
       const isDone = message.phase === "over" && (message.series === null || message.series.over);
-      if (isDone) this.line.send({ type: "leave-race" });
+      if (isDone) this.connection.send({ type: "leave-race" });
       else this.elsewhere = message.code;
     } else {
       this.#peeks = this.elsewhere = null;
@@ -95,7 +95,7 @@ export class Player extends Hand {
 
   send(message) {
     if (["ready", "stop", "resign", "rematch", "leave-race"].includes(message.type)) this.#asked.set(message.type, message);
-    this.line.send(message);
+    this.connection.send(message);
   }
 
   /** Ask for a seat, or to look for somebody: at once, or when there is a player. */
@@ -104,14 +104,14 @@ export class Player extends Hand {
     this.isEager = isEager;
     // A seat that is still held elsewhere has to be left first.
     if (this.#peeks) return this.elsewhere && this.tell("elsewhere");
-    if (this.isPlayer) this.line.send(message);
-    else this.line.restart();
+    if (this.isPlayer) this.connection.send(message);
+    else this.connection.restart();
   }
 
   rejoin(version = this.room.view ? this.room.version : 0) {
     if (this.#isBehind) return;
     this.#isBehind = true;
-    this.line.send({ type: "join-race", code: this.room.code, version, ref: REJOIN });
+    this.connection.send({ type: "join-race", code: this.room.code, version, ref: REJOIN });
   }
 
   // ---- what is heard
@@ -202,9 +202,9 @@ export class Player extends Hand {
     const wasBehind = this.#isBehind;
     this.#isBehind = false;
     if (!wasBehind) return;
-    if (this.inFlight && this.room.isRacing) this.line.send(this.inFlight);
+    if (this.inFlight && this.room.isRacing) this.connection.send(this.inFlight);
     if (this.#asked.has("ready") && (this.room.phase !== "waiting" || this.room.own?.ready)) this.#asked.delete("ready");
-    for (const message of this.#asked.values()) if (message.type === "leave-race" || message.race === this.room.race) this.line.send(message);
+    for (const message of this.#asked.values()) if (message.type === "leave-race" || message.race === this.room.race) this.connection.send(message);
   }
 
   #gone(reason) {
@@ -223,7 +223,7 @@ export class Player extends Hand {
       // Nobody becomes somebody new without having been told.
       this.wish = null;
       this.isEager = false;
-      this.line.send(this.hello());
+      this.connection.send(this.hello());
       this.tell("unknown", name);
       return;
     }

@@ -2,8 +2,8 @@
 
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
-import { against, againstText, announce, arrange, clean, clockText, counted, element, firstKnown, nameOf, ratingChange, setText } from "./dom.js";
-import { serverAddress } from "./line.js";
+import { against, againstText, announce, arrange, clean, clockText, counted, element, firstKnown, nameOf, ratingChange, seatTitle, setText } from "./dom.js";
+import { serverAddress } from "./connection.js";
 import { STATE_WORDS, WatchedRace, standing } from "./model.js";
 import { Plot } from "./plot.js";
 import { SeriesView, seriesSentence } from "./series.js";
@@ -26,8 +26,8 @@ export class RacePage {
   #frame = null;
 
   /** code: of a race; null for the closest one. */
-  constructor(line, code) {
-    this.line = line;
+  constructor(connection, code) {
+    this.connection = connection;
     this.code = code;
     document.title = "Carpet Race";
     this.heading = element("h1", {}, "Looking for the race …");
@@ -60,11 +60,11 @@ export class RacePage {
     this.#showFirst();
   }
 
-  /** How far everybody was when this document was made: the line to the server is some round trips away. */
+  /** How far everybody was when this document was made: the connection to the server is some round trips away. */
   #showFirst() {
     const first = firstKnown();
     if (!first) return;
-    this.heading.replaceChildren(...against(first.seats.map(title)));
+    this.heading.replaceChildren(...against(first.seats.map(seatTitle)));
     const bars = first.seats.map((seat) => bar(seat.seat));
     bars.forEach((each, number) => each.show({ ...first.seats[number], cards: first.cards, word: "" }));
     this.barList.replaceChildren(...bars.map((each) => each.node));
@@ -122,7 +122,7 @@ export class RacePage {
   #askAgain(now) {
     if (now - this.#askedAt < ASK_AGAIN_MS) return;
     this.#askedAt = now;
-    this.line.send({ type: "watch-race", code: this.code, key: boardsKey() });
+    this.connection.send({ type: "watch-race", code: this.code, key: boardsKey() });
   }
 
   #ended(reason) {
@@ -199,7 +199,7 @@ export class RacePage {
   }
 
   #begin(model, rules) {
-    const seated = model.seats.map(title);
+    const seated = model.seats.map(seatTitle);
     this.heading.replaceChildren(...against(seated));
     // A round has many tables, and bots of one name at several.
     const round = model.shared?.kind === "round" ? `round ${clean(model.shared.id.split("/")[1])} · ` : "";
@@ -291,12 +291,7 @@ function section(id, title, ...children) {
 }
 
 function names(model) {
-  return againstText(model.seats.map(title));
-}
-
-/** What a seat is called in the title of its race. */
-function title({ name, bot }) {
-  return `${name ?? "open seat"}${bot ? " (bot)" : ""}`;
+  return againstText(model.seats.map(seatTitle));
 }
 
 function placesText(seats) {

@@ -1,9 +1,8 @@
 // On a big screen: a race that is over, as it went, or several on the same deal side by side.
 
-import { clean, clockText, setText } from "./dom.js";
-import { STATE_WORDS } from "./model.js";
+import { clockText, setText } from "./dom.js";
 import { read } from "./tables.js";
-import { Timeline } from "./timeline.js";
+import { showSeats, Timeline } from "./timeline.js";
 
 /** It takes so long, however long the race took. */
 export const REPLAY_MS = 45000;
@@ -53,14 +52,7 @@ export class Replay {
     const timeline = this.#timeline;
     const pace = Math.max(1, timeline.end / REPLAY_MS);
     const ms = Math.min((now - this.#startedAt) * pace, timeline.end);
-    const made = timeline.stepsBy(ms);
-    seats.forEach((seat, at) => {
-      const { view, step } = timeline.at(at, made);
-      const state = step?.state ?? "racing";
-      const word = ms >= seat.ended_at_ms || state !== "racing" ? STATE_WORDS[seat.state] : "";
-      bars[at].show({ name: clean(seat.name), bot: seat.bot, home: view.home, cards: rules.decks * 52, word });
-      boards[at].show({ view, elapsed_ms: step?.at_ms ?? 0, ply: step?.ply ?? 0, state }, "");
-    });
+    showSeats(timeline, seats, bars, boards, rules.decks * 52, ms, timeline.stepsBy(ms));
     setText(note, `${this.words}: ${clockText(ms)} of ${clockText(timeline.end)}${pace > 1 ? `, ${Math.round(10 * pace) / 10} times as fast` : ""}.`);
   }
 }

@@ -3,7 +3,7 @@
 import { bar } from "./bars.js";
 import { bracketNodes, bracketOf, roundsOf } from "./bracket.js";
 import { arrange, counted, element, nameOf, setText } from "./dom.js";
-import { isOwnMachine, originToTell, serverAddress } from "./line.js";
+import { isOwnMachine, originToTell, serverAddress } from "./connection.js";
 import { STATE_WORDS } from "./model.js";
 import { quarters } from "./tournaments.js";
 

@@ -36,9 +36,9 @@ export class ScreenPage {
   #quietAt = 0;
   #key = keyOf(location.hash);
 
-  /** id: of a tournament; null for whatever is run here. @param {import("./line.js").Line} line @param {string | null} id */
-  constructor(line, id) {
-    this.line = line;
+  /** id: of a tournament; null for whatever is run here. @param {import("./connection.js").Connection} connection @param {string | null} id */
+  constructor(connection, id) {
+    this.connection = connection;
     this.id = id?.toUpperCase() ?? null;
     document.title = "On a big screen · Carpet Race";
     document.body.classList.add("screen");
@@ -82,7 +82,7 @@ export class ScreenPage {
   /** @param {import("carpet-wire").Welcome} welcome */
   up(welcome) {
     this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
-    this.line.send(this.id ? { type: "follow-tournament", id: this.id.slice(0, 16) } : { type: "follow-lobby" });
+    this.connection.send(this.id ? { type: "follow-tournament", id: this.id.slice(0, 16) } : { type: "follow-lobby" });
     this.#watched = null;
     this.#show();
   }
@@ -198,7 +198,7 @@ export class ScreenPage {
   /** What is worth a replay of the last round that is over. */
   #replayed() {
     const over = (this.#document?.rounds ?? []).filter((round) => round.secret !== null);
-    return over.length ? replayOf([...over.at(-1).tables], this.#told.options.format) : null;
+    return over.length ? replayOf(over.at(-1).tables, this.#told.options.format) : null;
   }
 
   #show() {
@@ -245,7 +245,7 @@ export class ScreenPage {
   #watch(code, now) {
     this.#watched = code;
     this.#askedAt = now;
-    this.line.send({ type: "watch-race", code, key: this.#key });
+    this.connection.send({ type: "watch-race", code, key: this.#key });
   }
 
   #showHead(now) {

@@ -26,7 +26,7 @@ export function closestFinished(tables) {
  * Of a session, in which everybody plays alone, the two that brought most home. @param {any[]} tables @param {string} format */
 export function replayOf(tables, format) {
   if (format !== "session") {
-    const closest = closestFinished([...tables]);
+    const closest = closestFinished(tables);
     return closest && { races: [closest.race_ids.at(-1)], words: `The closest table of the last round, table ${closest.table}, as it went` };
   }
   const raced = tables.filter((table) => table.result && !table.result.forfeit && table.race_ids.length);

@@ -94,8 +94,10 @@ export class StartForm {
     if (this.race || !this.#rules.length) return;
     const told = await forms().catch(() => null);
     if (!told || this.race) return;
-    const named = (each) => ({ value: each.id ?? each.name, words: each.name, explanation: each.explanation ?? "" });
-    const known = { rules: this.#rules.map(named), bot: this.#bots.map(named) };
+    const known = {
+      rules: this.#rules.map((rules) => ({ value: rules.id, words: rules.name, explanation: rulesInShort(rules) })),
+      bot: this.#bots.map((bot) => ({ value: bot.name, words: bot.name, explanation: bot.explanation })),
+    };
     const asked = told.race.fields.filter((field) => !["rules", "bots", "public", "time_limit_s"].includes(field.name));
     this.race = new OptionFields({ ...told.race, fields: asked }, {});
     this.tournament = new OptionFields(told.tournament, known, told.usual_deals);

@@ -1,4 +1,6 @@
-// A race that is over, as positions on one time line. Draws nothing, and knows no rules: every position comes from the server.
+// A race that is over, as positions on one time line. Knows no rules: every position comes from the server.
+
+import { STATE_WORDS } from "./model.js";
 
 /** @typedef {{seat: number, ply: number, at_ms: number, move: string, state: string, piles: Record<string, string[]>, waste_kept: number, waste_more: string[],
  *   stock: number, stock_next: string[], foundations: Record<string, number>, pending: string | null, redeals: number, home: number}} BoardStep */
@@ -44,6 +46,19 @@ export class Timeline {
     }
     return null;
   }
+}
+
+/** Show every seat as it stood at a moment. made: steps made by then.
+ * @param {Timeline} timeline @param {any[]} seats of its record @param {any[]} bars @param {import("./boards.js").BoardView[]} boards
+ * @param {number} cards in the game @param {number} ms @param {number} made */
+export function showSeats(timeline, seats, bars, boards, cards, ms, made) {
+  seats.forEach((seat, number) => {
+    const { view, step } = timeline.at(number, made);
+    const state = step?.state ?? "racing";
+    const word = ms >= seat.ended_at_ms || state !== "racing" ? STATE_WORDS[seat.state] : "";
+    bars[number].show({ name: seat.name, bot: seat.bot, home: view.home, cards, word });
+    boards[number].show({ view, elapsed_ms: step?.at_ms ?? 0, ply: step?.ply ?? 0, state }, "");
+  });
 }
 
 /** The position behind a step. @param {import("./moves.js").View} view @param {BoardStep} step */

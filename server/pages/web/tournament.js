@@ -7,7 +7,7 @@ import { Crosstable, pathNodes } from "./crosstable.js";
 import { Directing } from "./directing.js";
 import { announce, arrange, clean, clockText, element, nameOf, setText } from "./dom.js";
 import { TakingPart } from "./entering.js";
-import { serverAddress } from "./line.js";
+import { serverAddress } from "./connection.js";
 import { STATE_WORDS } from "./model.js";
 import { read } from "./tables.js";
 import { formatWord, phaseSentence, quarters } from "./tournaments.js";
@@ -35,8 +35,8 @@ export class TournamentPage {
   #drawnWhole = "";
   #bots = [];
 
-  constructor(line, id) {
-    this.line = line;
+  constructor(connection, id) {
+    this.connection = connection;
     this.id = id.toUpperCase();
     document.title = "Tournament";
     this.heading = element("h1", {}, "Tournament");
@@ -44,7 +44,7 @@ export class TournamentPage {
     this.stands = element("p", { class: "summary" }, "Looking …");
     this.command = element("code", {}, `carpet tournament join ${serverAddress()} ${clean(this.id)}`);
     this.play = element("p", { class: "command", hidden: true }, "Or in a terminal: ", this.command);
-    this.part = new TakingPart(line, this.id);
+    this.part = new TakingPart(connection, this.id);
     this.directing = new Directing((message) => this.part.send(message));
     this.picker = element("select", { id: "round" });
     this.picker.addEventListener("change", () => this.#pick());
@@ -110,7 +110,7 @@ export class TournamentPage {
   }
 
   #ask() {
-    this.line.send({ type: "follow-tournament", id: this.id.slice(0, 16), round: this.#round });
+    this.connection.send({ type: "follow-tournament", id: this.id.slice(0, 16), round: this.#round });
   }
 
   #pick() {

@@ -1,7 +1,7 @@
 // Before a race: the link to give away, who is there and who is ready, the rules in short.
 
 import { clean, clockText, copyText, counted, element, nameOf, setText } from "./dom.js";
-import { isOwnMachine } from "./line.js";
+import { isOwnMachine } from "./connection.js";
 import { seriesName, seriesSentence } from "./series.js";
 import { rulesInShort } from "./start.js";
 

@@ -62,6 +62,28 @@ def test_a_token_under_a_new_name_is_no_second_player_and_the_old_names_lead_to_
         assert store.identity(URL, name) == Identity("Berta", "a", "p1")
 
 
+def test_a_token_that_the_server_has_forgotten_is_kept_aside_and_can_be_tried_again(store: IdentityStore) -> None:
+    store.keep(URL, Identity("anna", "a", "p1"))
+    store.keep(URL, Identity("anna", "b", "p2"))  # the server did not know "a"
+    store.keep(URL, Identity("anna", "c", "p3"))
+    assert store.identity(URL) == Identity("anna", "c", "p3")
+    assert [known.identity for known in store.known()] == [
+        Identity("anna", "c", "p3"),
+        Identity("anna (before 2)", "b", "p2"),
+        Identity("anna (before)", "a", "p1"),
+    ]
+    # Whom it does not know still comes as anna.
+    assert store.identity(URL, "anna (before)") == Identity("anna", "a", "p1")
+    # Whom it knows again is who they were, and who they became meanwhile is kept.
+    store.keep(URL, Identity("anna", "a", "p1"), asked="anna")
+    assert store.identity(URL) == Identity("anna", "a", "p1")
+    assert {known.identity.token for known in store.known()} == {"a", "b", "c"}
+    long = "x" * 24
+    for token in "de":
+        store.keep(URL, Identity(long, token))
+    assert store.identity(URL, "x" * 15 + " (before)").token == "d"
+
+
 def test_whoever_is_renamed_does_not_come_before_the_one_used_last(store: IdentityStore) -> None:
     store.keep(URL, Identity("anna", "a"))
     store.keep(URL, Identity("bert", "b"))

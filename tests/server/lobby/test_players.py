@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +18,7 @@ from server.rooms.clock import Clock
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.store.answers import Player
-from server.store.errors import StoreFull
+from server.store.errors import StoreError, StoreFull
 from server.store.journal import Journal, Outage
 from server.store.memory import MemoryStore
 from server.store.port import Entry
@@ -172,10 +173,10 @@ async def test_a_name_that_cannot_be_kept_is_nobodys(players: Players, monkeypat
 
 
 async def test_nobody_is_let_in_whom_the_store_cannot_keep(players: Players, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def full(*entries: object) -> None:
-        raise StoreFull("no space left")
+    def full(entries: object, done: Callable[[StoreError], None]) -> None:
+        done(StoreFull("no space left"))
 
-    monkeypatch.setattr(players._journal, "write", full)
+    monkeypatch.setattr(players._journal, "submit", full)
     with pytest.raises(Refusal) as refused:
         await players.arrive(name="Ann", token=None, connection=Wire())
     assert refused.value.code == ErrorCode.NOT_KEPT
@@ -214,18 +215,34 @@ async def test_whoever_is_renamed_while_they_arrive_has_the_new_name(
     autojump_clock: MockClock, players: Players, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bob, token = await players.arrive(name="Bob", token=None, connection=Wire())
-    write = players._journal.write
+    ask = players._journal.ask
 
-    async def slow(*entries: Entry) -> None:
-        await trio.sleep(1 if len(entries) > 1 else 2)  # they are seen after they are renamed
-        await write(*entries)
+    async def slow(call: Any, key: Any) -> Player | None:
+        found: Player | None = await ask(call, key)
+        await trio.sleep(1)
+        return found
 
-    monkeypatch.setattr(players._journal, "write", slow)
+    monkeypatch.setattr(players._journal, "ask", slow)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(players.rename, bob, "Robert")
         again, _ = await players.arrive(name="Bob", token=token, connection=Wire())
     assert again.name == "Robert"
     assert list(players.here()) == [again]
+
+
+async def test_whoever_was_here_within_the_hour_comes_back_without_a_commit(autojump_clock: MockClock, players: Players) -> None:
+    players._clock = Clock(wall_s=1e9)
+    bob, token = await players.arrive(name="Bob", token=None, connection=Wire())
+    assert isinstance(players._journal, Journal)
+    written = players._journal.statistics
+    await trio.sleep(3000)
+    await players.arrive(name="Bob", token=token, connection=Wire())
+    assert written.entries == 1
+    for commits in (2, 2, 3):
+        await trio.sleep(3000)
+        await players.arrive(name="Bob", token=token, connection=Wire())
+        assert written.entries == commits
+    assert [here.id for here in players.here()] == [bob.id]
 
 
 # ---- ratings

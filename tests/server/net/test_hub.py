@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
@@ -11,7 +11,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from server.net import hub as hub_module
-from server.net.hub import EVENTS, TICK_S, Hub
+from server.net.hub import EVENTS, HARD, LONG_TICK_S, TICK_S, Hub
 from server.net.overload import CALM_S, ENOUGH, LATE_S, Overload
 
 pytestmark = pytest.mark.skipif(not hub_module.AVAILABLE, reason="this system has no epoll")
@@ -38,6 +38,13 @@ class Peer:
 
     def cut(self) -> None:
         raise AssertionError
+
+
+class Told(Overload):
+    """Its `load` is what it is told, whatever the machine does."""
+
+    def note_work(self, worked: Callable[[], tuple[float, ...]], now: float, *, connections: int) -> None:
+        """Look at nothing."""
 
 
 @asynccontextmanager
@@ -76,6 +83,30 @@ async def test_a_lone_message_is_read_at_once_and_one_after_another_together_onc
         peers[0].theirs.send(b"x")
         await wait_all_tasks_blocked(0.01)
         assert peers[0].read_at[-1] == began
+
+
+async def test_where_the_core_is_needed_ticks_are_longer(mock_clock: MockClock) -> None:
+    overload = Told()
+    peers = [Peer(mock_clock) for _ in range(3)]
+    async with hub_with(overload, *peers) as hub:
+        await wait_all_tasks_blocked()
+        overload.load = HARD
+        mock_clock.jump(1)
+        began = trio.current_time()
+        for peer in peers:
+            peer.theirs.send(b"x")
+            await wait_all_tasks_blocked(0.01)
+        assert hub.tick_ms == round(1000 * LONG_TICK_S)
+        mock_clock.jump(TICK_S)
+        await wait_all_tasks_blocked(0.01)
+        assert peers[2].read_at == []
+        mock_clock.jump(LONG_TICK_S - TICK_S)
+        await wait_all_tasks_blocked(0.01)
+        assert peers[2].read_at == [began + LONG_TICK_S]
+        overload.load = 0.0
+        mock_clock.jump(LONG_TICK_S)
+        await wait_all_tasks_blocked(0.01)
+        assert hub.tick_ms == round(1000 * TICK_S)
 
 
 async def test_however_long_each_takes_the_others_have_their_turn_and_those_that_wait_make_the_server_busy(mock_clock: MockClock) -> None:

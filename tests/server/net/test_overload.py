@@ -65,6 +65,7 @@ def test_a_core_that_is_nearly_used_up_makes_it_busy_before_anybody_is_late(shar
         # Between two looks it is not looked.
         look(50 + (number - 0.5) * LOOK_S, 1000)
         assert look(50 + number * LOOK_S, 100 + share * number * LOOK_S) is busy
+        assert overload.load == pytest.approx(share if connections >= FEW else 0.0)
     worked_s, later = 100 + share * 7 * LOOK_S, 50 + 7 * LOOK_S + CALM_S
     assert not look(later, worked_s + (FULL - 0.1) * CALM_S)
 

@@ -144,7 +144,8 @@ async def test_a_websocket_opens_on_a_connection_that_has_asked_for_pages(autoju
     with trio.fail_after(100):
         while b"Ann" not in received:
             received += await stream.receive_some()
-    page, handshake, frames = received.split(b"HTTP/1.1 ")[1:][0], *received.split(b"HTTP/1.1 ")[2].split(b"\r\n\r\n", 1)
+    _, page, upgrade = received.split(b"HTTP/1.1 ")
+    handshake, frames = upgrade.split(b"\r\n\r\n", 1)
     assert page.startswith(b"200 ")
     assert handshake.startswith(b"101 ")
     assert b"welcome" in frames

@@ -7,13 +7,14 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from server.net.connection_limits import Admission, AdmissionOutcome
-from server.net.stream import STAMP_BYTES, SocketListener, SocketStream, stamp_arrivals, waited_ms
+from server.net.stream import IN_A_ROW, STAMP_BYTES, SocketListener, SocketStream, stamp_arrivals, waited_ms
 
 
 @pytest.fixture
@@ -125,9 +126,9 @@ async def test_closing_wakes_who_waits(pair: tuple[SocketStream, socket.socket],
 
 
 async def test_the_listener_gives_streams_with_the_peers_address() -> None:
-    (listening,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
-    async with SocketListener(listening.socket) as listener:
-        with socket.create_connection(listening.socket.getsockname()) as client:
+    listening = socket.create_server(("127.0.0.1", 0))
+    async with SocketListener(listening) as listener:
+        with socket.create_connection(listening.getsockname()) as client:
             stream = await listener.accept()
             assert stream.peer_name == client.getsockname()
             await stream.aclose()
@@ -139,22 +140,22 @@ async def test_a_connection_that_fails_while_it_is_accepted_does_not_end_the_lis
     class Flaky:
         """A listening socket whose first connection fails."""
 
-        def __init__(self, listening: trio.socket.SocketType) -> None:
+        def __init__(self, listening: socket.socket) -> None:
             self._listening = listening
             self._failed = False
 
-        async def accept(self) -> object:
+        def accept(self) -> object:
             if not self._failed:
                 self._failed = True
                 raise OSError(number, "failed")
-            return await self._listening.accept()
+            return self._listening.accept()
 
-        def close(self) -> None:
-            self._listening.close()
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._listening, name)
 
-    (listening,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
-    async with SocketListener(Flaky(listening.socket)) as listener:  # type: ignore[arg-type]
-        with socket.create_connection(listening.socket.getsockname()):
+    listening = socket.create_server(("127.0.0.1", 0))
+    async with SocketListener(Flaky(listening)) as listener:  # type: ignore[arg-type]
+        with socket.create_connection(listening.getsockname()):
             stream = await listener.accept()
             await stream.aclose()
 
@@ -169,14 +170,17 @@ async def test_a_shortage_of_files_is_waited_out_and_told_once_a_minute_without_
         def __init__(self) -> None:
             self.tries = 0
 
-        async def accept(self) -> object:
+        def accept(self) -> object:
             self.tries += 1
             if self.tries <= 1600:
                 raise OSError(number, "too many open files")
             raise OSError(errno.EBADF, "closed")
 
-        def close(self) -> None:
+        def setblocking(self, blocks: bool) -> None:
             pass
+
+        def fileno(self) -> int:
+            return -1
 
     monkeypatch.setattr("server.net.stream.SHORTAGE_S", 0.125)
     full = Full()
@@ -191,11 +195,14 @@ async def test_a_shortage_of_files_is_waited_out_and_told_once_a_minute_without_
 
 async def test_another_error_of_accepting_is_not_hidden() -> None:
     class Broken:
-        async def accept(self) -> object:
+        def accept(self) -> object:
             raise OSError(errno.EINVAL, "not listening")
 
-        def close(self) -> None:
+        def setblocking(self, blocks: bool) -> None:
             pass
+
+        def fileno(self) -> int:
+            return -1
 
     async with SocketListener(Broken()) as listener:  # type: ignore[arg-type]
         with pytest.raises(OSError, match="not listening"):
@@ -204,10 +211,10 @@ async def test_another_error_of_accepting_is_not_hidden() -> None:
 
 async def test_a_stream_hands_its_ticket_back_once_however_it_is_closed() -> None:
     admission = Admission(most=1, most_per_address=0)
-    (listening,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
-    async with SocketListener(listening.socket, admission) as listener:
+    listening = socket.create_server(("127.0.0.1", 0))
+    async with SocketListener(listening, admission) as listener:
         for close in (trio.aclose_forcefully, SocketStream.aclose):
-            with socket.create_connection(listening.socket.getsockname()):
+            with socket.create_connection(listening.getsockname()):
                 stream = await listener.accept()
                 assert stream.ticket is not None
                 assert (stream.ticket.entry, admission.inside) == (AdmissionOutcome.ADMITTED, 1)
@@ -221,9 +228,9 @@ async def test_whoever_is_turned_away_is_closed_and_the_next_accepted(
 ) -> None:
     monkeypatch.setattr("server.net.connection_limits.REFUSED_AT_ONCE", 1)
     admission = Admission(most=1, most_per_address=0)
-    (listening,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
-    address = listening.socket.getsockname()
-    async with SocketListener(listening.socket, admission) as listener, trio.open_nursery() as nursery:
+    listening = socket.create_server(("127.0.0.1", 0))
+    address = listening.getsockname()
+    async with SocketListener(listening, admission) as listener, trio.open_nursery() as nursery:
         with socket.create_connection(address), socket.create_connection(address), socket.create_connection(address) as third:
             admitted, refused = await listener.accept(), await listener.accept()
             assert admitted.ticket is not None
@@ -252,11 +259,44 @@ async def test_whoever_is_turned_away_is_closed_and_the_next_accepted(
 
 
 async def test_a_closed_listener_says_so() -> None:
-    (listening,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
-    listener = SocketListener(listening.socket)
+    listening = socket.create_server(("127.0.0.1", 0))
+    listener = SocketListener(listening)
     await listener.aclose()
     with pytest.raises(trio.ClosedResourceError):
         await listener.accept()
+
+
+async def test_closing_a_listener_wakes_who_waits_for_somebody_to_come() -> None:
+    listener = SocketListener(socket.create_server(("127.0.0.1", 0)))
+
+    async def wait() -> None:
+        with pytest.raises(trio.ClosedResourceError):
+            await listener.accept()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(wait)
+        await wait_all_tasks_blocked()
+        await listener.aclose()
+
+
+async def test_where_many_come_at_once_other_tasks_have_their_turn_between_them() -> None:
+    turns = 0
+
+    async def take_turns() -> None:
+        nonlocal turns
+        while True:
+            await trio.lowlevel.checkpoint()
+            turns += 1
+
+    with ExitStack() as clients:
+        async with SocketListener(socket.create_server(("127.0.0.1", 0), backlog=64)) as listener, trio.open_nursery() as nursery:
+            for _ in range(3 * IN_A_ROW):
+                clients.enter_context(socket.create_connection(listener.socket.getsockname()))
+            nursery.start_soon(take_turns)
+            for _ in range(3 * IN_A_ROW):
+                (await listener.accept()).cut()
+            assert turns >= 2
+            nursery.cancel_scope.cancel()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux says when something came")

@@ -401,7 +401,7 @@ def test_what_somebody_did_in_a_race_stays_theirs_when_they_leave_and_a_seat_tha
 def test_the_line_goes_where_it_is_sent_and_no_further_than_it_may() -> None:
     script = """
         globalThis.location = { protocol: "https:", host: "a.example" };
-        const { Route } = await import(`${web}/line.js`);
+        const { Route } = await import(`${web}/connection.js`);
         console.log(JSON.stringify(given.map(([home, ...steps]) => {
             const route = new Route(home);
             return steps.map(([what, about]) => [route[what](about), route.current][what === "move" ? 0 : 1]).concat(route.current);

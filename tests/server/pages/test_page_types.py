@@ -36,16 +36,16 @@ writeFileSync("wire.d.ts", await compile(schema, "Wire", { additionalProperties:
 """
 
 PROBE = f"""
-import {{ Line }} from "{WEB.as_posix()}/line.js";
-/** @param {{Line}} line @param {{import("carpet-wire").ServerMessage}} message */
-export function probe(line, message) {{
-  line.send({{ type: "join-race", code: "ABCDEF" }});
+import {{ Connection }} from "{WEB.as_posix()}/connection.js";
+/** @param {{Connection}} connection @param {{import("carpet-wire").ServerMessage}} message */
+export function probe(connection, message) {{
+  connection.send({{ type: "join-race", code: "ABCDEF" }});
   // @ts-expect-error There is no message of that type.
-  line.send({{ type: "join-rase", code: "ABCDEF" }});
+  connection.send({{ type: "join-rase", code: "ABCDEF" }});
   // @ts-expect-error A field is missing.
-  line.send({{ type: "join-race" }});
+  connection.send({{ type: "join-race" }});
   // @ts-expect-error And here is one too many.
-  line.send({{ type: "join-race", code: "ABCDEF", seat: 1 }});
+  connection.send({{ type: "join-race", code: "ABCDEF", seat: 1 }});
   if (message.type === "room") return message.phase;
   // @ts-expect-error Not every message has it.
   return message.phase;

@@ -204,7 +204,7 @@ def test_a_screen_goes_round_the_closest_races_stays_where_it_is_told_to_and_sho
 def test_the_closest_table_what_is_shown_and_what_the_clock_says() -> None:
     script = """
         const { closestTables, closestFinished, partsOf, clockOf } = await import(`${web}/showing.js`);
-        const { originToTell, isOwnMachine } = await import(`${web}/line.js`);
+        const { originToTell, isOwnMachine } = await import(`${web}/connection.js`);
         const table = (number, one, other, more = {}) => ({
           table: number, second: "b", counted: true, code: `T${number}`, result: null, race_ids: [], elapsed_ms: 1000 * number,
           sides: [one, other].map((home) => ({ home, state: "racing" })), ...more });

@@ -164,8 +164,8 @@ class TestCancelling:
 
 
 def lost_slowly(number: int) -> CarpetPosition | None:
-    position = deal("carpet", number)
-    return position if solve(position, budget=2_000).outcome == "unknown" else None
+    position = deal("carpet-aces-in", number)
+    return position if solve(position, budget=600).outcome == "unknown" else None
 
 
 def test_turning_when_stuck_with_choice_is_exact_too() -> None:

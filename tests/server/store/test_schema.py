@@ -16,9 +16,11 @@ from server.store.errors import StoreTooNew, StoreTooOld
 from server.store.locations import locate
 from server.store.memory import MemoryStore
 from server.store.port import RaceAborted
+from server.store.shared import open_shared
 from server.store.sql import Sql
 from server.store.tables import NAMES
 from tests.server.race.racing import SECRET
+from tests.server.store.conftest import postgres_schema
 from tests.server.store.keeping import NOW, made, opened, seat, taken, won, write
 
 NEWEST = schema.newest()
@@ -114,6 +116,7 @@ def test_a_new_database_gets_all_tables_and_an_up_to_date_one_is_left_alone(wher
         "Say which node of a cluster leads a tournament.",
         "Let public races that are over be found by their rule set.",
         "Find the races that were over in a room by its code.",
+        "Give the place a name that no other has, whatever database server it is on.",
     )
     for expected in (f"schema none → {NEWEST}: {' '.join(steps)}", f"schema {NEWEST}: nothing to do"):
         store = open_database(where)
@@ -215,6 +218,23 @@ def test_races_that_were_over_before_are_found_by_their_rule_set(where: str, tmp
     store.close()
 
 
+def test_each_place_has_a_name_of_its_own_and_one_with_servers_keeps_what_these_know_it_by(tmp_path: Path) -> None:
+    names = []
+    for servers_before in (0, 0, 1):
+        with postgres_schema() as (url, connection):
+            if servers_before:
+                DatabaseStore(locate(url), migrations=until(12, tmp_path)).close()
+                connection.execute("INSERT INTO nodes VALUES (1, 'ws://one', 1, 0)")
+            store = open_shared(url)
+            names.append((store.place(), connection.execute("SELECT CAST(CAST('nodes' AS regclass) AS oid)").fetchone()[0]))
+            assert store.place() == names[-1][0]
+            store.close()
+    ids = [name.split("-")[2:] for name, _ in names]
+    assert all(name.split("-")[1] == str(oid) for name, oid in names)
+    assert [len(each) for each in ids] == [1, 1, 0]
+    assert ids[0] != ids[1]
+
+
 def test_a_newer_database_is_refused_by_name(where: str, later: Path) -> None:
     DatabaseStore(locate(where), migrations=later).close()
     with pytest.raises(StoreTooNew, match=f"schema 9999, made by a newer carpet-race; this one works with {NEWEST}: update it"):
@@ -260,5 +280,6 @@ def test_the_migrations_are_shipped_with_the_package() -> None:
         "v0010_tournaments_of_nodes.py",
         "v0011_races_of_a_rule_set.py",
         "v0012_races_by_code.py",
+        "v0013_place.py",
     }
     assert (schema.MIGRATIONS / "env.py").is_file()

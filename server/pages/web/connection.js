@@ -1,8 +1,8 @@
-// The line to the server: one WebSocket after another, with growing pauses between them.
+// The connection to the server: one WebSocket after another, with growing pauses between them.
 
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 15000;
-// After so long without a word the server is asked for one; without an answer the line is taken for lost.
+// After so long without a word the server is asked for one; without an answer the connection is taken for lost.
 const SILENCE_MS = 8000;
 const ANSWER_MS = 5000;
 // The same for somebody whose clock runs.
@@ -11,13 +11,13 @@ const RACING_ANSWER_MS = 6000;
 const LOOK_MS = 1000;
 /** `ref` of the question whether the server is there. */
 const PROBE = 2 ** 31 - 1;
-// Between two tries of a line that somebody's race comes by.
+// Between two tries of a connection that somebody's race comes by.
 const RACING_PAUSE_MS = 1500;
-/** The close code of a line whose player has another one now. */
+/** The close code of a connection whose player has another one now. */
 const TAKEN_OVER = 4009;
 /** Of a server that is none of its place any more. */
 const LET_GO = 4010;
-/** So often in a row the line lets itself be sent on: more is a circle. */
+/** So often in a row a connection may be sent on: more is a circle. */
 const MOVES = 4;
 const RELOADED = "carpet.reloaded";
 const RELOADED_MS = 60000;
@@ -29,7 +29,7 @@ export function serverAddress() {
   return `${isSecure ? "wss" : "ws"}://${location.hostname}:${port}`;
 }
 
-/** Which of the servers that are one place the line goes to next: the document's own, or another that it was told of. The document's policy
+/** Which of the servers that are one place the connection goes to next: the document's own, or another that it was told of. The document's policy
  * names those that it may go to, so that a token stays within the place whoever says where to go. */
 export class Route {
   #known;
@@ -55,7 +55,7 @@ export class Route {
     return true;
   }
 
-  /** What was wanted is where the line is. */
+  /** What was wanted is at this server. */
   arrived() {
     this.#moves = 0;
   }
@@ -88,7 +88,7 @@ export function isOwnMachine(origin) {
   return /^https?:\/\/(localhost|127\.[0-9.]+|\[::1\])(:|$)/.test(origin);
 }
 
-export class Line {
+export class Connection {
   #socket = null;
   #stood = false;
   #route = new Route(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/`);
@@ -96,13 +96,13 @@ export class Line {
   #retry = null;
   #heardAt = 0;
   #probedAt = null;
-  /** The page that the line is for: while its modules are on their way, the line is made. @type {Promise<unknown> | null} */
+  /** The page that the connection is for: it is made while the modules of the page are on their way. @type {Promise<unknown> | null} */
   page = null;
   /** Whether the one who looks on is racing. */
   isRacing = false;
 
-  /** hello(): the first message of a line. asks(): what goes with it. onUp(welcome): a new line stands. onMessage(message). onLost(). onMoved(): it goes on at another server.
-   * onTaken(): another line of the same player has taken over.
+  /** hello(): the first message of a connection. asks(): what goes with it. onUp(welcome): a new connection is up. onMessage(message). onLost(). onMoved(): it goes on at another server.
+   * onTaken(): another connection of the same player has taken over.
    * @param {{hello: () => import("carpet-wire").Hello, asks: () => import("carpet-wire").ClientMessage[], onUp: (welcome: import("carpet-wire").Welcome) => void, onMessage: (message: import("carpet-wire").ServerMessage) => void,
    *   onLost: () => void, onMoved: () => void, onTaken: () => void}} does */
   constructor({ hello, asks, onUp, onMessage, onLost, onMoved, onTaken }) {
@@ -141,7 +141,7 @@ export class Line {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
   }
 
-  /** Begin anew, as somebody else: a guest cannot become a player by the same line. */
+  /** Begin anew, as somebody else: a guest cannot become a player by the same connection. */
   restart() {
     clearTimeout(this.#retry);
     const socket = this.#socket;
