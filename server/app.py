@@ -173,6 +173,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             dispatch.forwarding.loads = loads
             bans.come_back(await journal.ask(store.bans))
             resumption = Resumption(rooms, store, journal, clock)
+            spectators.over = resumption.over
             await resumption.go_on()
             await nursery.start(tournaments.run)
             nursery.start_soon(_tidy, store, journal, clock, settings.prune_after_days)
@@ -222,6 +223,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     dispatch.forwarding.relay = relay = Relay(nursery, node, directory.bus, rooms, spectators)
                     nursery.start_soon(relay.run)
                     spectators.closest_elsewhere, spectators.relayed = lambda: lobby.closest_elsewhere, relay.lead_to
+                    nursery.start_soon(dispatch.forwarding.gather_seekers, matchmaker.seeks)
                     nursery.start_soon(node.watch_engines, lambda: directory.available, dispatch.forwarding.cut_off)
                 shown = figures(
                     admission=admission,

@@ -134,9 +134,9 @@ def stats(
 
 @app.command(epilog=examples("carpet best", "carpet best --json"))
 def best(as_json: Json = False) -> None:
-    """Show your best times against the clock.
+    """Show your best times.
 
-    They are kept on this machine, for each rule set. carpet play --alone adds to them.
+    They are kept on this machine, for each rule set. Every race on a shuffle that nobody could know adds to them, carpet play --alone too.
     """
 
     bests = BestsStore(home_folder()).read()
@@ -144,14 +144,14 @@ def best(as_json: Json = False) -> None:
         print_json({"rules": bests.rules})
         return
     if not bests.rules:
-        typer.echo("No finished race against the clock yet: carpet play --alone.")
+        typer.echo("No finished race yet: carpet play.")
         return
 
     rows = [
         (rules, "-" if row.best_ms is None else clock_text(row.best_ms), str(row.most_home), str(row.tries), str(row.wins))
         for rules, row in sorted(bests.rules.items())
     ]
-    print_text("\n".join(table_lines(("rules", "best time", "most home", "tries", "won"), rows, right=range(1, 5))))
+    print_text("\n".join(table_lines(("rules", "best time", "most home", "tries", "all home"), rows, right=range(1, 5))))
 
 
 # ---- whose races, and where they come from

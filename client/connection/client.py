@@ -17,9 +17,10 @@ from collections.abc import AsyncIterator, Callable
 from functools import partial
 
 import trio
+from msgspec.structs import replace
 
 from client.connection.address import Address, BadAddress, parse_address
-from client.connection.errors import LOST, TAKEN_OVER, Ending, LinkError, OtherVersion
+from client.connection.errors import LOST, TAKEN_OVER, TURNED_AWAY, Ending, LinkError, OtherVersion
 from client.connection.events import Back, Connected, Connecting, Identity, LinkEvent, Lost, RoundTrip
 from client.connection.hello import HELLO_REFERENCE, Introduction
 from client.connection.outbox import Unanswered
@@ -31,7 +32,7 @@ from protocol.client_messages import ClientMessage, FollowLobby
 from protocol.codec import MSGPACK
 from protocol.errors import ErrorCode
 from protocol.room_events import Room
-from protocol.server_messages import Error, Moved, ServerMessage, Welcome, YouAre
+from protocol.server_messages import Error, Moved, ServerMessage, WaitingMatch, Welcome, YouAre
 from protocol.watch_messages import Watched
 
 EVENTS = 256
@@ -44,7 +45,9 @@ ROOM_PAUSE = 0.8
 HURRY_PAUSE = 0.2
 """Seconds between two tries at least, however many keys are pressed."""
 JOIN_PAUSE = 1.0
-"""Seconds after which a join that was not answered is asked for again; then twice as long, up to LONGEST_PAUSE."""
+"""Seconds after which a join that was not answered is asked for again; then twice as long, up to LONGEST_JOIN_PAUSE."""
+LONGEST_JOIN_PAUSE = 2.0
+"""Not longer, since the clock of the race runs."""
 QUIET = 1.1
 """Seconds for which nothing is said to a server that has dropped requests as too many: by then it hears and answers again."""
 USUAL_TIMES = ConnectionTimes()
@@ -129,7 +132,7 @@ class NetLink:
         self._subprotocol = subprotocol
         self._generator = generator
         self._times = times
-        self._open_connection = partial(open_connection, subprotocol=subprotocol, ssl=ssl, dial=dial, times=times)
+        self._open_connection = partial(open_connection, subprotocol=subprotocol, ssl=ssl, dial=dial)
         self._introduction = Introduction(identity, watches=watches, keep=keep)
         self._questions = Questions(address.url, self.send, says_hello=identity is not None or watches, patience=times.open_s)
         self._resume = Resume()
@@ -142,6 +145,7 @@ class NetLink:
         self._follow: FollowLobby | None = None  # the last one, by the connection that stands
         self._was_lost = False  # and nobody was told yet that it is back
         self._closing = False
+        self._ending = LOST  # of the connection that stands, as far as is known
         self._ended = trio.Event()
 
     @property
@@ -277,19 +281,22 @@ class NetLink:
 
     async def _one_connection(self, started: Callable[[], None]) -> Ending:
         async with contextlib.AsyncExitStack() as stack:
-            connection = await stack.enter_async_context(self._open_connection(self._route.current))
+            # Of several servers none is waited for long at first: it may be one that stands still.
+            is_first = 1 < self._route.known >= self._tries
+            times = replace(self._times, open_s=self._times.deserted_s) if is_first else self._times
+            connection = await stack.enter_async_context(self._open_connection(self._route.current, times=times))
             await self._tell(Connected(self.url, self._subprotocol))
             self._connection = connection
             self._route.stands()
             self._questions.connection_stands()
             self._say(self._introduction.first())
             started()
-            ending = LOST
+            self._ending = LOST
             try:
                 async with trio.open_nursery() as nursery:
-                    ending = await connection.run(partial(self._handle, nursery), self._tell_round_trip)
+                    self._ending = await connection.run(partial(self._handle, nursery), self._tell_round_trip)
                     nursery.cancel_scope.cancel()
-                return ending
+                return self._ending
             finally:
                 self._connection = None
                 self._quiet_until = self._follow = None
@@ -297,7 +304,7 @@ class NetLink:
                 self._resume.lost()
                 self._unanswered.lost()
                 if not self._route.moving:
-                    self._questions.connection_lost(ending.reason)
+                    self._questions.connection_lost(self._ending.reason)
         raise AssertionError("an exit stack swallows nothing")
 
     async def _handle(self, nursery: trio.Nursery, message: ServerMessage) -> None:
@@ -320,12 +327,17 @@ class NetLink:
                 self._resume.sent_on()
                 nursery.cancel_scope.cancel()
             return
-        elif isinstance(message, Room | Watched):
+        elif isinstance(message, Room | Watched | WaitingMatch):
             self._route.arrived()
         elif isinstance(message, Error) and self._introduction.is_unknown(message):
             self._resume.start_over()
             self._unanswered.forget()
             self._say(self._introduction.start_over())
+            return
+        elif isinstance(message, Error) and self.welcome is not None and self._introduction.is_turned_away(message):
+            # By a server that cannot look up anybody just now: nobody but the link knows that somebody is still to come back.
+            self._ending = TURNED_AWAY
+            nursery.cancel_scope.cancel()
             return
         elif isinstance(message, Error) and message.code == ErrorCode.TOO_FAST and message.ref == 0:
             self._hush(nursery)
@@ -379,8 +391,10 @@ class NetLink:
                 wanted = self._resume.wanted()
                 if not wanted:
                     return
+                # Servers that have sent the link in a circle may know better by now.
+                self._route.arrived()
                 for request in wanted:
                     self._say(request)
-                pause = min(2 * pause, LONGEST_PAUSE)
+                pause = min(2 * pause, LONGEST_JOIN_PAUSE)
         finally:
             self._rejoining = False

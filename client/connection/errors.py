@@ -61,6 +61,8 @@ class Ending(Struct, frozen=True):
 LOST = Ending("The connection to the server was lost.")
 TAKEN_OVER = Ending("You continued your game in another window or on another computer. Press Enter to take it back here.", final=True)
 
+TURNED_AWAY = Ending("The server cannot let anybody in just now.", server_is_gone=True)
+
 LET_GO = Ending("That server has lost its part of the place; the race goes on at another.", server_is_gone=True)
 
 _CLOSED: dict[int, Ending] = {

@@ -20,6 +20,10 @@ HELLO_REFERENCE = 2**31 - 1
 LOOKS_ON = FollowLobby | FollowTournaments | FollowTournament | WatchRace | Unwatch | Say
 """What a player may send by a connection beside the one that they have elsewhere."""
 
+_PASSING = frozenset(
+    {ErrorCode.SERVER_BUSY, ErrorCode.SERVER_STOPPING, ErrorCode.CANNOT_WRITE, ErrorCode.NOT_KEPT, ErrorCode.INTERNAL, ErrorCode.TOO_FAST}
+)
+
 
 class Introduction:
     """See `open_link` for what an identity, `watches` and `keep` mean."""
@@ -60,6 +64,10 @@ class Introduction:
             and self._identity is not None
             and self._identity.token is not None
         )
+
+    def is_turned_away(self, error: Error) -> bool:
+        """Whether hello was refused for what may be over in a moment."""
+        return error.ref == HELLO_REFERENCE and error.code in _PASSING
 
     def start_over(self) -> ClientMessage:
         """Be a new player of the same name; what to say for it."""

@@ -28,6 +28,11 @@ class Route:
         self._known: tuple[Address, ...] = (home,)
         self._moves = 0
 
+    @property
+    def known(self) -> int:
+        """How many servers the place is known to have."""
+        return len(self._known)
+
     def welcomed(self, nodes: Iterable[str]) -> None:
         """A server of the place has said which others there are."""
         known = [self.current]
@@ -49,7 +54,7 @@ class Route:
         self.moving = False
 
     def arrived(self) -> None:
-        """What was wanted is where the link is."""
+        """What was wanted is where the link is, or was waited for."""
         self._moves = 0
 
     def failed(self) -> None:

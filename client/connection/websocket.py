@@ -68,14 +68,14 @@ class ConnectionTimes(Struct, frozen=True):
 
     open_s: name, connection, TLS and handshake together. close_s: saying goodbye: what was sent last goes out, then the close frames.
     ping_s: between two pings. pong_s: without a pong, after which a connection counts as dead, though nobody closed it.
-    deserted_s: the same where the place has other servers: by then one of these has what the silent one had.
+    deserted_s: the same where the place has other servers: one of these soon has what the silent one had. So long one is waited for then.
     """
 
     open_s: float = 10.0
     close_s: float = 2.0
     ping_s: float = 2.0
     pong_s: float = 10.0
-    deserted_s: float = 5.0
+    deserted_s: float = 4.0
 
 
 class _Connection(ClientConnection):

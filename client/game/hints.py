@@ -31,9 +31,12 @@ def hint(view: View, board: Board, *, racing: bool = True, held: str = "", colum
         return f"Fill the gap at {view.pending}: {', '.join(ways)}."
     able = _ordered(view, homeward(view))
     if able:
-        text = f"{'One card' if len(able) == 1 else f'{len(able)} cards'} can go home: {_names(able)}."
-        others = _others(view, columns - len(text) - 2)
-        return f"{text[:-1]}; {others}." if others and len(text) + len(others) + 2 <= columns else text
+        text = f"{'One card' if len(able) == 1 else f'{len(able)} cards'} can go home: {_names(able)}"
+        others = _others(view, columns - len(text) - 3)
+        rest = f"; {others}." if others else "."
+        # Told where there is room for it beside what else can be done; `?` has the key, too.
+        every = f" ({'G' if any(place[0] == 'g' for place in view.piles) else 'g'}: all)" if len(able) > 1 else ""
+        return next((whole for whole in (text + every + rest, text + rest) if len(whole) <= columns), f"{text}.")
     nothing, turning = "Nothing goes home; ", f", or {_stock(board)}" if "s" in view.moves else ""
     others = _others(view, columns - len(f"{nothing}{turning}."))
     if others:

@@ -54,6 +54,11 @@ def top_card(view: View, place: str) -> str:
     return pile[-1] if pile else ""
 
 
+def taken(before: View, after: View, move: str) -> str:
+    """The card that a move took; what came off the stock is known where it lies now. Empty where it took none."""
+    return top_card(before, source(move)) or (top_card(after, target(move) or "w") if move != "r" else "")
+
+
 def destination(view: View, move: str) -> str:
     """Where a move ends: its target, or the foundation that its card goes to; empty for turning and redealing."""
     if not goes_home(move):

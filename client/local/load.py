@@ -158,8 +158,8 @@ def together(plan: Plan, tallies: list[Tally]) -> LoadResult:
     by_second: dict[int, Histogram] = {}
     errors: dict[str, int] = {}
     for tally in tallies:
-        view.merge(tally.view)
         for second, views in tally.by_second.items():
+            view.merge(views)
             by_second.setdefault(second, Histogram()).merge(views)
         progress.merge(tally.progress)
         watched.merge(tally.watched)

@@ -96,7 +96,6 @@ class Tally(msgspec.Struct):
 
     moves: int = 0
     races: int = 0
-    view: Histogram = msgspec.field(default_factory=Histogram)
     by_second: dict[int, Histogram] = {}
     progress: Histogram = msgspec.field(default_factory=Histogram)
     watched: Histogram = msgspec.field(default_factory=Histogram)
@@ -325,8 +324,7 @@ class Load:
     def view(self, sent: float | None, now: float) -> None:
         if self.measuring and sent is not None:
             self.tally.moves += 1
-            for views in (self.tally.view, self.tally.by_second.setdefault(int(now - self._measured_from), Histogram())):
-                views.add((now - sent) * 1000)
+            self.tally.by_second.setdefault(int(now - self._measured_from), Histogram()).add((now - sent) * 1000)
 
     def progress(self, sent: float | None, now: float) -> None:
         if self.measuring and sent is not None:

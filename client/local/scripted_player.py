@@ -23,6 +23,7 @@ from protocol.codec import MSGPACK
 from protocol.errors import ErrorCode
 from protocol.record import Record
 from protocol.room_events import PlayerView, Room, Started
+from protocol.run_messages import RunDaily
 from protocol.server_messages import CurrentView, Error, Left, ServerMessage, Welcome
 from protocol.text import clean_chat, counted
 from protocol.views import RaceOptions
@@ -80,11 +81,11 @@ async def run_bot(
 
 class _Player:
     def __init__(
-        self, link: Link, policy: Policy, enter: OpenRace | JoinRace, *, pace: float, generator: random.Random, watch: Watch
+        self, link: Link, policy: Policy, enter: OpenRace | JoinRace | RunDaily, *, pace: float, generator: random.Random, watch: Watch
     ) -> None:
         self._link = link
         self._policy = policy
-        self._enter: OpenRace | JoinRace | None = enter
+        self._enter: OpenRace | JoinRace | RunDaily | None = enter
         self._pace = pace
         self._generator = generator
         self._watch = watch

@@ -27,7 +27,6 @@ from client.storage.files import replace_file
 from client.storage.identity import IdentityError, IdentityStore, default_name, home_folder
 from client.storage.saved_records import TAUGHT, SavedRecords, is_new
 from client.tui.app import run_app
-from client.tui.driver import Keeper
 from client.tui.start import AppOutcome, Start, StartHome, StartLesson, StartMatch, StartTournaments, UiSettings, start_of
 from protocol.client_messages import ClientMessage, JoinRace, OpenRace
 from protocol.record import Record, to_json
@@ -107,11 +106,10 @@ async def play_bot(options: RaceOptions, *, name: str | None, settings: UiSettin
 
 async def play_alone(options: RaceOptions, *, name: str | None, settings: UiSettings) -> AppOutcome:
     """Race the clock on a server of one's own; one's best times are kept. Raises BestsError when they could not be."""
-    bests = BestsStore(home_folder())
-    bests.read()
+    BestsStore(home_folder()).read()
     identity = Identity(clean_name(name or "") or default_name())
     async with _own_table(identity, options) as link:
-        return await _app(link, settings, start_of(options), keeper=bests.add)
+        return await _app(link, settings, start_of(options))
 
 
 @contextlib.asynccontextmanager
@@ -153,7 +151,8 @@ async def play_on(record: Record, *, seat: int, ply: int, name: str | None, sett
         await trio.Path(path).write_text(to_json(record), encoding="utf-8")
         async with open_server(options=["--with-record", str(path)]) as url, open_link(url, identity) as link:
             await link.entered(PlayOn(race=record.id, seat=seat, ply=ply))
-            return await _app(link, settings, StartHome())
+            # Its cards are known.
+            return await _app(link, settings, StartHome(), counts=False)
 
 
 @contextlib.asynccontextmanager
@@ -222,15 +221,16 @@ async def attend(url: str, tournament: str | None, *, name: str | None, code: st
 
 
 async def _app(
-    link: Link, settings: UiSettings, start: Start, *, keeper: Keeper | None = None, remark: str = "", teaches: bool = False
+    link: Link, settings: UiSettings, start: Start, *, counts: bool = True, remark: str = "", teaches: bool = False
 ) -> AppOutcome:
+    """counts: what is raced is a try at one's best times."""
     records, store = SavedRecords(home_folder()), EvidenceStore(home_folder())
     seen = store.last(link.url)
     outcome = await run_app(
         link,
         settings=settings,
         start=start,
-        keeper=keeper,
+        keeper=BestsStore(home_folder()).add if counts else None,
         recorder=records.keep,
         evidence=None if seen is None else Evidence(seen.code, seen.race, seen.commitment, seen.nonce, seen.winnable, seen.first_view),
         witness=lambda evidence: store.keep(_seen(link.url, evidence)),

@@ -11,7 +11,7 @@ from typing import NamedTuple, assert_never
 from msgspec import Struct
 from msgspec.structs import replace
 
-from client.game.moves import source, target, top_card
+from client.game.moves import taken
 from client.state.progress import Points, measured
 from protocol.record import Record, SeatRecord
 from protocol.room_events import (
@@ -300,9 +300,7 @@ def _moved(room: RoomModel, event: PlayerView, now_ms: int) -> RoomModel:
         elapsed_ms=event.elapsed_ms,
     )
     started_at_ms = _earliest(room.started_at_ms, now_ms - event.elapsed_ms)
-    came_from = top_card(room.view, source(event.move)) if room.view is not None else ""
-    # What came from the stock is known where it lies now.
-    played = Played(event.move, came_from or top_card(event.view, target(event.move) or "w"), event.elapsed_ms)
+    played = Played(event.move, taken(room.view or event.view, event.view, event.move), event.elapsed_ms)
     return replace(room, view=event.view, seats=seats, started_at_ms=started_at_ms, played=(*room.played, played)[-PLAYED_KEPT:])
 
 

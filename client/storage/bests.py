@@ -1,4 +1,4 @@
-"""One's own best at each rule set in races against the clock: what counts, what is better, and the file in which it is kept.
+"""One's own best at each rule set, alone or against others: what counts, what is better, and the file in which it is kept.
 
 The file is `bests.json` in the user's data folder, replaced in one piece. What is in it is checked when it is read. Must not know of
 screens or servers; which races are one's own practice is decided by who calls.
@@ -46,14 +46,14 @@ class BestsError(Failure):
     """The file cannot be read or written. Names it and says what to do, in one sentence."""
 
 
-def counts(record: Record) -> bool:
-    """Whether a race is a try: of one seat, on a shuffle that nobody could know. A deal by name can be played again and again."""
-    return len(record.seats) == 1 and record.seats[0].bot is None and record.deal.name is None
+def counts(record: Record, seat: int | None) -> bool:
+    """Whether a race is a try for a seat: on a shuffle that nobody could know. A deal by name can be played again and again."""
+    return seat is not None and 0 <= seat < len(record.seats) and record.seats[seat].bot is None and record.deal.name is None
 
 
-def after_race(best: Best, record: Record) -> Best:
-    """One's best when that race was one more try."""
-    (seat,) = record.seats
+def after_race(best: Best, record: Record, number: int) -> Best:
+    """One's best when that race was one more try from the seat of this number."""
+    seat = record.seats[number]
     won = seat.state == "won"
     times = [ms for ms in (best.best_ms, seat.ended_at_ms if won else None) if ms is not None]
     return Best(tries=best.tries + 1, wins=best.wins + won, best_ms=min(times, default=None), most_home=max(best.most_home, seat.home))
@@ -72,11 +72,11 @@ class BestsStore:
         """All that is kept. Raises BestsError."""
         return self._file.read()
 
-    def add(self, record: Record) -> BestChange:
-        """Count a race that `counts` in. Raises BestsError; nothing has changed then."""
+    def add(self, record: Record, seat: int) -> BestChange:
+        """Count a race that `counts` for this seat in. Raises BestsError; nothing has changed then."""
         with self._file.locked():
             bests = self.read()
             before = bests.rules.get(record.rules, Best())
-            after = after_race(before, record)
+            after = after_race(before, record, seat)
             self._file.write(Bests(rules={**bests.rules, record.rules: after}))
         return BestChange(before, after)

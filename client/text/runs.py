@@ -86,12 +86,12 @@ def moment_text(at_ms: int, zone: tzinfo | None = UTC) -> str:
 
 
 def best_sentence(change: BestChange) -> str:
-    """How the race stands among one's own: `New best! Before it 3:20.1. 12 tries, 3 won.`"""
+    """How the race stands among one's own: `New best! Before it 3:20.1. 12 tries, 3 all home.`"""
     before, after = change
-    tries = f"{counted(after.tries, 'try', 'tries')}, {after.wins} won."
+    tries = f"{counted(after.tries, 'try', 'tries')}, {after.wins} all home."
     if after.best_ms is not None:
         if before.best_ms is None:
-            return f"Your first win: best {clock_text(after.best_ms)}, new best! {tries}"
+            return f"Your first time: best {clock_text(after.best_ms)}, new best! {tries}"
         if after.best_ms < before.best_ms:
             return f"Best {clock_text(after.best_ms)}, new best! Before it {clock_text(before.best_ms)}. {tries}"
         return f"Your best is {clock_text(after.best_ms)}. {tries}"

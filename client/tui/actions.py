@@ -138,7 +138,7 @@ class Shared(Struct, frozen=True):
 
 
 class Kept(Struct, frozen=True):
-    """The race of a record was one against the clock, and this is how it stands among one's own."""
+    """How the race of a record stands among one's own."""
 
     digest: str
     standing: str
@@ -190,9 +190,10 @@ class Share(Struct, frozen=True):
 
 
 class Keep(Struct, frozen=True):
-    """Keep the record of a race that is over; `Kept` may answer."""
+    """Keep the record of a race that is over; `Kept` may answer. seat: the player's own, None where they did not see themselves race it."""
 
     record: Record
+    seat: int | None
 
 
 class PlayOnWanted(Struct, frozen=True):

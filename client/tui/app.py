@@ -94,9 +94,9 @@ async def run_app(
 
     screen: an urwid display, for tests; by default the terminal. reviewer: says what was possible in the game of a record's seat.
     replayer: plays the race of a record over again. verifier: says whether a record holds. keeper: keeps one's best
-    times against the clock, and may raise BestsError; None where races are not against it. recorder: is given each record once, when it
-    comes. evidence, witness: as for the driver. remark: said in the room that one finds oneself in, for some seconds. teaches: with
-    lessons. The link is the caller's: it is not closed here.
+    times, and may raise BestsError; None where races are no tries. recorder: is given each record once, when it comes. evidence, witness:
+    as for the driver. remark: said in the room that one finds oneself in, for some seconds. teaches: with lessons. The link is the
+    caller's: it is not closed here.
     """
     ui = replace(first_ui(start, settings), remark=remark)
     if teaches:
@@ -180,8 +180,8 @@ class App:
                 self._nursery.start_soon(self._verify, record)
             case Share():
                 self._nursery.start_soon(self._share, effect)
-            case Keep(record):
-                return self._keep(record)
+            case Keep(record, seat):
+                return self._keep(record, seat)
             case Quit(play_on, command):
                 self._end("quit", play_on, command)
             case Ring(sound):
@@ -197,14 +197,14 @@ class App:
                 assert_never(effect)
         return None
 
-    def _keep(self, record: Record) -> Kept | None:
+    def _keep(self, record: Record, seat: int | None) -> Kept | None:
         self._records.append(record)
         if self._jobs.recorder is not None:
             self._jobs.recorder(record)
-        if self._jobs.keeper is None or not counts(record):
+        if seat is None or self._jobs.keeper is None or not counts(record, seat):
             return None
         try:
-            return Kept(record.digest, best_sentence(self._jobs.keeper(record)))
+            return Kept(record.digest, best_sentence(self._jobs.keeper(record, seat)))
         except BestsError as error:
             return Kept(record.digest, str(error))
 

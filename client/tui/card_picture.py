@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from client.tui.court import INKS, art
+from client.tui.court import ART, INKS
 from client.tui.picture import Line
 from client.tui.theme import Palette, grounds
 
@@ -109,7 +109,7 @@ def _draw_pips(lines: list[bytearray], room: _Room, card: str, ink: bytes, groun
 
 def _draw_court(lines: list[bytearray], room: _Room, rank: str, ink: bytes, ground: bytes) -> None:
     """The portrait twice, the second time upside down, in a frame."""
-    half = art(rank)
+    half = ART[rank]
     whole = [*half, *(row[::-1] for row in reversed(half))]
     wide, high = max(room.width // (len(half[0]) + 2), 1), max((room.height - 4) // len(whole), 1)
     width, height = wide * (len(half[0]) + 2), high * len(whole) + 4

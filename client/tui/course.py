@@ -21,6 +21,8 @@ BEAT_MS = 450
 """Between two beats of a heart, where somebody is at their last cards."""
 CURVE_ROWS = (7, 12)
 """Rows of the curves, at least and at most."""
+MOVES_ROWS = 5
+"""Rows of the last moves at least: a free one, their title and three of them."""
 CURVE_MS = 5_000
 """How often the curves are drawn anew while nothing happens."""
 
@@ -81,19 +83,26 @@ def course_curves(scene: Scene, room: RoomModel, width: int, rows: int) -> list[
     return plot(lines, width, rows, scene.theme, cards=top, area=rows >= AREA_ROWS)
 
 
-def below_bars(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
-    """What a large window has room for below the bars: the curves, and one's own last moves."""
+def below_bars(scene: Scene, room: RoomModel, width: int, height: int, *, moves: bool = True) -> Picture:
+    """What a large window has room for below the bars: the curves, and one's own last moves, unless they are shown elsewhere."""
     lines: list[Line] = []
     least, most = CURVE_ROWS
     if height > least and width >= 28:
-        drawn = course_curves(scene, room, width, min(height - 1, most))
+        # Low curves, and some moves, tell more than high curves alone.
+        kept = MOVES_ROWS if moves and room.played and height - 1 - MOVES_ROWS >= least else 0
+        drawn = course_curves(scene, room, width, min(height - 1 - kept, most))
         lines += [[], *block(drawn, width, role="panel").lines]
-    return stacked(block(lines), last_moves(scene, ("title", "Your last moves"), room.played, width, min(height - len(lines), 10)))
+    return stacked(block(lines), own_moves(scene, room, width, height - len(lines)) if moves else EMPTY)
+
+
+def own_moves(scene: Scene, room: RoomModel, width: int, rows: int) -> Picture:
+    """One's own last moves, eight at most, in so many rows; nothing where there is no room for three."""
+    return last_moves(scene, ("title", "Your last moves"), room.played, width, min(rows, 10))
 
 
 def last_moves(scene: Scene, title: Markup, played: Sequence[Played], width: int, rows: int) -> Picture:
     """Moves, the latest first, under a title and a free row; nothing where there is no room for three."""
-    if rows < 5 or not played:
+    if rows < MOVES_ROWS or not played:
         return EMPTY
     return block([[], [title], *[_played(scene, each, width) for each in played[: -rows + 1 : -1]]])
 

@@ -6,8 +6,9 @@ from typing import Final
 
 WIDTH: Final = 9
 """Pixels, and columns."""
-# A row of text for a row of pixels. R: the suit's ink; a point: the card's ground. Those at the end are left out where there is no room.
-_ART: Final = {
+# The upper half of each, a row of text for a row of pixels. R: the suit's ink; a point: the card's ground. Rows at the end are left out
+# where there is no room.
+ART: Final = {
     "K": (
         "..G.G.G..",
         "..GGGGG..",
@@ -63,14 +64,9 @@ INKS: Final = {
 }
 
 
-def art(rank: str) -> tuple[str, ...]:
-    """The upper half of a court card, a letter a pixel: one of INKS, R for the suit's ink, a point for the card's ground."""
-    return _ART[rank]
-
-
 def portrait(rank: str, suit: str, look: str, rows: int) -> list[list[tuple[str, str]]]:
     """The upper part of a court card's portrait in so many rows, at most six."""
-    art = _ART[rank]
+    art = ART[rank]
     pixels = (zip(art[at], art[at + 1], strict=True) for at in range(0, 2 * rows, 2))
     return [[(role_of(top, bottom, suit, look), "▀") for top, bottom in row] for row in pixels]
 
@@ -82,4 +78,4 @@ def role_of(top: str, bottom: str, suit: str, look: str) -> str:
 
 def pairs() -> frozenset[tuple[str, str]]:
     """The colours that meet in a half block."""
-    return frozenset(pair for art in _ART.values() for at in range(0, len(art), 2) for pair in zip(art[at], art[at + 1], strict=True))
+    return frozenset(pair for art in ART.values() for at in range(0, len(art), 2) for pair in zip(art[at], art[at + 1], strict=True))

@@ -31,7 +31,7 @@ def nothing(effect: Effect) -> Action | None:
 Reviewer: TypeAlias = Callable[[Record, int], Awaitable[tuple[str, ...]]]
 Replayer: TypeAlias = Callable[[Record], Awaitable[TimeLine]]
 Verifier: TypeAlias = Callable[[Record], Awaitable[tuple[bool | None, str]]]
-Keeper: TypeAlias = Callable[[Record], BestChange]
+Keeper: TypeAlias = Callable[[Record, int], BestChange]
 Recorder: TypeAlias = Callable[[Record], None]
 Witness: TypeAlias = Callable[[Evidence], None]
 

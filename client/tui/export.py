@@ -186,15 +186,15 @@ def moving_svg_of(line: TimeLine, size: Size, settings: UiSettings) -> str:
     It begins with a whole screen. On it lies what changes, one group for each moment, which is hidden until then. Where nothing moves, by
     wish of who looks or for want of CSS, all of them are seen, and so the end of the race is.
     """
-    pace = -(-line.end_ms // LONGEST_MS)
-    whole_s = (line.end_ms / max(pace, 1) + LINGER_MS) / 1000
+    pace = max(-(-line.end_ms // LONGEST_MS), 1)
+    whole_s = (line.end_ms / pace + LINGER_MS) / 1000
     rules, parts = [f"g{{animation:{whole_s:g}s step-end infinite}}"], []
-    for number, (at_ms, changes) in enumerate(_changes(line, size, settings, EVERY_MS * max(pace, 1))):
+    for number, (at_ms, changes) in enumerate(_changes(line, size, settings, EVERY_MS * pace)):
         drawn = _drawn((change.column, change.row, _runs(change.cells)) for change in changes)
         if not number:
             parts += drawn
             continue
-        rules.append(f"@keyframes t{number}{{0%{{visibility:hidden}}{at_ms / max(pace, 1) / whole_s / 10:.3f}%{{visibility:visible}}}}")
+        rules.append(f"@keyframes t{number}{{0%{{visibility:hidden}}{at_ms / pace / whole_s / 10:.3f}%{{visibility:visible}}}}")
         parts += [f'<g style="animation-name:t{number}">', *drawn, "</g>"]
     return _document(["<style>@media (prefers-reduced-motion:no-preference){", *rules, "}</style>", *parts], size[0], size[1])
 

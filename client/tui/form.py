@@ -58,7 +58,8 @@ def form_page(scene: Scene, size: tuple[int, int], title: str, lines: FormLines,
         marked = at == scene.ui.item
         words = f"{fit(what, 12)} {clean_chat(value)}" if value else what
         text = fit(f"{pointer if marked else ' '} {words}", inner)
-        line: Line = [("chosen", text)] if marked else [("strong", text[:15]), ("felt", text[15:])]
+        named = 15 if value else inner
+        line: Line = [("chosen", text)] if marked else [("strong", text[:named]), ("felt", text[named:])]
         if not value:
             parts.append(block([[]]))
         parts.append(hit(block([line]), Pick(at)))

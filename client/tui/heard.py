@@ -46,7 +46,7 @@ def heard(step: Step, action: Heard) -> Step:
         step = _another_view(step, room.view, begins=before.room is None or before.room.view is None)
     step = ending.begun(step, before.room)
     step = play_ahead(_at_tournaments(step, event))
-    return _bell(_keep_records(step, event), before)
+    return _bell(_keep_records(step, before, event), before)
 
 
 # ---- answers
@@ -209,12 +209,16 @@ def _at_tournaments(step: Step, event: Event) -> Step:
     return step
 
 
-def _keep_records(step: Step, event: Event) -> Step:
-    """Each record once, however often it is told. The first race of a swap is told of with the score of the second."""
+def _keep_records(step: Step, before: Model, event: Event) -> Step:
+    """Each record once, however often it is told. The first race of a swap is told of with the score of the second.
+
+    Whoever comes back to a result that they have seen before has not raced once more.
+    """
     room = step.state.room
+    seat = room.seat if room is not None and before.room is not None and before.room.code == room.code else None
     for record in (event.record if isinstance(event, Scored) else None, room.record if room is not None else None):
         if record is not None and record.digest not in step.ui.kept:
-            step = step.but(kept=step.ui.kept | {record.digest}).then(Keep(record))
+            step = step.but(kept=step.ui.kept | {record.digest}).then(Keep(record, seat))
             if record.deal.winnable:
                 # Whether a deal was passed over takes a search, which the screen does not wait for.
                 step = step.then(Verify(record))
@@ -235,7 +239,7 @@ def _bell(step: Step, before: Model) -> Step:
 
 
 def kept(step: Step, answer: Kept) -> Step:
-    """How a race against the clock stands, while its result is looked at."""
+    """How a race stands among one's own, while its result is looked at."""
     room = step.state.room
     shown = room is not None and room.record is not None and room.record.digest == answer.digest
     return step.but(standing=answer.standing) if shown else step

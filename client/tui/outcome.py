@@ -6,7 +6,7 @@ from client.state.progress import Swing, largest_swing
 from client.state.room import RoomModel
 from client.text.formatting import clock_text, curves, series_sentence
 from client.text.words import WALKOVER, end_word, is_walkover
-from client.tui.picture import EMPTY, LARGE_ROWS, Line, Picture, block, fit, fit_line, line_width, row, stacked, wrap_text
+from client.tui.picture import EMPTY, LARGE_ROWS, Line, Picture, block, fit, row, wrap_text
 from client.tui.scene import Scene
 from client.tui.waiting import big_text
 from protocol.record import SeatRecord
@@ -80,17 +80,41 @@ def turning_point(room: RoomModel) -> Swing | None:
 
 
 def turning_sentence(swing: Swing) -> str:
-    """`It turned at 1:02: from 2 ahead to 5 behind in 14 s.`"""
+    """`It turned at 1:02: from 2 ahead to 5 behind in 14 s.`, or where the seat was behind before, where it fell back the most."""
     seconds = max((swing.to_ms - swing.from_ms + 999) // 1000, 1)
-    return f"It turned at {clock_text(swing.from_ms, tenths=False)}: from {_side(swing.before)} to {_side(swing.after)} in {seconds} s."
+    what = "It turned" if swing.before >= 0 else "You fell back most"
+    return f"{what} at {clock_text(swing.from_ms, tenths=False)}: from {_side(swing.before)} to {_side(swing.after)} in {seconds} s."
 
 
 def _side(margin: int) -> str:
     return "level" if margin == 0 else f"{margin} ahead" if margin > 0 else f"{-margin} behind"
 
 
+def raced(room: RoomModel) -> Line:
+    """Who raced whom."""
+    names = [clean_name(seat.name) for seat in room.ended]
+    return [("faint", f"  {' against '.join(names) if len(names) < 3 else ', '.join(names)}")]
+
+
+LARGEST = {" ": 3, "1": 4, "i": 3, "m": 6, "w": 6, "W": 6}
+"""Columns of a large letter where it has not five."""
+
+
+def large_headline(scene: Scene, room: RoomModel, width: int) -> Picture:
+    """What there is to be glad of in large letters: `WON by 9 cards`; nothing to whoever was beaten, nor where it does not fit."""
+    seats, own = room.ended, room.seat
+    if own is None or not 0 <= own < len(seats) or seats[own].place != 1:
+        return EMPTY
+    shared = sum(seat.place == 1 for seat in seats) > 1
+    alone = "ALL HOME" if seats[own].state == "won" else ""
+    text = "DRAW" if shared else f"WON{margin_text(room)}" if len(seats) > 1 else alone
+    if not text or scene.theme.is_ascii or sum(LARGEST.get(sign, 5) for sign in text) > width:
+        return EMPTY
+    return big_text(text, scene.theme, "title", width)
+
+
 def banner(scene: Scene, room: RoomModel, width: int, total: int) -> Picture:
-    """The frame to look at: how it came out, one's own count in large letters, the time, best and rating beside it.
+    """One's own count in large letters, and beside it the time, rating, personal best, and where it was lost.
 
     Nothing where nobody has a seat.
     """
@@ -101,22 +125,18 @@ def banner(scene: Scene, room: RoomModel, width: int, total: int) -> Picture:
     count = f"{seat.home}/{total}"
     letters = 2 * len(count) if scene.theme.is_ascii else 5 * len(count)
     facts: list[Line] = [[("strong", clock_text(counted_at(seat))), ("faint", f"   {counted(seat.plies, 'move')}")]]
-    beside = width - letters - 8
-    facts += [[("strong", text)] for text in wrap_text(clean_chat(scene.ui.standing), beside)]
+    beside = width - letters - 4
     facts += [[("felt", text)] for text in _own_rating(scene, room, own, beside)]
+    facts += [[("strong", text)] for text in wrap_text(clean_chat(scene.ui.standing), beside)]
     swing = turning_point(room)
     if swing is not None:
-        facts += [[("felt", text)] for text in wrap_text(f"{turning_sentence(swing)} f: see it", beside)]
+        told, offer = wrap_text(turning_sentence(swing), beside), "f: see it"
+        told = [*told[:-1], *([f"{told[-1]} {offer}"] if len(told[-1]) + 1 + len(offer) <= beside else [told[-1], offer])]
+        facts += [[("felt", text)] for text in told]
     role = "good" if seat.place == 1 else "own"
     # In the middle of their rows, where there is room for that.
     above: list[Line] = [[]] * (max(LARGE_ROWS - len(facts), 0) // 2)
-    inside = row((letters + 4, big_text(count, scene.theme, role, letters)), (beside, block([*above, *facts][: LARGE_ROWS + 1])))
-    edge, title = scene.theme.glyphs.rounded, fit_line(headline(room), min(line_width(headline(room)), width - 6))
-    rest = edge.across * (width - line_width(title) - 5)
-    top: Line = [("faint", f"{edge.left_top}{edge.across} "), *title, ("faint", f" {rest}{edge.right_top}")]
-    side = block([[("faint", edge.down)]] * inside.height)
-    bottom: Line = [("faint", edge.left_bottom + edge.across * (width - 2) + edge.right_bottom)]
-    return stacked(block([top]), row((3, side), (width - 4, inside), (1, side)), block([bottom]))
+    return row((letters + 4, big_text(count, scene.theme, role, letters)), (beside, block([*above, *facts])))
 
 
 def _own_rating(scene: Scene, room: RoomModel, own: int, width: int) -> list[str]:

@@ -17,10 +17,10 @@ from client.tui.picture import (
     clip_line,
     fit,
     foot,
+    framed,
     hit,
     over,
     placed,
-    row,
     screen,
     shifted,
     stacked,
@@ -106,7 +106,7 @@ def help_rows(*, ascii_only: bool = False, first: str = "In a race") -> tuple[tu
     groups: dict[str, list[Binding]] = {group: [] for group in GROUPS}
     for each in SCREENS:
         groups.setdefault(each.group, []).extend(reversed(each.keys))
-    rows = [(group, tuple(dict.fromkeys(keys))[::-1]) for group, keys in groups.items()]
+    rows = [(group, tuple(dict.fromkeys(keys))[::-1]) for group, keys in groups.items() if keys]
     every = ("Everywhere", (*CURSOR, *EVERYWHERE, QUIT))
     pages = key_rows((every, *rows, ("Questions", (*QUESTION_KEYS, *HELP_KEYS)), ("While typing", PROMPT_KEYS)), ascii_only=ascii_only)
     return tuple(sorted(pages, key=lambda page: page[0] != first))
@@ -143,8 +143,6 @@ def last_help_line(scene: Scene, size: tuple[int, int]) -> int:
 def asking(scene: Scene, below: Picture, question: Question, size: Size) -> Picture:
     """A question in a box over the screen."""
     width = min(max([len(question.text), *[len(line) + 6 for line in question.lines]]) + 4, size[0] - 8)
-    edge = scene.theme.glyphs.rounded
-    top = block([[("panel", edge.left_top + edge.across * width + edge.right_top)]])
     parts: list[Picture] = [block([[("panel strong", f" {question.text}")], []], width, role="panel")]
     for at, (line, key) in enumerate(zip(question.lines, question.keys, strict=True)):
         marked = at == scene.ui.item
@@ -154,10 +152,7 @@ def asking(scene: Scene, below: Picture, question: Question, size: Size) -> Pict
     # The keys of the screen below mean nothing now.
     without = frozenset({Command.YES, Command.NO}) if question.numbered else frozenset[Command]()
     below, keys = _with_keys(scene, below, QUESTION_KEYS, size, without)
-    inside = stacked(*parts)
-    side = block([[("panel", edge.down)]] * inside.height)
-    bottom = block([[("panel", edge.left_bottom + edge.across * width + edge.right_bottom)]])
-    asked = over(stacked(top, row((1, side), (width, inside), (1, side)), bottom), below, size)
+    asked = over(framed(stacked(*parts), scene.theme, width, role="panel"), below, size)
     return replace(asked, hits=(*asked.hits, *keys))
 
 

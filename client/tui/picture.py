@@ -334,6 +334,16 @@ def over(picture: Picture, below: Picture, size: Size) -> Picture:
     return replace(above, lines=tuple(lines), large=large)
 
 
+def framed(inside: Picture, theme: Theme, width: int, *, role: str, title: Line | None = None) -> Picture:
+    """A picture within sides of a column, in so many columns between them. title: stands in the upper side, cut where it is too long."""
+    edge = theme.glyphs.rounded
+    named = [] if title is None else [(role, f"{edge.across} "), *clip_line(title, width - 4), (role, " ")]
+    top = [(role, edge.left_top), *named, (role, edge.across * (width - line_width(named)) + edge.right_top)]
+    side = block([[(role, edge.down)]] * inside.height)
+    bottom: Line = [(role, edge.left_bottom + edge.across * width + edge.right_bottom)]
+    return stacked(block([top]), row((1, side), (width, inside), (1, side)), block([bottom]))
+
+
 def foot(
     keys: Keys,
     theme: Theme,

@@ -64,7 +64,7 @@ def _dotted(
     owner: dict[tuple[int, int], int] = {}
     dots: dict[tuple[int, int], int] = {}
     for number, curve in curves:
-        for x, y in _points(curve, columns * across, rows * down, end_ms, cards):
+        for x, y in _points(_levels(curve, columns * across, rows * down, end_ms, cards)):
             cell = (x // across, y // down)
             owner.setdefault(cell, number)
             dots[cell] = dots.get(cell, 0) | _DOTS[x % across][y % down]
@@ -85,7 +85,8 @@ def _solid(curves: Sequence[tuple[int, Curve]], columns: int, rows: int, end_ms:
             for y in range(min(upper, lower), max(upper, lower)):
                 halves[y][x] = f"a{first if upper < lower else second}"
     for number, curve in reversed(curves):
-        for x, y in _points(curve, columns, rows * 2, end_ms, cards):
+        # Behind its end a line goes on, as the upper or lower side of the area.
+        for x, y in _points(_levels(curve, columns, rows * 2, end_ms, cards, beyond=len(curves) <= 2)):
             halves[y][x] = f"l{number}"
     cells: list[list[Markup | None]] = []
     for above, below in zip(halves[::2], halves[1::2], strict=True):
@@ -113,11 +114,11 @@ def _levels(curve: Curve, columns: int, rows: int, end_ms: int, cards: int, *, b
     return levels
 
 
-def _points(curve: Curve, columns: int, rows: int, end_ms: int, cards: int) -> list[tuple[int, int]]:
-    """The points of a step line, from the top left; steps are filled in so that the line has no holes."""
+def _points(levels: list[int | None]) -> list[tuple[int, int]]:
+    """The points of a step line by its rows, from the top left; steps are filled in so that the line has no holes."""
     points: list[tuple[int, int]] = []
     before: int | None = None
-    for x, y in enumerate(_levels(curve, columns, rows, end_ms, cards)):
+    for x, y in enumerate(levels):
         if y is not None:
             span = range(min(y, before), max(y, before) + 1) if before is not None else range(y, y + 1)
             points += [(x, each) for each in span]

@@ -56,7 +56,22 @@ def quilt(marks: Marks, cell: Size, theme: Theme) -> Picture:
         for down in range(board.rows)
     }
     hits = tuple(Hit(rect, Press(slot)) for slot, rect in cells_at.items())
-    return Picture(tuple(lines), hits, tuple(Slot(slot, rect, top_card(marks.view, slot)) for slot, rect in cells_at.items()))
+    slots = tuple(Slot(slot, _card_rect(slot, rect), top_card(marks.view, slot)) for slot, rect in cells_at.items())
+    return Picture(tuple(lines), hits, slots)
+
+
+def _card_rect(slot: str, cell: Rect) -> Rect:
+    """Where in its cell a card lies, with the column on either side of it in which the cursor stands."""
+    if is_upright(slot):
+        beside = _margin(cell.width) - 1
+        return Rect(cell.column + beside, cell.row, cell.width - 2 * beside, cell.height)
+    above = 1 if cell.height > 2 else 0
+    return Rect(cell.column, cell.row + above, cell.width, max(cell.height - 2, 1))
+
+
+def _margin(width: int) -> int:
+    """Columns on either side of an upright card."""
+    return max((width - 4) // 4, 1)
 
 
 def slot_lines(marks: Marks, slot: str, cell: Size, theme: Theme) -> list[Line]:
@@ -79,7 +94,7 @@ def _gap(cell: Size, theme: Theme, *, cursor: bool) -> list[Line]:
 
 
 def _upright(card: str, cell: Size, theme: Theme, look: Look, sign: str, *, cursor: bool) -> list[Line]:
-    margin = max((cell.width - 4) // 4, 1)
+    margin = _margin(cell.width)
     rows = _rows(card, cell.width - 2 * margin, cell.height, theme, sign)
     left, right = _sides(theme, cursor=cursor, otherwise=theme.glyphs.frame.down if theme.bordered else " ")
     role = "cursor" if cursor else f"edge {look}" if theme.bordered else "felt"

@@ -23,7 +23,7 @@ from client.tui import lessons
 from client.tui.actions import Do, GoOn, LetGo, Press, ScreenAction, Typed
 from client.tui.cards import Size as CardSize
 from client.tui.chips import CHIPS, Chip, chips_of
-from client.tui.course import bars, below_bars, times
+from client.tui.course import bars, below_bars, own_moves, times
 from client.tui.cursor import NAMED, moved, type_slot
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.marks import Marks, marks_of
@@ -254,8 +254,9 @@ def _below_each_other(scene: Scene, room: RoomModel, marks: Marks, width: int, h
     margin = 0 if width < 100 else free
     bars_width = width - 2 * margin - PANEL - pile_width - 2
     standing = bars(scene, room, bars_width, left)
-    course = below_bars(scene, room, bars_width, left - standing.height)
-    lower = row((margin + 1, EMPTY), (PANEL, homes), (pile_width + 1, piles), (bars_width, stacked(standing, course)))
+    moves = own_moves(scene, room, PANEL, left - homes.height)
+    course = below_bars(scene, room, bars_width, left - standing.height, moves=not moves.height)
+    lower = row((margin + 1, EMPTY), (PANEL, stacked(homes, moves)), (pile_width + 1, piles), (bars_width, stacked(standing, course)))
     return stacked(shifted(layout.picture, free), lower), False, margin
 
 

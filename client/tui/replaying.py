@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from client.game.board import Board, board_of, free_slots
-from client.game.moves import goes_home, source, target, top_card
+from client.game.moves import goes_home, source, taken, target, top_card
 from client.replay.timeline import Head, SeatLine
 from client.state.room import Played
 from client.text.formatting import clock_text
@@ -89,19 +89,16 @@ def _aside(scene: Scene, replay: ReplayState, now: Head, plies: tuple[int, ...],
         last_moves(
             scene,
             (f"curve {side}", clip(f"{clean_name(line.seat.name)}'s last moves", width // 2 - 2)),
-            [Played(line.frames[ply].move, _card(line, ply), line.frames[ply].at_ms) for ply in range(plies[line.number])],
+            [
+                Played(frame.move, taken(line.view(ply), line.view(ply + 1), frame.move), frame.at_ms)
+                for ply, frame in enumerate(line.frames[: plies[line.number]])
+            ],
             width // 2 - 2,
             height - drawn.height - 1,
         )
         for side, line in enumerate(replay.shown)
     ]
     return stacked(block([[]]), drawn, row(*((width // 2, each) for each in lists)))
-
-
-def _card(line: SeatLine, ply: int) -> str:
-    """The card that the move after so many took; what comes off the stock was not seen before."""
-    before, after, move = line.view(ply), line.view(ply + 1), line.frames[ply].move
-    return top_card(before, source(move)) or (top_card(after, target(move) or "w") if move != "r" else "")
 
 
 def _meaningless(replay: ReplayState) -> frozenset[Command]:

@@ -11,8 +11,8 @@ from client.text.formatting import curves, deck_size
 from client.text.runs import board_lines, board_title
 from client.tui.actions import Do, Replay, Review, Reviewed, ScreenAction, Share, Typed
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
-from client.tui.outcome import banner, headline, places_table, rating_lines, score_lines, turning_point
-from client.tui.picture import EMPTY, UPPER, Line, Picture, Size, block, clip, fit, foot, hit, screen, shifted, stacked, wrap_text
+from client.tui.outcome import banner, headline, large_headline, places_table, raced, rating_lines, score_lines, turning_point
+from client.tui.picture import EMPTY, UPPER, Line, Picture, Size, block, clip, fit, foot, framed, hit, screen, shifted, stacked, wrap_text
 from client.tui.plot import plot, scale
 from client.tui.replay_state import opened_at
 from client.tui.room import leave, ready, say, talk
@@ -27,16 +27,19 @@ from protocol.text import clean_chat, clean_name
 
 KEYS: Keys = (
     Binding(Command.REMATCH, ("r", "enter"), "rematch", "Race the same players again."),
-    Binding(Command.DETAILS, ("d",), "details", "Show how the deal was checked, or the curves again."),
     Binding(Command.REVIEW, ("v",), "review", "Show what was possible in your game, or the curves again."),
     Binding(Command.REPLAY, ("y",), "replay", "Watch the race again, both boards side by side."),
     Binding(Command.SHARE, ("s",), "share", "Write this result or a recording of the race into a file."),
-    Binding(Command.TURNED, ("f",), "where it turned", "Watch the race again from where you fell back the most."),
-    TALK,
     LEAVE,
+    TALK,
+    # Last, since in narrow terminals there is no room for them in the row of keys; what is told of them names the key.
+    Binding(Command.TURNED, ("f",), "where it turned", "Watch the race again from where you fell back the most."),
+    Binding(Command.DETAILS, ("d",), "details", "Show how the deal was checked, or the curves again."),
 )
-BANNER_AT = 21
-"""With so many rows beside the table of places there is room for what is worth a picture."""
+LEAST_PLOT, LEAST_READ = 7, 13
+"""Rows that the curves, or sentences, want before one's own count is shown in large letters."""
+ROOMY = 20
+"""With so many rows for the curves there is room for what is worth a picture."""
 SENTENCES_AT = 15
 """Columns of what was checked, before the sentences about it."""
 
@@ -55,47 +58,41 @@ def _view(scene: Scene, size: Size) -> Picture:
     inner = min(width - 4, 100)
     margin = (width - inner) // 2
     feet = (shifted(remarks(scene, width - margin, 2), margin - 1), foot(KEYS, scene.theme, width, without=hidden, labels=_labels(scene)))
-    # In the place of a free row, which one's own sentence stands apart by itself.
-    standing: list[Line] = [[("strong", text)] for text in wrap_text(clean_chat(scene.ui.standing), inner)]
-    table = places_table(scene, room, inner, total)
-    reads = scene.ui.details or scene.ui.review is not None
-    frame = banner(scene, room, inner, total) if height - len(table) >= BANNER_AT + 12 * reads else EMPTY
-    # What the banner tells is not told again.
-    lead: list[Line] = [[], headline(room), *(standing or [[]])]
-    if frame.height:
-        lead = [[]] if height > BANNER_AT + 6 else []
-    above = table
-    above += score_lines(room, inner)
-    above += rating_lines(scene, room, inner, without=room.seat if frame.height else None)
-    above.append([])
+    within = inner - 4
+    table = [*places_table(scene, room, within, total), *score_lines(room, within)]
     record = room.record
-    top = stacked(block(lead), frame, block(above))
+    verdict_lines = _deal_lines(scene, room, record, inner, total) if record is not None else []
+    reads = scene.ui.details or scene.ui.review is not None
+    # Head and feet, the sides of the frame, and what stands below it.
+    free = height - 1 - 3 - 2 - len(table) - len(verdict_lines) - 1
+    count = banner(scene, room, within, total)
+    board = record is None and bool(_board(scene, room, within, free))
+    if free - count.height < (LEAST_READ if reads or board else LEAST_PLOT):
+        count = EMPTY
+        table += [[("strong", text)] for text in wrap_text(clean_chat(scene.ui.standing), within)]
+    table += rating_lines(scene, room, within, without=room.seat if count.height else None)
+    free = height - 1 - 3 - 2 - len(table) - len(verdict_lines) - 1 - count.height
+    large = large_headline(scene, room, within) if count.height and free >= ROOMY else EMPTY
+    gap = block([[]]) if free - large.height >= (LEAST_READ if reads and not count.height else ROOMY - 4) else EMPTY
+    parts = [*([gap, large] if large.height else []), *([gap, count] if count.height else []), gap, block(table), gap]
+    free -= large.height + sum(part is gap for part in parts) * gap.height
     if record is None:
-        room_left = height - 1 - 3 - top.height - 3
-        closed = [
-            top,
-            block([[("faint", text)] for text in wrap_text(CLOSED, inner)]),
-            block(_board(scene, room, inner, room_left) or [[]]),
-        ]
-        if scene.model.is_at_table:
-            closed.append(hit(block([[], _rematch_line(scene, room)]), Do(Command.REMATCH), inner))
-        return screen(size, head(scene, width), shifted(stacked(*closed), margin), *feet, above=UPPER)
-    verdict_lines, rematch_line = _deal_lines(scene, room, record, inner, total), _rematch_line(scene, room)
-    room_left = height - 1 - 3 - top.height - len(verdict_lines) - 2
-    if scene.ui.review is not None:
-        centre = review_lines(scene.ui.review, inner, max(room_left, 3))
+        told = [*wrap_text(CLOSED, within)]
+        parts += [block([[("faint", text)] for text in told]), block(_board(scene, room, within, free - len(told)))]
+    elif scene.ui.review is not None:
+        parts.append(block(review_lines(scene.ui.review, within, max(free, 3)), within, role="panel"))
     elif scene.ui.details:
-        centre = _details(scene, room, record, inner, max(room_left, 3), total)
+        parts.append(block(_details(scene, room, record, within, max(free, 3), total), within, role="panel"))
     else:
-        centre = plot(_drawn(room, record), inner, max(min(room_left, 22), 3), scene.theme, cards=scale(record, total), area=True)
-    parts = [
-        top,
-        block(centre, inner, role="panel"),
-        block([[]]),
-        hit(block(verdict_lines), Do(Command.DETAILS), inner),
-        hit(block([rematch_line]), Do(Command.REMATCH), inner),
-    ]
-    return screen(size, head(scene, width), shifted(stacked(*parts), margin), *feet, above=UPPER)
+        drawn = plot(_drawn(room, record), within, max(min(free, 22), 3), scene.theme, cards=scale(record, total), area=True)
+        parts.append(block(drawn, within, role="panel"))
+    frame = framed(
+        shifted(stacked(*parts), 1), scene.theme, inner - 2, role="faint", title=[*headline(room), *(raced(room) if large.height else [])]
+    )
+    below = [hit(block(verdict_lines), Do(Command.DETAILS), inner)]
+    if record is not None or scene.model.is_at_table:
+        below.append(hit(block([_rematch_line(scene, room)]), Do(Command.REMATCH), inner))
+    return screen(size, head(scene, width), shifted(stacked(frame, *below), margin), *feet, above=UPPER)
 
 
 def _meaningless(room: RoomModel) -> frozenset[Command]:
@@ -146,7 +143,7 @@ def _details(scene: Scene, room: RoomModel, record: Record, width: int, rows: in
         first, *more = wrap_text(made.sentence, width - SENTENCES_AT)
         lines.append([(role, fit(f" {_sign(made.ok, scene.theme)} {made.what}", SENTENCES_AT)), ("panel", first)])
         lines += [[("panel", " " * SENTENCES_AT + text)] for text in more]
-    lines += [[("panel", "")], [("panel faint", f" seed    {record.deal.seed}")], [("panel faint", f" record  {record.digest}")]]
+    lines += [[("panel", "")], [("panel faint", f" seed   {record.deal.seed}")], [("panel faint", f" record {record.digest}")]]
     hint = "Check the record yourself with carpet verify, or with a program of your own."
     lines += [[("panel faint", f" {text}")] for text in wrap_text(hint, width - 2)]
     if len(lines) > rows:

@@ -98,7 +98,7 @@ class Ui(Struct, frozen=True):
     tournament that are about to be made. rules: the id of the rule set that was chosen last. help_from: first line of the help page, None
     when it is closed. note: a remark about the last key; noted_at_ms: when it was told, or what was taken back, None where it stays until
     a key is pressed. prompt: what is being typed. details, review: what the result shows in place of the curves; of the review no
-    sentences while it is thought of. replay: the replay that is looked at. standing: how a race against the clock stands among one's own.
+    sentences while it is thought of. replay: the replay that is looked at. standing: how a race stands among one's own.
     watch: the race that is watched; first_seat: whose board is the one on the left. tournament_view: where one looks at tournaments, None
     where one does not.
 

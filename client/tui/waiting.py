@@ -49,7 +49,7 @@ KEYS: Keys = (
     Binding(Command.COPY, ("c",), "copy", "Copy the line that takes a friend to this race."),
     LEAVE,
 )
-ROOMY = 20
+ROOMY = 21
 """Rows beside the rules' explanation where it stands on the right: head, banner, title, facts and feet."""
 MORE = " ... more: ?"
 
@@ -81,7 +81,7 @@ def _view(scene: Scene, size: Size) -> Picture:
 def _spacious(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
     """Everything on the right, the rules too; on the left the picture of the page's address, where there is room for it."""
     blank = block([[]])
-    rules = [_title(scene, room), *_paragraph(wrap_text(_explanation(scene, room), _right(width))), *_facts(room, _right(width))]
+    rules = [_title(scene, room), *_paragraph(wrap_text(_explanation(scene, room), _right(width))), [], *_facts(room, _right(width))]
     above = stacked(blank, *_banner(scene, room, width, spaced=True), blank)
     return stacked(above, _columns(scene, room, width, rules, height - above.height))
 

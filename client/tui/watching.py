@@ -244,7 +244,8 @@ def _result(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
     inner = min(width - 4, 100)
     total = deck_size(scene.model.rules, room.options)
     table = [[], *_outcome(scene, room, inner), []]
-    drawn = plot(list(enumerate(curves(record))), inner, max(min(height - len(table), 22), LOWEST), scene.theme, cards=scale(record, total))
+    rows = max(min(height - len(table), 22), LOWEST)
+    drawn = plot(list(enumerate(curves(record))), inner, rows, scene.theme, cards=scale(record, total), area=True)
     return shifted(stacked(block(table), block(drawn, inner, role="panel")), (width - inner) // 2)
 
 

@@ -29,9 +29,9 @@ class Watch:
         if now - self._seen_at > ABSENT_S:
             self._trusts_from = now + PATIENCE_S
         self._seen_at = now
-        # One that has left has said so: that needs no patience.
+        # One that has left has said so, and of one whose process has ended the database knows: that needs no patience.
         return tuple(
             node
             for node in nodes
-            if node.id != own and not node.is_alive and not node.is_settled and (node.has_left or now >= self._trusts_from)
+            if node.id != own and not node.is_alive and not node.is_settled and (node.has_left or node.hung_up or now >= self._trusts_from)
         )

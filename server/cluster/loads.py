@@ -73,6 +73,16 @@ class Loads:
         own = self.own()
         return best if best is not None and (not own.takes or own.weight > MUCH * best.weight + MORE) else None
 
+    def meeting_point(self, nodes: Sequence[int]) -> int:
+        """Where those who wait for each other meet: the first of these that takes rooms and is not much busier than the least busy one.
+
+        nodes: in an order on which all agree; one that is not heard is taken for one that is not busy.
+        """
+        known = {load.node: load for load in (self.own(), *self.others.values())}
+        least = min((known[node].weight for node in nodes if node in known and known[node].takes), default=0.0)
+        fits = (node for node in nodes if (load := known.get(node)) is None or (load.takes and load.weight <= MUCH * least + MORE))
+        return next(fits, nodes[0])
+
     def connections_elsewhere(self, place: str) -> int:
         """Of what counts as one address, at the other servers, as they have told last."""
         return self._connections[place]

@@ -35,7 +35,7 @@ ASK_AGAIN_S: Final = 0.25
 WAIT_S: Final = 3.0
 """For so long who asks for a room of a node that is gone waits for another to take it over, before they are asked to try again."""
 
-DOUBTFUL_MS: Final = LEASE_MS * 2 // 3
+DOUBTFUL_MS: Final = LEASE_MS - 1_000
 """Who has not renewed their lease for so long that less is left of it may be gone: nobody is sent there."""
 
 NEWER_S: Final = 10.0
@@ -104,6 +104,11 @@ class ClusterNode:
     def alive(self) -> tuple[int, ...]:
         """The ids of all nodes that are alive, this one among them."""
         return tuple(node.id for node in self._nodes if node.is_alive)
+
+    @property
+    def answering(self) -> tuple[int, ...]:
+        """The ids of those that have renewed their lease a moment ago, this one among them; the oldest first."""
+        return tuple(sorted(node.id for node in self._nodes if node.left_ms >= DOUBTFUL_MS or node.id == self.id))
 
     def url_of(self, node: int) -> str | None:
         """At which players reach this node; None while it is not alive."""
@@ -205,7 +210,7 @@ class ClusterNode:
     async def _take_over(self, dead: Node, take_up: Callable[[TakenOver], Awaitable[None]]) -> None:
         rooms = 0
         while self._takes:
-            taken = await self._journal.tidy(self._store.take_over, dead.id, len(self.alive) or 1, frozenset(self._newer))
+            taken = await self._journal.tidy(self._store.take_over, dead.id, len(self.alive) or 1, frozenset(self._newer), dead.hung_up)
             if taken is None:
                 return
             rooms += len(taken.running.races) + len(taken.standing)
@@ -261,7 +266,7 @@ class ClusterNode:
                 return node
             if trio.current_time() >= until:
                 raise Refusal(ErrorCode.SERVER_BUSY, "the race is being taken over from a server that is gone", retry_after_ms=500)
-            if not node.is_alive:
+            if node.is_late:
                 self.hurry()
             with trio.move_on_after(ASK_AGAIN_S):
                 await self._taken_up.wait()

@@ -23,7 +23,7 @@ from websockets.datastructures import Headers
 from websockets.frames import CONT, DATA_OPCODES, TEXT, Frame
 
 from protocol.client_messages import PRICES, ClientMessage, Move
-from protocol.codec import SUBPROTOCOLS, Decoder, client_message_decoder, reference
+from protocol.codec import ENCODINGS, SUBPROTOCOLS, Decoder, client_message_decoder, reference
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.room_events import PlayerView
 from protocol.server_messages import CurrentView, Error, ServerMessage
@@ -259,7 +259,8 @@ class Connection(Caller):
 
     def hold(self) -> None:
         """Until `listen` the dispatch hears nothing more: what the peer says waits, as much of it as the rate lets through."""
-        self._early = []
+        if self._early is None:
+            self._early = []
 
     def _arrive(self, subprotocol: str) -> None:
         """The handshake is done."""
@@ -323,16 +324,19 @@ class Connection(Caller):
         # For its frame it has paid.
         elif (price := PRICES.get(type(message), 1) - 1) and not self._allowed(price, message.ref):
             return
-        about = log_lines.connection.set(self._number)
+        # Of a move nothing is logged unless something is wrong.
+        about = log_lines.connection.set(self._number) if type(message) is not Move else None
         try:
             self._dispatch.heard(self, message)
         except Refusal as refusal:
             self.refuse(refusal, message.ref)
         except Exception:
+            about = about or log_lines.connection.set(self._number)
             logger.exception("%s of %s could not be served", type(message).__name__, self.remote_address)
             self.refuse(Refusal(ErrorCode.INTERNAL), message.ref)
         finally:
-            log_lines.connection.reset(about)
+            if about is not None:
+                log_lines.connection.reset(about)
 
     def refuse(self, refusal: Refusal, ref: int) -> None:
         """Answer with an error."""
@@ -342,44 +346,49 @@ class Connection(Caller):
 
     def post(self, outgoing: Outgoing) -> None:
         """Send, some time; never blocks, never raises."""
-        if self._takes():
-            frame = _framed(outgoing, self._encoding)
+        if self._missed or not self.is_open:
+            pass
+        elif self.waiting_bytes > OUTBOX_BYTES:
+            self._missed = True
+        else:
+            frame = outgoing.frames.get(self._encoding) or _framed(outgoing, self._encoding)
             if len(frame) > LARGE_BYTES:
                 self._limit.owe(self._clock(), len(frame) / LARGE_BYTES)
             self._put(frame)
         kind = type(outgoing.message)
-        if kind is PlayerView or kind is Error:
-            self._count_answer(outgoing.message)
+        if kind is PlayerView:
+            read_at, self._move_read_at = self._move_read_at, None
+            self._dispatch.traffic.acknowledged(self._clock() - read_at if read_at is not None else None)
+        elif kind is Error:
+            self._count_error(outgoing.message)
         elif kind is CurrentView:
             # A move that was made before is answered by this alone: the time of the next one begins with that one.
             self._move_read_at = None
 
-    def _count_answer(self, message: ServerMessage) -> None:
+    def _count_error(self, error: ServerMessage) -> None:
+        assert isinstance(error, Error)
         read_at, self._move_read_at = self._move_read_at, None
-        if isinstance(message, Error):
-            self._dispatch.traffic.refused(message.code, is_move=read_at is not None)
-        else:
-            self._dispatch.traffic.acknowledged(self._clock() - read_at if read_at is not None else None)
+        self._dispatch.traffic.refused(error.code, is_move=read_at is not None)
 
     def post_all(self, bundle: Bundle) -> None:
         """The same with several messages, in one call of the kernel: for a small message that call is nearly all that sending costs."""
-        if not self._takes():
+        if self._missed or not self.is_open:
+            return
+        if self.waiting_bytes > OUTBOX_BYTES:
+            self._missed = True
             return
         encoding = self._encoding
         frames = bundle.frames.get(encoding)
         if frames is None:
-            frames = bundle.frames[encoding] = b"".join(_framed(outgoing, encoding) for outgoing in bundle.messages)
+            frames = bundle.frames[encoding] = b"".join(
+                outgoing.frames.get(encoding) or _framed(outgoing, encoding) for outgoing in bundle.messages
+            )
         self._put(frames)
-
-    def _takes(self) -> bool:
-        if self._missed or not self.is_open:
-            return False
-        self._missed = self.waiting_bytes > OUTBOX_BYTES
-        return not self._missed
 
 
 def _framed(outgoing: Outgoing, encoding: str) -> bytes:
-    frames = outgoing.frames
-    if encoding not in frames:
-        frames[encoding] = framed(outgoing.payload(encoding), binary=_DECODERS[encoding].binary)
-    return frames[encoding]
+    codec = ENCODINGS[encoding]
+    # What nobody else has had encoded is kept as a frame alone.
+    payload = codec.pack(outgoing.message) if outgoing.payloads is None else outgoing.payload(encoding)
+    frame = outgoing.frames[encoding] = framed(payload, binary=codec.binary)
+    return frame

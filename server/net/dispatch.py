@@ -50,7 +50,7 @@ from server.lobby.lobby import Lobby
 from server.lobby.matchmaker import Matchmaker, Seeker
 from server.lobby.players import Players
 from server.net.connection import Connection
-from server.net.connection_limits import THIS_MACHINE, place_of
+from server.net.connection_limits import place_of
 from server.net.forwarding import Forwarding
 from server.net.identification import NOBODY, Identification, Visit, put_out
 from server.net.overload import Overload
@@ -62,6 +62,7 @@ from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage
+from server.runs.admission import RunUnderWay
 from server.runs.service import RunService
 from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.errors import RunAlready, StoreError
@@ -112,7 +113,7 @@ class Dispatch:
         self._runs = runs
         self._tournaments = tournaments
         self._visits: dict[Connection, Visit] = {}
-        self.forwarding = Forwarding(rooms, node, self._visits, self.heard, seat_elsewhere)
+        self.forwarding = Forwarding(rooms, node, self._visits, self.heard, spectators, seat_elsewhere)
         self._identification = Identification(
             self._visits,
             rooms=rooms,
@@ -121,7 +122,7 @@ class Dispatch:
             spectators=spectators,
             tournaments=tournaments,
             software=software,
-            nodes=lambda: self.forwarding.others,
+            nodes=lambda: self.forwarding.told,
             announce=announce,
         )
 
@@ -204,7 +205,7 @@ class Dispatch:
     def _check_busy(self, message: ClientMessage) -> None:
         """The races that run come first."""
         retry_after_ms = self._overload.retry_after_ms(trio.current_time())
-        if retry_after_ms and not (isinstance(message, OpenRace) and self.forwarding.relief is not None):
+        if retry_after_ms and not self.forwarding.relieves(message):
             raise Refusal(ErrorCode.SERVER_BUSY, retry_after_ms=retry_after_ms)
 
     def _serve_watcher(self, visit: Visit, player: PlayerName, message: ClientMessage) -> None:
@@ -245,7 +246,7 @@ class Dispatch:
                 self._give_up_unbegun(visit, player, options)
                 self._check_free(player)
                 if not self.forwarding.takes_opener(visit, ref):
-                    self._enter(visit, player, self._rooms.open(options, place=_counted(visit)), version=0, ref=ref)
+                    self._enter(visit, player, self._rooms.open(options, place=visit.place), version=0, ref=ref)
             case JoinRace() | WatchRace() if self.forwarding.takes(visit, message):
                 pass
             case JoinRace() if self.forwarding.delays(visit, player, message):
@@ -279,17 +280,15 @@ class Dispatch:
             case Unwatch(ref=ref):
                 self._spectators.unwatch(visit.connection, ref=ref)
             case FollowTournaments(follow=follow):
-                if follow:
-                    self._tournaments.subscriptions.follow_list(visit.connection)
-                else:
-                    self._tournaments.subscriptions.unfollow_list(visit.connection)
+                lists = self._tournaments.subscriptions
+                (lists.follow_list if follow else lists.unfollow_list)(visit.connection)
             case FollowTournament():
                 self._tournaments.follow(visit.connection, message, visit.connection.start_soon)
             case _:
                 self._ask_tournament(visit, player, message)
 
     def _ask_tournament(self, visit: Visit, player: PlayerName, message: CreateTournament | TournamentCommand) -> None:
-        asker = Asker(player.id, player.name, self._players.rating(player.id), _counted(visit))
+        asker = Asker(player.id, player.name, self._players.rating(player.id), visit.place)
         self._tournaments.ask(visit.connection, asker, message)
 
     # ---- runs, challenges and their boards
@@ -318,11 +317,17 @@ class Dispatch:
             # A room of its own is opened for each: not before it is known that they can go there.
             if isinstance(message, PlayOn):
                 self._check_free(player)
-            room = await self._runs.room(player.id, message, place=_counted(visit))
+            if not self._runs.has_room_for(player.id) and self.forwarding.takes_opener(visit, message.ref):
+                visit.connection.listen()
+                return
+            room = await self._runs.room(player.id, message, place=visit.place)
             if self._rooms.of(player.id) is not room:
                 self._check_free(player)
             self._enter(visit, player, room, version=0, ref=message.ref)
         except (Refusal, StoreError) as error:
+            # At another server: also where the directory does not say so, or that one is just being taken over from.
+            if isinstance(error, RunUnderWay) and self.forwarding.takes(visit, JoinRace(code=error.room, ref=message.ref)):
+                return
             visit.connection.refuse(_as_refusal(error), message.ref)
         visit.connection.listen()
 
@@ -385,11 +390,6 @@ class Dispatch:
         if room is None:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
         room.ask(Ask(player, visit.connection, message, visit.connection.waited_ms))
-
-
-def _counted(visit: Visit) -> str | None:
-    """The place by which limits count; None for this machine, where its host sits, or a proxy that is not known to be one."""
-    return place if (place := place_of(visit.connection.remote_host)) != THIS_MACHINE else None
 
 
 def _as_refusal(error: Refusal | StoreError) -> Refusal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from itertools import cycle
@@ -10,10 +11,12 @@ from typing import Final
 
 import trio
 
-from protocol.client_messages import JoinRace, OpenRace, QuickMatch
+from protocol.client_messages import ClientMessage, JoinRace, OpenRace, QuickMatch
 from protocol.errors import CloseCode, ErrorCode, Refusal
+from protocol.run_messages import PlayOn, RunChallenge, RunDaily
 from protocol.server_messages import Moved
 from protocol.watch_messages import WatchRace
+from server.cluster.leases import BEAT_S
 from server.cluster.loads import Loads
 from server.cluster.node import ClusterNode
 from server.net.connection import Connection
@@ -23,6 +26,8 @@ from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.spectate.relay import Relay
+from server.spectate.spectator_registry import SpectatorRegistry
+from server.store.nodes import Node
 
 logger = logging.getLogger("carpet.net")
 
@@ -35,6 +40,9 @@ HEIRS_S: Final = 2.0
 """For so long the players of a server that goes wait there for another to have their race, and are not sent to any."""
 
 HEIRS_LOOK_S: Final = 0.05
+
+SETTLES_S: Final = 2.0
+"""For so long a node goes on to take those who look for an opponent when they are to wait at another: not all see that at one moment."""
 
 
 class Forwarding:
@@ -49,6 +57,7 @@ class Forwarding:
         node: ClusterNode | None,
         visits: Mapping[Connection, Visit],
         hear: Callable[[Connection, JoinRace | WatchRace | OpenRace | QuickMatch], None],
+        spectators: SpectatorRegistry,
         seat_elsewhere: Callable[[str], Awaitable[str | None]] | None = None,
     ) -> None:
         self.relay: Relay | None = None
@@ -59,25 +68,58 @@ class Forwarding:
         self._node = node
         self._visits = visits
         self._hear = hear
+        self._spectators = spectators
         self._seat_elsewhere = seat_elsewhere
         self._has_let_go = False
         self._is_cut_off = False
+        self._seekers_until = -math.inf
         self.is_leaving = False
         """What is said is not heard any more: it is said again where everybody is sent."""
 
+    @property
+    def seekers_url(self) -> str | None:
+        """Of the node at which those wait who look for an opponent: all at one. None where that is this one, or was a moment ago."""
+        node, now = self._node, trio.current_time()
+        if node is None:
+            return None
+        nodes = node.answering or (node.id,)
+        found = self.loads.meeting_point(nodes) if self.loads is not None else nodes[0]
+        if found == node.id:
+            self._seekers_until = now + SETTLES_S
+        return node.url_of(found) if now >= self._seekers_until else None
+
     def takes_seeker(self, visit: Visit, ref: int) -> bool:
-        """Whether who looks for an opponent is sent to another node: all who do wait at one, the oldest."""
-        if self._node is None:
-            return False
-        oldest = min(self._node.alive, default=self._node.id)
-        url = self._node.url_of(oldest) if oldest != self._node.id else None
-        return self._send_on(visit, url, "opponents wait", ref)
+        """Whether who looks for an opponent is sent to another node."""
+        return self._send_on(visit, self.seekers_url, "opponents wait", ref)
+
+    async def gather_seekers(self, seeks: Callable[[str], bool]) -> None:
+        """Send those on who wait here when all others wait elsewhere: until cancelled. seeks: whether this player waits here.
+
+        They are not forgotten before they go: one who does not may still find somebody here.
+        """
+        while True:
+            url = self.seekers_url
+            if url is not None:
+                for visit in self._visits.values():
+                    if visit.player is not None and seeks(visit.player.id):
+                        visit.connection.post(Outgoing(Moved(url=url, code=None)))
+            await trio.sleep(SETTLES_S if url is not None else BEAT_S)
 
     @property
     def relief(self) -> str | None:
         """The URL of another node, where rooms are better opened: this one is much busier, or too busy to open any."""
         load = self.loads.less_busy() if self.loads is not None else None
         return self._node.url_of(load.node) if self._node is not None and load is not None else None
+
+    def relieves(self, message: ClientMessage) -> bool:
+        """Whether who asks for this is sent to another node, which costs this one next to nothing."""
+        match message:
+            case QuickMatch():
+                return self.seekers_url is not None
+            case OpenRace() | RunDaily() | RunChallenge() | PlayOn():
+                return self.relief is not None
+            case _:
+                return False
 
     def takes_opener(self, visit: Visit, ref: int) -> bool:
         """Whether who would open a room is sent to another node."""
@@ -96,35 +138,62 @@ class Forwarding:
         """The addresses of the other nodes."""
         return self._node.others if self._node is not None else ()
 
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What clients are told of them: of a node that knows of no other just now its own, since to be the only one is something else.
+        Whoever comes there and is told of no seat may have one in a race that is still to be taken over.
+        """
+        return self.others or ((self._node.url,) if self._node is not None else ())
+
     def takes(self, visit: Visit, message: JoinRace | WatchRace) -> bool:
-        """Whether the room that is asked for may be on another node. Then it is looked for, and the client hears where it is."""
-        if self._node is None or message.code is None or self._rooms.has(message.code):
+        """Whether the room that is asked for may be on another node, or gone. Then it is looked for, and the client hears where it is, or
+        who would watch it how it ended.
+        """
+        if message.code is None or self._rooms.has(message.code) or (self._node is None and isinstance(message, JoinRace)):
             return False
         if not is_code(read_code(message.code)):
             # Nobody has it, and neither database nor log need hear of it.
             return False
         # What is said meanwhile is heard after the answer.
         visit.connection.hold()
-        visit.connection.start_soon(self._look, visit, message, self._node, message.code)
+        visit.connection.start_soon(self._look, visit, message, message.code)
         return True
 
-    async def _look(self, visit: Visit, message: JoinRace | WatchRace, node: ClusterNode, code: str) -> None:
-        connection = visit.connection
+    async def _look(self, visit: Visit, message: JoinRace | WatchRace, code: str) -> None:
+        connection, player = visit.connection, visit.player or visit.watches_as
         try:
-            owner = await node.owner(read_code(code), partial(self._rooms.has, code))
-            player, relay = visit.player or visit.watches_as, self.relay
+            owner = await self._owner(code)
             if owner is None:
                 # Taken over by this node in the meantime.
                 self._hear(connection, message)
-            elif isinstance(message, WatchRace) and not message.key and player is not None and relay is not None and relay.is_up:
-                relay.watch(connection, player, read_code(code), owner, ref=message.ref)
             else:
-                connection.post(Outgoing(Moved(url=owner.url, code=read_code(code), ref=message.ref)))
-                # For clients that do not know of such places.
-                raise Refusal(ErrorCode.ELSEWHERE, f"it is at {owner.url}")
+                self._lead(connection, player, message, owner)
         except Refusal as refusal:
-            connection.refuse(refusal, message.ref)
+            try:
+                if not await self._tells_over(refusal, connection, player, message):
+                    connection.refuse(refusal, message.ref)
+            except Refusal as too_often:
+                connection.refuse(too_often, message.ref)
         connection.listen()
+
+    async def _tells_over(self, refusal: Refusal, connection: Connection, player: PlayerName | None, message: JoinRace | WatchRace) -> bool:
+        """Whether who has come too late to watch was told of the result."""
+        if refusal.code is not ErrorCode.NO_SUCH_ROOM or isinstance(message, JoinRace) or player is None:
+            return False
+        return await self._spectators.show_over(connection, player, read_code(message.code or ""), ref=message.ref)
+
+    async def _owner(self, code: str) -> Node | None:
+        if self._node is None:
+            raise Refusal(ErrorCode.NO_SUCH_ROOM)
+        return await self._node.owner(read_code(code), partial(self._rooms.has, code))
+
+    def _lead(self, connection: Connection, player: PlayerName | None, message: JoinRace | WatchRace, owner: Node) -> None:
+        if isinstance(message, WatchRace) and not message.key and player is not None and self.relay is not None and self.relay.is_up:
+            self.relay.watch(connection, player, read_code(message.code or ""), owner, ref=message.ref)
+            return
+        connection.post(Outgoing(Moved(url=owner.url, code=read_code(message.code or ""), ref=message.ref)))
+        # For clients that do not know of such places.
+        raise Refusal(ErrorCode.ELSEWHERE, f"it is at {owner.url}")
 
     def delays(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch) -> bool:
         """Whether somebody who asks for a seat here may hold one at another node. Then that is looked up first."""

@@ -70,6 +70,20 @@ def _names(text: str) -> list[str]:
     return text.replace(" ", "").split(",") if _LIST.fullmatch(text) is not None else []
 
 
+def _header(first: int, length: int) -> bytes:
+    if length < 126:
+        return bytes((first, length))
+    if length < 2**16:
+        return bytes((first, 126)) + length.to_bytes(2, "big")
+    return bytes((first, 127)) + length.to_bytes(8, "big")
+
+
+COMMON: Final = 1024
+"""Bytes of nearly all that the server says are fewer."""
+
+_HEADERS: Final = tuple(_header(BINARY_FRAME, length) for length in range(COMMON))
+
+
 def frame_size(data: bytes, start: int) -> int:
     """Bytes of the frame that starts there; 0 when too little of it is there to tell, -1 when it is none that a client may send."""
     if len(data) < start + 2:
@@ -101,9 +115,7 @@ def unmasked(frame: bytes) -> bytes:
 
 def framed(payload: bytes, *, binary: bool) -> bytes:
     """A message of the server in one frame. It is not masked, so one serves everybody of the same encoding."""
-    first, length = BINARY_FRAME if binary else TEXT_FRAME, len(payload)
-    if length < 126:
-        return bytes((first, length)) + payload
-    if length < 2**16:
-        return bytes((first, 126)) + length.to_bytes(2, "big") + payload
-    return bytes((first, 127)) + length.to_bytes(8, "big") + payload
+    length = len(payload)
+    if binary and length < COMMON:
+        return _HEADERS[length] + payload
+    return _header(BINARY_FRAME if binary else TEXT_FRAME, length) + payload

@@ -125,11 +125,15 @@ class PeerTasks:
 
 
 class Hub:
-    """nursery: for what the peers have to do that waits for something else than a socket. overload: is told how late sockets are served."""
+    """nursery: for what the peers have to do that waits for something else than a socket. overload: is told how late sockets are served.
 
-    def __init__(self, nursery: trio.Nursery, overload: Overload) -> None:
+    answered: see `Overload.look`.
+    """
+
+    def __init__(self, nursery: trio.Nursery, overload: Overload, answered: Callable[[], tuple[int, float]] = lambda: (0, 0.0)) -> None:
         self.nursery = nursery
         self._overload = overload
+        self._answered = answered
         self.now = -math.inf
         """When it was seen which sockets are to be served: all that they are read for is taken to have come then."""
         self.tick_ms = round(TICK_S * 1000)
@@ -204,7 +208,7 @@ class Hub:
                 logger.exception("serving a connection failed; it is cut")
                 peer.cut()
         self._is_busy = bool(ready) and not behind and self.now - before < 2 * self._tick_s
-        self._overload.note_work(_worked_s, self.now, connections=len(self._peers))
+        self._overload.look(_worked_s, self._answered, self.now, connections=len(self._peers))
         self._set_tick(self._overload.load)
         self._note_lateness(behind)
 

@@ -69,7 +69,10 @@ class HubConnection(Connection):
         "_tasks",
         "_ticket",
         "_took_at",
+        "is_open",
     )
+
+    is_open: bool
 
     def __init__(self, hub: Hub, stream: SocketStream, *, dispatch: Dispatch, round_trip_rule: RoundTripRule, door: Door) -> None:
         super().__init__(dispatch, round_trip_rule)
@@ -83,15 +86,14 @@ class HubConnection(Connection):
         self._protocol: ServerProtocol | None = None
         self._outbox: deque[bytes | memoryview] | None = None
         self._took_at = 0.0
-        self._stall_watched = False
-        self._eof = False
-        self._closing = False
-        self._arrived = False
-        self._ended = False
+        self._stall_watched = self._eof = self._closing = self._arrived = self._ended = False
+        # Asked for each message that goes out. True from the arrival on, until either side begins to close.
+        self.is_open = False
         self._ping: bytes | None = None
         self._pinged_at = self._ping_due = 0.0
         self._ping_s = PING_INTERVAL_S
-        self._tasks = PeerTasks(hub.nursery, self)
+        # Only while there are any: each refers to the other, and who is only turned away would be left to the collection of garbage.
+        self._tasks: PeerTasks | None = None
         hub.add(self._descriptor, self)
         hub.after(HANDSHAKE_S, self._check_handshake)
 
@@ -107,18 +109,17 @@ class HubConnection(Connection):
         return self._protocol
 
     @property
-    def is_open(self) -> bool:
-        return self._arrived and not self._closing and not self._ended
-
-    @property
     def remote_address(self) -> Any:
         return self._peer_name
 
     def start_soon(self, work: Callable[..., Awaitable[object]], *arguments: Any) -> None:
+        if self._tasks is None:
+            self._tasks = PeerTasks(self._hub.nursery, self)
         self._tasks.start_soon(work, *arguments)
 
     def tasks_ended(self) -> None:
         """For its tasks."""
+        self._tasks = None
         if self._ended:
             self._depart()
 
@@ -161,8 +162,9 @@ class HubConnection(Connection):
             message = short_message(data) if is_whole else None
             if message is not None:
                 # As `_frames` would do it.
-                self._read_at = self._hub.now
-                if self._allowed():
+                self._read_at = now = self._hub.now
+                limit = self._limit
+                if (not limit.excess and limit.take(now)) or self._allowed():
                     self._message(message, is_text=False)
             else:
                 self._frames(self._partial + data if self._partial else data)
@@ -226,7 +228,7 @@ class HubConnection(Connection):
             self._hand_over()
             return
         self._partial = b""
-        self._arrived = True
+        self._arrived = self.is_open = True
         self._send_ping(opened.answer)
         self._arrive(opened.subprotocol)
         if rest:
@@ -367,6 +369,7 @@ class HubConnection(Connection):
         """Goodbye has been said, or could not be: the peer has a little while to end its side."""
         if not self._closing:
             self._closing = True
+            self.is_open = False
             self._hub.after(CLOSING_S, self.cut)
 
     def cut(self) -> None:
@@ -374,6 +377,7 @@ class HubConnection(Connection):
         if self._ended:
             return
         self._ended = True
+        self.is_open = False
         self._hub.remove(self._descriptor)
         self._socket.close()
         if self._ticket is not None:
@@ -382,9 +386,10 @@ class HubConnection(Connection):
             self._protocol.receive_eof()
         self._outbox = None
         self.waiting_bytes = 0
-        self._tasks.cancel()
-        if not self._tasks:
+        if self._tasks is None:
             self._depart()
+        else:
+            self._tasks.cancel()
 
     def _depart(self) -> None:
         try:

@@ -19,6 +19,7 @@ from server.bots.house import HOUSE_BOTS
 from server.lobby.matchmaker import Matchmaker
 from server.lobby.players import Made, Players
 from server.net.connection import Connection
+from server.net.connection_limits import THIS_MACHINE, place_of
 from server.rooms.driver import Room
 from server.rooms.member import PlayerConnection, PlayerName
 from server.rooms.outgoing import Outgoing
@@ -53,6 +54,11 @@ class Visit:
     elsewhere: str | None = None
     has_sought: bool = False  # an opponent, at some time
     is_looked_up: bool = False  # in the store, by their hello
+
+    @property
+    def place(self) -> str | None:
+        """By which limits count; None for this machine, where its host sits, or a proxy that is not known to be one."""
+        return place if (place := place_of(self.connection.remote_host)) != THIS_MACHINE else None
 
 
 class Identification:

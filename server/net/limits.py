@@ -19,36 +19,33 @@ class RateDecision(Enum):
     """The peer was told and went on: close the connection."""
 
 
-class RateLimit:
+class RateLimit(Bucket):
     """`rate` messages a second, `burst` at once. Who goes on after being told loses the connection after another `burst` messages.
 
-    What costs the server more than a message does counts for several.
+    What costs the server more than a message does counts for several. While there is no `excess`, a message that can `take` its token
+    passes; `judge` says the same of it, and of all others.
     """
 
-    __slots__ = ("_bucket", "_burst", "_excess")
+    __slots__ = ("excess",)
 
     def __init__(self, *, rate: float, burst: int) -> None:
-        self._bucket = Bucket(rate=rate, burst=burst)
-        self._burst = burst
-        self._excess = 0
+        super().__init__(rate=rate, burst=burst)
+        self.excess = 0
+        """Messages that came too fast, of late."""
 
     def judge(self, now: float, price: int = 1) -> RateDecision:
         """Something has come that counts for `price` messages, or a whole burst. now: seconds of any clock that does not go back."""
         if price > 1:
             price = min(price, self._burst)
-        if self._bucket.take(now, price):
+        if self.take(now, price):
             # Who has been quiet for a while is forgiven.
-            if self._excess and self._bucket.tokens + price >= self._burst / 2:
-                self._excess = 0
+            if self.excess and self.tokens + price >= self._burst / 2:
+                self.excess = 0
             return RateDecision.PASS
-        self._excess += 1
-        if self._excess > self._burst:
+        self.excess += 1
+        if self.excess > self._burst:
             return RateDecision.CLOSE
-        return RateDecision.TELL if self._excess == 1 else RateDecision.DROP
-
-    def owe(self, now: float, price: float) -> None:
-        """Something was sent that counts for `price` messages."""
-        self._bucket.owe(now, price)
+        return RateDecision.TELL if self.excess == 1 else RateDecision.DROP
 
 
 class Seldom:

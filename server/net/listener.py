@@ -114,7 +114,9 @@ async def serving(
     async with trio.open_nursery() as nursery:
         door = _Door(nursery, dispatch.traffic, listeners, tls=tls, origins=origins or Origins(), site=site or Site(), overload=overload)
         if tls is None and not plain_sockets and HUB_AVAILABLE:
-            door.open_hub(Hub(nursery, overload), partial(HubConnection, dispatch=dispatch, round_trip_rule=rule))
+            door.open_hub(
+                Hub(nursery, overload, dispatch.traffic.answered), partial(HubConnection, dispatch=dispatch, round_trip_rule=rule)
+            )
         nursery.start_soon(door.run)
         server = await nursery.start(
             partial(

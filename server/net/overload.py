@@ -1,9 +1,10 @@
 """Whether the server has more to do than it can: then it takes no new races and connections, so that the running races stay quick. Pure.
 
-It shows in two ways. Lateness is how long sockets wait that have something to be read, while there are more of them than one turn of the
+It shows in three ways. Lateness is how long sockets wait that have something to be read, while there are more of them than one turn of the
 hub can serve. One pause, as for a collection of garbage, is no overload; several within a second are. And where nearly all of a core is in
 use nobody waits yet, but those who have just been let in have still to make their moves: so that counts before anybody is late. Where other
-work has the core too, waiting for it counts as using it.
+work has the core too, waiting for it counts as using it. Last, those who race feel it when moves are answered much later than at the best,
+whatever it is that they wait for: a thread that writes, or a disk that others write to. A disk that is slow by itself is no overload.
 """
 
 from __future__ import annotations
@@ -37,6 +38,17 @@ LOOK_S: Final = 0.25
 FEW: Final = 500
 """Connections, below which a core that is used up is no matter: it is for something that passes, such as all of them coming at once."""
 
+SLOWER_S: Final = 0.012
+SLOWER_FOR_S: Final = 1.0
+"""Seconds by which moves are answered later than at the best, in the mean over the last second, about, from which on the server is busy:
+one in a hundred waits for three or four times as long."""
+
+ENOUGH_MOVES: Final = 50
+"""In one look, of which a mean is taken."""
+
+WORSE: Final = 1.0002
+"""Times what was best, with each look: in a quarter of an hour twice as much is taken for the best that can be had."""
+
 UNTIRING: Final = ("/healthz", "/readyz")
 """What is answered however much there is to do."""
 
@@ -50,7 +62,7 @@ BUSY_RESPONSE: Final = (
 
 
 class Overload:
-    __slots__ = ("_busy_until", "_looked_at", "_noted_at", "_score", "_share", "_worked", "load")
+    __slots__ = ("_answered", "_best_s", "_busy_until", "_looked_at", "_noted_at", "_score", "_share", "_slower_s", "_worked", "load")
 
     def __init__(self) -> None:
         self.load = 0.0
@@ -58,6 +70,9 @@ class Overload:
         self._score = 0.0
         self._worked: tuple[float, ...] = ()
         self._share = 0.0
+        self._answered = 0, 0.0
+        self._best_s = math.inf
+        self._slower_s = 0.0
         self._looked_at = -math.inf
         self._noted_at = -math.inf
         self._busy_until = -math.inf
@@ -72,9 +87,12 @@ class Overload:
         if self._score >= ENOUGH:
             self._busy_until = now + CALM_S
 
-    def note_work(self, worked: Callable[[], tuple[float, ...]], now: float, *, connections: int) -> None:
+    def look(
+        self, worked: Callable[[], tuple[float, ...]], answered: Callable[[], tuple[int, float]], now: float, *, connections: int
+    ) -> None:
         """To be called often. worked: for how many seconds of a core there has been work since the server was started; by one way of
-        counting or several, of which the largest counts. now: as in `note`.
+        counting or several, of which the largest counts. answered: how many moves have been since then, and the seconds they have waited
+        for it in all. now: as in `note`.
         """
         if now < self._looked_at + LOOK_S:
             return
@@ -83,8 +101,19 @@ class Overload:
         share = max((new - old for old, new in zip(before, self._worked, strict=False)), default=0.0) / seconds
         self._share += (share - self._share) * min(seconds / LASTING_S, 1.0)
         self.load = share if connections >= FEW else 0.0
-        if connections >= FEW and (share >= FULL or self._share >= LASTING):
+        self._compare(*answered(), seconds)
+        if connections >= FEW and (share >= FULL or self._share >= LASTING or self._slower_s >= SLOWER_S):
             self._busy_until = max(self._busy_until, now + CALM_S)
+
+    def _compare(self, moves: int, waited_s: float, seconds: float) -> None:
+        before, waited_before_s = self._answered
+        if moves - before < ENOUGH_MOVES:
+            # Those of several looks, where there are few.
+            return
+        self._answered = moves, waited_s
+        mean_s = (waited_s - waited_before_s) / (moves - before)
+        self._best_s = min(mean_s, self._best_s * WORSE)
+        self._slower_s += (mean_s - self._best_s - self._slower_s) * min(seconds / SLOWER_FOR_S, 1.0)
 
     def retry_after_ms(self, now: float) -> int:
         """When to ask again for what is refused while the server is busy; 0 while it is not."""

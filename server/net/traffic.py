@@ -33,6 +33,10 @@ class Traffic:
         if seconds is not None:
             self.move_s.add(seconds)
 
+    def answered(self) -> tuple[int, float]:
+        """How many moves were timed, and the seconds that they took in all."""
+        return sum(self.move_s.counts), self.move_s.sum_s
+
     def refused(self, code: ErrorCode | str, *, is_move: bool) -> None:
         self.errors[code] += 1
         if is_move:

@@ -53,7 +53,7 @@ from server.race.commands import (
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, RaceStarted, SeatFreed, SeatReady, StartSet
 from server.race.race_deal import DealWanted, RaceDeal
 from server.race.report import RecordHead
-from server.race.seat import Close, Seat, end_of, seats_concluded, state_after
+from server.race.seat import NOT_PLAYED, Close, Seat, end_of, seats_concluded, state_after
 from server.race.shuffles import SeriesPlace
 from server.race.start_position import StartPosition
 from server.race.timing import counted_at, credit
@@ -165,7 +165,6 @@ class Race:
         """
         due = self.advance(now) if not self._is_due_known or (self._due is not None and self._due <= now) else ()
         if isinstance(command, PlayMove):
-            # Nearly all commands are moves.
             done = self._play(command, now)
         else:
             done = tuple(self._apply(command, now))
@@ -282,7 +281,7 @@ class Race:
         if (ply != len(seat.played) or seat.state != "racing") and seat.has_played(ply, text):
             return ()
         assert self.starts_at is not None
-        last = seat.last
+        last = seat.played[-1] if ply else NOT_PLAYED
         received_ms = now - self.starts_at - command.waited_ms
         if received_ms < last.received_ms:
             received_ms = last.received_ms

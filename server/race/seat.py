@@ -19,7 +19,8 @@ from server.race.timing import MAX_CREDIT_MS, credit
 from server.rules.moves import NotAMove, parse_move
 from server.rules.position import Position
 
-_START: Final = Played(move="", at_ms=0, received_ms=0, credit_ms=0, home=0)
+NOT_PLAYED: Final = Played(move="", at_ms=0, received_ms=0, credit_ms=0, home=0)
+"""Before the first move, at the start."""
 
 
 @dataclass(slots=True)
@@ -55,7 +56,7 @@ class Seat:
     @property
     def last(self) -> Played:
         """The last move, or the start."""
-        return self.played[-1] if self.played else _START
+        return self.played[-1] if self.played else NOT_PLAYED
 
     @property
     def last_at(self) -> int:

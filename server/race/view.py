@@ -7,9 +7,10 @@ Of a race that is `sealed` nobody is told which foundations another seat has bui
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TypeAlias, assert_never
 
-from protocol.cards import CARD_TEXT
+from protocol.cards import CARD_TEXT, Card
 from protocol.room_events import (
     Countdown,
     Dealt,
@@ -51,21 +52,25 @@ Viewer: TypeAlias = int | None
 
 def see(position: Position) -> View:
     """What its player may see of a position: all but the stock's order and the seed of redeals to come."""
-    text = CARD_TEXT
     stock = position.stock
     shown = position.rules.visible_stock
     foundations = position.foundations
     return View(
         piles=position.pile_texts,
-        waste=tuple([text[card] for card in position.waste]),
+        waste=_texts(position.waste),
         stock=len(stock),
-        stock_next=tuple([text[card] for card in stock[:shown]]) if shown else (),
+        stock_next=_texts(stock[:shown]) if shown else (),
         foundations=foundations,
         pending=position.pending,
         redeals=position.redeals_left,
         home=sum(foundations.values()),
         moves=position.legal_moves(),
     )
+
+
+def _texts(cards: tuple[Card, ...]) -> tuple[str, ...]:
+    # Twice as fast as a comprehension; a single card it would give without a tuple.
+    return itemgetter(*cards)(CARD_TEXT) if len(cards) > 1 else tuple([CARD_TEXT[card] for card in cards])
 
 
 def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int, sealed: bool = False) -> RoomEvent:

@@ -106,10 +106,10 @@ class Broadcast:
 
     def publish(self, event: RaceEvent | OwnEvent, race: Race, now: int) -> None:
         """Tell everybody of an event, each as much of it as they may know."""
-        version = self._history.add(event)
         if isinstance(event, MovePlayed | SeatDealt):
-            self._publish_apart(event, version, race, now)
+            self.publish_apart(event, race, now)
             return
+        version = self._history.add(event)
         match event:
             case RematchWanted(seat=seat):
                 self.again.add(seat)
@@ -128,8 +128,9 @@ class Broadcast:
         self.everybody(Outgoing(message))
         self._tell_spectators(message, event, race, now)
 
-    def _publish_apart(self, event: MovePlayed | SeatDealt, version: int, race: Race, now: int) -> None:
-        """One message to the seat that the event is about, and one to everybody else."""
+    def publish_apart(self, event: MovePlayed | SeatDealt, race: Race, now: int) -> None:
+        """Tell the seat that the event is about one thing, and everybody else another."""
+        version = self._history.add(event)
         player = race.seats[event.seat].player
         own, others = tell_apart(event, version=version, now=now, sealed=race.sealed)
         to_others = Outgoing(others)

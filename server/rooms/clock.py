@@ -38,7 +38,8 @@ class Clock:
 
     def now_ms(self) -> int:
         moment = self._trio_time() if self._paused_at is None else self._paused_at
-        return max(round((moment + self._offset) * 1000), self._not_before_ms)
+        now_ms = round((moment + self._offset) * 1000)
+        return now_ms if now_ms > self._not_before_ms else self._not_before_ms  # noqa: FURB136  (several times as fast, and asked so often)
 
     def wall_ms(self) -> int:
         return round(self._wall_s() * 1000)

@@ -41,6 +41,7 @@ from server.rooms.requests import (
     Reveal,
     RoomRequest,
     check_race,
+    move_command,
     race_command,
 )
 from server.rooms.spectator_port import Shown
@@ -67,7 +68,7 @@ class RoomCore:
         self._goes_on = False
         self._is_given_up = False
         self._due: int | None = None
-        self._is_due_known = False
+        self.is_due_known = False  # whether `due` is what it was when it was last asked
 
     @property
     def race(self) -> Race:
@@ -96,21 +97,28 @@ class RoomCore:
     def take(self, request: RoomRequest | None, now: int) -> Effects:
         """What comes of a request, and of all that is due by now; None where only time has passed."""
         races = self._races
-        if self._is_due_known and (self._due is None or now < self._due):
+        # There have been none since the last ones were taken.
+        self._draft.effects = Effects()
+        if self.is_due_known and (self._due is None or now < self._due):
             # So it is with nearly all requests.
             races.pass_to(now)
         else:
-            self._is_due_known = False
+            self.is_due_known = False
             races.advance(now)
             # What was asked for after the timeout came too late; what it leads to may begin a new wait.
             self._free_late_seats()
-        if request is not None:
+        if type(request) is Ask and type(request.message) is Move:
+            # Most of them change nothing in what is due.
+            self._move(request, request.message)
+        elif request is not None:
+            self.is_due_known = False
             self._handle(request)
-            if races.race.phase != "racing":
+        if races.race.phase != "racing":
+            if request is not None:
                 self._free_late_seats()
-        if races.race.phase in ("waiting", "over"):
-            races.go_on()
-            self._close_if_abandoned()
+            if races.race.phase in ("waiting", "over"):
+                races.go_on()
+                self._close_if_abandoned()
         return self._taken()
 
     def catch_up(self, player: str, member: Member, now: int) -> Effects | None:
@@ -143,8 +151,8 @@ class RoomCore:
     @property
     def due(self) -> int | None:
         """When there is something to do without a request, by the server's clock. It may turn out to be later."""
-        if not self._is_due_known:
-            self._due, self._is_due_known = self._find_due(), True
+        if not self.is_due_known:
+            self._due, self.is_due_known = self._find_due(), True
         return self._due
 
     def _find_due(self) -> int | None:
@@ -174,11 +182,6 @@ class RoomCore:
     # ---- requests
 
     def _handle(self, request: RoomRequest) -> None:
-        if type(request) is Ask and type(request.message) is Move:
-            # As below, but nearly all requests are moves, and most of them change nothing in what is due.
-            self._move(request.player.id, request.member, request.message, request.waited_ms)
-            return
-        self._is_due_known = False
         match request:
             case Ask(member=member, message=message):
                 assert not isinstance(message, Move)
@@ -222,11 +225,11 @@ class RoomCore:
         seat = self._seat_here(player, member)
         match message:
             case Ready():
-                command = race_command(message, seat=seat, race=races.race.number)
+                command = race_command(message, seat=seat.number, race=races.race.number)
                 races.measure_all()
                 races.do(command)
             case Stop() | Resign():
-                races.do(race_command(message, seat=seat, race=races.race.number))
+                races.do(race_command(message, seat=seat.number, race=races.race.number))
             case Rematch():
                 check_race(message.race, races.race.number)
                 races.ask_again(seat)
@@ -238,24 +241,24 @@ class RoomCore:
     def _seat_here(self, player: str, member: Member) -> Seat:
         seat = self._races.race.seat_of(player)
         # A connection by which they have not joined would never hear what came of it.
-        if seat is None or self.members.connection(player) is not member:
+        if seat is None or self.members.connections.get(player) is not member:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
         return seat
 
-    def _move(self, player: str, member: Member, message: Move, waited_ms: int) -> None:
-        races = self._races
-        played = is_here = False
+    def _move(self, request: Ask, message: Move) -> None:
+        player, member, races = request.player.id, request.member, self._races
+        seat: Seat | None = None
         try:
             seat = self._seat_here(player, member)
-            is_here = True
-            command = race_command(message, seat=seat, race=races.race.number, waited_ms=waited_ms)
+            command = move_command(message, seat=seat.number, race=races.race.number, waited_ms=request.waited_ms)
             races.measure(seat, member)
-            played = races.do(command)
-            if seat.state != "racing":
-                self._is_due_known = False
+            if races.play(command):
+                if seat.state != "racing":
+                    self.is_due_known = False
+                return
         except Refusal as refusal:
             self._broadcast.one(member, refused(refusal, message.ref))
-        if is_here and not played:
+        if seat is not None:
             self._broadcast.current_view(player, member, races.race, ref=message.ref)
 
     def _say(self, seat: Seat, message: Say) -> None:
@@ -371,7 +374,6 @@ class RoomCore:
         effects = self._draft.take()
         if effects.changed or effects.moved:
             effects.summary = self.summary()
-            self._is_due_known = False
         return effects
 
     def _closing(self, *, is_kept: bool) -> Effects:

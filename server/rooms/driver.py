@@ -171,21 +171,27 @@ class Room:
         return True
 
     def _take(self, request: RoomRequest | None) -> None:
-        about = log_lines.race.set(self.core.race.id)
+        # Of a move nothing is logged unless something is wrong.
+        is_move = type(request) is Ask and type(request.message) is Move
+        about = log_lines.race.set(self.core.race.id) if not is_move else None
         try:
             effects = self.core.take(request, self._ports.clock.now_ms())
         # The room's one supervisor: what a bug costs is this room.
         except Exception:
+            about = about or log_lines.race.set(self.core.race.id)
             logger.exception("room %s crashed", self.code)
             self._crashed()
         else:
             self._do(effects)
         finally:
-            log_lines.race.reset(about)
+            if about is not None:
+                log_lines.race.reset(about)
 
     def _wake(self) -> None:
         if not self.is_closed:
             self._take(None)
+        if not self.is_closed:
+            self._deadline.set(self.core.due)
 
     # ---- what comes of them
 
@@ -203,7 +209,8 @@ class Room:
         elif not self.is_closed:
             if effects.changed:
                 self._seek_deal()
-            self._deadline.set(self.core.due)
+            if not self.core.is_due_known:
+                self._deadline.set(self.core.due)
 
     def _deliver(self, effects: Effects) -> None:
         if effects.summary is not None:

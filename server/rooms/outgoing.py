@@ -12,17 +12,20 @@ from protocol.server_messages import Error, ServerMessage
 
 
 class Outgoing(Struct, eq=False, gc=False):
-    """One message to any number of members. `frames` is for the transport to keep what it makes of the payload."""
+    """One message to any number of members. `frames` is for the transport to keep what it makes of the message.
+
+    payloads: what it has been encoded to already; None where that is nothing.
+    """
 
     message: ServerMessage
     frames: dict[str, bytes] = {}
-    _payloads: dict[str, bytes] | None = None
+    payloads: dict[str, bytes] | None = None
 
     def payload(self, subprotocol: str) -> bytes:
-        """The encoded message."""
-        payloads = self._payloads
+        """The encoded message, for who does not keep what they make of it."""
+        payloads = self.payloads
         if payloads is None:
-            payloads = self._payloads = {}
+            payloads = self.payloads = {}
         elif subprotocol in payloads:
             return payloads[subprotocol]
         payload = payloads[subprotocol] = encode(self.message, subprotocol)

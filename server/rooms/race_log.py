@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 
 from protocol.record import Record
-from server.race.commands import Command, LeaveSeat, MeasureConnection, PassTime
+from server.race.commands import Command, LeaveSeat, MeasureConnection, OtherCommand, PassTime, PlayMove
 from server.race.events import RaceEvent, SeatDealt
 from server.race.machine import Race
 from server.rooms.effects import Draft
@@ -59,7 +59,7 @@ class RaceLog:
         self._here = set(here | gone)
         self._part(gone)
 
-    def take(self, race: Race, command: Command, at_ms: int) -> tuple[RaceEvent, ...]:
+    def take(self, race: Race, command: OtherCommand, at_ms: int) -> tuple[RaceEvent, ...]:
         """Give the race a command and note it, if it changed anything; what came of it. Raises Refusal, with nothing changed or noted."""
         was_over = race.phase == "over"
         events = race.apply(command, at_ms)
@@ -70,6 +70,13 @@ class RaceLog:
         # Leaving a seat that has ended changes nothing in the race, but the next server has to know of it.
         elif events or isinstance(command, MeasureConnection | LeaveSeat):
             self._note(command, at_ms)
+        return events
+
+    def play(self, race: Race, move: PlayMove, at_ms: int) -> tuple[RaceEvent, ...]:
+        """The same for a move, which no race that is over takes."""
+        events = race.apply(move, at_ms)
+        if events:
+            self._note(move, at_ms)
         return events
 
     def pass_time(self, race: Race, at_ms: int) -> tuple[RaceEvent, ...]:

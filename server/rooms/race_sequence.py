@@ -13,7 +13,7 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.fairness import HOUSE_NONCE, SECRET_BYTES
 from protocol.record import Record
 from protocol.views import RaceOptions
-from server.race.commands import Command, GetReady, LeaveSeat, LoseConnection, MeasureConnection, PlayMove, TakeSeat
+from server.race.commands import GetReady, LeaveSeat, LoseConnection, MeasureConnection, OtherCommand, PlayMove, TakeSeat
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, SeatFreed
 from server.race.machine import Race
 from server.race.seat import Seat
@@ -136,7 +136,9 @@ class RaceSequence:
 
     def pass_to(self, now: int) -> None:
         """It is this moment of the server's clock, by which nothing is due."""
-        self.now = max(self.now, now + self.ahead_ms)
+        now += self.ahead_ms
+        if now > self.now:
+            self.now = now
 
     def time(self, now: int) -> int:
         """The room's, for what is not done but shown."""
@@ -158,13 +160,22 @@ class RaceSequence:
         for ghost in self.ghosts.advance(race, self.now):
             self.publish((GhostMoved(ghost),))
 
-    def do(self, command: Command) -> bool:
+    def do(self, command: OtherCommand) -> bool:
         """Give the race a command and tell of what came of it. False when nothing did. Raises Refusal, with nothing changed."""
-        events = self.log.take(self.race, command, self.now) if type(command) is PlayMove else self._take(command)
+        events = self._take(command)
         self.publish(events)
         return bool(events)
 
-    def _take(self, command: Command) -> tuple[RaceEvent, ...]:
+    def play(self, move: PlayMove) -> bool:
+        """The same for a move, as nearly all commands are."""
+        events = self.log.play(self.race, move, self.now)
+        if len(events) != 1 or self._wins_held:
+            self.publish(events)
+        else:
+            self._publish(events[0])
+        return bool(events)
+
+    def _take(self, command: OtherCommand) -> tuple[RaceEvent, ...]:
         events = self.log.take(self.race, command, self.now)
         if isinstance(command, TakeSeat):
             self.sat_here.add(command.player)
@@ -177,11 +188,19 @@ class RaceSequence:
             self.broadcast.unseen.clear()
             self.publish(wins)
         for event in events:
-            if type(event) is MovePlayed and event.state == "won" and self.race.is_settling:
-                self._hold(event)
-                continue
-            self.broadcast.publish(event, self.race, self.now)
+            self._publish(event)
+
+    def _publish(self, event: RaceEvent | OwnEvent) -> None:
+        race = self.race
+        if type(event) is not MovePlayed:
+            self.broadcast.publish(event, race, self.now)
             self._note(event)
+        elif event.state == "won" and race.is_settling:
+            self._hold(event)
+        else:
+            self.broadcast.publish_apart(event, race, self.now)
+            if event.state != "racing" or race.seats[event.seat].has_brought_home:
+                self._draft.effects.moved = True
 
     def _hold(self, win: MovePlayed) -> None:
         """Nobody else hears of a win while something of theirs may be on its way that counts before it. The winner sees it, unversioned."""
@@ -195,10 +214,6 @@ class RaceSequence:
     def _note(self, event: RaceEvent | OwnEvent) -> None:
         effects = self._draft.effects
         match event:
-            # First, since nearly all events are moves.
-            case MovePlayed():
-                if event.state != "racing" or self.race.seats[event.seat].has_brought_home:
-                    effects.moved = True
             case _ if isinstance(event, OwnEvent):
                 pass
             case SeatDealt():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from operator import attrgetter
 from typing import Protocol
 
@@ -16,6 +17,7 @@ import trio
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
+from protocol.room_events import Room as RoomMessage
 from protocol.views import RaceOptions
 from server.race.ghosts import GhostLine
 from server.race.rating import Rating
@@ -32,6 +34,7 @@ from server.rooms.race_sequence import RoomSetup
 from server.rooms.recovery import EarlierRoom, LeftRoom, earlier_room
 from server.rooms.requests import Close
 from server.rules.position import IllegalMove
+from server.store.answers import StandingRace
 from server.store.errors import StoreError
 from server.store.journal import Outage
 from server.store.port import Entry
@@ -184,6 +187,16 @@ class Rooms:
         except (Refusal, LookupError, ValueError, IllegalMove) as error:
             raise ValueError(f"its commands cannot be taken again: {error}") from error
         self._begin(room)
+
+    def look_back(self, left: StandingRace) -> RoomMessage:
+        """What somebody without a seat is shown of a room that is gone, as it stood after its last race. Raises ValueError, as above."""
+        try:
+            # With the names of all who have raced, wherever they are by now.
+            earlier = earlier_room(replace(left, here=frozenset(range(len(left.players)))), is_elsewhere=lambda _: False)
+            room = self._room(left.opened.room, left.opened.options, earlier=earlier)
+        except (Refusal, LookupError, ValueError, IllegalMove) as error:
+            raise ValueError(f"it cannot be shown any more: {error}") from error
+        return room.core.shown(self._clock.now_ms(), with_boards=False).room
 
     def _room(
         self,

@@ -11,16 +11,15 @@ from msgspec import Struct
 
 from protocol.client_messages import LeaveRace, Move, Ready, Rematch, Resign, Say, Stop
 from protocol.errors import ErrorCode, Refusal
-from server.race.commands import Command, GetReady, PlayMove, ResignSeat, StopSeat
+from server.race.commands import GetReady, OtherCommand, PlayMove, ResignSeat, StopSeat
 from server.race.race_deal import DealWanted
 from server.race.rating import RatingChange
-from server.race.seat import Seat
 from server.rooms.member import Member, PlayerName
 
-RaceMessage: TypeAlias = Ready | Move | Stop | Resign
-"""The client messages that are for the race in it."""
+RaceMessage: TypeAlias = Ready | Stop | Resign
+"""The client messages that are for the race in it, beside moves."""
 
-RoomMessage: TypeAlias = RaceMessage | LeaveRace | Rematch | Say
+RoomMessage: TypeAlias = Move | RaceMessage | LeaveRace | Rematch | Say
 """The client messages that are for a room."""
 
 
@@ -90,23 +89,33 @@ class RatingsRead(Struct, frozen=True):
 RoomRequest: TypeAlias = Enter | Exit | Ask | Close | CallOff | Release | Reveal | DealFound | RatingsRead
 
 
-def race_command(message: RaceMessage, *, seat: Seat, race: int, waited_ms: int = 0) -> Command:
+def move_command(message: Move, *, seat: int, race: int, waited_ms: int) -> PlayMove:
     """What the holder of this seat asks of the race that has this number. Raises Refusal when they mean another race or another seat."""
-    if message.race != race:
+    if message.race != race or message.seat != seat:
         check_race(message.race, race)
-    if not isinstance(message, Ready) and message.seat != seat.number:
-        raise Refusal(ErrorCode.NOT_YOUR_SEAT, f"yours is {seat.number}", path="$.seat")
+        _check_seat(message.seat, seat)
+    return PlayMove(seat, message.ply, message.move, waited_ms)
+
+
+def race_command(message: RaceMessage, *, seat: int, race: int) -> OtherCommand:
+    """The same for what is no move."""
+    check_race(message.race, race)
     match message:
-        case Move():
-            return PlayMove(seat.number, message.ply, message.move, waited_ms)
         case Ready(nonce=nonce):
-            return GetReady(seat.number, bytes.fromhex(nonce))
+            return GetReady(seat, bytes.fromhex(nonce))
         case Stop():
-            return StopSeat(seat.number)
+            _check_seat(message.seat, seat)
+            return StopSeat(seat)
         case Resign():
-            return ResignSeat(seat.number)
+            _check_seat(message.seat, seat)
+            return ResignSeat(seat)
         case _:
             assert_never(message)
+
+
+def _check_seat(meant: int, own: int) -> None:
+    if meant != own:
+        raise Refusal(ErrorCode.NOT_YOUR_SEAT, f"yours is {own}", path="$.seat")
 
 
 def check_race(meant: int, current: int) -> None:

@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final, Protocol, TypeVar
 
+from protocol.room_events import Room as RoomMessage
 from protocol.text import counted
 from server.rooms.abort_summary import seats_readable
 from server.rooms.clock import Clock
 from server.rooms.registry import Rooms
 from server.store.answers import Running, StandingRace
-from server.store.errors import EntryRefused
+from server.store.errors import EntryRefused, StoreError
 from server.store.port import Entry, PlayersLeft, RaceAborted
 from server.store.replay import by_room
 from server.store.store import Store
@@ -57,6 +58,19 @@ class Resumption:
         if taken.standing:
             standing = await self._journal.ask(self._store.standing)
             await self._stand_on([race for race in standing if race.opened.race in taken.standing])
+
+    async def over(self, code: str) -> RoomMessage | None:
+        """The room with this code as it stood after its last race, where it is gone and that is not long ago. None too where others may
+        still run that deal, or the database does not answer.
+        """
+        try:
+            left = await self._journal.ask(self._store.stood_last, code)
+            if left is None or left.opened.spec is not None or left.ended_at_ms < self._clock.wall_ms() - STANDS_S * 1000:
+                return None
+            return self._rooms.look_back(left)
+        except (StoreError, ValueError) as error:
+            logger.warning("the result of the race in room %s cannot be told: %s", code, error)
+            return None
 
     async def _go_on(self, left: Running) -> None:
         rooms = self._rooms

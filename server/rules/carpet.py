@@ -29,8 +29,8 @@ _SLOTS: Final = slot_names(_COLUMNS, _ROWS)
 _SLOT_INDEX: Final = {slot: index for index, slot in enumerate(_SLOTS)}
 _WASTE_TO: Final = tuple(f"{WASTE}:{slot}" for slot in _SLOTS)
 _CHOICES: Final = {slot: (f"{STOCK}:{slot}", f"{WASTE}:{slot}") for slot in _SLOTS}
-# By suit, and by how many cards are on its foundation, the card wanted next. Where all are, none ever is number -2.
-_FOLLOWING: Final = tuple((*range(first, first + SUIT_SIZE), -2) for first in range(0, DECK_SIZE, SUIT_SIZE))
+# By how many cards are on the foundation of the suit, the card wanted next. Where all are, none ever is number -2.
+_SPADES, _HEARTS, _DIAMONDS, _CLUBS = ((*range(first, first + SUIT_SIZE), -2) for first in range(0, DECK_SIZE, SUIT_SIZE))
 # A gap is number -1, which finds the empty pile at the end.
 _PILE_OF: Final[tuple[tuple[Card, ...], ...]] = (*((card,) for card in range(DECK_SIZE)), ())
 _PILE_TEXT_OF: Final[tuple[tuple[str, ...], ...]] = (*((text,) for text in CARD_TEXT), ())
@@ -151,13 +151,11 @@ class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
             return _CHOICES[self.pending]
         carpet, waste, stock, rules = self.carpet, self.waste, self.stock, self.rules
         top = waste[-1] if waste else _GAP
-        moves: list[str] = []
-        for following, height in zip(_FOLLOWING, self.heights, strict=True):
-            card = following[height]
-            if card in carpet:
-                moves.append(_SLOTS[carpet.index(card)])
-            if card == top:
-                moves.append(WASTE)
+        spades, hearts, diamonds, clubs = self.heights
+        wanted = {_SPADES[spades], _HEARTS[hearts], _DIAMONDS[diamonds], _CLUBS[clubs]}
+        moves = [_SLOTS[carpet.index(card)] for card in wanted.intersection(carpet)]
+        if top in wanted:
+            moves.append(WASTE)
         if stock and (rules.turning is Turning.ANY_TIME or not moves):
             moves.append(STOCK)
         if waste and rules.refill is Refill.FREE:

@@ -6,6 +6,7 @@ being decided, their next one for the same deal waits. The journal refuses a sec
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import trio
@@ -22,6 +23,14 @@ from server.store.answers import Run
 from server.store.journal import Journal
 from server.store.port import SharedDealMade
 from server.store.store import Store
+
+
+class RunUnderWay(Refusal):
+    """They run it already, in a room that is not here: at another server, or nowhere for the moment. room: its code."""
+
+    def __init__(self, room: str) -> None:
+        super().__init__(ErrorCode.ALREADY_RUN)
+        self.room = room
 
 
 class RunAdmission:
@@ -47,7 +56,7 @@ class RunAdmission:
         """The room of this player's run of a deal: the one they are in already, or a new one.
 
         ready_by_ms: by when they have to be ready (`closing` sees to it). ghosts: show earlier runs beside it. place: as for `Rooms.open`.
-        Raises StoreError, Refusal: `run/already`, `run/closed` and those of opening a room.
+        Raises StoreError, Refusal: `run/already` (RunUnderWay, while it goes on), `run/closed` and those of opening a room.
         """
         key = player, made.key, options.rules
         while (decided := self._deciding.get(key)) is not None:
@@ -58,8 +67,9 @@ class RunAdmission:
             if under_way is not None:
                 return under_way
             runs = await self._boards.runs(made.kind, made.id, options.rules)
-            if any(player in run.spec.invited for run in runs):
-                raise Refusal(ErrorCode.ALREADY_RUN)
+            own = next((run for run in runs if player in run.spec.invited), None)
+            if own is not None:
+                raise RunUnderWay(own.room) if own.phase == "running" else Refusal(ErrorCode.ALREADY_RUN)
             if self._clock.wall_ms() >= ready_by_ms:
                 raise Refusal(ErrorCode.RUN_CLOSED)
             earlier = await self._ghosts(player, [run for run in runs if run.phase == "over"]) if ghosts else ()
@@ -69,14 +79,17 @@ class RunAdmission:
             del self._deciding[key]
             decided.set()
 
-    def _under_way(self, player: str, deal: SharedDeal, rules: str) -> Room | None:
+    def has_room_for(self, player: str) -> bool:
+        """Whether there is a run of theirs here that is not over."""
+        return any(True for _ in self._runs_of(player))
+
+    def _runs_of(self, player: str) -> Iterator[tuple[Room, SharedDealSpec]]:
         for room in self._rooms:
-            spec = room.spec
-            if spec is None or room.summary.phase == "over" or room.is_closed:
-                continue
-            if spec.deal == deal and player in spec.invited and room.options.rules == rules:
-                return room
-        return None
+            if room.spec is not None and player in room.spec.invited and room.summary.phase != "over" and not room.is_closed:
+                yield room, room.spec
+
+    def _under_way(self, player: str, deal: SharedDeal, rules: str) -> Room | None:
+        return next((room for room, spec in self._runs_of(player) if spec.deal == deal and room.options.rules == rules), None)
 
     async def _ghosts(self, player: str, over: list[Run]) -> tuple[str, ...]:
         results = await self._boards.results(over)

@@ -134,6 +134,10 @@ class RunService:
             case _:
                 assert_never(asked)
 
+    def has_room_for(self, player: str) -> bool:
+        """Whether there is a run of theirs here that is not over."""
+        return self._admission.has_room_for(player)
+
     async def room(self, player: str, asked: RunStart, *, place: str | None = None) -> Room:
         """The room of the run that this player asks for. place: as for `answer`. Raises Refusal, StoreError."""
         match asked:

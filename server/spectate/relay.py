@@ -29,7 +29,7 @@ from server.rooms.outgoing import Bundle, Outgoing
 from server.rooms.registry import Rooms
 from server.spectate.relayed_race import Packet, RelayedRace, TalkLine
 from server.spectate.spectator import Spectator, SpectatorConnection
-from server.spectate.spectator_registry import SpectatorRegistry
+from server.spectate.spectator_registry import SpectatorRegistry, watched_over
 from server.store.nodes import Node
 
 logger = logging.getLogger("carpet.spectate")
@@ -254,7 +254,12 @@ class Relay:
             owner = await self._place.owner(race.code, partial(self._rooms.has, race.code))
         except Refusal as refusal:
             if refusal.code is ErrorCode.NO_SUCH_ROOM:
-                race.ended("closed")
+                # It may have ended while nobody here could hear of it.
+                room = await self._spectators.over(race.code)
+                if room is not None:
+                    race.close(lambda each: watched_over(room, each.take_ref()))
+                else:
+                    race.ended("closed")
         else:
             if owner is None:
                 self._spectators.take_home(race)

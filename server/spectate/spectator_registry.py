@@ -13,14 +13,15 @@ import hmac
 import logging
 import math
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Final
 
 import trio
 
 from protocol.errors import CloseCode, ErrorCode, Refusal
-from protocol.watch_messages import Unwatched
+from protocol.room_events import Room as RoomMessage
+from protocol.watch_messages import Unwatched, Watched
 from server.race.lead_ranking import CloseRace, LeadRank
 from server.rooms.clock import Clock
 from server.rooms.driver import Room
@@ -69,6 +70,8 @@ class SpectatorRegistry:
         """Gives the closest races of other servers of the place, the closest first."""
         self.relayed: Callable[[str], RelayedRace | None] = lambda _: None
         """Gives the race of another server with this code as it is watched here; None where it cannot be."""
+        self.over: Callable[[str], Awaitable[RoomMessage | None]] = no_room
+        """Gives a room that is gone as it stood after its last race, for who comes back too late; None for what is not shown."""
         self._led: dict[Spectator, None] = {}
         self._wanted = trio.Event()
         rooms.on_seat(self._seat_taken)
@@ -103,6 +106,20 @@ class SpectatorRegistry:
         spectator.ref = ref
         self._watching[spectator] = race
         race.admit(spectator)
+
+    async def show_over(self, connection: SpectatorConnection, player: PlayerName, code: str, *, ref: int) -> bool:
+        """Show this connection how the last race of a room that is gone has ended; it watches nothing then. False where that is not known.
+
+        Raises Refusal `watch/too-often`.
+        """
+        spectator = self._asking(connection, player)
+        room = await self.over(code)
+        # Meanwhile the connection may have ended.
+        if room is None or self._by_connection.get(connection) is not spectator:
+            return False
+        self._let_go(spectator)
+        connection.post(watched_over(room, ref))
+        return True
 
     def _asking(self, connection: SpectatorConnection, player: PlayerName) -> Spectator:
         """Raises Refusal for who asks too often."""
@@ -352,6 +369,17 @@ class SpectatorRegistry:
             if number % LOOKED_AT == 0:
                 await trio.lowlevel.checkpoint()
         return [race for _, race in sorted(close, key=lambda each: (each[0], each[1].code))]
+
+
+def watched_over(room: RoomMessage, ref: int) -> Outgoing:
+    """All there is to be seen of a room that is gone."""
+    return Outgoing(Watched(room=room, boards=(), watchers=0, lines=(), closest=False, ref=ref))
+
+
+async def no_room(code: str) -> None:
+    """Where nothing is kept."""
+    del code
+    await trio.lowlevel.checkpoint()
 
 
 def _key(secret: bytes, scope: str) -> str:

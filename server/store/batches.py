@@ -61,8 +61,21 @@ class BatchWriter:
 
     def judge(self, sql: Sql, requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
         """One outcome a request. Writes all but the commands; within a transaction, unless it `is_one_statement`."""
-        self._taken = []
-        return tuple([self._judge(sql, request, self._taken) for request in requests])
+        taken: list[Taken] = []
+        self._taken = taken
+        outcomes: list[EntryRefused | None] = []
+        for request in requests:
+            # Nearly all requests are one command each, which changes nothing where it is refused.
+            if len(request) == 1 and type(command := request[0]) is CommandTaken:
+                try:
+                    self._take(command, taken)
+                except EntryRefused as refused:
+                    outcomes.append(refused)
+                else:
+                    outcomes.append(None)
+            else:
+                outcomes.append(self._judge(sql, request, taken))
+        return tuple(outcomes)
 
     def finish(self, sql: Sql) -> None:
         """Write the commands. Raises LeaseLost when this node's races are others' by now."""
@@ -84,11 +97,7 @@ class BatchWriter:
     def _judge(self, sql: Sql, request: Request, taken: list[Taken]) -> EntryRefused | None:
         length = len(taken)
         try:
-            # Nearly all requests are one command each, which changes nothing where it is refused.
-            if len(request) == 1 and isinstance(request[0], CommandTaken):
-                self._take(request[0], taken)
-            else:
-                self._write_each(sql, request, taken)
+            self._write_each(sql, request, taken)
         except EntryRefused as refused:
             del taken[length:]
             for race, last in self._before.items():

@@ -4,6 +4,9 @@ A node has a row with an epoch and the end of its lease, by the database's clock
 locked against a change. Whoever takes its races over changes the epoch first; so of two that believe themselves the owner of a race, one
 can write. What a node has not renewed for the length of the lease may be taken, and is not before another node does so.
 
+Beside its lease a node holds a lock for as long as its line to the database stands. Whoever has had one, has none any more and has not
+renewed its lease for a while is a process that has ended: its races may be taken at once. If it has not, it finds that its epoch is over.
+
 Each node's batches are a log of its own, in a range of numbers of its own. With a race its commands go to the log of the new owner.
 """
 
@@ -17,6 +20,9 @@ from server.store.errors import LeaseLost
 from server.store.sql import Row, Sql
 
 LEASE_MS: Final = 5_000
+
+SILENT_MS: Final = 1_500
+"""Who has not renewed their lease for so long, three times over, and has no line to the database either, has ended."""
 
 _BITS: Final = 40
 """Of a batch's number within its node's log: a thousand commits a second for 34 years."""
@@ -54,7 +60,10 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """lease_ms: when its lease ends, or one of `LEFT` and `SETTLED`; left_ms: until then. races: those that run on it."""
+    """lease_ms: when its lease ends, or one of `LEFT` and `SETTLED`; left_ms: until then. races: those that run on it.
+
+    hung_up: its process has ended, as far as the database can tell.
+    """
 
     id: int
     url: str
@@ -62,10 +71,16 @@ class Node:
     lease_ms: int
     left_ms: int
     races: int = 0
+    hung_up: bool = False
 
     @property
     def is_alive(self) -> bool:
-        return self.left_ms > 0
+        return self.left_ms > 0 and not self.hung_up
+
+    @property
+    def is_late(self) -> bool:
+        """It should have renewed its lease several times since."""
+        return self.left_ms <= LEASE_MS - SILENT_MS
 
     @property
     def has_left(self) -> bool:
@@ -100,7 +115,18 @@ _COUNTED: Final = (
     " HAVING nodes.id > 0 OR count(races.id) > 0 ORDER BY nodes.id"
 )
 _OWN: Final = "SELECT id FROM nodes WHERE id = :node AND epoch = :epoch FOR SHARE"
-_SEIZE: Final = f"UPDATE nodes SET epoch = epoch + 1 WHERE id = :id AND lease_until_ms <= {_NOW}"  # noqa: S608
+_LINE: Final = "hashtext('carpet-race node ' || current_schema())"
+_HOLD_LINE: Final = f"SELECT pg_advisory_lock_shared({_LINE}, :node)"
+_LINES: Final = (
+    "SELECT objid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND granted"  # noqa: S608
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    f" AND classid = CAST(CAST({_LINE} AS bigint) & 4294967295 AS oid)"
+)
+_SEIZE: Final = (
+    f"UPDATE nodes SET epoch = epoch + 1, lease_until_ms = least(lease_until_ms, {_NOW})"  # noqa: S608
+    f" WHERE id = :id AND (lease_until_ms <= {_NOW} OR :hung_up AND lease_until_ms <= {_NOW} + :late_ms AND id NOT IN (SELECT"
+    f" CAST(objid AS bigint) FROM ({_LINES}) AS lines))"
+)
 _RUN_ON: Final = (
     f"SELECT room, {_COLUMNS} FROM races JOIN nodes ON nodes.id = races.node"  # noqa: S608
     " WHERE phase = 'running' AND room IN :wanted"
@@ -129,6 +155,16 @@ def renew(sql: Sql, holding: Holding, *, lease_ms: int) -> tuple[Node, ...]:
     return tuple(map(_node, sql.rows(_NODES)))
 
 
+def hold_line(sql: Sql, holding: Holding) -> None:
+    """As long as this connection stands, others can see that it does."""
+    sql.rows(_HOLD_LINE, {"node": holding.node})
+
+
+def lines(sql: Sql) -> frozenset[int]:
+    """The nodes whose connections stand, as far as they say so."""
+    return frozenset(int(row.objid) for row in sql.rows(_LINES))
+
+
 def leave(sql: Sql, holding: Holding) -> None:
     """Let the others have everything at once."""
     sql.run(_LEAVE, [{"node": holding.node, "epoch": holding.epoch}])
@@ -153,9 +189,9 @@ def check_own(sql: Sql, holding: Holding) -> None:
         raise LeaseLost(holding.lost)
 
 
-def seize(sql: Sql, node: int) -> bool:
-    """From here on nothing that this node decides is written. False when it holds its lease after all."""
-    return bool(sql.run(_SEIZE, [{"id": node}]))
+def seize(sql: Sql, node: int, *, hung_up: bool = False) -> bool:
+    """From here on nothing that this node decides is written. False when it holds its lease, or has a line again."""
+    return bool(sql.run(_SEIZE, [{"id": node, "hung_up": hung_up, "late_ms": LEASE_MS - SILENT_MS}]))
 
 
 def settle(sql: Sql, node: int) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +21,9 @@ from server.store.takeover import TakenOver, take_rooms
 UPGRADE_S: Final = 300
 """Seconds that a node waits for another to upgrade the tables."""
 
+LINE_S: Final = LEASE_MS / 1000
+"""Whose own line is younger does not judge others by theirs: it may have been the database that has hung up on everybody."""
+
 _SET_PATIENCE: Final = "SELECT set_config('lock_timeout', :patience, false)"
 _UPGRADE_LOCK: Final = "SELECT pg_advisory_lock(hashtext('carpet-race upgrade ' || current_schema()))"
 _UPGRADE_UNLOCK: Final = "SELECT pg_advisory_unlock(hashtext('carpet-race upgrade ' || current_schema()))"
@@ -29,6 +34,12 @@ class SharedStore(DatabaseStore):
 
     _is_shared = True
     _in_doubt: TakenOver | None = None
+    _line: Sql | None = None
+    _line_since = 0.0
+
+    def __init__(self, location: Location) -> None:
+        self._had_lines: set[tuple[int, int]] = set()  # nodes and their epochs
+        super().__init__(location)
 
     def _prepare(self, sql: Sql, migrations: Path) -> Upgraded:
         # Nodes may start at one moment, and then all but one wait.
@@ -53,21 +64,38 @@ class SharedStore(DatabaseStore):
     def renew(self) -> tuple[Node, ...]:
         """Hold the lease for `LEASE_MS` more; all nodes. Raises LeaseLost."""
         with self._writing() as sql:
-            return nodes.renew(sql, self.holding, lease_ms=LEASE_MS)
+            if self._line is not sql:
+                nodes.hold_line(sql, self.holding)
+                self._line, self._line_since = sql, time.monotonic()
+            return self._without_lines(sql, nodes.renew(sql, self.holding, lease_ms=LEASE_MS))
+
+    def _without_lines(self, sql: Sql, found: tuple[Node, ...]) -> tuple[Node, ...]:
+        """Find out which of those that are late have hung up. Looked for only where it matters: it is more than a row for each."""
+        others = [node for node in found if node.left_ms > 0 and node.id != self.holding.node]
+        if not any(node.is_late or (node.id, node.epoch) not in self._had_lines for node in others):
+            return found
+        standing = nodes.lines(sql)
+        # An older version of this program says nothing of its line.
+        self._had_lines &= {(node.id, node.epoch) for node in others}
+        self._had_lines |= {(node.id, node.epoch) for node in others if node.id in standing}
+        if time.monotonic() - self._line_since < LINE_S:
+            return found
+        gone = {node.id for node in others if node.is_late and node.id not in standing and (node.id, node.epoch) in self._had_lines}
+        return tuple(replace(node, hung_up=True) if node.id in gone else node for node in found)
 
     def leave(self) -> None:
         """Nothing more is written: let others have the races of this node at once."""
         with self._writing() as sql:
             nodes.leave(sql, self.holding)
 
-    def take_over(self, dead: int, takers: int, leave: Collection[str] = ()) -> TakenOver | None:
+    def take_over(self, dead: int, takers: int, leave: Collection[str] = (), hung_up: bool = False) -> TakenOver | None:
         """Take a share of the rooms of a node whose lease is over. None where it holds it after all. Raises LeaseLost.
 
-        takers: nodes that take some, this one among them. leave: rooms to be left there.
+        takers: nodes that take some, this one among them. leave: rooms to be left there. hung_up: it was seen to have ended, as of `renew`.
         """
         with self.maintaining() as sql:
             nodes.check_own(sql, self.holding)
-            if not nodes.seize(sql, dead):
+            if not nodes.seize(sql, dead, hung_up=hung_up):
                 return None
             self._in_doubt = taken = take_rooms(sql, dead=dead, node=self.holding.node, takers=takers, leave=leave)
         self._in_doubt = None

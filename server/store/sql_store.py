@@ -28,6 +28,7 @@ READ_AT_ONCE: Final = 100
 """Records in memory at a time."""
 
 _SEALED: Final = f"CASE WHEN races.deal IS NULL THEN 0 ELSE coalesce(shared_deals.reveals_at_ms, {NEVER_MS}) END AS sealed_until_ms"
+_KEPT: Final = "SELECT races.*, records.record, records.digest, records.finished_at_ms FROM records JOIN races ON races.id = records.race"
 _WITH_DEAL: Final = "LEFT JOIN shared_deals ON shared_deals.key = races.deal"
 
 
@@ -92,13 +93,18 @@ class SqlStore(ABC):
     def standing(self) -> tuple[StandingRace, ...]:
         with self._reading() as sql:
             rows = sql.rows(
-                "SELECT races.*, records.record, records.digest, records.finished_at_ms FROM records JOIN races ON races.id = records.race"
-                " WHERE races.id IN (SELECT race FROM seats WHERE here) AND races.node = :node"
+                f"{_KEPT} WHERE races.id IN (SELECT race FROM seats WHERE here) AND races.node = :node"  # noqa: S608
                 " ORDER BY records.finished_at_ms, races.id",
                 {"node": self._node},
             )
             seated = _seats(sql, (row.id for row in rows))
         return tuple(race for row in rows if (race := _standing(row, seated[row.id])) is not None)
+
+    def stood_last(self, room: str) -> StandingRace | None:
+        with self._reading() as sql:
+            row = sql.row(f"{_KEPT} WHERE races.room = :room ORDER BY records.finished_at_ms DESC LIMIT 1", {"room": room})
+            seated = _seats(sql, (row.id,)) if row is not None else {}
+        return _standing(row, seated[row.id]) if row is not None else None
 
     @property
     def _node(self) -> int:

@@ -60,6 +60,10 @@ class Store(Protocol):
         """Whether any player has it, as `name_key` compares. Only `write` decides: somebody may be quicker."""
         ...
 
+    def stood_last(self, room: str) -> StandingRace | None:
+        """The race that was over last in the rooms that have had this code, whoever is there still; None where none was finished."""
+        ...
+
     def record(self, race: str) -> Record | None:
         """The record of a race that is over. Raises StoreCorrupt when it cannot be read."""
         ...

@@ -30,11 +30,11 @@ import trio
 from client.connection.client import open_link
 from protocol.watch_messages import WatchRace
 from tests.bench.campaign import Postgres
-from tests.e2e.cluster import NodeProcess, free_ports
+from tests.bench.processes import children, processor_s
+from tests.e2e.nodes import NodeProcess, free_ports
 from tests.server.cluster.redis_server import redis_server
 
 SECONDS: Final = 10.0
-TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -143,15 +143,6 @@ def figure(text: str, name: str) -> float:
     found = re.search(rf"^carpet_{name}(?:_total)? (\S+)$", text, re.MULTILINE)
     assert found is not None, name
     return float(found[1])
-
-
-def processor_s(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
-
-
-def children(pid: int) -> list[int]:
-    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 async def measure(point: Point, postgres: Postgres, folder: Path) -> tuple[Cost, list[dict[str, object]]]:

@@ -13,6 +13,7 @@ tournaments have of all that was told.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import shutil
@@ -21,9 +22,10 @@ import socket
 import statistics
 import subprocess
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -32,8 +34,9 @@ import psycopg
 import trio
 
 from protocol.tournaments import TournamentOptions
-from tests.e2e.cluster import Ground, NodeProcess, begin_tournament, busiest, check, check_owners, check_tournament, keep_log, nodes
-from tests.e2e.entrants import Entrant
+from tests.e2e.cluster import Ground, begin_tournament, busiest, check, check_owners, check_tournament, keep_log
+from tests.e2e.entrants import Entrant, Referee
+from tests.e2e.nodes import NodeProcess, nodes
 from tests.server.cluster.redis_server import RedisServer, redis_server
 
 AFTER_S: Final = {"kill": 12.0, "sleep": 36.0, "stop": 6.0, "redis": 6.0, "database": 8.0}
@@ -43,6 +46,15 @@ SLEEP_S: Final = 30.0
 
 HOLDS_S: Final = 900
 """For what a tournament comes to."""
+
+LASTS_S: Final = 120
+"""For the last races, which nothing befalls any more."""
+
+STOPS_S: Final = 30
+"""For all servers to stop in the end."""
+
+IDLE_S: Final = 15.0
+"""Races in which nobody has moved for so long are looked at."""
 
 
 class Postgres:
@@ -148,8 +160,24 @@ class Tournaments:
     over: int = 0
     results: int = 0
     wrong: list[str] = field(default_factory=list)
+    referee: Referee | None = None
+    entering: list[Entrant] = field(default_factory=list)
     calm: trio.Lock = field(default_factory=trio.Lock)
     """Held during a blow, and while a tournament begins: what entrants ask for then is not asked again."""
+
+    @property
+    def waits(self) -> list[str]:
+        """How the one that is being held stands, and what those wait for who are called to a table."""
+        seen = self.referee.seen if self.referee is not None else None
+        if seen is None:
+            return []
+        still = sum(found.open for found in seen.rounds)
+        return [f"tournament {seen.phase}, round {seen.round}, {still} tables open", *(each.waits for each in self.entering if each.waits)]
+
+    @property
+    def quiet_s(self) -> float:
+        """For so long nothing was told of it."""
+        return trio.current_time() - self.referee.told_at if self.referee is not None else 0.0
 
     async def hold(self) -> None:
         """Until the ground is finished, and the last one over."""
@@ -166,11 +194,11 @@ class Tournaments:
             places=self.entrants,
         )
         while self.entrants and not self.ground.finished.is_set():
-            entrants = [Entrant(f"entrant {number}", strength=20 + number % 13) for number in range(self.entrants)]
+            entrants = self.entering = [Entrant(f"entrant {number}", strength=20 + number % 13) for number in range(self.entrants)]
             with trio.move_on_after(HOLDS_S) as patience:
                 async with trio.open_nursery() as nursery:
                     async with self.calm:
-                        referee = await begin_tournament(nursery, self.ground.place, options, entrants)
+                        referee = self.referee = await begin_tournament(nursery, self.ground.place, options, entrants)
                         await referee.until("running", round=1)
                     await referee.until("over")
                     nursery.cancel_scope.cancel()
@@ -182,46 +210,144 @@ class Tournaments:
             assert referee.seen is not None
             self.results += sum(found.tables for found in referee.seen.rounds)
             self.over += 1
+            self.referee = None
 
 
-async def campaign(database: Postgres, redis: RedisServer, options: argparse.Namespace) -> bool:
-    generator, blows, races, entrants = random.Random(options.seed), options.blows, options.races, options.entrants
-    dealt = Blows(database, redis)
+class Campaign:
+    """One run of it. faults: of the campaign itself, or of what it waited for in vain."""
+
+    def __init__(self, database: Postgres, redis: RedisServer, options: argparse.Namespace, place: list[NodeProcess]) -> None:
+        generator = random.Random(options.seed)
+        self.faults: list[str] = []
+        self._options = options
+        self._generator = generator
+        self._place = place
+        self._database = database.url
+        self._dealt = Blows(database, redis)
+        self._ground = Ground(place, generator, is_watched=True)
+        self._tournaments = Tournaments(self._ground, database.url, options.entrants)
+
+    async def run(self) -> None:
+        """Ends whatever happens, so that there always is something to report."""
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._end_at_signal)
+                nursery.start_soon(self._say_idle)
+                async with trio.open_nursery() as races:
+                    races.start_soon(self._ground.play, self._options.races)
+                    races.start_soon(self._tournaments.hold)
+                    await trio.sleep(5)
+                    await self._strike()
+                    self._ground.finished.set()
+                    races.cancel_scope.deadline = trio.current_time() + (HOLDS_S if self._options.entrants else LASTS_S)
+                if races.cancel_scope.cancelled_caught:
+                    self.faults += [f"not over in the end: {line}" for line in (*self._ground.idle(0), *self._tournaments.waits)]
+                nursery.cancel_scope.cancel()
+        except Exception as error:  # noqa: BLE001  (whatever it was, what was seen until then is told)
+            traceback.print_exception(error)
+            self.faults.append(f"the campaign itself failed: {error!r}")
+        for node in self._place:
+            if node.process is not None:
+                node.signal(signal.SIGCONT)
+                node.signal(signal.SIGTERM)
+        with trio.move_on_after(STOPS_S):
+            while any(node.process is not None and node.process.poll() is None for node in self._place):  # noqa: ASYNC110
+                await trio.sleep(0.1)
+
+    async def _end_at_signal(self) -> None:
+        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            async for number in signals:
+                raise RuntimeError(f"stopped by {signal.Signals(number).name}")
+
+    async def _say_idle(self) -> None:
+        while True:
+            await trio.sleep(IDLE_S / 2)
+            for line in (*self._ground.idle(IDLE_S), *(self._tournaments.waits if self._tournaments.quiet_s > IDLE_S else ())):
+                print(f"  idle: {line}", flush=True)
+
+    async def _strike(self) -> None:
+        options, until = self._options, trio.current_time() + self._options.seconds
+        for number in range(options.blows):
+            if trio.current_time() > until:
+                print(f"{options.seconds} seconds are over")
+                return
+            kind = self._generator.choice(options.kinds)
+            before = len(self._dealt.pauses[kind])
+            async with self._tournaments.calm:
+                await self._dealt.deal(kind, self._ground)
+            for line in self._ground.setbacks:
+                print(f"  {line}")
+            self._ground.setbacks.clear()
+            pauses = [round(pause, 1) for pause in self._dealt.pauses[kind][before:]]
+            print(f"{number + 1}/{options.blows} {kind}: {pauses}, load average {os.getloadavg()[0]:.0f}", flush=True)
+
+    def results(self) -> Results:
+        """All servers have to be stopped."""
+        ground, tournaments = self._ground, self._tournaments
+        wrong, moved, owned = list(self.faults), 0, list[str]()
+        try:
+            check(ground, self._database)
+            moved, owned = check_owners(self._database)
+        except Exception as error:  # noqa: BLE001  (it is one more thing that is wrong)
+            wrong.append(f"what is kept is not what was told: {error!r}")
+        count = ground.count
+        wrong += [*count.lost, *ground.failures, *owned, *tournaments.wrong]
+        counts = {
+            "races": count.races,
+            "acknowledged moves": count.acknowledged,
+            "moves lost or doubled": len(count.lost),
+            "times that a race went to another server": moved,
+            "times that a server wrote to a race that it did not own, or twice": len(owned),
+            "players who never heard their result": count.untold,
+            "watchers who saw the result": ground.watchers,
+            "watchers who saw none": len(ground.blind),
+            "messages to watchers": ground.told,
+            f"tournaments of {tournaments.entrants}": tournaments.over,
+            "results of their tables": tournaments.results,
+            "things that are wrong": len(wrong),
+        }
+        return Results(self._dealt.dealt, self._dealt.pauses, counts, [*wrong, *ground.blind])
+
+
+@dataclass
+class Results:
+    """dealt: kind of blow to how many there were. pauses: as of `Blows`. remarks: what is wrong, and who was told nothing."""
+
+    dealt: dict[str, int]
+    pauses: dict[str, list[float]]
+    counts: dict[str, int]
+    remarks: list[str]
+
+    def add_to(self, file: Path) -> Results:
+        """Those in the file and these together, which are in the file from then on."""
+        both = self
+        if file.exists():
+            before = Results(**json.loads(file.read_text()))
+            both = Results(
+                {kind: before.dealt[kind] + number for kind, number in self.dealt.items()},
+                {kind: before.pauses[kind] + pauses for kind, pauses in self.pauses.items()},
+                {what: before.counts.get(what, 0) + self.counts.get(what, 0) for what in {**before.counts, **self.counts}},
+                before.remarks + self.remarks,
+            )
+        file.write_text(json.dumps(asdict(both)))
+        return both
+
+    def show(self) -> None:
+        for kind, pauses in self.pauses.items():
+            worst = f", next move after p50 {statistics.median(pauses):.1f} s, worst {max(pauses):.1f} s" if pauses else ""
+            print(f"{kind}: {self.dealt[kind]} blows, {len(pauses)} races hit{worst}")
+        for what, number in self.counts.items():
+            print(f"{what}: {number}")
+        for line in self.remarks:
+            print(line)
+
+
+async def campaign(database: Postgres, redis: RedisServer, options: argparse.Namespace) -> Results:
     async with nodes(database.url, redis.url, options.nodes) as place:
         keep_log(database.url)
-        ground = Ground(place, generator, is_watched=True)
-        tournaments = Tournaments(ground, database.url, entrants)
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(ground.play, races)
-            nursery.start_soon(tournaments.hold)
-            await trio.sleep(5)
-            for number in range(blows):
-                kind = generator.choice(options.kinds)
-                before = len(dealt.pauses[kind])
-                async with tournaments.calm:
-                    await dealt.deal(kind, ground)
-                for line in ground.setbacks:
-                    print(f"  {line}")
-                ground.setbacks.clear()
-                pauses = [round(pause, 1) for pause in dealt.pauses[kind][before:]]
-                print(f"{number + 1}/{blows} {kind}: {pauses}, load average {os.getloadavg()[0]:.0f}", flush=True)
-            ground.finished.set()
-        for node in place:
-            await node.end(signal.SIGTERM)
-    await trio.to_thread.run_sync(check, ground, database.url)
-    moved, owned = await trio.to_thread.run_sync(check_owners, database.url)
-    for kind, pauses in dealt.pauses.items():
-        worst = f", next move after p50 {statistics.median(pauses):.1f} s, worst {max(pauses):.1f} s" if pauses else ""
-        print(f"{kind}: {dealt.dealt[kind]} blows, {len(pauses)} races hit{worst}")
-    count = ground.count
-    print(f"{count.races} races, {count.acknowledged} acknowledged moves, {len(count.lost)} lost or doubled, {count.untold} players untold")
-    print(f"races went {moved} times to another server; {len(owned)} times one was written to by a server that did not own it, or twice")
-    print(f"{ground.watchers} watchers saw the result, {len(ground.blind)} did not; {ground.told} messages to them")
-    if entrants:
-        print(f"{tournaments.over} tournaments of {entrants}, {tournaments.results} results, {len(tournaments.wrong)} things wrong")
-    for line in (*count.lost, *ground.failures, *ground.blind, *owned, *tournaments.wrong):
-        print(line)
-    return not count.lost and not count.untold and not owned and not tournaments.wrong
+        run = Campaign(database, redis, options, place)
+        await run.run()
+    return await trio.to_thread.run_sync(run.results)
 
 
 def main() -> None:
@@ -231,11 +357,17 @@ def main() -> None:
     parser.add_argument("--entrants", type=int, default=0, help="of tournaments, which are held one after another; 0 for none")
     parser.add_argument("--nodes", type=int, default=3)
     parser.add_argument("--kinds", nargs="+", choices=AFTER_S, default=list(AFTER_S), help="of blows; each as likely as the others")
+    parser.add_argument("--seconds", type=int, default=86_400, help="no blow begins later")
     parser.add_argument("--seed", type=int, default=13)
+    parser.add_argument("--sum", type=Path, metavar="FILE", help="add the results to those in this file, and show all of them together")
     options = parser.parse_args()
     with postgres() as database, redis_server() as redis:
-        held = trio.run(campaign, database, redis, options)
-    sys.exit(not held)
+        results = trio.run(campaign, database, redis, options)
+    results.show()
+    if options.sum is not None:
+        print("\ntogether with earlier runs:")
+        results.add_to(options.sum).show()
+    sys.exit(bool(results.counts["things that are wrong"]))
 
 
 if __name__ == "__main__":

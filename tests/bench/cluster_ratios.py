@@ -24,9 +24,10 @@ import msgspec
 import trio
 
 from tests.bench.campaign import Postgres
-from tests.bench.cluster_cost import children, processor_s, redis_bytes
+from tests.bench.cluster_cost import redis_bytes
+from tests.bench.processes import children, processor_s
 from tests.bench.watchers import Pair, Told, answer, at, close, pair_of_players, program, race
-from tests.e2e.cluster import NodeProcess, free_ports
+from tests.e2e.nodes import NodeProcess, free_ports
 from tests.server.cluster.redis_server import RedisServer, redis_server
 
 PAUSE_S: Final = 0.2

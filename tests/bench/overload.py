@@ -33,7 +33,8 @@ from client.local.load import LoadResult, run_load
 from client.local.load_wire import Connection, Told
 from client.local.load_worker import Histogram, Load, Plan
 from server.net.descriptors import raise_limit
-from tests.bench.side_by_side import NO_MOVES, SERVERS, held_up_s, processor_s, resident_kb, settle, started
+from tests.bench.processes import held_up_s, processor_s, resident_kb
+from tests.bench.side_by_side import NO_MOVES, SERVERS, settle, started
 
 BEFORE_S: Final = 6
 AFTER_S: Final = 12
@@ -41,6 +42,7 @@ SETTLING_S: Final = 1
 """Seconds after the crowd has gone that do not count as after."""
 LOOK_S: Final = 0.5
 BURST_S: Final = 0.02
+COMMITS: Final = "journal_commits_total", "journal_commit_seconds_total"
 AT_ONCE: Final = 200
 """Races of the crowd that are being set up at once."""
 
@@ -131,9 +133,12 @@ class Watch(threading.Thread):
         self.most: dict[str, float] = {}
         self.last: dict[str, float] = {}
         self.memory_mb: list[float] = []
+        self.looks: list[tuple[float, float, float, float]] = []
+        """Of each second: parts of it in which the server had its core, and in which others did although it was ready; commits, ms each."""
         self.stop = threading.Event()
 
     def run(self) -> None:
+        before: tuple[float, ...] = (0.0,) * 5
         while not self.stop.wait(LOOK_S):
             self.memory_mb.append(resident_kb(self._pid) / 1024)
             with urlopen(self._metrics) as page:
@@ -141,6 +146,11 @@ class Watch(threading.Thread):
             self.last = {name: float(figure) for name, figure in found}
             for name, figure in self.last.items():
                 self.most[name] = max(self.most.get(name, 0.0), figure)
+            now = time.monotonic(), processor_s(self._pid), held_up_s(self._pid), *map(self.last.__getitem__, COMMITS)
+            if now[0] >= before[0] + 1:
+                seconds, core, held_up, commits, commit_s = (there - here for here, there in zip(before, now, strict=True))
+                self.looks.append((core / seconds, held_up / seconds, commits, commit_s / max(commits, 1) * 1000))
+                before = now
 
 
 def together(views: Iterable[Histogram]) -> Histogram:
@@ -220,6 +230,9 @@ def main() -> None:
     for (first, before), (last, after) in itertools.pairwise(looks.items()):
         seconds, core, held_up = (there - here for here, there in zip(before, after, strict=True))
         print(f"{first} to {last}: {core / seconds:.0%} of the core; kept waiting by others for {held_up / seconds:.1%}")
+    looks_of = zip(*watch.looks, strict=True)
+    for what, figures, form in zip(("its core", "held up", "commits", "ms a commit"), looks_of, (".0%", ".0%", ".0f", ".1f"), strict=True):
+        print(f"{what}, each second: " + " ".join(format(figure, form) for figure in figures[1:]))
     stands, asked_to_wait, errors, knocked = heard[-1]
     if chosen.pace:
         (begin_at, begin_s, _), (come_at, come_s, _), (gone_at_, gone_s, _) = (looks[when] for when in ("begin", "come", "gone"))

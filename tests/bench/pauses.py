@@ -24,7 +24,8 @@ import trio
 
 from client.local.load import run_load
 from client.local.load_worker import Plan
-from tests.bench.side_by_side import SERVERS, held_up_s, processor_s, settle, started
+from tests.bench.processes import held_up_s, processor_s
+from tests.bench.side_by_side import SERVERS, settle, started
 
 SHOWN: Final = 12
 

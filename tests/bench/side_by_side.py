@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import resource
 import shlex
 import socket
 import statistics
@@ -29,6 +28,7 @@ from typing import Final
 from client.local.load import LoadFailed, LoadResult, Worker, find_load, run_load
 from client.local.load_worker import Plan, work
 from tests.bench.peers.drivers import work_boardgame, work_colyseus
+from tests.bench.processes import held_up_s, processor_s, resident_kb
 
 PEERS: Final = Path(__file__).parent / "peers"
 OURS: Final = (
@@ -53,7 +53,6 @@ NO_MOVES: Final = 0.0001
 CALM_S: Final = 3.0
 FIRST: Final = -20
 """The niceness of what is measured."""
-TICK_S: Final = 1 / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,20 +119,6 @@ def settle(core: int) -> None:
         # What counts between the processes of one session and those of others.
         with suppress(FileNotFoundError):
             Path("/proc/self/autogroup").write_text(str(FIRST))
-
-
-def processor_s(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) * TICK_S
-
-
-def held_up_s(pid: int) -> float:
-    """For how long its main thread has been ready to run, and something else ran on its core: the machine's noise, and not the server's."""
-    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
-
-
-def resident_kb(pid: int) -> float:
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * resource.getpagesize() / 1024
 
 
 def cost_of(command: str, *, races: int, rate: float, seconds: float, postgres: str, worker: Worker = work) -> Cost:

@@ -22,16 +22,10 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
+from tests.bench.processes import processor_s
 from tests.e2e.terminal import ROOT, Terminal, terminal_environment
 
 IDLE_S = 10.0
-TICKS = os.sysconf("SC_CLK_TCK")
-
-
-def processor_s(pid: int) -> float:
-    """Processor time of a process, by the kernel's count."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def run_s(pid: int) -> float:

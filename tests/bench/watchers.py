@@ -49,6 +49,7 @@ from server.app import running
 from server.config import DEFAULT_CONNECTIONS, Settings
 from server.net.descriptors import raise_limit
 from server.runtime.gc_tuning import seldom_collected
+from tests.bench.processes import processor_s
 from tests.bench.side_by_side import settle
 
 PACE_S: Final = 0.2
@@ -330,13 +331,6 @@ def close(process: subprocess.Popen[str]) -> None:
     assert process.stdin is not None
     process.stdin.close()
     process.wait()
-
-
-def processor_s(pid: int) -> float:
-    """Seconds that a process has had of a processor."""
-    with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
-        fields = stat.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 Process: TypeAlias = subprocess.Popen[str]

@@ -9,13 +9,8 @@ Used by `test_cluster.py` for one of each and by `tests/bench/cluster_kills.py` 
 from __future__ import annotations
 
 import random
-import signal
-import socket
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -24,7 +19,7 @@ import trio
 
 from client.connection.client import NetLink, open_link
 from client.connection.errors import LinkError
-from client.connection.events import LinkEvent
+from client.connection.events import LinkEvent, Lost, RoundTrip
 from client.local.policies import POLICIES
 from client.local.scripted_player import BotFailed, run_bot
 from client.state.store import Model
@@ -40,8 +35,9 @@ from server.store.documents import decode_commands
 from server.store.locations import existing
 from server.store.maintenance import nodes as all_nodes
 from server.tournaments.events import ResultEntered, decode_event
-from tests.e2e.crash import LISTENING, ROOT, Count, Pair, check_pairs
+from tests.e2e.crash import Count, Pair, check_pairs
 from tests.e2e.entrants import Entrant, Referee
+from tests.e2e.nodes import NodeProcess
 
 PACE_S = 0.25
 
@@ -68,86 +64,18 @@ HURRIED_S = 0.02
 """Of a race that nothing befalls any more."""
 
 
-@dataclass(eq=False)
-class NodeProcess:
-    """One server. redis: empty for one that is no node. options: further ones of `serve`. process: None while it does not run."""
-
-    database: str
-    redis: str
-    port: int
-    options: tuple[str, ...] = ()
-    process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def url(self) -> str:
-        return f"ws://127.0.0.1:{self.port}"
-
-    async def start(self) -> None:
-        """Until it listens."""
-        command = [sys.executable, "-m", "server.cli.main", "serve", "--port", str(self.port), "--database", self.database]
-        command += ["--cluster", self.redis, "--advertise", self.url] if self.redis else []
-        command += ["--rate", "1000", "--burst", "1000", "--log-level", "error"]
-        command += self.options
-        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)  # noqa: ASYNC220
-        self.process = process
-        assert process.stdout is not None
-        line = (await trio.to_thread.run_sync(process.stdout.readline)).decode()
-        assert line.startswith(LISTENING), line
-
-    async def end(self, number: signal.Signals) -> int:
-        """Send this signal and wait for the end; the exit status."""
-        assert self.process is not None
-        self.process.send_signal(number)
-        status = await trio.to_thread.run_sync(self.process.wait)
-        self.forget()
-        return status
-
-    def signal(self, number: signal.Signals) -> None:
-        assert self.process is not None
-        self.process.send_signal(number)
-
-    def forget(self) -> None:
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
-            assert self.process.stdout is not None
-            self.process.stdout.close()
-            self.process = None
-
-
-@asynccontextmanager
-async def nodes(database: str, redis: str, number: int = 3) -> AsyncIterator[list[NodeProcess]]:
-    """So many servers that run, on free ports of this machine."""
-    with free_ports(number) as ports:
-        started = [NodeProcess(database, redis, port) for port in ports]
-    try:
-        async with trio.open_nursery() as nursery:
-            for node in started:
-                nursery.start_soon(node.start)
-        yield started
-    finally:
-        for node in started:
-            node.forget()
-
-
-@contextmanager
-def free_ports(number: int) -> Iterator[list[int]]:
-    """Nobody else has them, unless they are very quick."""
-    sockets = [socket.socket() for _ in range(number)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    yield_ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    yield yield_ports
-
-
 @dataclass(slots=True, eq=False)
 class ClusterPair(Pair):
-    """moved_at: Trio's time of the last move that was acknowledged. longest_s: between two of them, since it was set to 0."""
+    """moved_at: Trio's time of the last move that was acknowledged. longest_s: between two of them, since it was set to 0.
+
+    begun_at: Trio's time. people: who play it, everybody who came anew included.
+    """
 
     moved_at: float = 0.0
     longest_s: float = 0.0
+    begun_at: float = field(default_factory=trio.current_time)
+    people: list[Person] = field(default_factory=list)
+    is_over: bool = False
 
     def watch(self, model: Model, event: ServerMessage | LinkEvent) -> None:
         Pair.watch(self, model, event)
@@ -156,6 +84,36 @@ class ClusterPair(Pair):
             if self.moved_at:
                 self.longest_s = max(self.longest_s, now - self.moved_at)
             self.moved_at = now
+
+
+@dataclass(slots=True, eq=False)
+class Person:
+    """One scripted player, and what they have heard last: for whoever asks why nothing happens."""
+
+    name: str
+    pair: ClusterPair
+    model: Model = field(default_factory=Model)
+    last: str = "nothing yet"
+    last_at: float = field(default_factory=trio.current_time)
+
+    def watch(self, model: Model, event: ServerMessage | LinkEvent) -> None:
+        self.model = model
+        if not isinstance(event, RoundTrip):
+            self.last, self.last_at = type(event).__name__, trio.current_time()
+            if isinstance(event, Error | Lost):
+                self.last += f" ({event.message if isinstance(event, Error) else event.reason})"
+        self.pair.watch(model, event)
+
+    @property
+    def waits(self) -> str:
+        """Where they are, and what they have heard last, in one line."""
+        room, link = self.model.room, self.model.link
+        own = room.own if room is not None else None
+        where = f"{room.phase} in {room.code}" if room is not None else "in no room"
+        seat = f", {own.state} at ply {own.ply}, ready {own.ready}" if own is not None else ""
+        sent = f", sent {self.model.in_flight.move}" if self.model.in_flight is not None else ""
+        ago = trio.current_time() - self.last_at
+        return f"{self.name}: {where}{seat}{sent}; line {link.state}, try {link.attempt}; heard {self.last} {ago:.0f} s ago"
 
 
 @dataclass
@@ -180,6 +138,12 @@ class Ground:
 
     def racing(self) -> list[ClusterPair]:
         return [pair for pair in self.pairs if pair.moved_at and not pair.records]
+
+    def idle(self, seconds: float) -> list[str]:
+        """Of races in which nobody has moved for so long: what each player waits for."""
+        now = trio.current_time()
+        still = [pair for pair in self.pairs if not pair.is_over and now - max(pair.moved_at, pair.begun_at) > seconds]
+        return [f"{pair.room or 'a room that is not open'}: {person.waits}" for pair in still for person in pair.people]
 
     def begin_blow(self) -> list[ClusterPair]:
         """From here on pauses are measured, of those who are racing."""
@@ -224,6 +188,7 @@ class Ground:
                 nursery.start_soon(self._play, pair, join, nursery.cancel_scope)
                 if self.is_watched:
                     nursery.start_soon(self._watch, pair)
+            pair.is_over = True
             self.count.races += 1
 
     async def _watch(self, pair: ClusterPair) -> None:
@@ -259,14 +224,22 @@ class Ground:
     async def _play(self, pair: ClusterPair, race: partial[object], scope: trio.CancelScope) -> None:
         pace, tries = HURRIED_S if self.finished.is_set() else PACE_S, 0
         while True:
+            person = Person(race.keywords["name"], pair)
+            pair.people.append(person)
             try:
                 # By any node, so that half of them come in by another than the one that has the race.
-                record = await race(self.some_url(), pace=pace, generator=self.generator, watch=pair.watch)  # type: ignore[misc]
+                record = await race(self.some_url(), pace=pace, generator=self.generator, watch=person.watch)  # type: ignore[misc]
             except LinkError:
+                pair.people.remove(person)
                 await trio.sleep(0.2)
             except BotFailed as failure:
                 tries += 1
+                pair.people.remove(person)
                 self.setbacks.append(f"{pair.room}: {race.keywords['name']}: {failure}")
+                if not pair.moved_at and person.model.room is not None:
+                    # Their seat is kept for who they were, and the other would wait there for ever: both begin anew.
+                    scope.cancel()
+                    return
                 if not pair.moved_at and tries < TRIES:
                     # Nothing has begun: the database was away.
                     await trio.sleep(0.5)
@@ -378,6 +351,13 @@ async def busiest(place: list[NodeProcess], database: str) -> NodeProcess:
 
 def check(ground: Ground, database: str) -> None:
     """Every acknowledged move is in the one record of its race. All nodes have to be stopped."""
+    kept = kept_records(database)
+    told = [pair for pair in ground.pairs if pair.records]
+    check_pairs(told, kept, ground.count)
+
+
+def kept_records(database: str) -> dict[str, Record]:
+    """Room to the record of its one race. All nodes have to be stopped."""
     store = open_database(database)
     try:
         with store.maintaining() as sql:
@@ -386,5 +366,4 @@ def check(ground: Ground, database: str) -> None:
         store.close()
     kept: dict[str, Record] = {row.room: from_json(row.record) for row in rows}
     assert len(kept) == len(rows), "a race has two records"
-    told = [pair for pair in ground.pairs if pair.records]
-    check_pairs(told, kept, ground.count)
+    return kept

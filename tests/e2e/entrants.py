@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import trio
 
 from client.connection.client import open_link
-from client.connection.events import Connected, Identity, Link
+from client.connection.events import Connected, Identity, Link, RoundTrip
 from protocol.client_messages import JoinRace, LeaveRace, Move, Ready, Stop
 from protocol.room_events import Dealt, Ended, PlayerView, Room, Started
 from protocol.server_messages import CurrentView, Error, Left, Welcome
@@ -66,6 +66,14 @@ class Entrant:
     _room: str | None = None
     _race: int = 1
     _seat: int | None = None
+    _heard: str = "nothing"
+    _heard_at: float = field(default_factory=trio.current_time)
+
+    @property
+    def waits(self) -> str:
+        """In one line, where they are called to a table; else empty."""
+        where = f"called to {self._wanted}, in {self._room}, heard {self._heard} {trio.current_time() - self._heard_at:.0f} s ago"
+        return f"{self.name}: {where}" if self._wanted is not None else ""
 
     async def play(self, url: str, identity: str, start: trio.Event) -> None:
         """Until cancelled. start: when to check in."""
@@ -73,6 +81,8 @@ class Entrant:
             link.send(EnterTournament(id=identity, ref=1))
             nursery.start_soon(self._check_in, link, identity, start)
             async for event in link.events:
+                if not isinstance(event, RoundTrip):
+                    self._heard, self._heard_at = getattr(event, "code", "") or type(event).__name__, trio.current_time()
                 if isinstance(event, Error) and event.code in PASSING_ERRORS and event.ref != 2:
                     nursery.start_soon(self._go_again, link)
                 else:
@@ -164,6 +174,7 @@ class Referee:
     seen: Tournament | None = None
     log: dict[int, LoggedDecision] = field(default_factory=dict)
     went_back: list[str] = field(default_factory=list)
+    told_at: float = field(default_factory=trio.current_time)
     _changed: trio.Event = field(default_factory=trio.Event)
     _link: Link | None = None
 
@@ -193,6 +204,7 @@ class Referee:
         self._link.send(StartTournament(id=self.identity, ref=2))
 
     def _note(self, told: Tournament) -> None:
+        self.told_at = trio.current_time()
         is_behind = self.seen is not None and told.decisions < self.seen.decisions
         if is_behind and not self.copies:
             assert self.seen is not None

@@ -9,21 +9,28 @@ from __future__ import annotations
 import random
 import signal
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 
 import pytest
 import trio
 
+from client.connection.client import NetLink, open_link
 from client.connection.errors import LinkError
+from client.connection.events import Identity, LinkEvent
 from client.local.policies import POLICIES
-from client.local.scripted_player import BotFailed, run_bot
+from client.local.scripted_player import BotFailed, _Player, run_bot
 from client.state.store import Model
-from protocol.server_messages import ServerMessage
+from protocol.client_messages import QuickMatch
+from protocol.room_events import Ended, Room
+from protocol.run_messages import RunDaily
+from protocol.server_messages import ServerMessage, WaitingMatch
 from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
+from server.store.maintenance import nodes as all_nodes
 from tests.e2e.browser import Browser, open_browser
 from tests.e2e.cluster import (
+    ClusterPair,
     Ground,
     begin_tournament,
     busiest,
@@ -31,11 +38,13 @@ from tests.e2e.cluster import (
     check_owners,
     check_tournament,
     keep_log,
+    kept_records,
     leader,
-    nodes,
     raced_at,
 )
+from tests.e2e.crash import check_pairs
 from tests.e2e.entrants import Entrant
+from tests.e2e.nodes import nodes
 from tests.e2e.test_play_in_browser import HEARD, play_one, press, wait_for_cards
 from tests.server.cluster.redis_server import redis_server
 from tests.server.store.conftest import postgres_schema
@@ -88,6 +97,76 @@ async def test_races_outlive_a_server_that_is_killed_one_that_sleeps_and_one_tha
     moved, wrong = await trio.to_thread.run_sync(check_owners, database)
     assert (moved >= 3, wrong) == (True, [])
     assert ground.watchers > len(ground.blind), ground.blind
+
+
+@pytest.mark.slow
+async def test_a_run_goes_on_with_every_move_when_its_server_is_killed_and_when_the_next_one_goes(database: str) -> None:
+    run, ground, over = ClusterPair(), Ground([], random.Random(13)), trio.Event()
+    ground.pairs.append(run)
+
+    def watch(model: Model, event: ServerMessage | LinkEvent) -> None:
+        run.watch(model, event)
+        # Its record is sealed till the next day.
+        if isinstance(event, Ended):
+            over.set()
+
+    async def play(url: str) -> None:
+        async with open_link(url, Identity("anna")) as link:
+            await _Player(link, POLICIES["steady"], RunDaily(ref=1), pace=0.15, generator=ground.generator, watch=watch).race()
+
+    with redis_server() as redis:
+        async with nodes(database, redis.url) as place, trio.open_nursery() as nursery:
+            nursery.start_soon(play, place[1].url)
+            await raced(ground, 1)
+            for signal_ in (signal.SIGKILL, signal.SIGTERM):
+                await (await busiest(place, database)).end(signal_)
+                await ground.recovered([run])
+            with trio.fail_after(120):
+                await over.wait()
+            nursery.cancel_scope.cancel()
+    check_pairs([run], await trio.to_thread.run_sync(kept_records, database), ground.count)
+    assert (ground.count.lost, ground.count.blamed) == ([], [])
+    assert ground.count.acknowledged > 10
+
+
+@pytest.mark.slow
+async def test_whoever_looks_for_an_opponent_finds_one_when_the_server_at_which_all_wait_is_killed_and_when_it_is_back(
+    database: str,
+) -> None:
+    async def seek(link: NetLink, rules: str) -> None:
+        await link.entered()
+        link.send(QuickMatch(rules=rules))
+
+    async def heard(link: NetLink, kind: type[ServerMessage]) -> ServerMessage:
+        with trio.fail_after(30):
+            async for event in link.events:
+                if isinstance(event, kind):
+                    return event
+        raise AssertionError("the link has ended")
+
+    with redis_server() as redis:
+        async with nodes(database, redis.url) as place, AsyncExitStack() as stack:
+            by_age = sorted(place, key=lambda node: [each.url for each in all_nodes(database)].index(node.url))
+            oldest, second, third = by_age
+            ann, bob, cleo, dan = [
+                await stack.enter_async_context(open_link(url, Identity(name)))
+                for name, url in (("ann", second.url), ("bob", third.url), ("cleo", third.url), ("dan", second.url))
+            ]
+            for seeker, rules in ((ann, "carpet"), (cleo, "twenty")):
+                await seek(seeker, rules)
+                await heard(seeker, WaitingMatch)
+            await oldest.end(signal.SIGKILL)
+            # Both come by themselves to where all wait now.
+            for seeker in (ann, cleo):
+                await heard(seeker, WaitingMatch)
+            await seek(bob, "carpet")
+            assert await heard(bob, Room) is not None
+            assert await heard(ann, Room) is not None
+            await oldest.start()
+            await heard(cleo, WaitingMatch)
+            await seek(dan, "twenty")
+            rooms = [await heard(seeker, Room) for seeker in (cleo, dan)]
+            assert len({room.code for room in rooms if isinstance(room, Room)}) == 1
 
 
 async def raced(ground: Ground, number: int) -> None:

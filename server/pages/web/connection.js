@@ -172,7 +172,7 @@ export class Connection {
       this.onMoved();
       this.restart();
     } else if (message.ref !== PROBE) {
-      if (message.type === "room" || message.type === "watched") this.#route.arrived();
+      if (["room", "watched", "waiting-match"].includes(message.type)) this.#route.arrived();
       this.onMessage(message);
     }
     this.#probedAt = null;

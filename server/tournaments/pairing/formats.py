@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from math import ceil, log2
-from typing import Final, assert_never
+from typing import assert_never
 
+from protocol.forms import USUAL_DEALS
 from protocol.tournaments import TournamentOptions
 from server.tournaments.pairing.crosstable import Format
 from server.tournaments.pairing.elimination import Elimination
 from server.tournaments.pairing.round_robin import RoundRobin
 from server.tournaments.pairing.session import Session
 from server.tournaments.pairing.swiss import Swiss
-
-USUAL_ATTEMPTS: Final = 5
-"""Of a session whose maker has not said how many."""
 
 
 def format_of(options: TournamentOptions, length: int) -> Format:
@@ -36,6 +34,6 @@ def settled_length(options: TournamentOptions, entrants: int) -> int:
         case "swiss":
             return options.rounds or max(1, ceil(log2(max(entrants, 2))))
         case "session":
-            return options.rounds or USUAL_ATTEMPTS
+            return options.rounds or USUAL_DEALS
         case _:
             return 0

@@ -30,7 +30,7 @@ def view(moves: str, **fields: object) -> View:
 @pytest.mark.parametrize(
     ("position", "board", "says"),
     [
-        (scenes.middle_view(), CARPET, "3 cards can go home: c1, c2, a3."),
+        (scenes.middle_view(), CARPET, "3 cards can go home: c1, c2, a3 (g: all)."),
         (scenes.middle_view(pending=True), CARPET, "Fill the gap at c1: w with the waste's top card, s with the next stock card."),
         (view("s"), CARPET, "Nothing fits: turn the stock (s)."),
         (view("s"), TWENTY, "Nothing fits: deal a row from the stock (s)."),

@@ -48,7 +48,7 @@ def test_the_times_of_two_processes_add_up_to_those_of_one(some: list[float], ot
 
 
 def result(races: int, *times: float, **changes: object) -> LoadResult:
-    tally = Tally(moves=len(times), races=races, view=histogram(*times), seconds=2.0, busy=0.5, setup_s=1.0, **changes)  # type: ignore[arg-type]
+    tally = Tally(moves=len(times), races=races, by_second={0: histogram(*times)}, seconds=2.0, busy=0.5, setup_s=1.0, **changes)  # type: ignore[arg-type]
     return generator.together(PLAN, [tally])
 
 

@@ -22,18 +22,25 @@ def race(state: str = "stopped", home: int = 40, ended_at_ms: int = 192_400, rul
     return structs.replace(record, rules=rules, seats=(only,), deal=structs.replace(record.deal, name=deal))
 
 
-def test_only_a_race_of_one_person_on_a_shuffle_nobody_could_know_counts() -> None:
-    assert counts(race())
-    assert not counts(race(deal="garden"))
-    assert not counts(scenes.record())
+def test_only_a_race_on_a_shuffle_nobody_could_know_counts_and_only_for_who_had_the_seat() -> None:
+    assert counts(race(), 0)
+    assert not counts(race(deal="garden"), 0)
+    assert counts(scenes.record(), 1)
+    assert not counts(scenes.record(), 2)
+    assert not counts(scenes.record(), None)
     (seat,) = race().seats
-    assert not counts(structs.replace(race(), seats=(structs.replace(seat, bot="greedy"),)))
+    assert not counts(structs.replace(race(), seats=(structs.replace(seat, bot="greedy"),)), 0)
+
+
+def test_against_others_it_is_the_own_seat_that_counts() -> None:
+    record = scenes.record()
+    assert [after_race(Best(), record, number).most_home for number in (0, 1)] == [seat.home for seat in record.seats] == [48, 33]
 
 
 def test_the_least_time_of_a_win_and_the_most_cards_home_are_kept() -> None:
     best = Best()
     for state, home, ms in [("stalled", 30, 5000), ("won", 52, 200_100), ("won", 52, 192_400), ("won", 52, 300_000), ("forfeited", 4, 100)]:
-        best = after_race(best, race(state, home, ms))
+        best = after_race(best, race(state, home, ms), 0)
     assert best == Best(tries=5, wins=3, best_ms=192_400, most_home=52)
 
 
@@ -41,28 +48,28 @@ def test_the_least_time_of_a_win_and_the_most_cards_home_are_kept() -> None:
     ("before", "after", "said"),
     [
         (Best(), race(), "Your first try: 40 cards home."),
-        (Best(tries=1, most_home=33), race(), "Best 40 cards home, new best! Before it 33. 2 tries, 0 won."),
-        (Best(tries=2, most_home=41), race(), "Your best is 41 cards home. 3 tries, 0 won."),
-        (Best(), race("won", 52), "Your first win: best 3:12.4, new best! 1 try, 1 won."),
+        (Best(tries=1, most_home=33), race(), "Best 40 cards home, new best! Before it 33. 2 tries, 0 all home."),
+        (Best(tries=2, most_home=41), race(), "Your best is 41 cards home. 3 tries, 0 all home."),
+        (Best(), race("won", 52), "Your first time: best 3:12.4, new best! 1 try, 1 all home."),
         (
             Best(tries=11, wins=2, best_ms=200_100, most_home=52),
             race("won", 52),
-            "Best 3:12.4, new best! Before it 3:20.1. 12 tries, 3 won.",
+            "Best 3:12.4, new best! Before it 3:20.1. 12 tries, 3 all home.",
         ),
-        (Best(tries=11, wins=2, best_ms=192_400, most_home=52), race("won", 52, 192_400), "Your best is 3:12.4. 12 tries, 3 won."),
-        (Best(tries=11, wins=2, best_ms=192_400, most_home=52), race(), "Your best is 3:12.4. 12 tries, 2 won."),
+        (Best(tries=11, wins=2, best_ms=192_400, most_home=52), race("won", 52, 192_400), "Your best is 3:12.4. 12 tries, 3 all home."),
+        (Best(tries=11, wins=2, best_ms=192_400, most_home=52), race(), "Your best is 3:12.4. 12 tries, 2 all home."),
     ],
 )
 def test_what_is_said_of_a_race(before: Best, after: Record, said: str) -> None:
-    assert best_sentence(BestChange(before, after_race(before, after))) == said
+    assert best_sentence(BestChange(before, after_race(before, after, 0))) == said
 
 
 def test_the_file_has_each_rule_set_and_is_read_as_it_was_written(tmp_path: Path) -> None:
     store = BestsStore(tmp_path / "new")
     assert store.read() == Bests()
-    assert store.add(race()) == BestChange(Best(), Best(tries=1, most_home=40))
-    assert store.add(race("won", 52)).before == Best(tries=1, most_home=40)
-    store.add(race(rules="colorado", home=70))
+    assert store.add(race(), 0) == BestChange(Best(), Best(tries=1, most_home=40))
+    assert store.add(race("won", 52), 0).before == Best(tries=1, most_home=40)
+    store.add(race(rules="colorado", home=70), 0)
     assert BestsStore(tmp_path / "new").read().rules == {
         "carpet": Best(tries=2, wins=1, best_ms=192_400, most_home=52),
         "colorado": Best(tries=1, most_home=70),
@@ -77,7 +84,7 @@ def test_of_many_terminals_at_once_no_try_is_lost(tmp_path: Path) -> None:
     def add(number: int) -> None:
         start.wait()
         for _ in range(3):
-            BestsStore(tmp_path).add(race("won", 52, 200_000 + number))
+            BestsStore(tmp_path).add(race("won", 52, 200_000 + number), 0)
 
     with ThreadPoolExecutor(8) as terminals:
         list(terminals.map(add, range(8)))
@@ -89,5 +96,5 @@ def test_a_damaged_file_is_one_sentence_and_is_left_as_it_is(tmp_path: Path, car
     file = tmp_path / "bests.json"
     file.write_text(text := f'{{"rules": {{{carpet}}}}}')
     with pytest.raises(BestsError, match=r"bests\.json with your best times is damaged .*: repair it, or delete it to begin anew\.$"):
-        BestsStore(tmp_path).add(race())
+        BestsStore(tmp_path).add(race(), 0)
     assert file.read_text() == text

@@ -24,7 +24,7 @@ from client.game.board import board_of
 from client.state.store import Model, MoveSent
 from client.state.watching import WatchModel
 from client.tui import cards, lessons
-from client.tui.actions import Key, PromptKind
+from client.tui.actions import Heard, Keep, Key, PromptKind
 from client.tui.overlays import KEYS_WIDTH, help_lines, help_rows
 from client.tui.picture import line_width
 from client.tui.replay_state import jumped_to_tenth, replay_state_of
@@ -425,8 +425,8 @@ SCREENS = {
     "home-watch-marked": Shown(scenes.at_home, replace(UI, item=12), 10_000),
     "result-beaten": Shown(beaten, UI, 144_000),
     "ending": Shown(all_home, replace(UI, falls=True), 140_000),
-    "result-alone": Shown(alone, replace(UI, standing="Your best is 3:12.4. 12 tries, 3 won."), 160_000),
-    "result-alone-best": Shown(alone, replace(UI, standing="Best 3:12.4, new best! Before it 3:20.1. 12 tries, 3 won."), 160_000),
+    "result-alone": Shown(alone, replace(UI, standing="Your best is 3:12.4. 12 tries, 3 all home."), 160_000),
+    "result-alone-best": Shown(alone, replace(UI, standing="Best 3:12.4, new best! Before it 3:20.1. 12 tries, 3 all home."), 160_000),
     "help-watch": Shown(scenes.at_home, replace(WATCHED["watch-carpet"].ui, help_from=0), 0),
     "help-replay": Shown(scenes.over, replace(REPLAYS["replay-carpet"].ui, help_from=0), 0),
 }
@@ -676,8 +676,37 @@ def test_however_much_there_is_to_say_of_a_deal_its_key_and_the_rematch_are_show
     at = next(number for number, line in enumerate(lines) if line.startswith("  ? Nothing is wrong; not seen here:"))
     assert " ".join(lines[at : at + 2]).split()[-4:] == ["checks", "the", "record.", "(d)"]
     assert lines[at + 2] == "  r: race the same players again"
-    assert (" ... the rest: carpet verify" in "\n".join(lines)) is details
-    assert any(line.endswith("Whether deal 0 is the first that can be won is being checked.") for line in lines) is details
+    assert any("Check the record yourself with carpet verify" in line for line in lines) is details
+    assert any("Whether deal 0 is the first that can be won is being" in line for line in lines) is details
+
+
+def test_of_many_seats_and_much_to_say_the_end_gives_way() -> None:
+    model = over_winnable()
+    assert model.room is not None
+    assert model.room.record is not None
+    many = sealed(structs.replace(model.room.record, seats=model.room.record.seats * 4))
+    crowded = replace(model, room=replace(model.room, record=many))
+    text = "\n".join(render_text(widget_of(Shown(lambda: crowded, replace(UI, details=True), 160_000), (80, 24)), (80, 24)))
+    assert "... the rest: carpet verify" in text
+    assert "r: race the same players again" in text
+
+
+def test_a_race_is_a_try_at_ones_best_for_who_saw_it_raced_and_not_for_who_comes_back_to_its_result() -> None:
+    def kept(before: Model) -> list[Keep]:
+        _, effects = update(scenes.over(), UI, Heard(Result(version=11, record=scenes.record()), before), 144_000)
+        return [effect for effect in effects if isinstance(effect, Keep)]
+
+    assert kept(scenes.racing()) == [Keep(scenes.record(), 0)]
+    assert kept(scenes.at_home()) == [Keep(scenes.record(), None)]
+
+
+def test_large_letters_tell_of_a_win_and_never_of_a_loss() -> None:
+    def letters(shown: Shown) -> list[str]:
+        return [large.text for large in view(scene_of(shown.model(), shown.ui, shown.now_ms), (120, 40)).large]
+
+    assert letters(SCREENS["result"]) == ["WON by 15 cards", "48/52"]
+    assert letters(SCREENS["result-beaten"]) == ["33/52"]
+    assert letters(SCREENS["result-alone"]) == ["48/52"]
 
 
 def test_what_no_rule_set_has_is_drawn_without_a_word_of_it() -> None:

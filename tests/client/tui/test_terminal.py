@@ -26,7 +26,7 @@ def terminal() -> Iterator[Terminal]:
 
 
 def test_a_race_is_drawn_played_by_key_and_mouse_and_quit(terminal: Terminal) -> None:
-    terminal.wait_for("3 cards can go home: c1, c2, a3.")
+    terminal.wait_for("3 cards can go home: c1, c2, a3 (g: all).")
     assert terminal.screen.buffer[2][5].bg != "default"
     terminal.type("c1")
     terminal.wait_for("5♥")

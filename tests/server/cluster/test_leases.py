@@ -11,6 +11,7 @@ OWN = Node(1, "ws://one", 1, 5000, 5000)
 ALIVE = Node(2, "ws://two", 1, 5000, 1)
 LAPSED = Node(3, "ws://three", 1, 4000, 0)
 GONE = Node(4, "ws://four", 1, LEFT, -5000)
+ENDED = Node(6, "ws://six", 1, 5000, 3000, hung_up=True)
 DONE = Node(5, "ws://five", 1, SETTLED, -5001)
 
 
@@ -22,7 +23,7 @@ def test_only_others_whose_leases_are_over_and_who_have_something_are_dead() -> 
 def test_whoever_has_been_away_gives_the_others_the_time_of_a_lease() -> None:
     watch = Watch(0.0)
     back = ABSENT_S + 0.1
-    assert watch.dead([LAPSED, GONE], own=1, now=back) == (GONE,)
+    assert watch.dead([LAPSED, GONE, ENDED], own=1, now=back) == (GONE, ENDED), "these need no patience"
     now = back
     while now + BEAT_S < back + PATIENCE_S:
         now += BEAT_S

@@ -35,6 +35,22 @@ def test_a_room_is_opened_where_its_opener_is_unless_that_server_is_much_busier_
     assert as_seen_by(load(1, 10_000)).less_busy() is None, "there is no other"
 
 
+def test_those_who_wait_for_each_other_meet_at_the_first_server_that_is_not_much_busier_than_another() -> None:
+    assert as_seen_by(load(1, 70), load(2, 10), load(3, 0)).meeting_point((1, 2, 3)) == 2
+    assert as_seen_by(load(3, 0), load(1, 50), load(2, 10)).meeting_point((1, 2, 3)) == 1
+    assert as_seen_by(load(3, 0), load(1, 50), load(2, 10)).meeting_point((2, 3)) == 2, "the first does not answer"
+    assert as_seen_by(load(2, 0), load(1, 0, takes=False)).meeting_point((1, 2)) == 2
+    assert as_seen_by(load(2, 0)).meeting_point((1, 2)) == 1, "it was not heard of yet"
+    assert as_seen_by(load(1, 0, takes=False), load(2, 0, takes=False)).meeting_point((1, 2)) == 1, "none takes any"
+
+
+@given(st.lists(st.integers(0, 20_000), min_size=2, max_size=6))
+def test_all_servers_agree_where_those_meet_who_wait_for_each_other(rooms: list[int]) -> None:
+    loads = [load(number, each) for number, each in enumerate(rooms)]
+    views = [as_seen_by(own, *(each for each in loads if each is not own)) for own in loads]
+    assert len({view.meeting_point(range(len(rooms))) for view in views}) == 1
+
+
 @given(st.lists(st.integers(0, 20_000), min_size=2, max_size=6))
 def test_nobody_is_sent_back_to_a_server_that_they_were_sent_from(rooms: list[int]) -> None:
     loads = [load(number, each) for number, each in enumerate(rooms)]

@@ -41,8 +41,8 @@ class FakeStore:
             raise StoreUnavailable("the line broke")
         return self.nodes
 
-    def take_over(self, dead: int, takers: int, leave: frozenset[str]) -> TakenOver:
-        self.calls.append(f"take over {dead}")
+    def take_over(self, dead: int, takers: int, leave: frozenset[str], hung_up: bool) -> TakenOver:
+        self.calls.append(f"take over {dead}" + ", which has hung up" * hung_up)
         return TAKEN
 
     def taken_after_all(self) -> TakenOver | None:
@@ -132,6 +132,23 @@ async def test_whoever_is_told_that_a_node_has_left_looks_at_once_and_not_again_
         node.hurry()
         await trio.sleep(0.001)
     assert len(store.calls) <= 3 + 1 / LOOKS_APART_S
+
+
+async def test_a_node_whose_process_has_ended_is_none_to_go_to_and_what_it_had_is_taken_over_at_once(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    store = FakeStore()
+    store.in_doubt = None
+    store.nodes = (Node(2, "ws://two", 1, 99_000, 3_000, hung_up=True), Node(3, "ws://three", 1, 99_000, 5_000))
+    node = ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one")
+
+    async def take_up(taken: TakenOver) -> None:
+        await trio.lowlevel.checkpoint()
+
+    nursery.start_soon(node.run, take_up, let_go)
+    await trio.sleep(0.01)
+    assert store.calls[:2] == ["renew", "take over 2, which has hung up"]
+    assert (node.others, node.url_of(2)) == (("ws://three",), None)
 
 
 async def test_whoever_reaches_neither_database_nor_directory_is_cut_off_until_either_answers(

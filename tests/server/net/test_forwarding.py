@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import cast
 
 import msgspec
 import pytest
 import trio
-from msgspec.structs import replace
 from trio.testing import MockClock
 from websockets.exceptions import ConnectionClosed
 
-from protocol.client_messages import JoinRace, OpenRace, QuickMatch
+from protocol.client_messages import JoinRace, OpenRace, QuickMatch, WhoAmI
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.room_events import Room
-from protocol.run_messages import RunDaily
-from protocol.server_messages import Error, Moved
+from protocol.run_messages import PlayOn, RunChallenge, RunDaily
+from protocol.server_messages import Error, Moved, WaitingMatch, YouAre
 from protocol.views import RaceOptions
 from protocol.watch_messages import WatchRace
 from server.cluster.loads import Load, Loads
 from server.cluster.node import ClusterNode
+from server.net.forwarding import SETTLES_S
+from server.race.shared_deal_spec import SharedDealSpec
+from server.runs.dailies import daily_options
 from server.store.nodes import Node
 from tests.server.net.wire import House
+from tests.server.store.keeping import opened
 
 OTHERS = ("wss://n2.carpet.example", "wss://n3.carpet.example")
 
@@ -31,8 +35,9 @@ class FakeNode:
     """A cluster in which the room FARAWY is on another node. asked: codes that were looked for. taken: rooms that others have by now."""
 
     others = OTHERS
+    url = "wss://n1.carpet.example"
     id = 1
-    alive: tuple[int, ...] = (1,)
+    answering: tuple[int, ...] = (1,)
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -43,7 +48,7 @@ class FakeNode:
         return {code: url for code, url in self.taken.items() if code in codes}
 
     def url_of(self, number: int) -> str | None:
-        return OTHERS[number - 2]
+        return OTHERS[number - 2] if number != self.id else None
 
     async def owner(self, code: str, is_here: Callable[[], bool]) -> Node | None:
         await trio.lowlevel.checkpoint()
@@ -75,6 +80,14 @@ async def test_whoever_asks_for_a_room_of_another_node_is_told_where_it_is(
         assert isinstance(error, Error)
         assert (error.code, error.ref) == (ErrorCode.ELSEWHERE, 3)
         assert OTHERS[0] in error.message
+
+
+async def test_a_node_that_is_the_only_one_just_now_says_that_there_may_be_several(
+    autojump_clock: MockClock, house: House, node: FakeNode
+) -> None:
+    node.others = ()  # type: ignore[assignment]
+    async with house.client() as ann:
+        assert (await ann.hello("Ann")).nodes == (node.url,)
 
 
 async def test_rooms_of_ones_own_and_codes_that_nobody_has_are_answered_as_ever(
@@ -164,7 +177,7 @@ async def test_whoever_has_a_seat_at_another_node_gets_none_here_until_they_have
     async with house.guest("Bob") as bob, house.client() as ann:
         room = await bob.open()
         if isinstance(request_, JoinRace):
-            request_ = replace(request_, code=room.code)
+            request_ = JoinRace(code=room.code, ref=3)
         welcome = await ann.hello("Ann")
         seats[welcome.player] = "FARAWY"
         async with house.client() as again:
@@ -180,8 +193,12 @@ async def test_whoever_has_a_seat_at_another_node_gets_none_here_until_they_have
             assert not isinstance(await again.hear(), Error)
 
 
+@pytest.mark.parametrize(
+    "request_",
+    [OpenRace(options=RaceOptions(), ref=3), RunDaily(ref=3), RunChallenge(id="ABCDEF", ref=3), PlayOn(race="r", seat=0, ply=1, ref=3)],
+)
 async def test_whoever_opens_a_race_at_a_node_that_is_much_busier_or_too_busy_is_sent_to_another_and_others_stay(
-    autojump_clock: MockClock, house: House, node: FakeNode
+    autojump_clock: MockClock, house: House, node: FakeNode, request_: OpenRace | RunDaily | RunChallenge | PlayOn
 ) -> None:
     here, there = Load(1, 100, 0, takes=True), Load(2, 10, 0, takes=True)
     house.dispatch.forwarding.loads = loads = Loads(lambda: here)
@@ -194,7 +211,7 @@ async def test_whoever_opens_a_race_at_a_node_that_is_much_busier_or_too_busy_is
             if busy:
                 here = Load(1, 0, 0, takes=False)
                 house.overload.note(1.0, trio.current_time())
-            await ann.say(OpenRace(options=RaceOptions(), ref=3))
+            await ann.say(request_)
             assert await ann.hear() == Moved(url=OTHERS[0], code=None, ref=3)
             error = await ann.hear()
             assert isinstance(error, Error)
@@ -203,5 +220,83 @@ async def test_whoever_opens_a_race_at_a_node_that_is_much_busier_or_too_busy_is
         # Nobody else has less to do, or can be heard.
         loads.hear([])
         house.overload.note(1.0, trio.current_time())
-        await ann.say(OpenRace(options=RaceOptions(), ref=4))
+        await ann.say(request_)
+        assert (await ann.error()).code == ErrorCode.SERVER_BUSY
+
+
+async def test_whoever_has_a_run_here_goes_on_with_it_however_busy_this_node_is(
+    autojump_clock: MockClock, house: House, node: FakeNode
+) -> None:
+    house.dispatch.forwarding.loads = loads = Loads(lambda: Load(1, 100, 0, takes=True))
+    async with house.guest("Ann") as ann:
+        await ann.say(RunDaily(ref=1))
+        room = await ann.hear_of(Room)
+        loads.hear([msgspec.msgpack.encode(Load(2, 10, 0, takes=True))])
+        await ann.say(RunDaily(ref=2))
+        assert (await ann.hear_of(Room)).code == room.code
+
+
+async def test_whoever_asks_for_a_run_that_they_have_at_another_node_is_sent_there(
+    autojump_clock: MockClock, house: House, node: FakeNode
+) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
+        await bob.say(RunDaily(ref=1))
+        spec = house.rooms.find((await bob.hear_of(Room)).code).spec
+        assert spec is not None
+        run = replace(opened("r", options=daily_options("carpet")), room="FARAWY")
+        (player,) = (each.id for each in house.players.here() if each.name == "Ann")
+        await house.journal.write(replace(run, spec=SharedDealSpec(deal=spec.deal, invited=(player,))))
+        await ann.say(RunDaily(ref=2))
+        await ann.say(WhoAmI(ref=3))
+        assert await ann.hear() == Moved(url=OTHERS[0], code="FARAWY", ref=2)
+        assert (await ann.error()).code == ErrorCode.ELSEWHERE
+        # What was said meanwhile is heard after it.
+        assert isinstance(await ann.hear(), YouAre)
+
+
+async def test_whoever_looks_for_an_opponent_waits_where_all_do_and_follows_when_that_is_another_node(
+    autojump_clock: MockClock, house: House, node: FakeNode, nursery: trio.Nursery
+) -> None:
+    node.id = 4
+    node.answering = (4,)
+    forwarding = house.dispatch.forwarding
+    nursery.start_soon(forwarding.gather_seekers, house.matchmaker.seeks)
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.guest("Cleo") as cleo:
+        await ann.say(QuickMatch(rules="carpet", ref=1))
+        assert isinstance(await ann.hear(), WaitingMatch)
+        await trio.sleep(60)
+        # An older one is back. Not all know at one moment: for a while nobody is sent in a circle.
+        node.answering, since = (2, 4), trio.current_time()
+        await bob.say(QuickMatch(rules="twenty", ref=2))
+        assert isinstance(await bob.hear(), WaitingMatch)
+        for seeker in (ann, bob):
+            assert await seeker.hear_of(Moved) == Moved(url=OTHERS[0], code=None, ref=0)
+        assert SETTLES_S - 1 < trio.current_time() - since < SETTLES_S + 1
+        await cleo.say(QuickMatch(ref=3))
+        assert await cleo.hear() == Moved(url=OTHERS[0], code=None, ref=3)
+        assert (await cleo.error()).code == ErrorCode.ELSEWHERE
+        # It does not answer any more.
+        node.answering = (4,)
+        await cleo.say(QuickMatch(rules="carpet", ref=4))
+        assert (await cleo.hear_of(Room)).code == (await ann.hear_of(Room)).code
+
+
+async def test_whoever_looks_for_an_opponent_does_not_wait_at_a_node_that_has_too_much_to_do(
+    autojump_clock: MockClock, house: House, node: FakeNode
+) -> None:
+    here = Load(1, 100, 0, takes=True)
+    node.answering = (1, 2)
+    house.dispatch.forwarding.loads = loads = Loads(lambda: here)
+    async with house.guest("Ann") as ann:
+        loads.hear([msgspec.msgpack.encode(Load(2, 10, 0, takes=True))])
+        for busy in (False, True):
+            if busy:
+                here = Load(1, 0, 0, takes=False)
+                house.overload.note(1.0, trio.current_time())
+            await ann.say(QuickMatch(ref=3))
+            assert await ann.hear() == Moved(url=OTHERS[0], code=None, ref=3)
+            assert (await ann.error()).code == ErrorCode.ELSEWHERE
+        loads.hear([])
+        node.answering = (1,)
+        await ann.say(QuickMatch(ref=4))
         assert (await ann.error()).code == ErrorCode.SERVER_BUSY

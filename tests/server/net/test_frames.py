@@ -16,7 +16,7 @@ from protocol.codec import JSON, MSGPACK, SUBPROTOCOLS, encode
 from protocol.room_events import Said
 from protocol.views import ChatLine, RaceOptions
 from server.net.connection import OUTBOX_BYTES, Connection
-from server.net.frames import framed, opening
+from server.net.frames import COMMON, framed, opening
 from server.net.stream import SocketStream
 from server.rooms.outgoing import Outgoing
 from tests.server.net.wire import House, frame_bytes, open_house, request_bytes
@@ -83,7 +83,7 @@ ANSWERS = ["welcome", "room", "said", "said"]
 
 
 @pytest.mark.parametrize("binary", [True, False])
-@pytest.mark.parametrize("length", [0, 1, 125, 126, 127, 65_535, 65_536, 200_000])
+@pytest.mark.parametrize("length", [0, 1, 125, 126, 127, COMMON - 1, COMMON, 65_535, 65_536, 200_000])
 def test_a_frame_made_by_hand_is_the_one_that_the_library_makes(length: int, binary: bool) -> None:
     payload = b"x" * length
     assert framed(payload, binary=binary) == Frame(Opcode.BINARY if binary else Opcode.TEXT, payload).serialize(mask=False)

@@ -43,7 +43,9 @@ class Peer:
 class Told(Overload):
     """Its `load` is what it is told, whatever the machine does."""
 
-    def note_work(self, worked: Callable[[], tuple[float, ...]], now: float, *, connections: int) -> None:
+    def look(
+        self, worked: Callable[[], tuple[float, ...]], answered: Callable[[], tuple[int, float]], now: float, *, connections: int
+    ) -> None:
         """Look at nothing."""
 
 

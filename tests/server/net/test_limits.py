@@ -37,7 +37,16 @@ def test_whatever_is_asked_for_is_paid_for(rate: float, burst: int, asked: list[
             assert paid <= burst + now * rate + 1e-6 * (1 + paid)
             limit.owe(now, min(sent, burst))
             # What was sent is owed, but no more than a bucket, and never forgotten while there is any.
-            assert limit._bucket.tokens >= -burst
+            assert limit.tokens >= -burst
+
+
+@given(rate=RATES, burst=BURSTS, pauses=st.lists(st.floats(0, 1), max_size=200))
+def test_a_token_that_is_taken_while_nothing_was_too_fast_is_judged_the_same(rate: float, burst: int, pauses: list[float]) -> None:
+    quick, judged = RateLimit(rate=rate, burst=burst), RateLimit(rate=rate, burst=burst)
+    for now in accumulate(pauses):
+        passes = (not quick.excess and quick.take(now)) or quick.judge(now) is RateDecision.PASS
+        assert passes is (judged.judge(now) is RateDecision.PASS)
+        assert (quick.excess, quick.tokens) == (judged.excess, judged.tokens)
 
 
 def test_whoever_owes_waits_until_it_is_paid() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 import trio
 from hypothesis import given
@@ -15,8 +17,27 @@ from protocol.room_events import PlayerView, Progress
 from protocol.run_messages import RunDaily
 from protocol.server_messages import WaitingOver
 from protocol.views import RaceOptions
-from server.net.overload import CALM_S, ENOUGH, FEW, FORGIVEN_A_SECOND, FULL, LASTING, LASTING_S, LATE_S, LOOK_S, Overload
+from server.net.hub_connection import HANDSHAKE_S, HubConnection
+from server.net.overload import (
+    CALM_S,
+    ENOUGH,
+    ENOUGH_MOVES,
+    FEW,
+    FORGIVEN_A_SECOND,
+    FULL,
+    LASTING,
+    LASTING_S,
+    LATE_S,
+    LOOK_S,
+    SLOWER_FOR_S,
+    SLOWER_S,
+    Overload,
+)
 from tests.server.net.wire import House
+
+
+def no_moves() -> tuple[int, float]:
+    return 0, 0.0
 
 
 def test_one_pause_is_no_overload_and_several_within_a_second_are() -> None:
@@ -56,7 +77,7 @@ def test_a_core_that_is_nearly_used_up_makes_it_busy_before_anybody_is_late(shar
 
     def look(now: float, worked_s: float) -> bool:
         # The largest of several counts.
-        overload.note_work(lambda: (0.0, worked_s, 5.0), now, connections=connections)
+        overload.look(lambda: (0.0, worked_s, 5.0), no_moves, now, connections=connections)
         return overload.retry_after_ms(now) > 0
 
     # What it took to start counts for nothing.
@@ -75,10 +96,55 @@ def test_less_of_a_core_makes_it_busy_where_it_lasts(share: float, busy: bool) -
     overload = Overload()
     found = []
     for number in range(40):
-        overload.note_work(lambda worked_s=share * number * LOOK_S: (worked_s,), number * LOOK_S, connections=FEW)  # type: ignore[misc]
+        overload.look(lambda worked_s=share * number * LOOK_S: (worked_s,), no_moves, number * LOOK_S, connections=FEW)  # type: ignore[misc]
         found.append(overload.retry_after_ms(number * LOOK_S) > 0)
     assert not any(found[: round(LASTING_S / LOOK_S)])
     assert found[-1] is busy
+
+
+@pytest.mark.parametrize("best_s", [0.002, 0.05], ids=["a quick disk", "a slow disk"])
+def test_moves_that_are_answered_much_later_than_at_the_best_make_it_busy_and_a_pause_does_not(best_s: float) -> None:
+    overload, moves, waited_s, now = Overload(), 0, 0.0, 0.0
+
+    def answered() -> tuple[int, float]:
+        return moves, waited_s
+
+    def pass_time(seconds: float, mean_s: float, connections: int = FEW) -> bool:
+        nonlocal moves, waited_s, now
+        for _ in range(round(seconds / LOOK_S)):
+            now += LOOK_S
+            moves += 2 * ENOUGH_MOVES
+            waited_s += 2 * ENOUGH_MOVES * mean_s
+            overload.look(lambda: (0.0,), answered, now, connections=connections)
+        return overload.retry_after_ms(now) > 0
+
+    assert not pass_time(5, best_s)
+    assert not pass_time(LOOK_S, best_s + 2 * SLOWER_S), "one look with a pause in it"
+    assert not pass_time(5, best_s + 0.8 * SLOWER_S)
+    assert pass_time(2, best_s + 2 * SLOWER_S)
+    assert pass_time(60, best_s + 2 * SLOWER_S), "what lasts is not taken for the best that can be had"
+    assert not pass_time(CALM_S + SLOWER_FOR_S, best_s)
+    assert not pass_time(5, best_s + 2 * SLOWER_S, connections=FEW - 1)
+
+
+async def test_nothing_is_left_of_those_who_are_turned_away_not_even_for_the_collection_of_garbage(
+    autojump_clock: MockClock, house: House
+) -> None:
+    def left() -> int:
+        return sum(isinstance(each, HubConnection) for each in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = left()
+        for _ in range(20):
+            house.overload.note(ENOUGH * LATE_S, trio.current_time())
+            assert (await house.ask("/")).status == 503
+        assert left() > before
+        await trio.sleep(HANDSHAKE_S + 1)
+        assert left() == before
+    finally:
+        gc.enable()
 
 
 @pytest.mark.usefixtures("both_kinds")

@@ -5,6 +5,9 @@ The kernel holds a few kilobytes a line here, so that a line fills up as it woul
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 import trio
 import trio.testing
@@ -12,10 +15,10 @@ from trio.testing import MockClock
 from websockets.frames import Opcode
 
 from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Say, WhoAmI
-from protocol.codec import JSON, MSGPACK, encode
+from protocol.codec import ENCODINGS, JSON, MSGPACK, encode
 from protocol.errors import CloseCode
 from protocol.room_events import Presence, Progress, Room, Said, Seated
-from protocol.server_messages import Left, Lobby, ServerMessage
+from protocol.server_messages import Left, Lobby
 from protocol.views import ChatLine
 from server.net.connection import OUTBOX_BYTES, PING_INTERVAL_S, STALL_S, Connection
 from server.net.plain_connection import CLOSING_S
@@ -264,14 +267,15 @@ async def test_a_message_to_many_is_encoded_and_framed_once_for_each_encoding(
 ) -> None:
     encoded: list[str] = []
 
-    def counted(message: ServerMessage, subprotocol: str) -> bytes:
+    def counted(pack: Callable[[object], bytes], subprotocol: str, message: object) -> bytes:
         if message is outgoing.message:
             encoded.append(subprotocol)
-        return encode(message, subprotocol)
+        return pack(message)
 
     async with house.guest("A") as a, house.guest("B", JSON) as b, house.guest("C") as c, house.guest("D", JSON) as d:
         outgoing = said(1)
-        monkeypatch.setattr("server.rooms.outgoing.encode", counted)
+        for name, encoding in ENCODINGS.items():
+            monkeypatch.setattr(encoding, "pack", partial(counted, encoding.pack, name))
         for connection in house.connections:
             connection.post(outgoing)
         messages = [await client.hear_of(Said) for client in (a, b, c, d)]

@@ -290,10 +290,10 @@ async def test_where_many_come_at_once_other_tasks_have_their_turn_between_them(
 
     with ExitStack() as clients:
         async with SocketListener(socket.create_server(("127.0.0.1", 0), backlog=64)) as listener, trio.open_nursery() as nursery:
-            for _ in range(3 * IN_A_ROW):
+            for _ in range(6 * IN_A_ROW):
                 clients.enter_context(socket.create_connection(listener.socket.getsockname()))
             nursery.start_soon(take_turns)
-            for _ in range(3 * IN_A_ROW):
+            for _ in range(6 * IN_A_ROW):
                 (await listener.accept()).cut()
             assert turns >= 2
             nursery.cancel_scope.cancel()

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+import pytest
 import trio
 from msgspec.structs import replace
 from trio.testing import MockClock
 
 from protocol.cards import FACE_DOWN
-from protocol.client_messages import FollowLobby, LeaveRace, Say
+from protocol.client_messages import FollowLobby, LeaveRace, Say, Stop
 from protocol.codec import JSON
 from protocol.errors import CloseCode, ErrorCode, Fault
-from protocol.room_events import PlayerView, Progress, Started
+from protocol.room_events import PlayerView, Progress, Result, Started
 from protocol.server_messages import Left, Lobby
 from protocol.watch_messages import Board, Talk, Unwatch, Unwatched, Watched, WatchedEvent, Watchers, WatchRace
 from server.net.connection import OUTBOX_BYTES
+from server.rooms import resumption
 from tests.server.net.test_slow_peers import SMALL, said
 from tests.server.net.wire import Client, House
 
@@ -69,6 +71,30 @@ async def test_what_cannot_be_watched_is_refused(autojump_clock: MockClock, hous
         await ann.say(WatchRace(code=house.only_room.code, ref=4))
         error = await ann.error()
         assert (error.code, error.fault, error.ref) == (ErrorCode.OWN_RACE, Fault.STATE, 4)
+
+
+async def test_whoever_comes_to_watch_when_the_race_is_over_and_the_room_gone_is_told_the_result_for_a_while(
+    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with house.race("Ann", "Bob", public=False) as (ann, bob), house.guest("Eve") as eve:
+        code = house.only_room.code
+        for seat, player in enumerate((ann, bob)):
+            await player.say(Stop(race=1, seat=seat))
+        record = (await ann.hear_of(Result)).record
+        for player in (ann, bob):
+            await player.say(LeaveRace())
+            await player.hear_of(Left)
+        assert len(house.rooms) == 0
+        await eve.say(WatchRace(code=code.lower(), ref=7))
+        watched = await eve.hear_of(Watched)
+        assert (watched.ref, watched.room.code, watched.room.phase, watched.room.record) == (7, code, "over", record)
+        assert [(seat.name, seat.connected) for seat in watched.room.seats] == [("Ann", False), ("Bob", False)]
+        # Nobody has a room by that.
+        assert len(house.rooms) == 0
+        monkeypatch.setattr(resumption, "STANDS_S", -1)
+        await eve.say(WatchRace(code=code, ref=8))
+        error = await eve.error()
+        assert (error.code, error.ref) == (ErrorCode.NO_SUCH_ROOM, 8)
 
 
 async def test_whoever_has_left_one_room_and_watches_another_talks_to_that_one(autojump_clock: MockClock, house: House) -> None:

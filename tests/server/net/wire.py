@@ -38,6 +38,7 @@ from server.pages.site import open_site
 from server.rooms.clock import Clock
 from server.rooms.driver import Room as ServedRoom
 from server.rooms.registry import Rooms
+from server.rooms.resumption import Resumption
 from server.runs.ghost_lines import RecordedGhosts
 from server.runs.service import RunService
 from server.spectate.spectator_registry import SpectatorRegistry
@@ -277,6 +278,7 @@ class House:
         self.rooms.on_rated(self.players.rated)
         self.lobby = Lobby(self.rooms, self.players, self.clock)
         self.spectators = SpectatorRegistry(nursery, self.rooms, self.clock)
+        self.spectators.over = Resumption(self.rooms, self.store, self.journal, self.clock).over
         nursery.start_soon(self.spectators.run)
         self.matchmaker = Matchmaker(self.rooms, clock=self.clock, rating=self.players.rating)
         self.runs = RunService(self.rooms, store=self.store, journal=self.journal, clock=self.clock, entropy=entropy, compute=self._compute)

@@ -9,7 +9,7 @@ import pytest
 
 from protocol.views import SharedDeal
 from server.race.shared_deal_spec import SharedDealSpec
-from server.store import batches, connections, nodes, running, takeover
+from server.store import batches, connections, nodes, running, shared, takeover
 from server.store.database import open_database
 from server.store.documents import decode_command
 from server.store.errors import EntryRefused, LeaseLost, StoreInUse, StoreUnavailable
@@ -175,6 +175,53 @@ def test_a_takeover_of_tournaments_alone_whose_answer_was_lost_is_known_to_the_t
         taker.take_over(dead.holding.node, 1)
     found = taker.taken_after_all()
     assert (found.tournaments if found is not None else None) == ({"A"} if after else None)
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has no line to the database is taken for gone without having been silent, by whoever has one from just now."""
+    monkeypatch.setattr(nodes, "SILENT_MS", 0)
+    monkeypatch.setattr(shared, "LINE_S", 0.0)
+
+
+def hung_up(store: SharedStore) -> list[int]:
+    return [each.id for each in store.renew() if each.hung_up]
+
+
+def test_the_races_of_a_process_that_has_ended_are_taken_over_before_its_lease_is_over(node: Open, at_once: None) -> None:
+    gone, other = node("gone"), node("other")
+    write(gone, opened("r"), taken("r", 1))
+    gone.renew()
+    assert hung_up(other) == []
+    assert other.take_over(gone.holding.node, 1, (), True) is None, "its line stands"
+    gone._hang_up()
+    # The database hears of it in a moment.
+    assert any(hung_up(other) == [gone.holding.node] for _ in range(2_000))
+    assert other.take_over(gone.holding.node, 1) is None, "its lease is not over"
+    found = other.take_over(gone.holding.node, 1, (), True)
+    assert found is not None
+    assert [race.opened.race for race in found.running.races] == ["r"]
+    # It was only another line that it had to open.
+    with pytest.raises(LeaseLost):
+        gone.renew()
+
+
+def test_nobody_is_taken_for_gone_who_has_a_line_again_or_never_said_so_or_is_heard_of_by_a_young_line(
+    node: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone, older, other = node("gone"), node("older"), node("other")
+    gone.renew()
+    other.renew()
+    for store in (gone, older):
+        store._hang_up()
+    assert all(hung_up(other) == [] for _ in range(50)), "neither has been silent for long"
+    monkeypatch.setattr(nodes, "SILENT_MS", 0)
+    assert all(hung_up(other) == [] for _ in range(50)), "the database may have hung up on everybody"
+    monkeypatch.setattr(shared, "LINE_S", 0.0)
+    assert any(hung_up(other) == [gone.holding.node] for _ in range(2_000))
+    gone.renew()
+    assert hung_up(other) == []
+    assert other.take_over(gone.holding.node, 1, (), True) is None
 
 
 def test_whoever_renews_in_time_keeps_everything(node: Open) -> None:

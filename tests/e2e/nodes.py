@@ -1,0 +1,94 @@
+"""Servers as processes of their own: alone, or nodes of one place."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+
+import trio
+
+from tests.e2e.crash import LISTENING, ROOT
+
+STARTS_S = 240
+"""For a server to listen, or to end."""
+
+
+@dataclass(eq=False)
+class NodeProcess:
+    """One server. redis: empty for one that is no node. options: further ones of `serve`. process: None while it does not run."""
+
+    database: str
+    redis: str
+    port: int
+    options: tuple[str, ...] = ()
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"ws://127.0.0.1:{self.port}"
+
+    async def start(self) -> None:
+        """Until it listens."""
+        command = [sys.executable, "-m", "server.cli.main", "serve", "--port", str(self.port), "--database", self.database]
+        command += ["--cluster", self.redis, "--advertise", self.url] if self.redis else []
+        command += ["--rate", "1000", "--burst", "1000", "--log-level", "error"]
+        command += self.options
+        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)  # noqa: ASYNC220
+        self.process = process
+        assert process.stdout is not None
+        with trio.fail_after(STARTS_S):
+            line = (await trio.to_thread.run_sync(process.stdout.readline, abandon_on_cancel=True)).decode()
+        assert line.startswith(LISTENING), line
+
+    async def end(self, number: signal.Signals) -> int:
+        """Send this signal and wait for the end; the exit status."""
+        assert self.process is not None
+        self.process.send_signal(number)
+        with trio.fail_after(STARTS_S):
+            status = await trio.to_thread.run_sync(self.process.wait, abandon_on_cancel=True)
+        self.forget()
+        return status
+
+    def signal(self, number: signal.Signals) -> None:
+        assert self.process is not None
+        self.process.send_signal(number)
+
+    def forget(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            assert self.process.stdout is not None
+            self.process.stdout.close()
+            self.process = None
+
+
+@asynccontextmanager
+async def nodes(database: str, redis: str, number: int = 3) -> AsyncIterator[list[NodeProcess]]:
+    """So many servers that run, on free ports of this machine."""
+    with free_ports(number) as ports:
+        started = [NodeProcess(database, redis, port) for port in ports]
+    try:
+        async with trio.open_nursery() as nursery:
+            for node in started:
+                nursery.start_soon(node.start)
+        yield started
+    finally:
+        for node in started:
+            node.forget()
+
+
+@contextmanager
+def free_ports(number: int) -> Iterator[list[int]]:
+    """Nobody else has them, unless they are very quick."""
+    sockets = [socket.socket() for _ in range(number)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    yield_ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    yield yield_ports
