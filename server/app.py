@@ -171,6 +171,8 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 seat_elsewhere=directory.seat if directory is not None else None,
             )
             dispatch.forwarding.loads = loads
+            if node is not None and loads is not None:
+                node.takers = loads.takers
             bans.come_back(await journal.ask(store.bans))
             resumption = Resumption(rooms, store, journal, clock)
             spectators.over = resumption.over

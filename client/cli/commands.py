@@ -13,9 +13,9 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from client.cli.main import COMMANDS, main_help
+from client.cli.main import COMMANDS, INTERRUPTED, give_back, main_help
 
-FAILED, INTERRUPTED = 1, 130
+FAILED = 1
 
 
 def _loaded(name: str) -> Any:
@@ -73,6 +73,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         status: int | None = app(args=list(arguments), prog_name="carpet", standalone_mode=False)
     except typer.TyperException as error:
+        give_back()
         # One sentence in place of usage, hint and error: the help is a flag away.
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "carpet"
@@ -90,6 +91,7 @@ def run(arguments: Sequence[str]) -> int:
         errors = sys.modules.get("client.connection.errors")
         if errors is None or not isinstance(error, errors.Failure):
             raise
+        give_back()
         typer.echo(f"carpet: {error}", err=True)
         return FAILED
     return status or 0

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from client.cli.shared import Deal, Rules, examples, fail, print_json, print_text, prints, race_options, run
+from client.cli.looks import prints
+from client.cli.shared import Deal, Rules, examples, fail, print_json, print_text, race_options, run
 from client.local.demo import run_demo
 
 app = typer.Typer(rich_markup_mode=None)

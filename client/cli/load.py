@@ -9,7 +9,8 @@ from typing import Annotated
 import msgspec
 import typer
 
-from client.cli.shared import FAILED, MISUSED, Json, Rules, Url, address_of, examples, fail, print_json, print_text, prints
+from client.cli.looks import prints
+from client.cli.shared import FAILED, MISUSED, Json, Rules, Url, address_of, examples, fail, print_json, print_text
 from client.local.load import LoadResult, find_load, run_load
 from client.local.load_worker import Plan
 from client.text.chart import BLOCKS

@@ -5,6 +5,7 @@ Typer takes a tenth of a second to load, so the help and the version, which need
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -12,6 +13,8 @@ from collections.abc import Sequence
 from typing import Final, NoReturn
 
 import protocol
+
+INTERRUPTED: Final = 130
 
 ABOUT: Final = "Race at the patience game Carpet: two people, the same shuffle, two terminals."
 
@@ -47,6 +50,9 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "load": ("load", "Measure how many races a server holds."),
 }
 """The module of `client.cli` that has it, and the first sentence of its help."""
+
+SHOWN_FIRST: Final[tuple[list[str], ...]] = ([], ["play"])
+"""What is so often typed that it is shown before it is known to be right."""
 
 OPTIONS: Final = {
     "-V, --version": "Print the version and exit.",
@@ -90,7 +96,31 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         case [] | ["-h" | "--help"] if given or not (sys.stdin.isatty() and sys.stdout.isatty()):
             _tell(main_help())
     # Only now: see above. In a terminal no command at all is a menu.
-    sys.exit(importlib.import_module("client.cli.commands").run(given))
+    try:
+        if given in SHOWN_FIRST and sys.stdin.isatty() and sys.stdout.isatty():
+            _show_first(given)
+        status: int = importlib.import_module("client.cli.commands").run(given)
+    except KeyboardInterrupt:
+        # Not in a command, which has its own end for it, but while one was loaded.
+        status = INTERRUPTED
+    finally:
+        give_back()
+    sys.exit(status)
+
+
+def _show_first(given: Sequence[str]) -> None:
+    # All that is loaded for it stays: to look for garbage in it takes a tenth of the time.
+    gc.disable()
+    first = importlib.import_module("client.cli.looks").first_of(given)
+    if first is not None:
+        importlib.import_module("client.tui.opening").show(*first)
+
+
+def give_back() -> None:
+    """Give the terminal back, where something is shown in it that was drawn before the screens: they do not come, or not yet."""
+    opening = sys.modules.get("client.tui.opening")
+    if opening is not None:
+        opening.give_back()
 
 
 if __name__ == "__main__":

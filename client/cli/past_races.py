@@ -14,20 +14,8 @@ from typing import Annotated, Final
 import msgspec
 import typer
 
-from client.cli.shared import (
-    MISUSED,
-    URL_HELP,
-    Json,
-    Url,
-    address_of,
-    examples,
-    fail,
-    print_json,
-    print_text,
-    prints,
-    there_already,
-    write_new,
-)
+from client.cli.looks import prints
+from client.cli.shared import MISUSED, URL_HELP, Json, Url, address_of, examples, fail, print_json, print_text, there_already, write_new
 from client.connection.address import Address
 from client.connection.http import fetch_history, fetch_record
 from client.storage.bests import BestsStore

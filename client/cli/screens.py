@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
-from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from client.cli import commands
+from client.cli.looks import menu_start
 from client.cli.shared import (
     MISUSED,
     Deal,
@@ -30,11 +31,8 @@ from client.cli.shared import (
     settings_of,
     with_looks,
 )
-from client.connection.address import parse_address
-from client.storage.identity import IdentityError, IdentityStore, home_folder
-from client.storage.saved_records import is_new
-from client.tui.app import run_menu
-from client.tui.start import StartMatch, StartMenu, UiSettings
+from client.tui import opening
+from client.tui.start import StartLesson, StartMatch, UiSettings, start_of
 from protocol.client_messages import JoinRace, OpenRace
 from protocol.watch_messages import WatchRace
 
@@ -54,7 +52,8 @@ def learn(*, settings: UiSettings) -> None:
     A deal of its own, which waits for each key that it tells you.
     """
     need_terminal("learn")
-    # Here as below: the menu is on the screen without it.
+    opening.show(StartLesson(), settings)
+    # Here as below: something is on the screen without it.
     from client.local import sitting
 
     finish(run(lambda: sitting.learn(settings=settings)))
@@ -90,6 +89,7 @@ def play(
         rules=rules, bots=[] if alone else [bot or "greedy"], seats=1 if alone else 2, deal=deal, winnable=winnable, series=series
     )
     need_terminal("play")
+    opening.show(start_of(options), settings)
     from client.local import sitting
 
     begin = sitting.play_alone if alone else sitting.play_bot
@@ -243,7 +243,10 @@ def _visit(command: str, url: str, request: Any, name: str | None, settings: UiS
 
 def menu() -> None:
     """What `carpet` alone does in a terminal: show what there is to do, run the command for it, and show it again."""
-    start, settings = _menu_start(), settings_of()
+    start, settings = menu_start(), settings_of()
+    opening.show(start, settings)
+    from client.tui.app import run_menu
+
     while True:
         outcome = run(functools.partial(run_menu, start, settings=settings))
         settings = outcome.settings
@@ -257,12 +260,4 @@ def menu() -> None:
         said = errors.getvalue().strip()
         if status and not said:
             raise typer.Exit(status)
-        start = replace(_menu_start(), item=outcome.item, note=said.removeprefix("carpet: "))
-
-
-def _menu_start() -> StartMenu:
-    known: list[str] = []
-    with contextlib.suppress(IdentityError):
-        # The last one that was met is the one that is offered.
-        known = list(IdentityStore(home_folder()).read().servers)
-    return StartMenu(parse_address(known[-1]).typed if known else "", is_new=not known and is_new(home_folder()))
+        start = replace(menu_start(), item=outcome.item, note=said.removeprefix("carpet: "))

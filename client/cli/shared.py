@@ -8,31 +8,30 @@ import json
 import shlex
 import sys
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final, NoReturn, TypeVar
 
 import msgspec
-import trio
 import typer
+from msgspec.structs import replace
 
+from client.cli import looks
 from client.cli.commands import FAILED as FAILED
-from client.cli.commands import INTERRUPTED
 from client.cli.commands import run as run_command
+from client.cli.looks import built_in, prints
+from client.cli.main import INTERRUPTED, give_back
 from client.connection.address import Address, BadAddress, parse_address
 from client.connection.errors import Failure
 from client.storage.files import USUAL, make_file, replace_file
-from client.storage.identity import home_folder
 from client.text.past_races import printable_json
 from client.tui.start import AppOutcome, UiSettings
-from client.tui.theme import CLASSIC, PALETTES, Palette
+from client.tui.theme import Palette
 from protocol.text import clean_chat
 from protocol.views import MAX_SERIES_RACES, RATED_DELAY_S, RaceOptions
 
 Outcome = TypeVar("Outcome")
 
 MISUSED = 2
-LONGEST_THEME = 65_536
 
 URL_HELP = "The server: host, host:port (7777 if none is given), ws://… or wss://…."
 Url = Annotated[str, typer.Argument(metavar="URL", help=URL_HELP)]
@@ -54,17 +53,9 @@ def examples(*commands: str) -> str:
 
 
 def fail(sentence: str, status: int = FAILED) -> NoReturn:
+    give_back()
     typer.echo(f"carpet: {sentence}", err=True)
     raise typer.Exit(status)
-
-
-def prints(characters: str) -> bool:
-    """Whether standard output has signs for all of them."""
-    try:
-        characters.encode(sys.stdout.encoding or "ascii")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def print_text(text: str) -> None:
@@ -85,6 +76,8 @@ def print_json(value: object) -> None:
 
 def run(function: Callable[[], Awaitable[Outcome]]) -> Outcome:
     """Run under Trio. What a person can act on, and Ctrl+C, come out of the groups that nurseries make of them."""
+    # Here: the first screen is drawn without it.
+    import trio
 
     try:
         return trio.run(function)
@@ -131,8 +124,6 @@ SOUNDS: Final = ("no_bell", "tones")
 Theme = Annotated[
     Path | None, typer.Option(metavar="NAME|FILE", help="Other colours: a theme that is built in, or a file. [default: see carpet theme]")
 ]
-USED: Final = "theme"
-"""The file in the player's folder that has the theme that is used where none is named: the name of one that is built in, or all of it."""
 
 
 def with_looks(*, bell: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -142,8 +133,8 @@ def with_looks(*, bell: bool = True) -> Callable[[Callable[..., None]], Callable
         @functools.wraps(command)
         def typed(**given: Any) -> None:
             theme = given.pop("theme", None)
-            looks = {name: bool(given.pop(name, not bell and name == "no_bell")) for name in LOOKS}
-            command(**given, settings=settings_of(**looks, theme=theme))
+            wanted = {name: bool(given.pop(name, not bell and name == "no_bell")) for name in LOOKS}
+            command(**given, settings=settings_of(**wanted, theme=theme))
 
         signature = inspect.signature(command, eval_str=True)
         parameters = [parameter for parameter in signature.parameters.values() if parameter.name != "settings"]
@@ -202,33 +193,19 @@ def finish(outcome: AppOutcome, address: Address | None = None) -> None:
 
 def palette_from(path: Path) -> Palette:
     """The theme of a name, or that in a file; ends the command where there is none."""
-    return built_in(str(path)) or _palette_in(path)
-
-
-def built_in(name: str) -> Palette | None:
-    """The theme of that name."""
-    return next((palette for palette in PALETTES if palette.name == name != "none"), None)
+    return built_in(str(path)) or _theme(lambda: looks.palette_in(path))
 
 
 def palette_used() -> Palette:
-    """The theme that is used where none is named."""
-    path = home_folder() / USED
-    return _palette_in(path) if path.exists() else CLASSIC
+    """The theme that is used where none is named; ends the command where it cannot be read."""
+    return _theme(looks.palette_used)
 
 
-def _palette_in(path: Path) -> Palette:
-    # Most commands end without it.
-    from client.tui.theme_file import palette_of
-
+def _theme(read: Callable[[], Palette]) -> Palette:
     try:
-        with path.open(encoding="utf-8") as file:
-            text = file.read(LONGEST_THEME)
-        return built_in(text) or palette_of(text)
-    except OSError as error:
-        fail(f"{path} cannot be read: {error.strerror}.", MISUSED)
-    except ValueError as error:
-        why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else clean_chat(str(error)).rstrip(".")
-        fail(f"{path} is no theme: {why}.", MISUSED)
+        return read()
+    except looks.BadTheme as error:
+        fail(str(error), MISUSED)
 
 
 def settings_of(
@@ -251,15 +228,8 @@ def settings_of(
 
     named = "four" if four_colour else "safe" if colour_blind else theme
     palette = palette_used() if named is None else palette_from(Path(named))
-    return UiSettings(
-        palette=palette.name,
-        own_palette=None if built_in(palette.name) else palette,
-        ascii=ascii_only or not prints("♠│█"),
-        bell=not no_bell,
-        tones=tones,
-        pictures=pictures,
-        motion=not no_motion,
-    )
+    settings = looks.settings_with(palette, ascii_only=ascii_only)
+    return replace(settings, bell=not no_bell, tones=tones, pictures=pictures, motion=not no_motion)
 
 
 def looks_of(settings: UiSettings, command: str) -> list[str]:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from client.cli.shared import MISUSED, USED, built_in, examples, fail, palette_from, palette_used, print_text, write_new
+from client.cli.looks import USED, built_in
+from client.cli.shared import MISUSED, examples, fail, palette_from, palette_used, print_text, write_new
 from client.storage.identity import home_folder
 from client.tui.theme import PALETTES
 from client.tui.theme_file import text_of

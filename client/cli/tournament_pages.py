@@ -10,7 +10,8 @@ from typing import Annotated
 import msgspec
 import typer
 
-from client.cli.shared import MISUSED, Json, Url, address_of, examples, fail, print_json, print_text, prints, there_already, write_new
+from client.cli.looks import prints
+from client.cli.shared import MISUSED, Json, Url, address_of, examples, fail, print_json, print_text, there_already, write_new
 from client.connection.http import fetch_standings_table, fetch_tournament, fetch_tournaments
 from client.text.tables import table_lines
 from client.text.tournaments import FORMAT_WORDS, PHASE_WORDS, TIE_BREAK_HEADS, points_text, quarters_text, title_text

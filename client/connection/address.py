@@ -9,7 +9,8 @@ from __future__ import annotations
 import ipaddress
 import re
 import urllib.parse
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from client.connection.errors import Failure
 from protocol import DEFAULT_PORT
@@ -26,8 +27,7 @@ class BadAddress(Failure):
     """A text that is no address of a server. Says why, in one sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """One server. host: without brackets. path: empty, or from its slash on, query included."""
 
     secure: bool

@@ -14,10 +14,10 @@ import math
 import random
 import ssl as tls
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from functools import partial
 
 import trio
+from msgspec.structs import replace
 
 from client.connection.address import Address, BadAddress, parse_address
 from client.connection.errors import LOST, TAKEN_OVER, TURNED_AWAY, Ending, LinkError, OtherVersion

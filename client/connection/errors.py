@@ -6,10 +6,9 @@ Pure; must not know of the library that the connection is made of.
 from __future__ import annotations
 
 import os
-import socket
-import ssl
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from protocol.errors import CloseCode
 from protocol.server_messages import Error
@@ -51,8 +50,7 @@ class OtherVersion(LinkError):
     """A Carpet Race server that speaks another version of the wire. Trying again does not help."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """Why a connection is no more. final: coming back would only meet the same end. server_is_gone: another of the place is asked first."""
 
     reason: str
@@ -120,6 +118,10 @@ def refused_by_http(status: int, body: bytes, url: str, subprotocol: str) -> Lin
 
 def unreachable(error: BaseException, *, host: str, place: str) -> LinkError:
     """Name, TCP or TLS failed. place: host and port, for people."""
+    # Here: the first screen is drawn without them.
+    import socket
+    import ssl
+
     causes = list(_causes(error))
     for cause in causes:
         match cause:

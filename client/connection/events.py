@@ -8,8 +8,9 @@ have no gaps and no repeats. Must not know of sockets, screens or the game.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
+
+from msgspec import Struct
 
 from protocol.client_messages import ClientMessage
 from protocol.server_messages import ServerMessage
@@ -24,8 +25,7 @@ WATCH_REFERENCE: Final = 2**31 - 4
 """`ref` of the requests to watch that a link makes by itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """A name, and the token and public id of that player at one server; None for somebody who has not been there before."""
 
     name: str
@@ -33,15 +33,13 @@ class Identity:
     player: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Connecting:
+class Connecting(Struct, frozen=True):
     """A try has begun. attempt: 1 for the first since the link last stood."""
 
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
-class Connected:
+class Connected(Struct, frozen=True):
     """The connection stands and hello is on its way; after a loss `Back` follows once the answer is there. subprotocol: the one agreed
     on.
     """
@@ -50,23 +48,20 @@ class Connected:
     subprotocol: str
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(Struct, frozen=True):
     """There is no connection. reason: a sentence for a person. retry_in_ms: until the next try; None when there will be none."""
 
     reason: str
     retry_in_ms: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Back:
+class Back(Struct, frozen=True):
     """A connection was lost, and from here on all is as if it had not been: what was missed has been told, what was unanswered is sent
     again.
     """
 
 
-@dataclass(frozen=True, slots=True)
-class RoundTrip:
+class RoundTrip(Struct, frozen=True):
     """A ping came back after `ms` milliseconds."""
 
     ms: int

@@ -12,11 +12,11 @@ Answers name the request by its `ref`, so each has one: whoever asks without it 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from itertools import count
 from typing import Final, TypeAlias, assert_never
 
-from msgspec.structs import replace as with_fields
+from msgspec import Struct
+from msgspec.structs import replace
 
 from protocol.client_messages import (
     ClientMessage,
@@ -68,8 +68,7 @@ Request: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Sent:
+class _Sent(Struct, frozen=True):
     """connection_lost: the connection it was sent by is no more."""
 
     request: Request
@@ -89,7 +88,7 @@ class Unanswered:
 
     def numbered(self, message: ClientMessage) -> ClientMessage:
         """What is to be sent for `message`: a request without a `ref` gets one of its own."""
-        return with_fields(message, ref=next(self._numbers)) if isinstance(message, Request) and message.ref == 0 else message
+        return replace(message, ref=next(self._numbers)) if isinstance(message, Request) and message.ref == 0 else message
 
     def sent(self, message: ClientMessage) -> None:
         """It is on its way by the connection that stands."""

@@ -31,7 +31,7 @@ Watching is not resumed by version: after a loss, and where an event is missing,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from client.connection.events import NO_RACE, NO_SEAT, WATCH_REFERENCE
 from protocol.client_messages import JoinRace, QuickMatch
@@ -47,8 +47,7 @@ _PASSING = frozenset({ErrorCode.ELSEWHERE, ErrorCode.TOO_FAST, ErrorCode.SERVER_
 """Refusals that may be none a moment later."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reaction:
+class Reaction(Struct, frozen=True):
     """What is to be done about one message. send: now, and then whatever `wanted` says, again and again until that is nothing.
 
     ask: now, once. back: a connection was lost, or requests dropped, and from here on all is as if that had not been.

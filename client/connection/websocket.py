@@ -11,10 +11,10 @@ import logging
 import ssl as tls
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import trio
+from msgspec import Struct
 from websockets.exceptions import (
     ConnectionClosed,
     InvalidHandshake,
@@ -63,8 +63,7 @@ _log.addHandler(logging.NullHandler())
 Dial: TypeAlias = Callable[[], Awaitable[trio.abc.Stream]]
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionTimes:
+class ConnectionTimes(Struct, frozen=True):
     """How long a connection is waited for, in seconds.
 
     open_s: name, connection, TLS and handshake together. close_s: saying goodbye: what was sent last goes out, then the close frames.

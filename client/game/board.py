@@ -7,8 +7,9 @@ server describes. Where the server did not describe it, the table is taken for a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from protocol.views import RulesInfo, View
 
@@ -16,8 +17,7 @@ _SLOT = re.compile("[a-j][1-9]", re.ASCII)
 _RESERVE = re.compile("p[1-9]", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
+class Board(Struct, frozen=True):
     """columns, rows: of the grid, slots named column letter then row number. reserves: their names in order.
 
     stock, waste: whether there ever is one. lanes: see RulesInfo.

@@ -8,14 +8,14 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import trio
+from msgspec.structs import replace
 
 from client.connection.address import parse_address
 from client.connection.client import NetLink, open_link
-from client.connection.events import Identity
+from client.connection.events import Identity, Link, LinkEvent
 from client.connection.questions import EntryRequest
 from client.local.server_process import open_server
 from client.replay.own_server import replay_race
@@ -27,10 +27,11 @@ from client.storage.files import replace_file
 from client.storage.identity import IdentityError, IdentityStore, default_name, home_folder
 from client.storage.saved_records import TAUGHT, SavedRecords, is_new
 from client.tui.app import run_app
-from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHome, StartLesson, StartMatch, StartTournaments, UiSettings
-from protocol.client_messages import JoinRace, OpenRace
+from client.tui.start import AppOutcome, Start, StartHome, StartLesson, StartMatch, StartTournaments, UiSettings, start_of
+from protocol.client_messages import ClientMessage, JoinRace, OpenRace
 from protocol.record import Record, to_json
 from protocol.run_messages import PlayOn, RunDaily
+from protocol.server_messages import ServerMessage
 from protocol.text import clean_name
 from protocol.tournament_messages import Decided, EnterTournament, FollowTournament, Tournament
 from protocol.views import RaceOptions
@@ -39,10 +40,50 @@ from protocol.watch_messages import WatchRace
 SEAT_HELD = "You have a seat in this race already: leave it (L) before you begin another."
 
 
+class LaterLink:
+    """A link that is yet to be made, by somebody who says so when it is: until then nothing is heard, and nothing goes out."""
+
+    def __init__(self) -> None:
+        self._link: Link | None = None
+        self._arrived = trio.Event()
+
+    def arrive(self, link: Link) -> None:
+        """From now on it is this one."""
+        self._link = link
+        self._arrived.set()
+
+    @property
+    def is_there(self) -> bool:
+        return self._link is not None
+
+    @property
+    def events(self) -> AsyncIterator[ServerMessage | LinkEvent]:
+        return self._events()
+
+    async def _events(self) -> AsyncIterator[ServerMessage | LinkEvent]:
+        await self._arrived.wait()
+        assert self._link is not None
+        async for event in self._link.events:
+            yield event
+
+    @property
+    def url(self) -> str:
+        """Empty until it is there."""
+        return "" if self._link is None else self._link.url
+
+    def hurry(self) -> None:
+        """Nothing is waited for that could be hurried, until it is there."""
+        if self._link is not None:
+            self._link.hurry()
+
+    def send(self, message: ClientMessage) -> bool:
+        """False until it is there."""
+        return self._link is not None and self._link.send(message)
+
+
 async def learn(*, settings: UiSettings) -> AppOutcome:
     """Learn the keys by a deal on a server of one's own. It is no race, and no record of it is kept."""
-    async with open_server() as url, open_link(url, Identity(default_name())) as link:
-        await link.entered()
+    async with _own_table(Identity(default_name())) as link:
         return _taught(await run_app(link, settings=settings, start=StartLesson()))
 
 
@@ -58,23 +99,43 @@ async def play_bot(options: RaceOptions, *, name: str | None, settings: UiSettin
     """Race the house bot of these options on a server of one's own."""
     # The server forgets everybody when it ends, so there is nothing to keep.
     identity = Identity(clean_name(name or "") or default_name())
-    async with open_server() as url, open_link(url, identity) as link:
-        welcome = await link.entered()
-        check_options(options, welcome)
-        start = StartBot(options.bots[0], options.deal, options.rules, options.winnable, options.series)
+    async with _own_table(identity, options) as link:
         # In the first race the keys are told, whoever has not learned them yet.
-        return _taught(await _app(link, settings, start, teaches=is_new(home_folder()) and options.rules == "carpet"))
+        return _taught(await _app(link, settings, start_of(options), teaches=is_new(home_folder()) and options.rules == "carpet"))
 
 
 async def play_alone(options: RaceOptions, *, name: str | None, settings: UiSettings) -> AppOutcome:
     """Race the clock on a server of one's own; one's best times are kept. Raises BestsError when they could not be."""
     BestsStore(home_folder()).read()
     identity = Identity(clean_name(name or "") or default_name())
-    async with open_server() as url, open_link(url, identity) as link:
-        welcome = await link.entered()
-        check_options(options, welcome)
-        start = StartAlone(options.deal, options.rules, options.winnable)
-        return await _app(link, settings, start)
+    async with _own_table(identity, options) as link:
+        return await _app(link, settings, start_of(options))
+
+
+@contextlib.asynccontextmanager
+async def _own_table(identity: Identity, options: RaceOptions | None = None) -> AsyncIterator[LaterLink]:
+    """A link to a server of one's own, which starts meanwhile and ends with the block. options: of a race that it is to have.
+
+    What keeps it from starting comes out of the block, in the group of a nursery: ServerFailed, LinkError.
+    """
+    later, left = LaterLink(), trio.Event()
+
+    async def serve() -> None:
+        async with open_server() as url, open_link(url, identity) as link:
+            welcome = await link.entered()
+            if options is not None:
+                check_options(options, welcome)
+            later.arrive(link)
+            await left.wait()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve)
+        try:
+            yield later
+        finally:
+            left.set()
+            if not later.is_there:
+                nursery.cancel_scope.cancel()
 
 
 async def play_on(record: Record, *, seat: int, ply: int, name: str | None, settings: UiSettings) -> AppOutcome:
@@ -160,7 +221,7 @@ async def attend(url: str, tournament: str | None, *, name: str | None, code: st
 
 
 async def _app(
-    link: NetLink, settings: UiSettings, start: Start, *, counts: bool = True, remark: str = "", teaches: bool = False
+    link: Link, settings: UiSettings, start: Start, *, counts: bool = True, remark: str = "", teaches: bool = False
 ) -> AppOutcome:
     """counts: what is raced is a try at one's best times."""
     records, store = SavedRecords(home_folder()), EvidenceStore(home_folder())

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, Literal, TypeAlias, assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from protocol.record import Record, SeatRecord
 from protocol.replay import Frame, Replay
@@ -24,8 +26,7 @@ NORMAL: Final = SPEEDS.index(Fraction(1))
 # ---- the time line
 
 
-@dataclass(frozen=True, slots=True)
-class SeatLine:
+class SeatLine(Struct, frozen=True):
     """One seat's line of play. frames: one a move, in order."""
 
     number: int
@@ -44,8 +45,7 @@ class SeatLine:
         return self.frames[ply - 1].state if ply else "racing"
 
 
-@dataclass(frozen=True, slots=True)
-class TimeLine:
+class TimeLine(Struct, frozen=True):
     """The whole race. frames: of all seats, in the order of time. end_ms: the last thing that happened."""
 
     record: Record
@@ -88,8 +88,7 @@ def _when(frame: Frame) -> int:
 # ---- where lines of play part
 
 
-@dataclass(frozen=True, slots=True)
-class Parting:
+class Parting(Struct, frozen=True):
     """ply: the moves that the lines have in common. moves: each one's next, None where a line ends there.
 
     at_ms: from when on they differ: the earliest moment at which two of them had gone on differently, or one beyond where another ends.
@@ -115,8 +114,7 @@ def parting(lines: Sequence[SeatLine]) -> Parting | None:
 # ---- the play head
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """t_ms: the moment, from the start of the race. made: the moves made by then. speed: index into SPEEDS.
 
     running_since: the local time at which it was at `t_ms`, None while it stands.
@@ -128,35 +126,30 @@ class Head:
     running_since: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Toggle:
+class Toggle(Struct, frozen=True):
     """Play, or pause. At the end: play from the start."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineStep:
+class TimelineStep(Struct, frozen=True):
     """One move on (by = 1) or back (by = -1), of one seat or of whichever is next; the head then stands."""
 
     by: Literal[-1, 1]
     seat: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Jump:
+class Jump(Struct, frozen=True):
     """To a moment; what was made in it is made. A head that runs runs on from there."""
 
     t_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Tenth:
+class Tenth(Struct, frozen=True):
     """To so many tenths of the race, 0 to 10."""
 
     tenths: int
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(Struct, frozen=True):
     """To the next faster speed (by = 1) or the next slower one (by = -1)."""
 
     by: Literal[-1, 1]

@@ -7,8 +7,9 @@ legal is for `carpet verify`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from client.state.room import RoomModel
 from protocol.cards import RANKS, card_text, fresh_deck
@@ -18,8 +19,7 @@ from protocol.text import clean_chat
 from protocol.views import View
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """What this client saw itself of one race, to check its record against."""
 
     code: str

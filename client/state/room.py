@@ -6,10 +6,10 @@ needs no clock of its own. A snapshot replaces everything; other events carry ve
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import NamedTuple, assert_never
 
-from msgspec.structs import replace as changed
+from msgspec import Struct
+from msgspec.structs import replace
 
 from client.game.moves import taken
 from client.state.progress import Points, measured
@@ -65,8 +65,7 @@ class Played(NamedTuple):
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class RoomModel:
+class RoomModel(Struct, frozen=True):
     """The room this client is in. Times are local: started_at_ms may lie ahead (countdown); away_until_ms is (seat, local time) pairs.
 
     ratings: what the race that is over did to them, by seat; empty for one that does not count, and until it is known.
@@ -311,15 +310,15 @@ def _racing(seats: tuple[SeatInfo, ...], view: View | None, *, alone: int | None
     alone: the only seat of which that is known, in a swap.
     """
     racing: SeatState = "racing"
-    fresh = [changed(info, state=racing) if info.state == "waiting" else info for info in seats]
+    fresh = [replace(info, state=racing) if info.state == "waiting" else info for info in seats]
     if view is not None:
         known = {"home": view.home, "foundations": view.foundations, "ply": 0}
-        fresh = [changed(info, **known) if alone in (None, info.seat) else info for info in fresh]
+        fresh = [replace(info, **known) if alone in (None, info.seat) else info for info in fresh]
     return tuple(fresh)
 
 
 def _with_seat(seats: tuple[SeatInfo, ...], seat: int, **fields: object) -> tuple[SeatInfo, ...]:
-    return tuple(changed(info, **fields) if info.seat == seat else info for info in seats)
+    return tuple(replace(info, **fields) if info.seat == seat else info for info in seats)
 
 
 def _earliest(known_ms: int | None, heard_ms: int) -> int:

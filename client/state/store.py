@@ -11,10 +11,10 @@ sent it and the first view they were dealt), kept as `Evidence`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, assert_never
 
-from msgspec.structs import replace as changed
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from client.connection.events import NO_RACE, NO_SEAT, Back, Connected, Connecting, LinkEvent, Lost, RoundTrip
 from client.state.evidence import Evidence
@@ -43,15 +43,13 @@ from protocol.views import RulesInfo
 from protocol.watch_messages import Board, BoardsKey, Talk, Unwatched, Watched, WatchedEvent, Watchers
 
 
-@dataclass(frozen=True, slots=True)
-class ReadySent:
+class ReadySent(Struct, frozen=True):
     """This client has sent `ready` with this nonce; the commitment is the one that the room shows now."""
 
     nonce: str
 
 
-@dataclass(frozen=True, slots=True)
-class MoveSent:
+class MoveSent(Struct, frozen=True):
     """This client has sent a move for this ply and waits for its view."""
 
     ply: int
@@ -62,8 +60,7 @@ LocalEvent: TypeAlias = ReadySent | MoveSent
 Event: TypeAlias = ServerMessage | LinkEvent | LocalEvent
 
 
-@dataclass(frozen=True, slots=True)
-class LinkModel:
+class LinkModel(Struct, frozen=True):
     """How the connection is. retry_at_ms: local time of the next try, None when there is none. reason: why not, until all is well.
 
     returning: the connection stands again, and what is known of the room may still be old. held_at_ms: local time of the last that was
@@ -78,8 +75,7 @@ class LinkModel:
     held_at_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """Something to tell the player once. code, ref: of the error it tells, else empty and 0. at_ms: local time."""
 
     kind: Literal["info", "warning", "error"]
@@ -89,8 +85,7 @@ class Notice:
     ref: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(Struct, frozen=True):
     """An opponent is being looked for. rules: None for any; window: points that their rating may differ by, None for any number.
 
     waiting: how many look, this player included. since_ms: local time.
@@ -102,8 +97,7 @@ class Search:
     since_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(Struct, frozen=True):
     """Everything the screens are drawn from. lobby: None while it is not known. lobby_at: when it was so, by
     the local time. in_flight: the move that was sent and not answered yet.
 
@@ -267,7 +261,7 @@ def _renamed(model: Model, event: YouAre, now_ms: int) -> Model:
     if model.welcome is None or event.player != model.welcome.player or event.name == model.welcome.name:
         return model
     notice = Notice("info", f"You are called {clean_name(event.name)} from now on.", now_ms)
-    return replace(model, welcome=changed(model.welcome, name=event.name), notice=notice)
+    return replace(model, welcome=replace(model.welcome, name=event.name), notice=notice)
 
 
 def _left(model: Model, left: Left, now_ms: int) -> Model:
@@ -345,7 +339,7 @@ def _remember_rating(model: Model) -> Model:
     welcome, room = model.welcome, model.room
     if welcome is None or room is None or room.seat is None or not 0 <= room.seat < len(room.ratings):
         return model
-    return replace(model, welcome=changed(welcome, rating=room.ratings[room.seat].after))
+    return replace(model, welcome=replace(welcome, rating=room.ratings[room.seat].after))
 
 
 def _remember_first_view(model: Model) -> Model:

@@ -6,9 +6,11 @@ nothing to resume. Must not know of screens, sockets or clocks: what the server 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from client.connection.events import LinkEvent, Lost
 from protocol.server_messages import Left, ServerMessage, Welcome
@@ -20,9 +22,8 @@ OPEN_PHASES: frozenset[TournamentPhase] = frozenset({"registration", "check-in"}
 DONE_PHASES: frozenset[TournamentPhase] = frozenset({"over", "ended"})
 
 
-@dataclass(frozen=True)
-class TournamentModel:
-    """One tournament as it was told last. heard_at_ms: local time of that. Without slots: what it comes to by id is worked out once."""
+class TournamentModel(Struct, frozen=True, dict=True):
+    """One tournament as it was told last. heard_at_ms: local time of that. With a dict: what it comes to by id is worked out once."""
 
     told: Tournament
     heard_at_ms: int
@@ -54,8 +55,7 @@ class TournamentModel:
         return None if table.no_show_ms is None else self.heard_at_ms + table.no_show_ms
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """To one's own table. until_ms: local time at which one forfeits. opponent: a name; empty for the house."""
 
     id: str
@@ -69,8 +69,7 @@ class Call:
     until_ms: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class TournamentsModel:
+class TournamentsModel(Struct, frozen=True):
     """listed: None while the list is not known. shown: the tournament told last. call: the last one to a table, until it is left."""
 
     listed: tuple[TournamentListing, ...] | None = None

@@ -6,7 +6,8 @@ stand beside it. What the screens do with them is not known here. All times are 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from client.connection.events import LinkEvent
 from client.game.moves import made
@@ -20,8 +21,7 @@ from protocol.watch_messages import Board, Talk, Unwatched, Watched, WatchedEven
 MOVES_KEPT = 80
 
 
-@dataclass(frozen=True, slots=True)
-class WatchModel:
+class WatchModel(Struct, frozen=True):
     """room: what is known at once; None while there is nothing to watch. closest: the server leads from one race to the next.
 
     boards: the latest that may be shown, one at most for each seat. played: their last moves, each with its seat.

@@ -9,7 +9,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import secrets
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,7 +66,7 @@ def make_file(path: Path, content: bytes, *, mode: int = PRIVATE) -> None:
 @contextlib.contextmanager
 def _written(path: Path, content: bytes, mode: int) -> Iterator[str]:
     """A file beside `path` with the content, safe on the disk; gone when the block ends, unless it was given another name."""
-    temporary = os.path.join(path.parent, f".carpet-{secrets.token_hex(8)}")
+    temporary = os.path.join(path.parent, f".carpet-{os.urandom(8).hex()}")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         with open(handle, "wb") as file:

@@ -13,7 +13,7 @@ import getpass
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
@@ -109,7 +109,7 @@ class IdentityStore:
         chosen = clean_name(name or "") or (server.name if server else default_name())
         found = server.named(chosen) if server else Identity(chosen)
         # Should the server still not know the token, nobody is to be made anew under the name by which it is kept here.
-        return replace(found, name=_ASIDE.sub("", found.name)) if found.token is not None else found
+        return structs.replace(found, name=_ASIDE.sub("", found.name)) if found.token is not None else found
 
     def known(self) -> tuple[Known, ...]:
         """All players of this machine; of a server's, the one used last comes first. Raises IdentityError."""

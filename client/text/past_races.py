@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+
+from msgspec import Struct
 
 from client.text.tables import cells, table_lines
 from client.text.words import WALKOVER, end_word, is_walkover
@@ -24,8 +25,7 @@ FLEXIBLE = 5
 """Cells that the opponents' names have at least."""
 
 
-@dataclass(frozen=True, slots=True)
-class PastRace:
+class PastRace(Struct, frozen=True):
     """own: the seat that is told of; None where none is known to be."""
 
     race: HistoryRace

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Final, Literal, TypeVar
 
+from msgspec import Struct
+
 from client.text.past_races import PastRace
 from protocol.pages import HistorySeat
 from protocol.text import clean_name
@@ -65,8 +67,7 @@ class Opponent:
     lost: int
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """at_ms: Unix time of the end of the race. value: cards home, or the rating after it."""
 
     at_ms: int
@@ -99,8 +100,7 @@ class Statistics:
         return self.ratings[-1].value if self.ratings else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Raced:
+class _Raced(Struct, frozen=True):
     """A race that counts, with its figures within bounds. duration_ms: None unless all cards came home."""
 
     at_ms: int

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 
-from wcwidth import wcswidth
-
 BAR = 40
 """Cells of the longest bar."""
 
 
 def cells(text: str) -> int:
     """How many cells of a terminal a text takes."""
+    # Here: the first screen is drawn without it.
+    from wcwidth import wcswidth
+
     return max(wcswidth(text), 0)
 
 

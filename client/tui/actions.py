@@ -6,8 +6,9 @@ back as an action.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from client.replay.timeline import TimeLine
 from client.state.store import Event, Model
@@ -21,52 +22,44 @@ PromptKind = Literal["server", "code", "chat", "move", "deal", "title", "tournam
 # ---- actions: what the player does on the screen that is shown
 
 
-@dataclass(frozen=True, slots=True)
-class Do:
+class Do(Struct, frozen=True):
     """What a key stands for there. key: which of its keys it was, where one was typed."""
 
     command: Command
     key: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Press:
+class Press(Struct, frozen=True):
     """A slot, a reserve, a foundation, `w`, `s` or `r`."""
 
     place: str
 
 
-@dataclass(frozen=True, slots=True)
-class Pick:
+class Pick(Struct, frozen=True):
     """A line of the menu, form or question."""
 
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Jump:
+class Jump(Struct, frozen=True):
     """A moment of a replay."""
 
     t_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class LetGo:
+class LetGo(Struct, frozen=True):
     """What is held is let go of: the right button."""
 
 
-@dataclass(frozen=True, slots=True)
-class GoOn:
+class GoOn(Struct, frozen=True):
     """The moment has come to go on with sending cards home."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rest:
+class Rest(Struct, frozen=True):
     """What moved by itself has come to rest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
+class Typed(Struct, frozen=True):
     """A line of text that was asked for."""
 
     kind: PromptKind
@@ -80,57 +73,49 @@ ScreenAction: TypeAlias = Click | LetGo | GoOn | Rest | Typed
 # ---- actions: all others
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """A key as it was typed."""
 
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Wheel:
+class Wheel(Struct, frozen=True):
     """The mouse's wheel, by lines."""
 
     step: int
 
 
-@dataclass(frozen=True, slots=True)
-class Resized:
+class Resized(Struct, frozen=True):
     """The terminal has so many columns and rows."""
 
     size: tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class SlowTerminal:
+class SlowTerminal(Struct, frozen=True):
     """The terminal takes so long to draw that motion is a burden."""
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(Struct, frozen=True):
     """Something came from the server or happened to the connection; the state has it already. before: the state without it."""
 
     event: Event
     before: Model
 
 
-@dataclass(frozen=True, slots=True)
-class Unsent:
+class Unsent(Struct, frozen=True):
     """This could not go out: there is no connection now."""
 
     message: ClientMessage
 
 
-@dataclass(frozen=True, slots=True)
-class Reviewed:
+class Reviewed(Struct, frozen=True):
     """The review of a record's game is there."""
 
     digest: str
     sentences: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(Struct, frozen=True):
     """The time line of a record is there, or a sentence that says why not. seat: of who looks at it."""
 
     digest: str
@@ -138,8 +123,7 @@ class Replayed:
     line: TimeLine | str
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
+class Verified(Struct, frozen=True):
     """Whether the record of this digest holds; where it does not, or could not be checked (None), why."""
 
     digest: str
@@ -147,15 +131,13 @@ class Verified:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Shared:
+class Shared(Struct, frozen=True):
     """What was to be written to be shared is written, or why it is not."""
 
     told: str
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """How the race of a record stands among one's own."""
 
     digest: str
@@ -168,39 +150,34 @@ Action: TypeAlias = ScreenAction | SlowTerminal | Key | Wheel | Resized | Heard 
 # ---- effects
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(Struct, frozen=True):
     """Send a request; `Unsent` answers where it cannot go out. fresh_nonce: with 16 random bytes for its nonce."""
 
     message: ClientMessage
     fresh_nonce: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
+class Review(Struct, frozen=True):
     """Have a game reviewed; `Reviewed` answers."""
 
     record: Record
     seat: int
 
 
-@dataclass(frozen=True, slots=True)
-class Replay:
+class Replay(Struct, frozen=True):
     """Have a race played over again; `Replayed` answers."""
 
     record: Record
     seat: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Verify:
+class Verify(Struct, frozen=True):
     """Have a record checked with all that it takes; `Verified` answers."""
 
     record: Record
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """Write the screen as a picture or as text, or the race as a recording or as a picture that moves, into a file; `Shared` answers."""
 
     record: Record
@@ -212,16 +189,14 @@ class Share:
         return self.kind.removeprefix("moving ")
 
 
-@dataclass(frozen=True, slots=True)
-class Keep:
+class Keep(Struct, frozen=True):
     """Keep the record of a race that is over; `Kept` may answer. seat: the player's own, None where they did not see themselves race it."""
 
     record: Record
     seat: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class PlayOnWanted:
+class PlayOnWanted(Struct, frozen=True):
     """A race that is over is to be gone on with: from where this seat (from 0) had made so many moves."""
 
     record: Record
@@ -229,8 +204,7 @@ class PlayOnWanted:
     ply: int
 
 
-@dataclass(frozen=True, slots=True)
-class Quit:
+class Quit(Struct, frozen=True):
     """End the screens. play_on, command: what the player would do next, the latter as the words of a command line."""
 
     play_on: PlayOnWanted | None = None
@@ -241,22 +215,19 @@ Sound: TypeAlias = Literal["call", "start", "near"]
 """What a bell means: your table or opponent is there, the race has begun, an opponent has few cards left."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ring:
+class Ring(Struct, frozen=True):
     """Ring the bell, or sound a tone in its place."""
 
     sound: Sound
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(Struct, frozen=True):
     """Put a text on the clipboard, where the terminal lets that be done."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class After:
+class After(Struct, frozen=True):
     """Do `action` when so much time has passed."""
 
     ms: int

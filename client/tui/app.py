@@ -9,11 +9,11 @@ import secrets
 import signal
 import threading
 from collections.abc import Hashable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TextIO, assert_never
 
 import trio
+from msgspec.structs import replace
 
 from client.connection.events import Link, NoLink, RoundTrip
 from client.replay.own_server import NoReplay, replay_race, review_game, verify_race
@@ -53,11 +53,10 @@ from client.tui.export import COLOURS, TEXT_COLOURS, cast_of, coloured, moving_s
 from client.tui.picture import Picture, Size
 from client.tui.replay_state import replay_state_of
 from client.tui.scene import Scene, scene_of
-from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHome, StartLesson, StartMenu, StartTournaments, UiSettings
+from client.tui.start import AppOutcome, Start, StartHome, StartMenu, UiSettings
 from client.tui.terminal import Display, Terminal, rows_of
-from client.tui.tournament_view_state import TournamentView
 from client.tui.transitions import Moving, begun, moved, transitions
-from client.tui.ui_state import Ui
+from client.tui.ui_state import Ui, first_ui
 from client.tui.view import body_times, head_times, is_running, view, with_head
 from protocol.pages import is_race_id
 from protocol.record import Record
@@ -99,11 +98,9 @@ async def run_app(
     as for the driver. remark: said in the room that one finds oneself in, for some seconds. teaches: with lessons. The link is the
     caller's: it is not closed here.
     """
-    # A race at once is what `carpet play` begins with, on a server that it has started.
-    own_server = isinstance(start, StartBot | StartAlone | StartLesson)
-    view_state = TournamentView(start.id) if isinstance(start, StartTournaments) else None
-    learned: frozenset[str] | None = frozenset() if teaches or isinstance(start, StartLesson) else None
-    ui = Ui(settings=settings, start=start, own_server=own_server, tournament_view=view_state, remark=remark, learned=learned)
+    ui = replace(first_ui(start, settings), remark=remark)
+    if teaches:
+        ui = replace(ui, learned=frozenset())
     return await App(link, ui, screen=screen, jobs=Jobs(reviewer, replayer, verifier, keeper, recorder, evidence, witness)).run()
 
 
@@ -115,7 +112,7 @@ async def run_replay(replay: TimeLine, *, settings: UiSettings, keys: TextIO, sc
 
 async def run_menu(menu: StartMenu, *, settings: UiSettings, screen: Display | None = None) -> AppOutcome:
     """Show what there is to do until the player has chosen; the outcome's `command` is empty where they quit."""
-    return await App(NoLink(), Ui(settings=settings, start=menu, item=menu.item, note=menu.note), screen=screen).run()
+    return await App(NoLink(), first_ui(menu, settings), screen=screen).run()
 
 
 class App:

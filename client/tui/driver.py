@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace as changed
 
 from client.connection.events import Link
@@ -36,8 +36,7 @@ Recorder: TypeAlias = Callable[[Record], None]
 Witness: TypeAlias = Callable[[Evidence], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Jobs:
+class Jobs(Struct, frozen=True):
     """What is done beside the screens, see `client.tui.app.run_app`."""
 
     reviewer: Reviewer

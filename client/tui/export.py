@@ -14,13 +14,11 @@ from itertools import chain, groupby, repeat
 from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
-import wcwidth
-
 from client.replay.timeline import TimeLine
 from client.state.store import Model
 from client.tui import replaying
 from client.tui.keymap import Command
-from client.tui.picture import Line, Size, fit_line, printable, text_width
+from client.tui.picture import Line, Size, fit_line, printable, text_width, wcwidth
 from client.tui.replay_state import ReplayState, replay_after, replay_state_of
 from client.tui.scene import replay_head, scene_of
 from client.tui.start import StartHome, UiSettings
@@ -171,7 +169,7 @@ def _signs(text: str) -> Sequence[str]:
     """Sign by sign, one for each column: the second of a wide one is empty."""
     if text.isascii():
         return text
-    return [part for sign in wcwidth.iter_graphemes(text) for part in (sign, *[""] * (text_width(sign) - 1))]
+    return [part for sign in wcwidth().iter_graphemes(text) for part in (sign, *[""] * (text_width(sign) - 1))]
 
 
 # ---- SVG
@@ -222,7 +220,7 @@ def _drawn(placed: Iterable[tuple[int, int, Iterable[Run]]]) -> list[str]:
         signs: list[tuple[int, str, Run]] = []
         for run in runs:
             filled[False, run.ground].append(_Box(x, y, text_width(run.text), 1))
-            for sign in wcwidth.iter_graphemes(run.text):
+            for sign in wcwidth().iter_graphemes(run.text):
                 blocks = [_Box(x + left, y + top, width, height) for left, top, width, height in _blocks(sign)]
                 filled[True, run.ink] += blocks
                 if not blocks and sign != " ":

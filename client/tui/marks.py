@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct
 
 from client.game.board import Board, free_slots, is_upright
 from client.game.moves import choices, fillable, goes_home, homeward, moves_from, source
@@ -15,8 +15,7 @@ from protocol.views import View
 _NONE: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
+class Marks(Struct, frozen=True):
     """lit: cards that stand out: they go home, or are all that can be played, or may take the held one. gaps: those that can be filled."""
 
     view: View
@@ -26,7 +25,7 @@ class Marks:
     lit: frozenset[str] = _NONE
     takes: frozenset[str] = _NONE
     gaps: frozenset[str] = _NONE
-    free: frozenset[str] | None = field(default=None)
+    free: frozenset[str] | None = None
     plays: bool = True
 
     def look(self, place: str) -> Look:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from client.state.capabilities import rules_of
 from client.tui.actions import Do, Pick, PlayOnWanted, Quit, Share
@@ -106,7 +106,7 @@ def help_rows(*, ascii_only: bool = False, first: str = "In a race") -> tuple[tu
     groups: dict[str, list[Binding]] = {group: [] for group in GROUPS}
     for each in SCREENS:
         groups.setdefault(each.group, []).extend(reversed(each.keys))
-    rows = [(group, tuple(dict.fromkeys(keys))[::-1]) for group, keys in groups.items()]
+    rows = [(group, tuple(dict.fromkeys(keys))[::-1]) for group, keys in groups.items() if keys]
     every = ("Everywhere", (*CURSOR, *EVERYWHERE, QUIT))
     pages = key_rows((every, *rows, ("Questions", (*QUESTION_KEYS, *HELP_KEYS)), ("While typing", PROMPT_KEYS)), ascii_only=ascii_only)
     return tuple(sorted(pages, key=lambda page: page[0] != first))

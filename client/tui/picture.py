@@ -6,13 +6,14 @@ felt. Owns layout only; what is on a screen is the screens' business, and how a 
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-import wcwidth
+from msgspec import Struct
+from msgspec.structs import replace
 
 from client.tui.actions import Click, Do
 from client.tui.keymap import EVERYWHERE, QUIT, Command, Keys, key_text
@@ -88,8 +89,7 @@ class Falling(NamedTuple):
     lines: tuple[Line, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(Struct, frozen=True):
     """caret: column and row of the text cursor, where something is being typed. falls: cards that fall over it, in their order."""
 
     lines: tuple[Line, ...] = ()
@@ -115,10 +115,22 @@ EMPTY = Picture()
 # ---- texts and lines
 
 
+NARROW: Final = frozenset(
+    [*map(chr, (*range(0x20, 0x7F), *range(0x2500, 0x25A0))), *"▲▼↕▸◂●○◆✓✗♠♥♦♣·…←↑→↓½¼¾", "\N{MULTIPLICATION SIGN}", "\N{EN DASH}"]
+)
+"""Signs of one column, and that join with none: nearly all that is drawn."""
+
+
 @lru_cache(maxsize=4096)
 def text_width(text: str) -> int:
     """How many columns a text takes."""
-    return len(text) if text.isascii() and text.isprintable() else wcwidth.width(text, control_codes="ignore")
+    return len(text) if NARROW.issuperset(text) else wcwidth().width(text, control_codes="ignore")
+
+
+@cache
+def wcwidth() -> Any:
+    """The library that knows of all signs, when there is one that is not among ours: the first screen is drawn without it."""
+    return importlib.import_module("wcwidth")
 
 
 def printable(line: Line) -> Line:
@@ -138,10 +150,10 @@ def clip(text: str, width: int) -> str:
         return ""
     if text_width(text) <= width:
         return text
-    if text.isascii() and text.isprintable():
+    if NARROW.issuperset(text):
         return text[:width]
     kept, left = "", width
-    for cluster in wcwidth.iter_graphemes(text):
+    for cluster in wcwidth().iter_graphemes(text):
         left -= text_width(cluster)
         if left < 0:
             break

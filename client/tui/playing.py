@@ -5,7 +5,7 @@ What can be played is `client.game.moves`' business; here is when it counts, and
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from client.game.board import Board, board_of
 from client.game.hints import why_not

@@ -7,8 +7,9 @@ view; what a click or key means is `_update`'s business.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from client.game.board import Board, board_of
 from client.game.hints import LONGEST, hint

@@ -5,8 +5,10 @@ Pure: the time line and the head's arithmetic are `client.replay.timeline`'s.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from itertools import combinations
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from client.replay.timeline import (
     Head,
@@ -26,8 +28,7 @@ from client.replay.timeline import (
 from client.tui.keymap import Command
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayState:
+class ReplayState(Struct, frozen=True):
     """pairs: the seats that can be shown side by side; pair: index of those that are. own: the seat of who looks, if any.
 
     A race of one seat has one pair, of one.

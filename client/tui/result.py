@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from client.state.evidence import Check, Evidence, check, verdict
 from client.state.room import RoomModel

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from textwrap import wrap
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from client.replay.timeline import SPEEDS
 from client.state.room import RoomModel, race_clock_ms
@@ -35,8 +37,7 @@ PROMPT_LABELS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(Struct, frozen=True):
     """Everything one drawing needs."""
 
     model: Model

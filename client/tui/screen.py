@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from client.state.store import Model
 from client.tui.actions import ScreenAction
@@ -24,8 +25,7 @@ def _no_name(step: Step, key: str) -> Step | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Screen:
+class Screen(Struct, frozen=True):
     """One row of the registry.
 
     group: its heading on the `?` page. times: what changes on it by time alone, but for its head row; another value, and it is drawn again.

@@ -5,13 +5,29 @@ from __future__ import annotations
 from typing import Final
 
 from client.state.store import Model
-from client.tui import ending, form, home, menu, race, replaying, result, rules, tournament, tournament_form, tournaments, waiting, watching
+from client.tui import (
+    ending,
+    form,
+    home,
+    laying,
+    menu,
+    race,
+    replaying,
+    result,
+    rules,
+    tournament,
+    tournament_form,
+    tournaments,
+    waiting,
+    watching,
+)
 from client.tui.screen import Screen
 from client.tui.ui_state import Ui
 
 SCREENS: Final[tuple[Screen, ...]] = (
     replaying.SCREEN,
     menu.SCREEN,
+    laying.SCREEN,
     ending.SCREEN,
     race.SCREEN,
     result.SCREEN,

@@ -7,8 +7,9 @@ can be pressed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from client.game.board import Board, is_upright
 from client.tui.cards import DRAWN, HUGE, LARGE, MEDIUM, NARROW, SMALL, TINY, Look, Size, card_name

@@ -6,8 +6,9 @@ Shared by all screens that show tables side by side. Nothing of it can be presse
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from client.game.board import Board
 from client.tui.cards import Size

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from client.tui.actions import PlayOnWanted
 from client.tui.theme import Palette
 from protocol.record import Record
-from protocol.views import SeriesOptions
+from protocol.views import RaceOptions, SeriesOptions
 
 
-@dataclass(frozen=True, slots=True)
-class UiSettings:
+class UiSettings(Struct, frozen=True):
     """How the player likes it. page: where a race of the server is raced in a browser, but for its code; empty where it is not.
 
     server: how that server is named on a command line. is_near: both lead to a server on this machine, and from other machines nowhere.
@@ -38,13 +38,11 @@ class UiSettings:
     colours: Literal[1, 16, 88, 256, 16777216] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StartHome:
+class StartHome(Struct, frozen=True):
     """The home screen, or the room that was entered before the first screen."""
 
 
-@dataclass(frozen=True, slots=True)
-class StartBot:
+class StartBot(Struct, frozen=True):
     """A race against a house bot, at once. deal: the shuffle's name, None for a random one; winnable: one that can be won.
 
     rules: the id of a rule set. series: the series that it is the first race of.
@@ -57,8 +55,7 @@ class StartBot:
     series: SeriesOptions = field(default_factory=SeriesOptions)
 
 
-@dataclass(frozen=True, slots=True)
-class StartAlone:
+class StartAlone(Struct, frozen=True):
     """A race against the clock, at once. deal, rules, winnable: as against a house bot."""
 
     deal: str | None = None
@@ -66,27 +63,23 @@ class StartAlone:
     winnable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class StartLesson:
+class StartLesson(Struct, frozen=True):
     """The deal by which the keys are learned, at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class StartMatch:
+class StartMatch(Struct, frozen=True):
     """The home screen, an opponent being looked for at once. rules: the id of a rule set, None for any."""
 
     rules: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StartTournaments:
+class StartTournaments(Struct, frozen=True):
     """The screen of a tournament, or with None the list of them."""
 
     id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StartMenu:
+class StartMenu(Struct, frozen=True):
     """The menu of what there is to do, before any server. server: the one that is offered, empty where none is known.
 
     is_new: nobody has raced here yet. item: the line that is marked; note: what is to be said first.
@@ -101,8 +94,14 @@ class StartMenu:
 Start: TypeAlias = StartHome | StartBot | StartAlone | StartLesson | StartMatch | StartTournaments | StartMenu
 
 
-@dataclass(frozen=True, slots=True)
-class AppOutcome:
+def start_of(options: RaceOptions) -> StartBot | StartAlone:
+    """A race of these options at once, on a server of one's own: against its first house bot, or the clock."""
+    if not options.bots:
+        return StartAlone(options.deal, options.rules, options.winnable)
+    return StartBot(options.bots[0], options.deal, options.rules, options.winnable, options.series)
+
+
+class AppOutcome(Struct, frozen=True):
     """How the app ended. reason: the player quit, a signal came, or the terminal went away.
 
     settings: as they are now, to be kept. code: the room in which a seat is still held, or None. is_running: its race goes on. records: of

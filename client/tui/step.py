@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from client.state.store import Model
 from client.tui.actions import Effect, PromptKind, Send
@@ -15,8 +17,7 @@ from protocol.tournament_messages import CorrectResult, EndTournament, RemoveEnt
 OFFLINE = "Not connected. Reconnecting..."
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """Each method returns the next one. now_ms: the local monotonic clock."""
 
     state: Model

@@ -6,8 +6,9 @@ followed yet. What could not go out is asked for again at the next chance.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from client.tui.step import OFFLINE, Step
 from protocol.client_messages import ClientMessage, FollowLobby, OpenRace

@@ -19,7 +19,7 @@ from typing import Any, Literal, Protocol, TextIO, TypeAlias
 import urwid
 from urwid.display.common import BaseScreen
 
-from client.tui import kitty
+from client.tui import kitty, opening
 from client.tui.card_picture import ROLE, SIGNS, pixels
 from client.tui.picture import Large, Line, Picture, Size, fit_line, printable
 from client.tui.theme import CLASSIC, Palette, entries
@@ -185,7 +185,24 @@ class _Timed(urwid.MainLoop):
         self.blocked_s = time.monotonic() - began_s - (time.thread_time() - worked_s)
 
 
-class _Asked(urwid.display.raw.Screen):
+class _Screen(urwid.display.raw.Screen):
+    """A terminal in which something may be shown already, and typed."""
+
+    typed: bytes = b""
+    """Before the start, by whom has not been told of it."""
+
+    def _start(self, *args: Any, **kwargs: Any) -> None:
+        typed = opening.taken_over()
+        if typed is not None:
+            self.typed = typed
+            # It is on already, and to switch it on once more would clear it.
+            self.modes.alternate_buffer = False
+        super()._start(*args, **kwargs)
+        if typed is not None:
+            self.modes.alternate_buffer = None
+
+
+class _Asked(_Screen):
     """A terminal that is asked at each start whether it shows pictures, and keeps some by the roles that name them until it is stopped.
 
     told: is called when that is known.
@@ -263,7 +280,7 @@ class Terminal:
     def __init__(self, hands: Hands, *, screen: BaseScreen | None = None, keys: TextIO | None = None, pictures: bool = False) -> None:
         if screen is None:
             keys = keys or sys.stdin
-            screen = _Asked(keys, hands.terminal_known) if pictures else urwid.display.raw.Screen(input=keys)
+            screen = _Asked(keys, hands.terminal_known) if pictures else _Screen(input=keys)
         self._screen = screen
         self._palette = CLASSIC
         self._whole = _Whole(hands, self._keep_pictures)
@@ -335,4 +352,8 @@ class Terminal:
         """Show the screens until cancelled. Raises OSError where the terminal goes away."""
         # `start` restores the terminal when the block is left, in whatever way.
         with self._loop.start():
+            if isinstance(self._screen, _Screen) and self._screen.typed:
+                typed, self._screen.typed = self._screen.typed, b""
+                keys, _ = self._screen.parse_input(None, None, list(typed))
+                self._loop.process_input(key for key in keys if isinstance(key, str))
             await self._event_loop.run_async()

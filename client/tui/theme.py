@@ -7,8 +7,9 @@ reverse, so that nothing is told by colour alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
+
+from msgspec import Struct, field
 
 from client.tui.court import INKS, pairs, role_of
 
@@ -24,8 +25,7 @@ class Colour(NamedTuple):
     exact: str
 
 
-@dataclass(frozen=True, slots=True)
-class Palette:
+class Palette(Struct, frozen=True):
     """The colours that make one look; the roles are derived from these in `entries`."""
 
     name: str
@@ -101,7 +101,7 @@ CLASSIC: Final = Palette(
 
 
 def _variant(base: Palette, **changes: object) -> Palette:
-    values = {name: getattr(base, name) for name in base.__slots__} | changes
+    values = {name: getattr(base, name) for name in base.__struct_fields__} | changes
     return Palette(**values)
 
 
@@ -169,8 +169,7 @@ _DOTTED: Final = Border(*"┌╌┐┆└┘")
 _ROUNDED: Final = Border(*"╭─╮│╰╯")
 
 
-@dataclass(frozen=True, slots=True)
-class Glyphs:
+class Glyphs(Struct, frozen=True):
     """The signs of one alphabet, Unicode's unless said otherwise. bar: partial blocks, the full one last.
 
     playable, down, both: the card goes home; where there are two ways, up, down or either. moves: it goes elsewhere. takes: a held card
@@ -245,8 +244,7 @@ ASCII: Final = Glyphs(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Theme:
+class Theme(Struct, frozen=True):
     """One look. bordered: cards need borders, since no colours tell them from the felt. shades, paints: there are colours enough for
     shades, and for painted cards. pictures: the terminal shows pictures of cards.
     """

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from client.tui.theme import PALETTES, Colour, Palette
 from protocol.text import clean_name

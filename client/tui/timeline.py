@@ -5,7 +5,7 @@ In a high terminal the progress curves stand above it, column under column. A cl
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from client.game.moves import goes_home
 from client.replay.timeline import Head, SeatLine

@@ -5,9 +5,7 @@ What is asked for is the server's to decide; here is only what a key stands for,
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from msgspec.structs import replace as changed
+from msgspec.structs import replace
 
 from client.connection.events import WATCH_REFERENCE
 from client.state.tournament import TournamentModel, is_raced, table_name
@@ -223,7 +221,7 @@ def _correct(step: Step, view_state: TournamentView, tournament: TournamentModel
     return step.ask(
         f"Round {told.round}, table {table.table}: {first} against {second}",
         tuple(words.replace("{first}", first).replace("{second}", second) for words in VERDICTS),
-        tuple(GiveReason(changed(asked, result=_with_cards(result, table.result))) for result in VERDICTS.values()),
+        tuple(GiveReason(replace(asked, result=_with_cards(result, table.result))) for result in VERDICTS.values()),
         numbered=True,
     )
 
@@ -232,7 +230,7 @@ def _with_cards(result: TableResult | None, known: TableResult | None) -> TableR
     """A verdict with the cards that are known of the table."""
     if result is None or known is None:
         return result
-    return changed(result, first_home=known.first_home, second_home=known.second_home)
+    return replace(result, first_home=known.first_home, second_home=known.second_home)
 
 
 def _remove(step: Step, view_state: TournamentView, tournament: TournamentModel) -> Step:

@@ -5,8 +5,9 @@ Owns what can be marked, page by page; how it looks is the screens' business (`c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from client.state.store import Model
 from client.state.tournament import OPEN_PHASES, TournamentModel
@@ -17,8 +18,7 @@ TournamentPage = Literal["tables", "standings", "log"]
 PAGES: tuple[TournamentPage, ...] = ("tables", "standings", "log")
 
 
-@dataclass(frozen=True, slots=True)
-class TournamentView:
+class TournamentView(Struct, frozen=True):
     """id: of the tournament that is looked at, None for the list. page: None for the one that fits how it stands.
 
     round: whose tables are shown, None for the last one.
@@ -29,8 +29,7 @@ class TournamentView:
     round: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StandingsLine:
+class StandingsLine(Struct, frozen=True):
     """A line of the standings: the entrant, and their row once there is one."""
 
     entrant: TournamentEntrant

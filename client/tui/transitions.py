@@ -6,9 +6,10 @@ Pure: which picture is shown and how long ago it began to be comes in. A motion 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple, TypeAlias
+
+from msgspec.structs import replace
 
 from client.tui.bars import bar
 from client.tui.picture import Bar, Falling, Line, Picture, Rect, clip_line, cut_line, fit_line, line_width

@@ -5,15 +5,16 @@ Pure: what an action makes of it is decided by `update` and the screens, how it 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from client.replay.timeline import TimeLine
 from client.state.watching import WatchModel
 from client.tui.actions import PlayOnWanted, PromptKind, Reviewed, Share, Verified
 from client.tui.chips import Chip
 from client.tui.replay_state import ReplayState
-from client.tui.start import Start, UiSettings
+from client.tui.start import Start, StartAlone, StartBot, StartLesson, StartMenu, StartTournaments, UiSettings
 from client.tui.tournament_view_state import TournamentView
 from protocol.client_messages import ClientMessage
 from protocol.tournament_messages import CorrectResult, EndTournament, RemoveEntrant
@@ -21,15 +22,13 @@ from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
 
 
-@dataclass(frozen=True, slots=True)
-class QuitNow:
+class QuitNow(Struct, frozen=True):
     """The answer that ends the screens. command: what the player would do next, as the words of a command line."""
 
     command: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GiveReason:
+class GiveReason(Struct, frozen=True):
     """The answer whose request is sent with a reason, which is typed first."""
 
     about: CorrectResult | RemoveEntrant | EndTournament
@@ -39,8 +38,7 @@ Answer: TypeAlias = ClientMessage | QuitNow | GiveReason | PlayOnWanted | Share
 """What an answer to a question brings about: a request as it is, or one of those."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """Something to answer before anything else. answers: what each line brings about; None closes the question and no more.
 
     numbered: its lines have numbers for keys, and not yes and no. behind: the line of the screen that was marked before.
@@ -58,8 +56,7 @@ class Question:
         return tuple(str(number) for number in range(1, len(self.lines) + 1)) if self.numbered else ("y", "n")
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Struct, frozen=True):
     """A line that is being typed. caret: how many of its characters stand before the cursor. about: the request it is the reason of."""
 
     kind: PromptKind
@@ -68,8 +65,7 @@ class Prompt:
     about: CorrectResult | RemoveEntrant | EndTournament | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RulesPage:
+class RulesPage(Struct, frozen=True):
     """The list of rule sets, to choose one from. bot: the house bot to be raced at it; else it is for the form.
 
     behind: the line of the screen that was marked before.
@@ -79,8 +75,7 @@ class RulesPage:
     behind: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Followed:
+class Followed(Struct, frozen=True):
     """What the server sends news of. race: one that is watched. tournament: id and round; before: what it was before the last request.
 
     ready_at_once: the room that was asked for is entered ready.
@@ -94,8 +89,7 @@ class Followed:
     ready_at_once: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Ui:
+class Ui(Struct, frozen=True):
     """cursor: a slot, a reserve, `w` or `s`. held: the place that was pressed first, see `client.game.moves`. typed: a name begun. ahead:
     places typed ahead of the server's answer; taken_back: those that were never played. homing: cards are being sent home one by one.
     falls: the last one went home, and the cards fall over the table. replay_at: the moment at which the replay opens that was asked for.
@@ -151,3 +145,17 @@ class Ui:
     replay_at: int | None = None
     verified: Verified | None = None
     kept: frozenset[str] = frozenset()
+
+
+def first_ui(start: Start, settings: UiSettings) -> Ui:
+    """What the screens begin with."""
+    if isinstance(start, StartMenu):
+        return Ui(settings=settings, start=start, item=start.item, note=start.note)
+    return Ui(
+        settings=settings,
+        start=start,
+        # A race at once is what `carpet play` begins with, on a server that it has started.
+        own_server=isinstance(start, StartBot | StartAlone | StartLesson),
+        tournament_view=TournamentView(start.id) if isinstance(start, StartTournaments) else None,
+        learned=frozenset() if isinstance(start, StartLesson) else None,
+    )

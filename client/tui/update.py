@@ -5,10 +5,9 @@ Owns who an action is for: a line that is being typed, a page that lies over the
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import assert_never
 
-from msgspec.structs import replace as changed
+from msgspec.structs import replace
 
 from client.state.store import Model
 from client.tui.actions import (
@@ -133,7 +132,7 @@ def _type(step: Step, prompt: Prompt, key: str) -> Step:
         return step.but(prompt=typed_on(prompt, key))
     step, text = step.but(prompt=None), prompt.text.strip()
     if prompt.about is not None:
-        return step.send(changed(prompt.about, reason=clean_chat(text)[:REASON_LENGTH]))
+        return step.send(replace(prompt.about, reason=clean_chat(text)[:REASON_LENGTH]))
     return shown(step.state, step.ui).update(step, Typed(prompt.kind, text))
 
 

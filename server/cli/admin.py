@@ -113,7 +113,7 @@ _command(
 )
 _command("players", "unban", "Anna", PLAYER, "Let a player come again.")
 _command("connections", "list", "--json", None, "List the connections, or with --banned the addresses that are kept out.")
-_command("connections", "end", "17", CONNECTION, "Close a connection. Who it was may come again.")
+_command("connections", "end", "17", CONNECTION, "Close a connection. Its player may come again.")
 _command(
     "connections",
     "ban",

@@ -19,6 +19,9 @@ MORE: Final = 50.0
 """A server is much busier than another that has less than half as much to do, 50 rooms left aside. Whoever is sent from one to the other
 is not sent back: for that the other would need more than twice as much as the first one has."""
 
+_BESIDE: Final = 10.0
+"""Rooms: who has less than that is as good as idle, where the rooms of a server that is gone are divided."""
+
 UNTOLD: Final = 4
 """Connections, or rooms, of one address of which the other servers are told nothing."""
 
@@ -72,6 +75,11 @@ class Loads:
         best = min((load for load in self.others.values() if load.takes), key=lambda load: load.weight, default=None)
         own = self.own()
         return best if best is not None and (not own.takes or own.weight > MUCH * best.weight + MORE) else None
+
+    def takers(self) -> float:
+        """Into how many parts the rooms of a server that is gone are divided where this one takes one part: the more, the busier it is."""
+        own = self.own().weight + _BESIDE
+        return sum(own / (load.weight + _BESIDE) for load in self.others.values()) + 1
 
     def meeting_point(self, nodes: Sequence[int]) -> int:
         """Where those who wait for each other meet: the first of these that takes rooms and is not much busier than the least busy one.

@@ -139,6 +139,7 @@ class Hub:
         self.tick_ms = round(TICK_S * 1000)
         """For how long, at most, a socket that is read now was not looked at because of the tick."""
         self._tick_s = TICK_S
+        self._tick_for = 0.0
         # Whether the next look is at the end of a tick. Not where sockets wait already that this turn had no time for.
         self._is_busy = False
         self._behind = False
@@ -209,10 +210,12 @@ class Hub:
                 peer.cut()
         self._is_busy = bool(ready) and not behind and self.now - before < 2 * self._tick_s
         self._overload.look(_worked_s, self._answered, self.now, connections=len(self._peers))
-        self._set_tick(self._overload.load)
+        if self._overload.load != self._tick_for:
+            self._set_tick(self._overload.load)
         self._note_lateness(behind)
 
     def _set_tick(self, load: float) -> None:
+        self._tick_for = load
         self._tick_s = TICK_S + (LONG_TICK_S - TICK_S) * min(max((load - EASY) / (HARD - EASY), 0.0), 1.0)
         self.tick_ms = round(self._tick_s * 1000)
 

@@ -28,6 +28,7 @@ from server.net.frames import BINARY_FRAME, PONG_FRAME, SHORT_FRAME, frame_size,
 from server.net.hub import Door, Hub, PeerTasks
 from server.net.overload import BUSY_RESPONSE, UNTIRING
 from server.net.stream import RECEIVE_BYTES, STAMP_BYTES, SocketStream, waited_ms
+from server.rooms.outgoing import Bundle
 
 logger = logging.getLogger("carpet.net")
 _LIBRARY_LOGGER = logging.getLogger("carpet.net.websocket")
@@ -288,6 +289,20 @@ class HubConnection(Connection):
             self.cut()
 
     # ---- out
+
+    def post_all(self, bundle: Bundle) -> None:
+        # For nearly all of a crowd the frames are there and nothing waits. To call three methods to see that costs a tenth of sending.
+        frames = bundle.frames.get(self._encoding)
+        if frames is None or self._outbox is not None or self._missed or self._closing or self._ended or not self._arrived:
+            super().post_all(bundle)
+            return
+        try:
+            sent = self._send(frames)
+        except OSError:
+            sent = 0
+        if sent < len(frames):
+            # Tried once more there, and kept where that does not help.
+            self._put(memoryview(frames)[sent:])
 
     def _put(self, frames: bytes | memoryview) -> None:
         if self._outbox is not None:

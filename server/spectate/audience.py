@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import trio
 
 from server.rooms.outgoing import Bundle
@@ -58,14 +60,15 @@ class Audience:
         """joining: it is their snapshot."""
         era, spectators = self._era, self._spectators
 
-        def tell(spectator: Spectator) -> bool:
+        def tell(some: Sequence[Spectator]) -> bool:
             if era != self._era:
                 return False
-            # They may have gone since, or have to be told everything anew.
-            if (spectator.joined is not joining or (joining and spectator.again)) and spectator in spectators:
-                spectator.connection.post_all(bundle)
-                if joining:
-                    spectator.joined, spectator.again, spectator.ref = True, False, 0
+            for spectator in some:
+                # They may have gone since, or have to be told everything anew.
+                if (spectator.joined is not joining or (joining and spectator.again)) and spectator in spectators:
+                    spectator.connection.post_all(bundle)
+                    if joining:
+                        spectator.joined, spectator.again, spectator.ref = True, False, 0
             return True
 
         await self._scheduler.tell(chosen, tell)

@@ -11,7 +11,7 @@ Patience Where somebody always has something to do it begins after PATIENCE_S al
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
@@ -21,8 +21,8 @@ SLICE_S: Final = 0.001
 """Seconds of posting in one go; CHECKED connections more may be begun. Between two slices the event loop looks at every socket, which costs
 as much as posting to ten."""
 
-CHECKED: Final = 4
-"""Connections between two looks at the stopwatch, which cost a tenth of posting to one."""
+CHECKED: Final = 8
+"""Connections between two looks at the stopwatch, which cost a tenth of posting to one, and in one call of who posts to them."""
 
 PATIENCE_S: Final = 0.005
 """Seconds of them that a slice waits for the server's other tasks, at most."""
@@ -42,21 +42,20 @@ class FanoutScheduler:
         self._others = _Others()
         self._telling = 0
 
-    async def tell(self, lines: Iterable[Each], tell: Callable[[Each], bool]) -> None:
-        """Call `tell` with each of the lines in their order, a slice at a time, until it says False. It must not block or raise."""
-        rest = iter(lines)
+    async def tell(self, lines: Sequence[Each], tell: Callable[[Sequence[Each]], bool]) -> None:
+        """Call `tell` with all of the lines in their order, a few at a time, until it says False. It must not block or raise."""
+        told = 0
         with self._others_counted():
-            while True:
+            while told < len(lines):
                 async with self._one_at_a_time:
                     await self._let_others()
                     ends_at = self._stopwatch() + SLICE_S
-                    for number, line in enumerate(rest, 1):
-                        if not tell(line):
+                    while told < len(lines):
+                        if not tell(lines[told : told + CHECKED]):
                             return
-                        if number % CHECKED == 0 and self._stopwatch() >= ends_at:
+                        told += CHECKED
+                        if self._stopwatch() >= ends_at:
                             break
-                    else:
-                        return
 
     async def _let_others(self) -> None:
         """Let everybody else do what there is to be done."""

@@ -42,7 +42,7 @@ its sockets to the next, so that what a look brings is written at once. Each com
 hundred. A lone writer does not wait."""
 
 FIRST_RETRY_S: Final = 0.05
-RETRY_S: Final = 1.0
+RETRY_S: Final = 0.3
 """Seconds from a failed commit to the next try: from the one to the other, twice as long each time."""
 
 SLOW_S: Final = 2.0

@@ -88,10 +88,10 @@ class SharedStore(DatabaseStore):
         with self._writing() as sql:
             nodes.leave(sql, self.holding)
 
-    def take_over(self, dead: int, takers: int, leave: Collection[str] = (), hung_up: bool = False) -> TakenOver | None:
+    def take_over(self, dead: int, takers: float, leave: Collection[str] = (), hung_up: bool = False) -> TakenOver | None:
         """Take a share of the rooms of a node whose lease is over. None where it holds it after all. Raises LeaseLost.
 
-        takers: nodes that take some, this one among them. leave: rooms to be left there. hung_up: it was seen to have ended, as of `renew`.
+        takers: this node takes one part of so many. leave: rooms to be left there. hung_up: it was seen to have ended, as of `renew`.
         """
         with self.maintaining() as sql:
             nodes.check_own(sql, self.holding)

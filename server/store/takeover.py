@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import chain
+from math import ceil
 from typing import Final
 
 from server.store.answers import Running
 from server.store.documents import encode_commands
 from server.store.nodes import SETTLED, numbers_of, settle
-from server.store.port import deal_key
 from server.store.running import LoggedRaces
 from server.store.sql import Row, Sql
 
@@ -20,10 +20,8 @@ COPIED_AT_ONCE: Final = 5_000
 NOBODY: Final = b""
 """The writer of copies. They may get the number of a batch of which it is not known whether it was written: it must not seem so by them."""
 
-SHARE: Final = 20
+SHARE: Final = 5
 """Rooms that one node takes at once, at least: to divide fewer is not worth the time."""
-
-_TABLES: Final = deal_key("round", "")
 
 _HELD: Final = (
     "SELECT * FROM races WHERE node = :node AND (phase = 'running' OR phase = 'over' AND id IN (SELECT race FROM seats WHERE here))"
@@ -45,17 +43,15 @@ class TakenOver:
     newer: frozenset[str] = frozenset()
 
 
-def take_rooms(sql: Sql, *, dead: int, node: int, takers: int, leave: Collection[str] = ()) -> TakenOver:
+def take_rooms(sql: Sql, *, dead: int, node: int, takers: float, leave: Collection[str] = ()) -> TakenOver:
     """Make a share of the dead node's rooms this node's. Within a transaction in which nobody writes as either of them.
 
-    leave: rooms that this version of the program cannot read, as far as they are known.
+    takers: the share is one part of so many. leave: rooms that this version of the program cannot read, as far as they are known.
     """
     everything = sql.rows(_HELD, {"node": dead})
     held = [row for row in everything if row.room not in leave]
     rooms = dict.fromkeys(row.room for row in held)
-    taken = set(list(rooms)[: max(SHARE, -(-len(rooms) // takers))])
-    # Whoever is the first takes all tournaments, with all their tables.
-    taken |= {row.room for row in held if (row.deal or "").startswith(_TABLES)}
+    taken = set(list(rooms)[: max(SHARE, ceil(len(rooms) / takers))])
     logged = LoggedRaces(sql, [row for row in held if row.room in taken and row.phase == "running"], node=dead)
     # A server of a newer version was here: what this one cannot read is no damage, and another one can.
     newer = logged.leave_out_newer()
@@ -63,6 +59,7 @@ def take_rooms(sql: Sql, *, dead: int, node: int, takers: int, leave: Collection
     _copy(sql, logged, node=node)
     if rows:
         sql.run("UPDATE races SET node = :node WHERE id = :id", [{"id": row.id, "node": node} for row in rows])
+    # Whoever is the first takes all tournaments. Where their tables are does not matter.
     led = sql.rows("SELECT id FROM tournaments WHERE node = :dead AND closed_at_ms IS NULL", {"dead": dead})
     if led:
         sql.run("UPDATE tournaments SET node = :node WHERE id = :id", [{"id": row.id, "node": node} for row in led])

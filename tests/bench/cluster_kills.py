@@ -3,6 +3,7 @@ PostgreSQL restarted; and what was lost. Players and a watcher of each race come
 
     python -m tests.bench.cluster_kills --blows 100 --races 6 --nodes 5
     python -m tests.bench.cluster_kills --blows 20 --races 2 --entrants 64    # and tournaments of so many, one after another
+    python -m tests.bench.cluster_kills --blows 20 --seed 1 --sum kills.json  # a portion, added to those before it
 
 Needs a redis-server or valkey-server, and PostgreSQL's own programs for a cluster on a free port (as root it is run by the user postgres).
 Prints, for each kind of blow, the seconds from it to the next acknowledged move of the races that it hit, and at the end what the records

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from msgspec.structs import replace as changed
+from msgspec.structs import replace
 
 from client.connection.events import Connected, RoundTrip
 from client.state.store import Event, Model, ReadySent, reduce
@@ -79,7 +77,7 @@ def lobby() -> Lobby:
 
 def lobby_with_series() -> Lobby:
     first, *others = lobby().races
-    return changed(lobby(), races=(changed(first, series=SeriesOptions(format="session", races=3)), *others))
+    return replace(lobby(), races=(replace(first, series=SeriesOptions(format="session", races=3)), *others))
 
 
 def order() -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from client.state.watching import WatchModel, watch_after
 from protocol.room_events import PlayerReady, Progress, Result, Scored

@@ -60,6 +60,10 @@ over from it, so the numbers are in the order in which things became true.
 
 WATCHES_S = 600
 """For so long whoever watches waits for a result."""
+
+LATE_S = 60
+"""For so long they try to come back when the race is over."""
+
 HURRIED_S = 0.02
 """Of a race that nothing befalls any more."""
 
@@ -192,8 +196,8 @@ class Ground:
             self.count.races += 1
 
     async def _watch(self, pair: ClusterPair) -> None:
-        """From any server, to the result: whoever has not been told of it when the players have is given a while."""
-        with trio.move_on_after(WATCHES_S):
+        """From any server, to the result: whoever has not been told of it when the players have is given a while, to come back."""
+        with trio.move_on_after(WATCHES_S) as patience:
             while True:
                 with suppress(LinkError):
                     async with open_link(self.some_url(), None, watches=True) as link:
@@ -202,8 +206,7 @@ class Ground:
                             self.watchers += 1
                             return
                 if pair.records:
-                    # The room may be gone before they came back.
-                    break
+                    patience.deadline = min(patience.deadline, trio.current_time() + LATE_S)
                 await trio.sleep(0.5)
         self.blind.append(f"{pair.room}: who watched saw no result")
 

@@ -1,4 +1,4 @@
-"""A client whose every step is a test's: one connection, the JSON subprotocol, no task of its own and none of the project's code."""
+"""A client whose every step is a test's: one connection, JSON unless it says otherwise, no task and none of the project's code."""
 
 from __future__ import annotations
 
@@ -21,11 +21,15 @@ Map = dict[str, Any]
 class Peer:
     """Once made, it has said hello. It hears everything in order, and of a room each version."""
 
+    subprotocol = JSON
+    encode: Callable[[Map], str | bytes] = staticmethod(json.dumps)
+    decode: Callable[[bytes], Map] = staticmethod(json.loads)
+
     def __init__(self, url: str, name: str, token: str | None = None) -> None:
         self.stack = contextlib.ExitStack()
         # What comes is taken, also when nobody reads for a while.
         self.websocket = self.stack.enter_context(
-            connect(url, subprotocols=[JSON], compression=None, proxy=None, ping_interval=None, max_queue=None)
+            connect(url, subprotocols=[self.subprotocol], compression=None, proxy=None, ping_interval=None, max_queue=None)
         )
         self.version = 0
         self.bytes_heard = 0
@@ -40,12 +44,12 @@ class Peer:
         self.stack.close()
 
     def send(self, kind: str, **fields: Any) -> None:
-        self.websocket.send(json.dumps({"type": kind, **fields}))
+        self.websocket.send(self.encode({"type": kind, **fields}))
 
     def hear(self) -> Map:
-        text = self.websocket.recv(timeout=PATIENCE_S, decode=False)
-        self.bytes_heard += len(text)
-        message: Map = json.loads(text)
+        data = self.websocket.recv(timeout=PATIENCE_S, decode=False)
+        self.bytes_heard += len(data)
+        message = self.decode(data)
         if "version" in message:
             assert message["type"] == "room" or message["version"] == self.version + 1
             self.version = message["version"]

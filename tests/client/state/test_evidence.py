@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from msgspec.structs import replace as changed
+from msgspec.structs import replace
 
 from client.state.evidence import Check, Evidence, check, verdict
 from protocol.cards import card_text, fresh_deck
@@ -37,13 +36,13 @@ def test_an_honest_deal_checks_out() -> None:
 
 def resealed(**deal: Any) -> Record:
     record = scenes.record()
-    return sealed(changed(record, deal=changed(record.deal, **deal)))
+    return sealed(replace(record, deal=replace(record.deal, **deal)))
 
 
 @pytest.mark.parametrize(
     ("record", "seen", "broken"),
     [
-        (changed(scenes.record(), ended_at_ms=1), evidence(), "digest"),
+        (replace(scenes.record(), ended_at_ms=1), evidence(), "digest"),
         (resealed(k=1), evidence(), "seed"),
         (resealed(winnable=True), evidence(), "seed"),
         (scenes.record(), evidence(winnable=True), "seed"),
@@ -75,7 +74,7 @@ def test_two_cards_changed_places_is_found() -> None:
     view = scenes.first_view()
     piles = dict(view.piles)
     piles["a1"], piles["b1"] = piles["b1"], piles["a1"]
-    assert results(check(scenes.record(), evidence(first_view=changed(view, piles=piles)), 0))["cards"] is False
+    assert results(check(scenes.record(), evidence(first_view=replace(view, piles=piles)), 0))["cards"] is False
 
 
 def test_a_named_deal_checks_out_by_its_name() -> None:
@@ -136,7 +135,7 @@ def test_two_decks_lose_the_copies_met_first() -> None:
 
 def test_junk_in_a_record_is_an_answer_not_a_crash() -> None:
     for junk in ("zz", "00", ""):
-        record = sealed(changed(scenes.record(), deal=changed(scenes.record().deal, seed=junk, secret=junk)))
+        record = sealed(replace(scenes.record(), deal=replace(scenes.record().deal, seed=junk, secret=junk)))
         assert verdict(check(record, evidence(), 0)).ok is False
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace as changed
+from msgspec.structs import replace
 
 from client.connection.events import NO_SEAT, Back, Connected, Connecting, Lost, RoundTrip
 from client.state.store import Model, MoveSent, ReadySent, Search, reduce
@@ -175,7 +173,7 @@ def test_the_evidence_outlives_snapshots_and_takes_the_first_view_only() -> None
     model = scenes.dealt()
     assert model.evidence is not None
     assert model.evidence.first_view == scenes.first_view()
-    seats = tuple(changed(info, ply=5, state="racing") for info in model.room.seats) if model.room else ()
+    seats = tuple(replace(info, ply=5, state="racing") for info in model.room.seats) if model.room else ()
     snapshot = scenes.room(version=20, phase="racing", view=scenes.middle_view(), seats=seats)
     later = reduced(model, snapshot)
     assert later.evidence == model.evidence
@@ -263,7 +261,7 @@ def test_the_lobby_is_kept_by_its_changes_and_its_clocks_go_on() -> None:
     assert [(race.code, race.elapsed_ms) for race in model.lobby.running] == [("CCCCCC", 1700), ("BBBBBB", 1700)]
     assert [(seat.home, seat.state) for seat in model.lobby.running[0].seats] == [(4, "stalled"), (9, "racing")]
     assert (model.lobby.players, model.lobby.players_here, model.lobby.running[0].watchers) == (("Ann",), 2, 7)
-    later = reduce(model, changed(told, gone=("CCCCCC", "NOSUCH"), closest="BBBBBB"), 60_000)
+    later = reduce(model, replace(told, gone=("CCCCCC", "NOSUCH"), closest="BBBBBB"), 60_000)
     assert later.lobby is not None
     # No clock goes on behind the end.
     assert [(race.code, race.elapsed_ms) for race in later.lobby.running] == [("BBBBBB", 3000)]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace as changed
+from msgspec.structs import replace
 
 from client.state.watching import WatchModel, watch_after
 from protocol.room_events import Countdown, Hidden, Ratings, Said, Started
@@ -58,7 +56,7 @@ def test_what_is_out_of_order_or_of_something_else_is_no_news(other: object) -> 
 
 def test_whoever_watches_from_before_the_start_knows_what_was_dealt_home() -> None:
     before = watched.watched(boards=0, moves=0, phase="countdown")
-    before = changed(before, room=changed(before.room, seats=(scenes.seat(0, "Anna"), scenes.seat(1, "Ben"))))
+    before = replace(before, room=replace(before.room, seats=(scenes.seat(0, "Anna"), scenes.seat(1, "Ben"))))
     dealt = {"S": 1, "H": 1, "D": 1, "C": 1}
     watch = after(before, event(Started(version=8, home=(4, 4), foundations=(dealt, {}))))
     assert watch.room is not None
@@ -135,11 +133,11 @@ def test_whoever_comes_in_the_middle_has_the_whole_curves_and_a_new_snapshot_doe
     snapshot = watched.watched()
     homes = [info.home for info in snapshot.room.seats]
     curves = tuple(Curve(at_ms=(0, 20_000, 40_000), home=(4, 7, home)) for home in homes)
-    watch = after(changed(snapshot, curves=curves), progress(8, 1, homes[1] + 1))
+    watch = after(replace(snapshot, curves=curves), progress(8, 1, homes[1] + 1))
     assert watch.room.points[0] == ((0, 4), (20_000, 7), (40_000, homes[0]))
     assert watch.room.points[1] == ((0, 4), (20_000, 7), (40_000, homes[1]), (42_300, homes[1] + 1))
     # What was missed meanwhile is in the new one.
-    again = watch_after(watch, changed(snapshot, curves=curves), NOW_MS)
+    again = watch_after(watch, replace(snapshot, curves=curves), NOW_MS)
     assert again is not None
     assert again.room.points == tuple(tuple(zip(curve.at_ms, curve.home, strict=True)) for curve in curves)
 

@@ -50,7 +50,7 @@ def test_the_least_time_of_a_win_and_the_most_cards_home_are_kept() -> None:
         (Best(), race(), "Your first try: 40 cards home."),
         (Best(tries=1, most_home=33), race(), "Best 40 cards home, new best! Before it 33. 2 tries, 0 all home."),
         (Best(tries=2, most_home=41), race(), "Your best is 41 cards home. 3 tries, 0 all home."),
-        (Best(), race("won", 52), "Your first time: best 3:12.4, new best! 1 try, 1 all home."),
+        (Best(), race("won", 52), "All home for the first time, in 3:12.4! 1 try."),
         (
             Best(tries=11, wins=2, best_ms=200_100, most_home=52),
             race("won", 52),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
 import pytest
 import trio
 import trio.testing
-from msgspec.structs import replace as changed
+from msgspec.structs import replace
 
 from client.connection.events import NO_SEAT, Back, Connecting, Lost, RoundTrip
 from client.state.evidence import Evidence
@@ -82,7 +81,7 @@ async def test_a_seat_in_a_race_to_go_on_with_is_said_where_another_was_asked_fo
 
 async def test_an_opponent_is_looked_for_once_the_race_that_is_over_is_left() -> None:
     async with running(StartMatch("colorado")) as run:
-        await run.say(UP, scenes.welcome(room=scenes.CODE), changed(scenes.room(), phase="over"))
+        await run.say(UP, scenes.welcome(room=scenes.CODE), replace(scenes.room(), phase="over"))
         assert QuickMatch(rules="colorado") not in run.link.taken()
         await run.say(Left(code=scenes.CODE, reason="left"))
         assert run.link.taken() == [QuickMatch(rules="colorado"), FollowLobby(changes=True)]
@@ -751,7 +750,7 @@ async def test_whether_a_winnable_deal_was_passed_over_is_found_out_beside_the_s
         return found
 
     record = scenes.record()
-    won = sealed(changed(record, deal=changed(record.deal, winnable=True)))
+    won = sealed(replace(record, deal=replace(record.deal, winnable=True)))
     seen = scenes.dealt().evidence
     assert seen is not None
     async with running(verifier=verifier, evidence=replace(seen, winnable=True)) as run:
@@ -763,7 +762,7 @@ async def test_whether_a_winnable_deal_was_passed_over_is_found_out_beside_the_s
         answer.set()
         await settled()
         assert said in " ".join(" ".join(run.screen.last_text).split())
-        await run.say(changed(over, version=10))
+        await run.say(replace(over, version=10))
         assert asked == [won], "each record once"
 
 
@@ -827,7 +826,7 @@ async def test_between_two_races_of_a_series_the_result_stands_until_one_is_read
 
 
 async def test_the_record_of_the_first_race_of_a_swap_is_kept_when_it_is_told() -> None:
-    first = sealed(changed(scenes.record(), software="the first one"))
+    first = sealed(replace(scenes.record(), software="the first one"))
     score = scenes.standing((1, 1), 2, format="swap", races=2, over=True)
     async with running() as run:
         await into_race(run)
@@ -901,7 +900,7 @@ async def test_the_line_for_a_friend_is_copied_whole_and_only_where_somebody_can
     copied: list[str] = []
     monkeypatch.setattr(Terminal, "copy", lambda self, text: copied.append(text))
     async with running(settings=UiSettings(motion=False, server="carpet.example", page="http://carpet.example:7777/play/")) as run:
-        await run.say(UP, scenes.welcome(), changed(scenes.room(), code="$(rm x)"))
+        await run.say(UP, scenes.welcome(), replace(scenes.room(), code="$(rm x)"))
         await run.give("c")
         assert copied == ["carpet join carpet.example '$(rm x)'"]
         assert run.screen.shows("Copied")

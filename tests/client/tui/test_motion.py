@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import trio.testing
+from msgspec.structs import replace
 
 from client.tui.actions import SlowTerminal
 from client.tui.picture import Bar, Falling, Large, Picture, Rect, Slot
@@ -155,7 +154,7 @@ async def test_motion_is_switched_off_and_on_by_a_key(mock_clock: trio.testing.M
 
 
 def last_card_home() -> PlayerView:
-    view = scenes.changed(
+    view = scenes.replace(
         scenes.middle_view(), piles=dict.fromkeys(scenes.SLOTS, ()), waste=(), foundations=dict.fromkeys("SHDC", 13), home=52, moves=()
     )
     return PlayerView(version=8, seat=0, ply=1, move="c1", state="won", elapsed_ms=9_000, view=view)

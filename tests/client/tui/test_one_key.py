@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import trio.testing
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from client.connection.events import Lost
 from client.game.moves import destination, source, top_card
@@ -100,7 +99,7 @@ def answer(move: str, ply: int, view: View) -> PlayerView:
 
 def after(view: View, *homes: str) -> View:
     """The view with fewer cards that go home."""
-    return scenes.changed(view, moves=tuple(move for move in view.moves if move not in homes))
+    return scenes.replace(view, moves=tuple(move for move in view.moves if move not in homes))
 
 
 async def test_g_sends_home_all_that_go_one_after_the_other_and_any_key_stops_it(mock_clock: trio.testing.MockClock) -> None:
@@ -177,11 +176,11 @@ async def test_tab_walks_over_what_can_be_played_from_where_the_cursor_begins(mo
 def test_the_end_is_offered_only_where_every_card_goes_home() -> None:
     start = tables.view_after("carpet", 0)
     assert not all_fit(start)
-    left = scenes.changed(start, stock=0, waste=("KS", "QS"), piles={"a1": (), "b1": ("JS",)}, moves=("b1",), pending=None)
-    fits = scenes.changed(left, foundations={"S": 10, "H": 13, "D": 13, "C": 13})
+    left = scenes.replace(start, stock=0, waste=("KS", "QS"), piles={"a1": (), "b1": ("JS",)}, moves=("b1",), pending=None)
+    fits = scenes.replace(left, foundations={"S": 10, "H": 13, "D": 13, "C": 13})
     assert all_fit(fits)
-    assert not all_fit(scenes.changed(fits, waste=("QS", "KS")))
-    assert not all_fit(scenes.changed(fits, stock=1))
+    assert not all_fit(scenes.replace(fits, waste=("QS", "KS")))
+    assert not all_fit(scenes.replace(fits, stock=1))
     assert {row.command.name for row in KEYS} >= {"SEND_HOME", "SEND_ALL", "NEXT", "PREVIOUS"}
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from io import StringIO
 
 import pytest
 import trio
 import trio.testing
 from msgspec import structs
+from msgspec.structs import replace
 from urwid.testing import render_text
 
 from client.replay.own_server import NoReplay

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ import urwid
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
+from msgspec.structs import replace
 from urwid.testing import check_box_sizing, render_runs, render_text, resolve_runs
 
 from client.connection.events import Back, Connected, Connecting, Lost
@@ -31,7 +31,7 @@ from client.tui.replay_state import jumped_to_tenth, replay_state_of
 from client.tui.rules import LIST_WIDTH
 from client.tui.scene import Scene, scene_of
 from client.tui.small_table import BETWEEN, LEAST, OWN_ROWS, SIDE_LEAST, arranged
-from client.tui.start import StartMenu, UiSettings
+from client.tui.start import StartBot, StartMenu, UiSettings
 from client.tui.table import grid_height, grid_width
 from client.tui.terminal import Painted
 from client.tui.theme import PALETTES, entries, next_palette, theme_for
@@ -367,6 +367,7 @@ SCREENS = {
     "waiting-invited": Shown(scenes.waiting, replace(UI, settings=INVITING), 2000),
     "waiting-near": Shown(scenes.waiting, replace(UI, settings=replace(INVITING, is_near=True)), 2000),
     "menu": Shown(Model, Ui(start=StartMenu()), 0),
+    "laying": Shown(Model, Ui(start=StartBot("greedy"), own_server=True), 0),
     "menu-new": Shown(Model, Ui(start=StartMenu(is_new=True)), 0),
     "menu-refused": Shown(
         Model, Ui(start=StartMenu(), note="'ftp://x' is not the address of a server: it begins with ws:// or wss://, or is host:port."), 0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from client.cli.shared import looks_of, settings_of
 from client.tui.theme import FOUR, PALETTES, SAFE, Colour, entries, next_palette, theme_for

@@ -4,10 +4,9 @@ line.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 from trio.testing import MockClock
 from urwid.testing import render_text
 

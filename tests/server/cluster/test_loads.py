@@ -35,6 +35,15 @@ def test_a_room_is_opened_where_its_opener_is_unless_that_server_is_much_busier_
     assert as_seen_by(load(1, 10_000)).less_busy() is None, "there is no other"
 
 
+def test_of_the_rooms_of_a_server_that_is_gone_a_busy_one_takes_a_smaller_part() -> None:
+    assert as_seen_by(load(1, 0)).takers() == 1, "there is no other"
+    assert as_seen_by(load(1, 3), load(2, 3), load(3, 3)).takers() == 3
+    assert as_seen_by(load(1, 90), load(2, 10), load(3, 10)).takers() == 11
+    assert as_seen_by(load(1, 10), load(2, 90), load(3, 10)).takers() == 2.2
+    shares = [1 / as_seen_by(own, *others).takers() for own, *others in ([load(1, 90), load(2, 10)], [load(2, 10), load(1, 90)])]
+    assert sum(shares) == 1
+
+
 def test_those_who_wait_for_each_other_meet_at_the_first_server_that_is_not_much_busier_than_another() -> None:
     assert as_seen_by(load(1, 70), load(2, 10), load(3, 0)).meeting_point((1, 2, 3)) == 2
     assert as_seen_by(load(3, 0), load(1, 50), load(2, 10)).meeting_point((1, 2, 3)) == 1

@@ -21,6 +21,7 @@ from protocol.room_events import Presence, Progress, Room, Said, Seated
 from protocol.server_messages import Left, Lobby
 from protocol.views import ChatLine
 from server.net.connection import OUTBOX_BYTES, PING_INTERVAL_S, STALL_S, Connection
+from server.net.hub_connection import HubConnection
 from server.net.plain_connection import CLOSING_S
 from server.net.stream import SocketStream
 from server.rooms.outgoing import Bundle, Outgoing
@@ -289,14 +290,18 @@ async def test_a_bundle_to_many_is_joined_once_for_each_encoding_and_sent_in_one
     sent: list[tuple[Connection, bytes]] = []
 
     async with house.guest("A") as a, house.guest("B", JSON) as b, house.guest("C") as c, house.guest("D", JSON) as d:
-        kind = type(house.connections[0])
-        put = kind._put
 
-        def noted(connection: Connection, frames: bytes) -> None:
-            sent.append((connection, frames))
-            put(connection, frames)
+        def note(connection: Connection, way: str) -> None:
+            put = getattr(connection, way)
 
-        monkeypatch.setattr(kind, "_put", noted)
+            def noted(frames: bytes) -> object:
+                sent.append((connection, frames))
+                return put(frames)
+
+            monkeypatch.setattr(connection, way, noted)
+
+        for connection in house.connections:
+            note(connection, "_send" if isinstance(connection, HubConnection) else "_put")
         bundle = Bundle(said(version) for version in range(1, 6))
         for connection in house.connections:
             connection.post_all(bundle)
@@ -306,11 +311,19 @@ async def test_a_bundle_to_many_is_joined_once_for_each_encoding_and_sent_in_one
         assert len({id(frames) for _, frames in sent}) == 2
 
 
-async def test_a_bundle_comes_whole_or_not_at_all(autojump_clock: MockClock, house: House) -> None:
+@pytest.mark.parametrize("is_framed", [False, True])
+async def test_a_bundle_comes_whole_or_not_at_all(autojump_clock: MockClock, house: House, is_framed: bool) -> None:
+    """is_framed: somebody before them has been sent it."""
+    bundles = [Bundle([said(2 * number + 1), said(2 * number + 2)]) for number in range(500)]
     async with house.guest("Ann", buffer=SMALL, max_queue=1) as ann:
         (end,) = house.connections
-        for number in range(500):
-            end.post_all(Bundle([said(2 * number + 1), said(2 * number + 2)]))
+        if is_framed:
+            async with house.guest("Bob") as bob:
+                for bundle in bundles:
+                    house.connections[1].post_all(bundle)
+                    await bob.hear_of(Said)
+        for bundle in bundles:
+            end.post_all(bundle)
         assert waiting(end) <= OUTBOX_BYTES + 1000
         await trio.sleep(STALL_S / 2)
         versions = [(await ann.hear_of(Said)).version]

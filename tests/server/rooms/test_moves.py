@@ -16,6 +16,8 @@ from protocol.room_events import Room as RoomMessage
 from protocol.server_messages import CurrentView, Error
 from server.race.machine import Race
 from server.rooms.driver import Room
+from server.rooms.effects import Effects
+from server.rooms.requests import RoomRequest
 from server.rooms.spectator_port import Shown
 from tests.server.race.racing import WINNABLE, greedy_line
 from tests.server.rooms.playing import Table
@@ -46,6 +48,36 @@ async def test_after_every_accepted_move_all_cards_are_there(autojump_clock: Moc
         await trio.sleep(0.2)
     assert moves > 20
     assert ann.codes == bob.codes == []
+
+
+async def test_nothing_of_a_race_is_due_before_the_moment_that_its_room_holds_to_be_the_next(
+    autojump_clock: MockClock, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.seated(ann, bob, countdown_s=1)
+    core = room.core
+    take, kept = core.take, 0
+
+    def checked(request: RoomRequest | None, now: int) -> Effects:
+        nonlocal kept
+        effects = take(request, now)
+        if core.is_due_known:
+            # A move has changed nothing in it, as the room says: the rest is asked anew.
+            known, due = core.due, core._find_due()
+            assert due is None or (known is not None and known <= due)
+            kept += 1
+        return effects
+
+    monkeypatch.setattr(core, "take", checked)
+    await table.begin(room, ann, bob)
+    while core.race.phase == "racing":
+        for guest in (ann, bob):
+            if guest.state == "racing" and core.race.phase == "racing":
+                guest.move(room)
+                await table.settle()
+        await trio.sleep(0.5)
+    assert kept > 20
+    assert bob.last(Result).record == ann.last(Result).record
 
 
 async def test_the_mover_gets_their_view_and_the_other_only_how_far_they_are(autojump_clock: MockClock, table: Table) -> None:

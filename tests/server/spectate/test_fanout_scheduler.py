@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import groupby
 
 import trio
 import trio.testing
 from trio.testing import MockClock
 
-from server.spectate.fanout_scheduler import PATIENCE_S, SLICE_S, FanoutScheduler
+from server.spectate.fanout_scheduler import CHECKED, PATIENCE_S, SLICE_S, FanoutScheduler
 
-A_SLICE = 8
+A_SLICE = 2 * CHECKED
 """Lines that are told in one: the last one goes over its end."""
 
 POST_S = SLICE_S / (A_SLICE - 0.5)
@@ -26,10 +26,11 @@ class Loop:
         self.done: list[str] = []
         self.lines: list[int] = []
 
-    def tell(self, line: int) -> bool:
-        self.now += POST_S
-        self.done.append("line")
-        self.lines.append(line)
+    def tell(self, lines: Sequence[int]) -> bool:
+        for line in lines:
+            self.now += POST_S
+            self.done.append("line")
+            self.lines.append(line)
         return True
 
     async def tell_all(self, lines: int) -> None:
@@ -60,12 +61,12 @@ async def test_all_are_told_once_and_in_their_order(autojump_clock: MockClock) -
 async def test_telling_ends_with_who_says_so(autojump_clock: MockClock) -> None:
     told: list[int] = []
 
-    def tell(line: int) -> bool:
-        told.append(line)
-        return line < 3
+    def tell(lines: Sequence[int]) -> bool:
+        told.extend(lines)
+        return 3 * CHECKED not in lines
 
-    await FanoutScheduler().tell(range(10), tell)
-    assert told == [0, 1, 2, 3]
+    await FanoutScheduler().tell(range(10 * CHECKED), tell)
+    assert told == list(range(4 * CHECKED))
 
 
 async def test_a_slice_has_a_length_in_time_and_then_others_have_their_turn(autojump_clock: MockClock) -> None:
@@ -73,7 +74,7 @@ async def test_a_slice_has_a_length_in_time_and_then_others_have_their_turn(auto
     async with trio.open_nursery() as nursery:
         nursery.start_soon(loop.be_busy, PATIENCE_S, lambda: len(loop.lines) == 100)
         nursery.start_soon(loop.tell_all, 100)
-    assert loop.slices == [A_SLICE] * 12 + [4]
+    assert loop.slices == [A_SLICE] * 6 + [4]
 
 
 async def test_however_many_crowds_there_are_one_slice_at_most_is_between_two_turns_of_others(autojump_clock: MockClock) -> None:
@@ -104,11 +105,12 @@ async def test_what_goes_through_many_tasks_waits_for_one_slice_and_not_for_one_
         if number + 1 < len(hops):
             hops[number + 1].set()
 
-    def tell(line: int) -> bool:
-        loop.tell(line)
-        if line == 3 * A_SLICE:
-            loop.done.append("a move has come")
-            hops[0].set()
+    def tell(lines: Sequence[int]) -> bool:
+        for line in lines:
+            loop.tell([line])
+            if line == 3 * A_SLICE:
+                loop.done.append("a move has come")
+                hops[0].set()
         return True
 
     async with trio.open_nursery() as nursery:
@@ -128,7 +130,7 @@ async def test_where_others_are_always_busy_they_leave_a_tenth_of_the_time(autoj
     others = [length for what, length in loop.runs if what == "other"]
     # One step more while the lock is taken, and the order within a turn of the loop is by chance.
     assert all(9 <= length <= 13 for length in others[1:-1])
-    assert loop.slices == [A_SLICE] * 12 + [4]
+    assert loop.slices == [A_SLICE] * 6 + [4]
 
 
 async def test_whoever_is_cancelled_while_they_wait_leaves_the_turn_to_others(autojump_clock: MockClock) -> None:

@@ -138,7 +138,7 @@ def test_a_room_that_stands_after_its_race_goes_with_the_others(node: Open) -> N
     assert dead.standing() == ()
 
 
-def test_all_tournaments_go_to_the_first_taker_with_the_rooms_of_their_tables(node: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_tournaments_go_to_the_first_taker_and_their_tables_to_all(node: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(takeover, "SHARE", 1)
     dead, first, second = node("dead"), node("first"), node("second")
     write(dead, made("anna"), *(tournament(each) for each in "ABC"), decided("A", 1), decided("C", 1, closes=True))
@@ -158,11 +158,15 @@ def test_all_tournaments_go_to_the_first_taker_with_the_rooms_of_their_tables(no
     found = first.take_over(dead.holding.node, 2)
     assert found is not None
     assert found.tournaments == {"A", "B"}
-    assert {"t0", "t1", "t2"} < {race.opened.race for race in found.running.races}
+    assert (len(found.running.races), found.left) == (3, 2)
     assert {head.tournament for head in first.tournament_heads([]) if head.is_led_here} == {"A", "B", "D"}
     rest = second.take_over(dead.holding.node, 2)
     assert rest is not None
-    assert (rest.tournaments, rest.left) == (frozenset(), 0)
+    assert (rest.tournaments, rest.left) == (frozenset(), 1)
+    last = first.take_over(dead.holding.node, 2)
+    assert last is not None
+    taken_over = [race.opened.race for each in (found, rest, last) for race in each.running.races]
+    assert sorted(taken_over) == ["r", "s", "t0", "t1", "t2"]
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])

@@ -1,0 +1,65 @@
+"""What is in the terminal before the screens are loaded: it needs little, loses no key, and the terminal is given back on every way out."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.terminal import Terminal, terminal_environment
+
+pytestmark = pytest.mark.slow
+
+HEAVY = ("asyncio", "segno", "sqlalchemy", "ssl", "trio", "typer", "urwid", "wcwidth", "websockets")
+MENU, TABLE = "Race a house bot", "Your table is being laid."
+
+SHOWN = "import select, sys, types, client.cli.main as main\nmain._show_first({arguments!r})\n"
+
+
+def opened(home: Path, code: str, *arguments: str) -> Terminal:
+    """A process in which the first picture is shown, and then runs this code."""
+    environment = terminal_environment(HOME=str(home), XDG_DATA_HOME=str(home))
+    return Terminal([sys.executable, "-c", SHOWN.format(arguments=[*arguments]) + code], environment=environment)
+
+
+@pytest.mark.parametrize(("arguments", "text"), [([], MENU), (["play"], TABLE)], ids=["menu", "play"])
+def test_the_first_picture_needs_none_of_the_large_libraries(tmp_path: Path, arguments: list[str], text: str) -> None:
+    code = f"loaded = sorted({set(HEAVY)!r} & sys.modules.keys())\nselect.select([0], [], [])\nmain.give_back()\nprint('loaded:', loaded)"
+    with opened(tmp_path, code, *arguments) as terminal:
+        terminal.wait_for(text)
+        terminal.type("x")
+        assert "loaded: []" in terminal.wait_for_end()
+
+
+def test_what_is_typed_before_the_screens_are_there_is_not_lost(tmp_path: Path) -> None:
+    with opened(tmp_path, "select.select([0], [], [])\nmain.main([])") as terminal:
+        terminal.wait_for(MENU)
+        terminal.type("q")
+        terminal.wait_for_end()
+        assert terminal.process.returncode == 0
+        assert terminal.given_back()
+        assert terminal.raw.count(b"\x1b[?1049h") == 1, "it was switched on once, and never cleared"
+
+
+def test_the_terminal_is_given_back_by_who_is_told_to_end_before_the_screens_are_there(tmp_path: Path) -> None:
+    waits = "import importlib, signal\n"
+    waits += "load = lambda name: signal.pause() if name == 'client.cli.commands' else importlib.import_module(name)\n"
+    waits += "main.importlib = types.SimpleNamespace(import_module=load)\nmain.main([])"
+    with opened(tmp_path, waits) as terminal:
+        terminal.wait_for(MENU)
+        terminal.process.send_signal(signal.SIGTERM)
+        assert terminal.wait_for_end() == ""
+        assert terminal.process.returncode == 130
+        assert terminal.given_back()
+
+
+def test_a_server_that_cannot_start_behind_the_table_ends_it_with_a_sentence(tmp_path: Path) -> None:
+    dies = "import client.replay.own_server as own_server\n"
+    dies += "own_server.server_command = lambda arguments: [sys.executable, '-c', 'raise SystemExit(\"no disk\")']\nmain.main(['play'])"
+    with opened(tmp_path, dies, "play") as terminal:
+        terminal.wait_for(TABLE)
+        assert terminal.wait_for_end() == "carpet: The server could not be started; it said: no disk\n"
+        assert terminal.process.returncode == 1
+        assert terminal.given_back()
