@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from client.state.store import Model
 from client.tui.actions import Quit
 from client.tui.keymap import Command
 from client.tui.lessons import is_lesson
 from client.tui.room import still_racing
 from client.tui.step import Step
 from client.tui.theme import next_palette
-from client.tui.ui_state import QuitNow
+from client.tui.ui_state import QuitNow, Ui
 
 
 def done_everywhere(step: Step, command: Command) -> Step | None:
@@ -49,13 +50,21 @@ def open_help(step: Step) -> Step:
 
 
 def quit_or_ask(step: Step) -> Step:
-    """End the screens, after a question in a race; a replay closes, and ends them where it is all there is."""
+    """End the screens, after a question in a race; a replay closes, or is given up, and ends them where it is all there is."""
     if step.ui.replay is not None:
         return close_replay(step)
+    if is_preparing(step.state, step.ui):
+        return step.but(preparing="").note("The replay was given up.")
     if not still_racing(step) or is_lesson(step):
         return step.then(Quit())
     then = "The race ends with it." if step.ui.own_server else "Your seat is held for a while, then forfeited."
     return step.ask(f"Quit? {then}", ("Quit", "Go on racing"), (QuitNow(), None))
+
+
+def is_preparing(state: Model, ui: Ui) -> bool:
+    """Whether the result that is looked at waits for its replay."""
+    room = state.finished
+    return room is not None and room.record is not None and room.record.digest == ui.preparing
 
 
 def close_replay(step: Step) -> Step:

@@ -65,7 +65,8 @@ def _answered(step: Step, event: Event) -> Step:
             # There is a race to go on with, whatever was asked for.
             return _entered(step.but(start=None))
         case Left():
-            return _go_to_table(follow_lobby(_begin(step)))
+            # A rematch that never came says nothing of the next room.
+            return _go_to_table(follow_lobby(_begin(followed(step, ready_at_once=False))))
         case Ended() | Result():
             return _ask_for_board(step)
         case Called():
@@ -257,6 +258,10 @@ def replayed(step: Step, answer: Replayed) -> Step:
     room = step.state.finished
     if room is None or room.record is None or room.record.digest != answer.digest:
         return step
+    # Whoever gave it up meanwhile finds it ready when they ask once more.
+    is_wanted, step = step.ui.preparing == answer.digest, step.but(preparing="")
     if isinstance(answer.line, str):
-        return step.note(answer.line)
+        return step.note(answer.line) if is_wanted else step
+    if not is_wanted:
+        return step.but(replayed=answer.line)
     return step.but(note="", replayed=answer.line, replay=opened_at(answer.line, answer.seat, step.ui.replay_at, step.now_ms))

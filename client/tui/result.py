@@ -10,6 +10,7 @@ from client.state.store import Model
 from client.text.formatting import curves, deck_size
 from client.text.runs import board_lines, board_title
 from client.tui.actions import Do, Replay, Review, Reviewed, ScreenAction, Share, Typed
+from client.tui.everywhere import is_preparing
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.outcome import banner, headline, large_headline, places_table, raced, rating_lines, score_lines, turning_point
 from client.tui.picture import EMPTY, UPPER, Line, Picture, Size, block, clip, fit, foot, framed, hit, screen, shifted, stacked, wrap_text
@@ -113,9 +114,11 @@ def _board(scene: Scene, room: RoomModel, width: int, height: int) -> list[Line]
 
 
 def _labels(scene: Scene) -> dict[Command, str]:
-    """Between two races of a series the next one is open already, and the same key says that one is ready for it."""
+    """Between two races of a series the next one is open already, and the same key says that one is ready for it. While a replay is
+    prepared the key that would close it gives it up."""
     now = scene.model.room
-    return {Command.REMATCH: "ready"} if now is not None and now.phase == "waiting" else {}
+    labels = {Command.REMATCH: "ready"} if now is not None and now.phase == "waiting" else {}
+    return {**labels, Command.QUIT: "back"} if is_preparing(scene.model, scene.ui) else labels
 
 
 def _drawn(room: RoomModel, record: Record) -> list[tuple[int, tuple[tuple[int, int], ...]]]:
@@ -276,9 +279,9 @@ def _again(step: Step) -> Step:
         return ready(step)
     if room is None or room.own is None or room.own.again:
         return step
-    # Nobody else is waited for: whoever asks a bot for another race has said that they are ready for it.
-    alone = all(seat.bot is not None for seat in room.seats if seat.seat != room.seat)
-    return step.send(Rematch(race=room.race)).but(followed=replace(step.ui.followed, ready_at_once=alone))
+    # Nobody else is waited for: whoever asks last, or asks a bot, is there when the race opens. Who asked first may have gone since then.
+    is_last = all(seat.bot is not None or seat.again for seat in room.seats if seat.seat != room.seat)
+    return step.send(Rematch(race=room.race)).but(followed=replace(step.ui.followed, ready_at_once=is_last))
 
 
 def _review(step: Step) -> Step:
@@ -299,7 +302,9 @@ def _replay(step: Step, at_ms: int | None) -> Step:
         return step.note("There is no race to replay.")
     if known is not None and known.record.digest == room.record.digest:
         return step.but(replay=opened_at(known, room.seat, at_ms, step.now_ms))
-    return step.but(replay_at=at_ms).note("Preparing the replay...").then(Replay(room.record, room.seat))
+    is_asked_for = step.ui.preparing == room.record.digest
+    step = step.but(replay_at=at_ms, preparing=room.record.digest).note("Preparing the replay...")
+    return step if is_asked_for else step.then(Replay(room.record, room.seat))
 
 
 def _share(step: Step) -> Step:

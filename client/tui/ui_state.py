@@ -78,7 +78,7 @@ class RulesPage(Struct, frozen=True):
 class Followed(Struct, frozen=True):
     """What the server sends news of. race: one that is watched. tournament: id and round; before: what it was before the last request.
 
-    ready_at_once: the room that was asked for is entered ready.
+    ready_at_once: the room that was asked for is entered ready, and so is the rematch.
     """
 
     lobby: bool = False
@@ -104,7 +104,8 @@ class Ui(Struct, frozen=True):
 
     start: what the screens began with and has yet to be asked for. own_server: the server is there for this player alone and ends with
     them. only_replay: there is nothing but a replay, and its end is the end. remark: to be said in the first room. reviewed, replayed: the
-    last ones that were asked for. verified: the last answer. kept: digests of the records that were kept.
+    last ones that were asked for. preparing: digest of the record whose replay is to open as soon as it is there. verified: the last
+    answer. kept: digests of the records that were kept.
     """
 
     settings: UiSettings = field(default_factory=UiSettings)
@@ -143,6 +144,7 @@ class Ui(Struct, frozen=True):
     reviewed: Reviewed | None = None
     replayed: TimeLine | None = None
     replay_at: int | None = None
+    preparing: str = ""
     verified: Verified | None = None
     kept: frozenset[str] = frozenset()
 

@@ -17,7 +17,7 @@ from client.tui.terminal import Terminal
 from protocol.client_messages import FollowLobby, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Ready, Rematch, Resign, Say, Stop
 from protocol.errors import ERRORS, ErrorCode
 from protocol.record import Record, sealed
-from protocol.room_events import Countdown, Dealt, PlayerReady, PlayerView, Presence, Result, Scored, Seated, Started
+from protocol.room_events import Countdown, Dealt, PlayerReady, PlayerView, Presence, RematchAsked, Result, Scored, Seated, Started
 from protocol.server_messages import CurrentView, Error, Left, WaitingMatch, WaitingOver
 from protocol.views import RaceOptions, SeriesOptions
 from tests.client import scenes
@@ -402,6 +402,37 @@ async def test_a_rematch_against_a_bot_is_waited_for_by_nobody() -> None:
         (ready,) = run.link.taken()
         assert isinstance(ready, Ready)
         assert ready.race == 2
+
+
+async def test_whoever_asks_last_for_a_rematch_is_ready_for_it() -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.say(Result(version=8, record=scenes.record()), RematchAsked(version=9, seat=1))
+        await run.give("r")
+        assert run.link.taken() == [Rematch(race=1)]
+        await run.say(scenes.room(version=11, race=2))
+        (ready,) = run.link.taken()
+        assert isinstance(ready, Ready)
+        assert ready.race == 2
+        assert ready.nonce
+
+
+async def test_whoever_asked_first_for_a_rematch_says_that_they_are_still_there() -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.say(Result(version=8, record=scenes.record()))
+        await run.give("r")
+        await run.say(RematchAsked(version=9, seat=1), scenes.room(version=10, race=2))
+        assert run.link.taken() == [Rematch(race=1)]
+
+
+async def test_a_rematch_that_never_came_readies_nobody_for_another_room() -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.say(Result(version=8, record=scenes.record()), RematchAsked(version=9, seat=1))
+        await run.give("r", "L")
+        await run.say(Left(code="KXQWZP", reason="left"), scenes.room(version=1))
+        assert not any(isinstance(message, Ready) for message in run.link.taken())
 
 
 async def test_home_is_walked_and_clicked() -> None:

@@ -283,6 +283,27 @@ async def test_where_there_is_no_replay_the_result_says_why() -> None:
         assert run.screen.shows("There is no replay of that race: no.")
 
 
+async def test_quit_gives_up_a_replay_that_is_being_prepared_and_nothing_else() -> None:
+    answer, asked, let = replayer(LINE)
+    async with running(replayer=answer) as run:
+        await over(run)
+        assert run.screen.shows("q quit")
+        await run.give("y", "y")
+        assert run.screen.shows("q back")
+        await run.give("q")
+        assert run.outcome is None
+        assert run.screen.shows("The replay was given up.")
+        assert run.screen.shows("q quit")
+        let.set()
+        await settled()
+        assert not run.screen.shows("Replay ·")
+        await run.give("y")
+        assert run.screen.shows("Replay ·")
+        assert asked == [LINE.record]
+        await run.give("q", "q")
+        assert run.outcome is not None
+
+
 async def test_a_replay_that_comes_too_late_does_not_cover_the_next_race() -> None:
     answer, _, let = replayer(LINE)
     async with running(replayer=answer) as run:
