@@ -16,7 +16,8 @@ export function hint(view, rules, held = "") {
   const able = ordered(view, view.moves.filter(goesHome).map(source));
   const others = otherMoves(view);
   const turn = rules.has_waste ? "turn the stock" : "deal a row from the stock";
-  if (able.length) return `${able.length === 1 ? "One card" : `${able.length} cards`} can go home: ${names(able)}.`;
+  const all = Object.keys(view.piles).some((place) => place[0] === "g") ? "G" : "g";
+  if (able.length) return able.length === 1 ? `One card can go home: ${names(able)}.` : `${able.length} cards can go home: ${names(able)} (${all}: all).`;
   if (others) return `Nothing goes home; ${others}${view.moves.includes("s") ? `, or ${turn}` : ""}.`;
   if (view.moves.includes("s")) return `Nothing fits: ${turn}.`;
   return view.moves.includes("r") ? "The stock is empty: redeal the waste." : "No move is left.";

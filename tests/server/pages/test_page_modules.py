@@ -17,7 +17,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from client.game.moves import choices, press, suggested
+from client.game.board import board_of
+from client.game.hints import hint
+from client.game.moves import choices, homeward, press, suggested
 from client.game.preview import preview
 from client.state.evidence import Evidence, check
 from client.tui.chips import Chip, chips_of, dealt
@@ -131,6 +133,24 @@ def test_presses_previews_and_chips_are_those_of_the_terminal() -> None:
     for rules, ours, theirs in zip(games(), expected, told, strict=True):
         for number, (one, other) in enumerate(zip(ours, theirs, strict=True)):
             assert one == other, f"{rules}, position {number}"
+
+
+def test_what_can_go_home_is_told_with_the_terminals_words_and_key() -> None:
+    script = """
+        const { hint } = await import(`${web}/hints.js`);
+        console.log(JSON.stringify(given.map((view) => hint(view, { has_waste: true }))));
+    """
+    given, expected = [], []
+    for game in games().values():
+        for view, _ in game:
+            if not homeward(view) or view.pending is not None:
+                continue
+            said = hint(view, board_of(None, view), columns=1000).partition(";")[0].removesuffix(".")
+            given.append(msgspec.to_builtins(view))
+            expected.append(f"{said.replace('waste (w)', 'the waste')}.")
+    for key in ("g", "G"):
+        assert any(f"({key}: all)" in said for said in expected)
+    assert node(script, given) == expected
 
 
 def test_a_card_that_is_played_glides_from_where_it_lay() -> None:
