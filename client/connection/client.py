@@ -45,9 +45,8 @@ ROOM_PAUSE = 0.8
 HURRY_PAUSE = 0.2
 """Seconds between two tries at least, however many keys are pressed."""
 JOIN_PAUSE = 1.0
-"""Seconds after which a join that was not answered is asked for again; then twice as long, up to LONGEST_JOIN_PAUSE."""
 LONGEST_JOIN_PAUSE = 2.0
-"""Not longer, since the clock of the race runs."""
+"""Seconds after which a join that was not answered is asked for again, at first and at most: the clock of the race runs."""
 QUIET = 1.1
 """Seconds for which nothing is said to a server that has dropped requests as too many: by then it hears and answers again."""
 USUAL_TIMES = ConnectionTimes()

@@ -7,7 +7,7 @@ lobby, and all is told anew once it is back. Each node writes what is its own, a
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final, cast
@@ -16,6 +16,7 @@ import anyio
 import trio
 from coredis import Redis
 from coredis.exceptions import RedisError
+from coredis.patterns.pipeline import Pipeline
 
 from protocol.codec import MSGPACK, encode, server_message_decoder
 from protocol.errors import Refusal
@@ -152,10 +153,11 @@ class Directory:
                             nursery.start_soon(self.bus.serve, client, node_channel(self._node.id))
                             while True:
                                 with trio.fail_after(4 * ANSWER_S):
-                                    await self._tick(self._connected, lobby(), seats())
-                                    hear(await self._others(client))
-                                    await self._exchange(client, topics)
-                                    for player in [*await self._gone_elsewhere(client), *await self._tell_arrivals(client)]:
+                                    said = await self._tick(self._connected, lobby(), seats(), topics, moved_on)
+                                    hear([told for text in said["lobby"] if (told := self._read(text)) is not None])
+                                    for topic in topics:
+                                        topic.hear(said[topic.name])
+                                    for player in await self._tell_arrivals(client):
                                         moved_on(player)
                                 await trio.sleep(TICK_S)
                     finally:
@@ -177,37 +179,50 @@ class Directory:
                 why = why.exceptions[0]
             logger.error("the directory of the place does not answer; races go on, and each server shows its own lobby: %s", why)
 
-    async def _tick(self, connected: _Connected, lobby: Lobby, seats: Mapping[str, str]) -> None:
-        await connected.client.set(f"{self._prefix}:lobby:{self._node.id}", encode(lobby, MSGPACK), ex=LAPSES_S)
-        await self._tell_seats(connected, seats)
+    async def _tick(
+        self, connected: _Connected, lobby: Lobby, seats: Mapping[str, str], topics: Sequence[Topic], moved_on: Callable[[str], None]
+    ) -> dict[str, list[bytes]]:
+        """Say all that this node has to say, in one round trip; what the others have said, by topic. Raises what the client does.
 
-    async def _others(self, client: Redis[bytes]) -> list[Lobby]:
-        return [lobby for text in (await self._said(client, ["lobby"]))["lobby"] if (lobby := self._read(text)) is not None]
-
-    async def _exchange(self, client: Redis[bytes], topics: Sequence[Topic]) -> None:
-        for topic in topics:
-            text = topic.say()
-            if text:
-                await client.set(f"{self._prefix}:{topic.name}:{self._node.id}", text, ex=LAPSES_S)
-        said = await self._said(client, [topic.name for topic in topics])
-        for topic in topics:
-            topic.hear(said[topic.name])
-
-    async def _said(self, client: Redis[bytes], topics: Sequence[str]) -> dict[str, list[bytes]]:
-        """By the other nodes that are alive, on each topic."""
+        It is one more where the engine knows nothing of the seats here.
+        """
+        client, told = connected.client, list[Awaitable[object]]()
+        heard: dict[str, list[bytes]] = {name: [] for name in ("lobby", *(topic.name for topic in topics))}
         others = [other for other in self._node.alive if other != self._node.id]
-        keys = [(topic, f"{self._prefix}:{topic}:{other}") for topic in topics for other in others]
-        said: dict[str, list[bytes]] = {topic: [] for topic in topics}
-        texts = await client.mget([key for _, key in keys]) if keys else ()
-        for (topic, _), text in zip(keys, texts, strict=bool(keys)):
-            if text is not None:
-                said[topic].append(text)
-        return said
+        keys = [(name, self._key(name, other)) for name in heard for other in others]
+        # An engine that is full refuses what it would have to keep, and gives away what it keeps all the same: that must not be lost.
+        async with client.pipeline(transaction=False, raise_on_error=False) as pipeline:
+            newer = pipeline.lpop(self._key("moved-on", self._node.id), count=TOLD_AT_ONCE)
+            told.append(pipeline.set(self._key("lobby", self._node.id), encode(lobby, MSGPACK), ex=LAPSES_S))
+            is_known = pipeline.expire(self._key("seats", self._node.id), LAPSES_S)
+            told += self._tell_seats(pipeline, connected.seats, seats)
+            for topic in topics:
+                if text := topic.say():
+                    told.append(pipeline.set(self._key(topic.name, self._node.id), text, ex=LAPSES_S))
+            said = pipeline.mget([key for _, key in keys]) if keys else None
+        for player in self._gone_elsewhere(await newer or ()):
+            moved_on(player)
+        for each in told:
+            await each
+        if not await is_known:
+            # This node or the engine was away, or the engine has forgotten everything. No player has this name: so there always is a key.
+            self._forget_told()
+            async with client.pipeline(transaction=False) as pipeline:
+                self._tell_seats(pipeline, {}, {**seats, "": ""})
+        connected.seats = dict(seats)
+        texts = await said if said is not None else ()
+        for (name, _), words in zip(keys, texts, strict=True):
+            if words is not None:
+                heard[name].append(words)
+        return heard
 
-    async def _gone_elsewhere(self, client: Redis[bytes]) -> list[str]:
+    def _key(self, name: str, node: int) -> str:
+        return f"{self._prefix}:{name}:{node}"
+
+    def _gone_elsewhere(self, told: Iterable[bytes]) -> list[str]:
         """Players whose connection here is not their newest."""
         gone: list[str] = []
-        for text in await client.lpop(f"{self._prefix}:moved-on:{self._node.id}", count=TOLD_AT_ONCE) or ():
+        for text in told:
             player, _, arrival = text.decode(errors="replace").partition(" ")
             here = self._here.get(player)
             if here is not None and arrival.rpartition(":")[0] == here.name:
@@ -215,20 +230,14 @@ class Directory:
                 gone.append(player)
         return gone
 
-    async def _tell_seats(self, connected: _Connected, seats: Mapping[str, str]) -> None:
-        client, key = connected.client, f"{self._prefix}:seats:{self._node.id}"
-        gone = [player for player in connected.seats if player not in seats]
-        new = {player: code for player, code in seats.items() if connected.seats.get(player) != code}
-        if not await client.expire(key, LAPSES_S):
-            # This node or the engine was away, or the engine has forgotten everything. No player has this name: so there always is a key.
-            gone, new = [], {**seats, "": ""}
-            self._forget_told()
-        if gone:
-            await client.hdel(key, gone)
-        if new:
-            await client.hset(key, new)
-            await client.expire(key, LAPSES_S)
-        connected.seats = dict(seats)
+    def _tell_seats(self, pipeline: Pipeline[bytes], before: Mapping[str, str], seats: Mapping[str, str]) -> list[Awaitable[object]]:
+        """Add to the pipeline what has changed."""
+        key, told = self._key("seats", self._node.id), list[Awaitable[object]]()
+        if gone := [player for player in before if player not in seats]:
+            told.append(pipeline.hdel(key, gone))
+        if new := {player: code for player, code in seats.items() if before.get(player) != code}:
+            told += [pipeline.hset(key, new), pipeline.expire(key, LAPSES_S)]
+        return told
 
     def _read(self, text: bytes) -> Lobby | None:
         try:

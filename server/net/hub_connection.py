@@ -27,23 +27,17 @@ from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S, STALL_S, WATC
 from server.net.frames import BINARY_FRAME, PONG_FRAME, SHORT_FRAME, frame_size, opening, short_message, unmasked
 from server.net.hub import Door, Hub, PeerTasks
 from server.net.overload import BUSY_RESPONSE, UNTIRING
-from server.net.stream import RECEIVE_BYTES, STAMP_BYTES, SocketStream, waited_ms
+from server.net.stream import CLOSING_S, HANDSHAKE_S, RECEIVE_BYTES, STAMP_BYTES, SocketStream, waited_ms
 from server.rooms.outgoing import Bundle
 
 logger = logging.getLogger("carpet.net")
 _LIBRARY_LOGGER = logging.getLogger("carpet.net.websocket")
-
-HANDSHAKE_S: Final = 10.0
-"""Seconds that a peer has for its request."""
 
 REQUEST_BYTES: Final = 8192
 """Of a request, at most. A longer one is answered the plain way, which knows what to say."""
 
 EARLY_S: Final = 0.05
 """Seconds by which a ping, or the end of the wait for its answer, may be early, rather than be waited for once more."""
-
-CLOSING_S: Final = 2.0
-"""Seconds that a peer which is being shut has to take the close frame and to end its side."""
 
 
 class HubConnection(Connection):
@@ -88,15 +82,14 @@ class HubConnection(Connection):
         self._outbox: deque[bytes | memoryview] | None = None
         self._took_at = 0.0
         self._stall_watched = self._eof = self._closing = self._arrived = self._ended = False
-        # Asked for each message that goes out. True from the arrival on, until either side begins to close.
-        self.is_open = False
+        self.is_open = False  # True from the arrival on, until either side begins to close. Asked for each message that goes out.
         self._ping: bytes | None = None
         self._pinged_at = self._ping_due = 0.0
         self._ping_s = PING_INTERVAL_S
         # Only while there are any: each refers to the other, and who is only turned away would be left to the collection of garbage.
         self._tasks: PeerTasks | None = None
         hub.add(self._descriptor, self)
-        hub.after(HANDSHAKE_S, self._check_handshake)
+        hub.after(HANDSHAKE_S, lambda: None if self._arrived else self.cut())
 
     def begin(self) -> None:
         """Read what came with the stream."""
@@ -222,7 +215,12 @@ class HubConnection(Connection):
                 self._hand_over()
             return
         if self._door.retry_after_s() and not head[4:].decode("latin-1").startswith(UNTIRING):
-            self._turn_away()
+            # By hand, as there is too much to do.
+            self._shut = True
+            self._dispatch.traffic.refused_connections["busy"] += 1
+            self._put(BUSY_RESPONSE.format(self._door.retry_after_s()).encode())
+            self._end_writing()
+            self._part()
             return
         opened = opening(head + found)
         if opened is None or not self._door.admits(self, opened.headers):
@@ -234,18 +232,6 @@ class HubConnection(Connection):
         self._arrive(opened.subprotocol)
         if rest:
             self._frames(rest)
-
-    def _turn_away(self) -> None:
-        # By hand, as there is too much to do.
-        self._shut = True
-        self._dispatch.traffic.refused_connections["busy"] += 1
-        self._put(BUSY_RESPONSE.format(self._door.retry_after_s()).encode())
-        self._end_writing()
-        self._part()
-
-    def _check_handshake(self) -> None:
-        if not self._arrived:
-            self.cut()
 
     def _hand_over(self) -> None:
         self._hub.remove(self._descriptor)
@@ -383,16 +369,14 @@ class HubConnection(Connection):
     def _part(self) -> None:
         """Goodbye has been said, or could not be: the peer has a little while to end its side."""
         if not self._closing:
-            self._closing = True
-            self.is_open = False
+            self._closing, self.is_open = True, False
             self._hub.after(CLOSING_S, self.cut)
 
     def cut(self) -> None:
         """End it now. Does nothing the second time."""
         if self._ended:
             return
-        self._ended = True
-        self.is_open = False
+        self._ended, self.is_open = True, False
         self._hub.remove(self._descriptor)
         self._socket.close()
         if self._ticket is not None:

@@ -30,9 +30,9 @@ from server.net.hub import Hub
 from server.net.hub_connection import HubConnection
 from server.net.origins import Origins
 from server.net.overload import BUSY_SENTENCE, UNTIRING, Overload
-from server.net.page_connection import HANDSHAKE_S, PageConnection
-from server.net.plain_connection import CLOSING_S, PlainConnection
-from server.net.stream import SocketListener, SocketStream, TlsStream
+from server.net.page_connection import PageConnection
+from server.net.plain_connection import PlainConnection
+from server.net.stream import CLOSING_S, HANDSHAKE_S, SocketListener, SocketStream, TlsStream
 from server.net.traffic import Traffic
 
 STOPPING_S = 3.0

@@ -25,21 +25,15 @@ from protocol.codec import SUBPROTOCOLS
 from server.net.connection import Caller
 from server.net.connection_limits import AdmissionOutcome
 from server.net.http import NoPage, problem
-from server.net.stream import SocketStream
+from server.net.stream import CLOSING_S, HANDSHAKE_S, SocketStream
 
 logger = logging.getLogger("carpet.net")
-
-HANDSHAKE_S: Final = 10.0
-"""Seconds that a peer has for a request, and then the server for its answer, until the kernel has taken all of it."""
 
 IDLE_S: Final = 15.0
 """Seconds from an answer to the beginning of the next request."""
 
 MOST_REQUESTS: Final = 1000
 """On one connection."""
-
-CLOSING_S: Final = 2.0
-"""Seconds that a peer has to end its side, once all is said."""
 
 HEAD_BYTES: Final = 64 * 1024
 """Of a head that has no end. When it is longer, the library says what is too long about it."""

@@ -24,12 +24,9 @@ from websockets.trio.server import Server, ServerConnection
 
 from protocol.errors import CloseCode
 from server.net.connection import PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch, RoundTripRule
-from server.net.stream import SocketStream, TlsStream
+from server.net.stream import CLOSING_S, SocketStream, TlsStream
 
 logger = logging.getLogger("carpet.net")
-
-CLOSING_S = 2.0
-"""Seconds that a peer which is being shut has to answer the close frame."""
 
 
 class PlainConnection(Connection, ServerConnection):

@@ -34,6 +34,12 @@ SHORTAGE_S = 0.1
 TOLD_EVERY_S = 60.0
 """Seconds between two lines of the log about connections that could not be taken."""
 
+HANDSHAKE_S = 10.0
+"""Seconds that a peer has for its request, and then the server for its answer, until the kernel has taken all of it."""
+
+CLOSING_S = 2.0
+"""Seconds that a peer which is being shut has to take what is left for it, and to end its side."""
+
 RECEIVE_BYTES = 8192
 """Read at once: twice the largest message a client may send."""
 

@@ -215,6 +215,18 @@ async def test_an_engine_that_is_full_is_as_one_that_is_away_until_there_is_room
             await until(lambda: one.heard and two.heard)
 
 
+async def test_who_has_a_newer_connection_is_told_so_where_the_engine_is_full_at_that_moment() -> None:
+    with redis_server() as redis:
+        async with two_nodes(redis.url) as (one, _), Redis.from_url(redis.url) as engine:
+            await until(lambda: one.directory.available)
+            await one.directory.arrive("anna")
+            async with engine.pipeline(transaction=True) as at_once:
+                at_once.rpush(f"{one.directory._prefix}:moved-on:1", [f"anna {one.directory._here['anna'].name}:0"])
+                at_once.config_set({"maxmemory": "1"})
+            await until(lambda: not one.directory.available)
+            assert one.moved_on == ["anna"]
+
+
 async def test_what_an_enemy_writes_into_the_engine_stops_nobody() -> None:
     garbage = b"", b"\xff\xfe", b"1:2", b"\x91" * 10_000, b"\xc4\xff", b"x" * 2**20, b"99:1:1:99999999999999999999"
     with redis_server() as redis:

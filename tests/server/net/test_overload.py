@@ -17,7 +17,7 @@ from protocol.room_events import PlayerView, Progress
 from protocol.run_messages import RunDaily
 from protocol.server_messages import WaitingOver
 from protocol.views import RaceOptions
-from server.net.hub_connection import HANDSHAKE_S, HubConnection
+from server.net.hub_connection import HubConnection
 from server.net.overload import (
     CALM_S,
     ENOUGH,
@@ -33,6 +33,7 @@ from server.net.overload import (
     SLOWER_S,
     Overload,
 )
+from server.net.stream import HANDSHAKE_S
 from tests.server.net.wire import House
 
 

@@ -23,7 +23,7 @@ from server.net.connection import Caller
 from server.net.http import told
 from server.net.hub_connection import HubConnection
 from server.net.page_connection import PageConnection
-from server.net.stream import SocketStream
+from server.net.stream import HANDSHAKE_S, SocketStream
 from tests.server.net import wire
 from tests.server.net.wire import House, frame_bytes, request_bytes
 
@@ -171,7 +171,7 @@ async def test_what_opens_no_websocket_ends_the_connection(autojump_clock: MockC
 
 
 async def test_a_connection_that_asks_nothing_more_is_closed(autojump_clock: MockClock, house: House) -> None:
-    for sent, ends_after_s in ((b"", page_connection.IDLE_S), (HEALTH[:20], page_connection.HANDSHAKE_S)):
+    for sent, ends_after_s in ((b"", page_connection.IDLE_S), (HEALTH[:20], HANDSHAKE_S)):
         async with house.listener.dial() as stream:
             await stream.send_all(HEALTH)
             assert (await stream.receive_some()).endswith(b"ok\n")

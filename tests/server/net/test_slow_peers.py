@@ -22,8 +22,7 @@ from protocol.server_messages import Left, Lobby
 from protocol.views import ChatLine
 from server.net.connection import OUTBOX_BYTES, PING_INTERVAL_S, STALL_S, Connection
 from server.net.hub_connection import HubConnection
-from server.net.plain_connection import CLOSING_S
-from server.net.stream import SocketStream
+from server.net.stream import CLOSING_S, SocketStream
 from server.rooms.outgoing import Bundle, Outgoing
 from tests.server.net import wire
 from tests.server.net.wire import Client, House, frame_bytes, request_bytes
