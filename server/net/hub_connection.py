@@ -279,7 +279,7 @@ class HubConnection(Connection):
     def post_all(self, bundle: Bundle) -> None:
         # For nearly all of a crowd the frames are there and nothing waits. To call three methods to see that costs a tenth of sending.
         frames = bundle.frames.get(self._encoding)
-        if frames is None or self._outbox is not None or self._missed or self._closing or self._ended or not self._arrived:
+        if frames is None or self._outbox is not None or self._missed or not self.is_open:
             super().post_all(bundle)
             return
         try:
