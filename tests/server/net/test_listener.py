@@ -276,7 +276,7 @@ async def test_over_tls_a_browser_is_told_an_address_with_tls(tls_files: dict[st
     async with served(**tls_files) as url:
         stream = await trio.open_ssl_over_tcp_stream("127.0.0.1", port_of(url), ssl_context=trusting, https_compatible=True)
         async with stream:
-            await stream.send_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            await stream.send_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             with trio.fail_after(30):
                 page = b"".join([data async for data in stream])
     assert page.endswith(b"install carpet-race and run: carpet home wss://THIS-ADDRESS\n")
