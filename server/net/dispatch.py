@@ -204,7 +204,7 @@ class Dispatch:
 
     def _check_busy(self, message: ClientMessage) -> None:
         """The races that run come first."""
-        retry_after_ms = self._overload.retry_after_ms(trio.current_time())
+        retry_after_ms = self._overload.begin(trio.current_time())
         if retry_after_ms and not self.forwarding.relieves(message):
             raise Refusal(ErrorCode.SERVER_BUSY, retry_after_ms=retry_after_ms)
 

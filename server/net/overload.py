@@ -32,6 +32,13 @@ LASTING_S: Final = 2.0
 """The same over so many seconds, about. Else each quarter of a second with a little less to do would let some more in, until there is too
 much to do in all of them."""
 
+PACED: Final = 0.5
+"""Of a core, from which on races begin at a pace, so that those before show what they cost before there are too many: it is nothing until
+their countdown is over."""
+
+BEGIN: Final = 400
+"""Races a second for each core that is left to LASTING: those of a second take about a tenth of what is left."""
+
 LOOK_S: Final = 0.25
 """Seconds from one look at the processor time to the next."""
 
@@ -62,7 +69,19 @@ BUSY_RESPONSE: Final = (
 
 
 class Overload:
-    __slots__ = ("_answered", "_best_s", "_busy_until", "_looked_at", "_noted_at", "_score", "_share", "_slower_s", "_worked", "load")
+    __slots__ = (
+        "_answered",
+        "_best_s",
+        "_busy_until",
+        "_looked_at",
+        "_noted_at",
+        "_places",
+        "_score",
+        "_share",
+        "_slower_s",
+        "_worked",
+        "load",
+    )
 
     def __init__(self) -> None:
         self.load = 0.0
@@ -70,6 +89,8 @@ class Overload:
         self._score = 0.0
         self._worked: tuple[float, ...] = ()
         self._share = 0.0
+        # Races that may begin until the next look.
+        self._places = math.inf
         self._answered = 0, 0.0
         self._best_s = math.inf
         self._slower_s = 0.0
@@ -101,6 +122,12 @@ class Overload:
         share = max((new - old for old, new in zip(before, self._worked, strict=False)), default=0.0) / seconds
         self._share += (share - self._share) * min(seconds / LASTING_S, 1.0)
         self.load = share if connections >= FEW else 0.0
+        used = max(self.load, self._share)
+        if self.load == 0.0 or used < PACED:
+            self._places = math.inf
+        else:
+            # What nobody took is no more than one: they would come all at once.
+            self._places = min(self._places, 1.0) + max(LASTING - used, 0.0) * BEGIN * seconds
         self._compare(*answered(), seconds)
         if connections >= FEW and (share >= FULL or self._share >= LASTING or self._slower_s >= SLOWER_S):
             self._busy_until = max(self._busy_until, now + CALM_S)
@@ -118,3 +145,11 @@ class Overload:
     def retry_after_ms(self, now: float) -> int:
         """When to ask again for what is refused while the server is busy; 0 while it is not."""
         return math.ceil(max(self._busy_until - now, 0.0) * 1000)
+
+    def begin(self, now: float) -> int:
+        """Somebody would begin a race: 0 where they may, and it counts; else when to ask again, as `retry_after_ms`."""
+        busy_ms = self.retry_after_ms(now)
+        if busy_ms or self._places >= 1:
+            self._places -= not busy_ms
+            return busy_ms
+        return max(math.ceil((self._looked_at + LOOK_S - now) * 1000), 1)

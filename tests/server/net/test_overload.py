@@ -19,6 +19,7 @@ from protocol.server_messages import WaitingOver
 from protocol.views import RaceOptions
 from server.net.hub_connection import HubConnection
 from server.net.overload import (
+    BEGIN,
     CALM_S,
     ENOUGH,
     ENOUGH_MOVES,
@@ -29,6 +30,7 @@ from server.net.overload import (
     LASTING_S,
     LATE_S,
     LOOK_S,
+    PACED,
     SLOWER_FOR_S,
     SLOWER_S,
     Overload,
@@ -101,6 +103,24 @@ def test_less_of_a_core_makes_it_busy_where_it_lasts(share: float, busy: bool) -
         found.append(overload.retry_after_ms(number * LOOK_S) > 0)
     assert not any(found[: round(LASTING_S / LOOK_S)])
     assert found[-1] is busy
+
+
+@pytest.mark.parametrize("share", [PACED - 0.02, PACED + 0.02, (PACED + LASTING) / 2, LASTING - 0.02])
+def test_the_less_of_a_core_is_left_the_fewer_races_begin_in_a_second(share: float) -> None:
+    overload, most, begun, waited_ms = Overload(), 1000, 0, set[int]()
+    for number in range(200):
+        now = number * LOOK_S
+        overload.look(lambda worked_s=share * now: (worked_s,), no_moves, now, connections=FEW)  # type: ignore[misc]
+        if number >= 100:
+            answers = [overload.begin(now + LOOK_S / 2) for _ in range(most)]
+            begun += answers.count(0)
+            waited_ms |= {*answers} - {0}
+    if share < PACED:
+        assert begun == 100 * most
+        assert not waited_ms
+    else:
+        assert begun == pytest.approx((LASTING - share) * BEGIN * 100 * LOOK_S, rel=0.02)
+        assert waited_ms == {LOOK_S / 2 * 1000}
 
 
 @pytest.mark.parametrize("best_s", [0.002, 0.05], ids=["a quick disk", "a slow disk"])
