@@ -245,16 +245,15 @@ class HubConnection(Connection):
 
     def _send_ping(self, behind: bytes = b"") -> None:
         self._ping = os.urandom(4)
-        self._pinged_at = trio.current_time()
+        self._pinged_at = self._clock()
         self._put(behind + b"\x89\x04" + self._ping)
         self._ping_after(self._ping_s)
 
     def _ping_after(self, seconds: float) -> None:
-        self._ping_due = trio.current_time() + seconds
-        self._hub.after(seconds, self._ping_again)
+        self._ping_due = self._hub.after(seconds, self._ping_again)
 
     def _ping_again(self) -> None:
-        now = trio.current_time()
+        now = self._clock()
         if self._shut or not self.is_open or now < self._ping_due:
             return
         if self._ping is None:
