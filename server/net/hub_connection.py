@@ -223,7 +223,7 @@ class HubConnection(Connection):
             self._part()
             return
         opened = opening(head + found)
-        if opened is None or not self._door.admits(self, opened.headers):
+        if opened is None or not self._door.admits(self, opened):
             self._hand_over()
             return
         self._partial = b""
