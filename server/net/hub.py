@@ -166,12 +166,13 @@ class Hub:
         """Whether to call `writable` as well; at first it is not called."""
         self._epoll.modify(descriptor, select.EPOLLIN | select.EPOLLOUT if watch else select.EPOLLIN)
 
-    def after(self, seconds: float, act: Callable[[], None]) -> None:
-        """Call it later. A timer cannot be taken back: what it calls sees for itself whether it is still wanted."""
+    def after(self, seconds: float, act: Callable[[], None]) -> float:
+        """Call it later; gives when. A timer cannot be taken back: what it calls sees for itself whether it is still wanted."""
         when = self._clock() + seconds
         heapq.heappush(self._timers, (when, next(self._order), act))
         if when < self._sleep.deadline:
             self._sleep.deadline = when
+        return when
 
     async def run(self) -> None:
         """Serve all sockets, until it is cancelled."""
