@@ -39,6 +39,7 @@ from server.rooms.resumption import Resumption
 from server.runs.ghost_lines import RecordedGhosts
 from server.runs.service import RunService
 from server.runtime.figures import AnyFigure
+from server.runtime.gc_tuning import collect_garbage
 from server.runtime.workers import open_workers
 from server.spectate.relay import Relay
 from server.spectate.spectator_registry import SpectatorRegistry
@@ -104,6 +105,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             journal = Journal(store)
             node, directory = await _joined(store, journal, settings)
             nursery.start_soon(journal.run)
+            nursery.start_soon(collect_garbage, lambda: admission.inside)
             records = {record.id: record for record in settings.records}
             rooms = Rooms(
                 nursery,

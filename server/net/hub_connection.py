@@ -111,7 +111,6 @@ class HubConnection(Connection):
         self._tasks.start_soon(work, *arguments)
 
     def tasks_ended(self) -> None:
-        """For its tasks."""
         self._tasks = None
         if self._ended:
             self._depart()
@@ -381,6 +380,7 @@ class HubConnection(Connection):
             self._ticket.hand_back()
         if self._protocol is not None:
             self._protocol.receive_eof()
+            self._protocol.parser_exc = None  # Whose traceback refers to the protocol: a cycle.
         self._outbox = None
         self.waiting_bytes = 0
         if self._tasks is None:

@@ -151,6 +151,7 @@ class PageConnection(Caller):
             if has_body:
                 return _ending(problem(NoPage(HTTPStatus.BAD_REQUEST, "A request for a WebSocket has no body.")))
             accepted = protocol.accept(request)
+            _forget_tracebacks(protocol.handshake_exc)
             return (b"", False) if accepted.status_code == HTTPStatus.SWITCHING_PROTOCOLS else _ending(accepted)
         asked_to_end = any(name == b"connection" and b"close" in re.split(rb"[ \t,]+", value.lower()) for name, value in headers)
         ends = has_body or asked_to_end or is_last or self._closing or request.protocol != "HTTP/1.1"
@@ -168,6 +169,13 @@ class PageConnection(Caller):
                     pass
             else:
                 await self._stream.aclose()
+
+
+def _forget_tracebacks(error: BaseException | None) -> None:
+    """They refer to the protocol that keeps the error: cycles, for each who is turned away."""
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__context__
 
 
 def _ending(response: Response) -> tuple[bytes, bool]:

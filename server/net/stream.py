@@ -114,7 +114,10 @@ def waited_ms(ancillary: Sequence[tuple[int, int, bytes]], limit_ms: int) -> int
         if kind == _SO_TIMESTAMPNS and len(data) == _STAMP.size:
             seconds, nanoseconds = _STAMP.unpack(data)
             waited: int = time.time_ns() - seconds * 1_000_000_000 - nanoseconds
-            return min((waited + 500_000) // 1_000_000, limit_ms) if waited > 0 else 0
+            if waited <= 0:
+                return 0
+            waited = (waited + 500_000) // 1_000_000
+            return waited if waited < limit_ms else limit_ms  # noqa: FURB136  (several times as fast, and asked so often)
     return 0
 
 

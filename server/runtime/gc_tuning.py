@@ -1,37 +1,49 @@
-"""How often the interpreter looks for garbage in cycles. Every look at all there is stops the whole server: with a thousand connections,
-for more than a tenth of a second; and Python's own settings have it look whenever a quarter more is there, as when a crowd comes to watch a
-race.
+"""When the interpreter looks for garbage in cycles. Every look at all there is stops the whole server: with a thousand races for a tenth of
+a second, and longer the more there are. Left to itself Python looks whenever so many objects more are there than were, so that a crowd that
+comes is stopped again and again; and a look at what is new alone finds most of the positions of all races, as they are ever new.
 
-Nearly all that a server lets go of is in no cycle and goes at once, so little is lost by looking seldom.
+What a server lets go of is in no cycle and goes at once: races, rematches and those who come, leave or are turned away leave nothing
+behind. So nothing is looked at until more is there than those who are connected can account for.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-NEW: Final = 5_000
-"""Objects, more than have gone since, after which the new ones are looked at: some milliseconds. Each move that waits for the journal has a
-dozen, which are gone in a moment and would be looked at in vain: so there have to be more of them than wait where a commit takes long."""
+import trio
 
-OLDER: Final = 5
-"""Looks at the new ones between two at those a little older, which take five times as long; only where many have come are there any."""
+LOOK_S: Final = 1.0
+"""Seconds from one count of what there is to the next."""
 
-ALL: Final = 80
-"""Of these, between two at all there is: with the other two, after two million objects, as of some thousands of connections."""
+FEW: Final = 20_000
+"""Objects more than at the last look which may be there in any case: to look at so many takes some milliseconds."""
+
+OF_CONNECTION: Final = 300
+"""The same for each connection: twice what it has with its share of a race of some dozen moves."""
 
 
 @contextmanager
 def seldom_collected() -> Iterator[None]:
-    """What is there on entering stays, and is not looked at inside the context; the rest seldom."""
-    before = gc.get_threshold()
+    """What is there on entering stays, and is not looked at inside the context; the rest only by `collect_garbage`."""
+    was_enabled = gc.isenabled()
     gc.collect()
     gc.freeze()
-    gc.set_threshold(NEW, OLDER, ALL)
+    gc.disable()
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        if was_enabled:
+            gc.enable()
         gc.unfreeze()
+
+
+async def collect_garbage(connections: Callable[[], int]) -> None:
+    """Until cancelled. connections: how many there are. Does nothing where Python itself looks."""
+    while True:
+        await trio.sleep(LOOK_S)
+        # What was made since the last look less what has gone. Counted whether Python looks by itself or not.
+        if not gc.isenabled() and gc.get_count()[0] > FEW + OF_CONNECTION * connections():
+            gc.collect()

@@ -1,10 +1,15 @@
-"""That the interpreter is told to look for garbage seldom, and only as long as a server runs."""
+"""That garbage is looked for where more is there than connections account for, and that Python's own way comes back when a server ends."""
 
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 
-from server.runtime.gc_tuning import ALL, NEW, OLDER, seldom_collected
+import pytest
+import trio
+import trio.testing
+
+from server.runtime.gc_tuning import FEW, LOOK_S, OF_CONNECTION, collect_garbage, seldom_collected
 
 
 class Knot:
@@ -19,21 +24,65 @@ class Knot:
         Knot.gone += 1
 
 
-def test_what_was_there_is_set_aside_and_the_settings_come_back() -> None:
-    before, frozen = gc.get_threshold(), gc.get_freeze_count()
+@pytest.fixture
+def counted() -> Iterator[None]:
+    Knot.gone = 0
     with seldom_collected():
-        assert gc.get_threshold() == (NEW, OLDER, ALL)
+        yield
+    gc.collect()
+
+
+def make(objects: int) -> None:
+    for _ in range(objects):
+        Knot()
+
+
+async def pass_looks(connections: int) -> None:
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(collect_garbage, lambda: connections)
+        await trio.sleep(2.5 * LOOK_S)
+        nursery.cancel_scope.cancel()
+
+
+def test_what_was_there_is_set_aside_and_the_settings_come_back() -> None:
+    frozen = gc.get_freeze_count()
+    with seldom_collected():
+        assert not gc.isenabled()
         assert gc.get_freeze_count() > frozen
-    assert gc.get_threshold() == before
+    assert gc.isenabled()
     assert gc.get_freeze_count() == 0
 
 
-def test_cycles_made_inside_are_still_found() -> None:
-    Knot.gone = 0
-    with seldom_collected():
-        # Kept until then, or the count of what is new would not grow.
-        knots = [Knot() for _ in range(100)]
-        del knots
-        kept = [[number] for number in range(2 * NEW)]
-        assert Knot.gone == 100
-        assert len(kept) == 2 * NEW
+async def test_garbage_is_found_once_there_is_much(counted: None, autojump_clock: trio.testing.MockClock) -> None:
+    make(FEW // 2)
+    await pass_looks(0)
+    assert Knot.gone == 0
+    make(FEW)
+    await pass_looks(0)
+    assert Knot.gone == FEW // 2 + FEW
+
+
+async def test_what_those_who_are_connected_have_is_not_looked_at(counted: None, autojump_clock: trio.testing.MockClock) -> None:
+    make(2 * FEW)
+    await pass_looks(2 * FEW // OF_CONNECTION)
+    assert Knot.gone == 0
+    await pass_looks(FEW // OF_CONNECTION // 2)
+    assert Knot.gone == 2 * FEW
+
+
+async def test_where_python_looks_by_itself_nothing_is_done(autojump_clock: trio.testing.MockClock) -> None:
+    looks: list[int] = []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        if phase == "start" and info["generation"] == 2:
+            looks.append(1)
+
+    gc.callbacks.append(note)
+    try:
+        kept = [[number] for number in range(2 * FEW)]
+        before = len(looks)
+        await pass_looks(0)
+        assert len(looks) == before
+        assert len(kept) == 2 * FEW
+    finally:
+        gc.callbacks.remove(note)
