@@ -104,14 +104,8 @@ class Room:
         """Nothing will happen here any more. Known before it is told."""
         self.is_kept = False
         """The journal has it: other servers of the place can find it."""
-        self._bots = bot_players(
-            setup.options,
-            alone=setup.spec is not None,
-            entropy=ports.entropy,
-            waits=ports.bots_wait,
-            thoughts=ports.thoughts,
-            ask=self._ask_for_bot,
-        )
+        alone, waits, thoughts = setup.spec is not None, ports.bots_wait, ports.thoughts
+        self._bots = bot_players(setup.options, alone=alone, entropy=ports.entropy, waits=waits, thoughts=thoughts, ask=self._ask_for_bot)
         self.core = RoomCore(setup, now=ports.clock.now_ms())
         """For this package and for tests."""
         self.summary = self.core.summary()
@@ -151,8 +145,24 @@ class Room:
         else:
             raise Refusal(ErrorCode.SERVER_BUSY)
 
+    def move(self, player: PlayerName, member: Member, message: Move, waited_ms: int = 0) -> None:
+        """`ask` for a move, as nearly all requests are. waited_ms: see `Ask`."""
+        if self.is_closed or self._early is not None:
+            self.ask(Ask(player, member, message, waited_ms))
+            return
+        # Of a move nothing is logged unless something is wrong.
+        try:
+            effects = self.core.move(player.id, member, message, waited_ms, self._ports.clock.now_ms())
+        except Exception:
+            about = log_lines.race.set(self.core.race.id)
+            logger.exception("room %s crashed", self.code)
+            self._crashed()
+            log_lines.race.reset(about)
+        else:
+            self._do(effects)
+
     def tell(self, request: RoomRequest) -> None:
-        """The same for what nobody waits for: nothing, when the room is closed."""
+        """`ask` for what nobody waits for: nothing, when the room is closed."""
         if self.is_closed:
             return
         if self._early is not None:
@@ -171,21 +181,17 @@ class Room:
         return True
 
     def _take(self, request: RoomRequest | None) -> None:
-        # Of a move nothing is logged unless something is wrong.
-        is_move = type(request) is Ask and type(request.message) is Move
-        about = log_lines.race.set(self.core.race.id) if not is_move else None
+        about = log_lines.race.set(self.core.race.id)
         try:
             effects = self.core.take(request, self._ports.clock.now_ms())
-        # The room's one supervisor: what a bug costs is this room.
+        # The room's one supervisor, beside that of moves: what a bug costs is this room.
         except Exception:
-            about = about or log_lines.race.set(self.core.race.id)
             logger.exception("room %s crashed", self.code)
             self._crashed()
         else:
             self._do(effects)
         finally:
-            if about is not None:
-                log_lines.race.reset(about)
+            log_lines.race.reset(about)
 
     def _wake(self) -> None:
         if not self.is_closed:

@@ -167,13 +167,16 @@ class RaceSequence:
         return bool(events)
 
     def play(self, move: PlayMove) -> bool:
-        """The same for a move, as nearly all commands are."""
-        events = self.log.play(self.race, move, self.now)
+        """The same for a move, as nearly all commands are. What is due by now has been done."""
+        events = self.race.play(move, self.now)
+        if not events:
+            return False
+        self.log.note(move, self.now)
         if len(events) != 1 or self._wins_held:
             self.publish(events)
         else:
             self._publish(events[0])
-        return bool(events)
+        return True
 
     def _take(self, command: OtherCommand) -> tuple[RaceEvent, ...]:
         events = self.log.take(self.race, command, self.now)
@@ -199,7 +202,7 @@ class RaceSequence:
             self._hold(event)
         else:
             self.broadcast.publish_apart(event, race, self.now)
-            if event.state != "racing" or race.seats[event.seat].has_brought_home:
+            if event.state != "racing" or event.brings_home:
                 self._draft.effects.moved = True
 
     def _hold(self, win: MovePlayed) -> None:

@@ -108,10 +108,10 @@ async def in_rooms(races: int) -> float:
             journal.commit()
         spent = 0.0
         for _ in range(MOVES):
-            asked = [(room, Ask(who.name, who, Move(race=1, seat=who.seat, ply=who.ply, move="s"))) for room, who in seated]
+            asked = [(room, who, Move(race=1, seat=who.seat, ply=who.ply, move="s")) for room, who in seated]
             began = process_time()
-            for room, request in asked:
-                room.ask(request)
+            for room, who, move in asked:
+                room.move(who.name, who, move)
             journal.commit()
             spent += process_time() - began
         nursery.cancel_scope.cancel()

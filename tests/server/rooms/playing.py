@@ -120,7 +120,7 @@ class Guest:
         """By default the first legal move, for the next ply of their own seat in the current race."""
         assert self.view is not None
         fields = {"race": self.race, "seat": self.seat, "ply": self.ply, "move": move or self.view.moves[0]}
-        self.ask(room, Move(**{**fields, **changes}))
+        room.move(self.player, self, Move(**{**fields, **changes}))
 
     def stop(self, room: ServedRoom) -> None:
         assert self.seat is not None
