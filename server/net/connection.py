@@ -134,6 +134,11 @@ class Caller(ABC):
         ticket = self._ticket
         return ticket.entry if ticket is not None else AdmissionOutcome.ADMITTED
 
+    @property
+    def is_by_proxy(self) -> bool:
+        """Whether a trusted proxy says for whom it comes."""
+        return self._ticket is not None and self._ticket.by_proxy
+
     def find_client(self, headers: Headers) -> None:
         """Where it comes by a trusted proxy, let it count for the address that its request names."""
         ticket = self._ticket
@@ -233,7 +238,7 @@ class Connection(Caller):
     def _measured(self, ping_ms: int) -> None:
         """A ping was answered."""
         # The kernel knows the way to the proxy, and nothing of that behind it.
-        kernel_ms = self._kernel_ms() if self._ticket is None or not self._ticket.by_proxy else None
+        kernel_ms = self._kernel_ms() if not self.is_by_proxy else None
         self._round_trips.add(self._round_trip_rule.worth(ping_ms, kernel_ms))
         self.round_trip_ms = self._round_trips.best
 

@@ -18,9 +18,9 @@ from functools import partial
 from typing import Any, Final, Protocol
 
 import trio
-from websockets.datastructures import Headers
 
 from server.net.connection import Connection
+from server.net.frames import Opening
 from server.net.overload import LATE_S, Overload
 from server.net.stream import SocketStream
 
@@ -71,8 +71,8 @@ class Door(Protocol):
     def retry_after_s(self) -> int:
         """Not 0 while nobody is let in, since there is too much to do."""
 
-    def admits(self, connection: Connection, headers: Headers) -> bool:
-        """Whether a request with these opens a WebSocket here."""
+    def admits(self, connection: Connection, opened: Opening) -> bool:
+        """Whether this request opens a WebSocket here."""
 
     def hand_over(self, stream: SocketStream) -> None:
         """Not one for the hub: have it answered the plain way."""

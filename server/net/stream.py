@@ -85,9 +85,10 @@ _NEXT_PLEASE = frozenset(
 
 def kernel_round_trip_ms(sock: socket.socket) -> int | None:
     """The smallest round trip of late that the kernel has seen on this TCP connection; None where it cannot say."""
-    if sys.platform != "linux" or sock.family not in (socket.AF_INET, socket.AF_INET6):
+    if sys.platform != "linux":
         return None
     try:
+        # A socket of another family knows of no such thing.
         info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _MIN_RTT_END)
     except OSError:
         return None
@@ -128,7 +129,7 @@ class SocketStream(trio.abc.HalfCloseableStream):
 
     def __init__(self, sock: socket.socket, ticket: Ticket | None = None, *, received: bytes = b"", peer: Any = None) -> None:
         sock.setblocking(False)
-        is_tcp = sock.family in (socket.AF_INET, socket.AF_INET6)
+        is_tcp = isinstance(peer, tuple) or sock.family in (socket.AF_INET, socket.AF_INET6)
         if is_tcp:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket = sock
