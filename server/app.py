@@ -213,6 +213,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 admission=admission,
                 plain_sockets=settings.plain_sockets,
                 overload=overload,
+                gathering=journal,
                 round_trip_rule=RoundTripRule(trust_pings=settings.trust_pings),
             ) as port:
                 clock.resume()

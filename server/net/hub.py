@@ -14,6 +14,7 @@ import select
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, Final, Protocol
 
@@ -132,13 +133,20 @@ class PeerTasks:
 class Hub:
     """nursery: for what the peers have to do that waits for something else than a socket. overload: is told how late sockets are served.
 
-    answered: see `Overload.look`.
+    answered: see `Overload.look`. gathering: entered for each turn; what is to be committed in it waits for its end, and is one commit.
     """
 
-    def __init__(self, nursery: trio.Nursery, overload: Overload, answered: Callable[[], tuple[int, float]] = lambda: (0, 0.0)) -> None:
+    def __init__(
+        self,
+        nursery: trio.Nursery,
+        overload: Overload,
+        answered: Callable[[], tuple[int, float]] = lambda: (0, 0.0),
+        gathering: AbstractContextManager[None] | None = None,
+    ) -> None:
         self.nursery = nursery
         self._overload = overload
         self._answered = answered
+        self._gathering = gathering or nullcontext()
         self.now = -math.inf
         """When it was seen which sockets are to be served: all that they are read for is taken to have come then."""
         self.tick_ms = round(TICK_S * 1000)
@@ -195,8 +203,9 @@ class Hub:
                 else:
                     with trio.CancelScope(deadline=self._timers[0] if self._timers else math.inf) as self._sleep:
                         await trio.lowlevel.wait_readable(self._epoll.fileno())
-                self._serve()
-                self._call_timers()
+                with self._gathering:
+                    self._serve()
+                    self._call_timers()
         finally:
             self._epoll.close()
 

@@ -7,7 +7,7 @@ import math
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from functools import partial
 from http import HTTPStatus
 from typing import Any, cast
@@ -65,12 +65,13 @@ async def listening(
     plain_sockets: bool = False,
     round_trip_rule: RoundTripRule | None = None,
     overload: Overload | None = None,
+    gathering: AbstractContextManager[None] | None = None,
 ) -> AsyncIterator[int]:
     """Accept connections inside the context, as many as `admission` lets in; gives the port (the one chosen, where `port` is 0).
 
     origins: of web pages that may connect, beside the server's own and whoever names none (a browser always does). site: the pages for who
-    asks by plain HTTP. plain_sockets: do not serve by the hub, as over TLS and where there is no epoll. On leaving, every client is told
-    with close code 1001. Raises AddressUnavailable.
+    asks by plain HTTP. plain_sockets: do not serve by the hub, as over TLS and where there is no epoll. gathering: of the hub. On leaving,
+    every client is told with close code 1001. Raises AddressUnavailable.
     """
     try:
         listeners = await trio.open_tcp_listeners(port, host=host, backlog=BACKLOG)
@@ -91,6 +92,7 @@ async def listening(
         plain_sockets=plain_sockets,
         round_trip_rule=round_trip_rule,
         overload=overload,
+        gathering=gathering,
     ):
         yield chosen
 
@@ -106,6 +108,7 @@ async def serving(
     plain_sockets: bool = False,
     round_trip_rule: RoundTripRule | None = None,
     overload: Overload | None = None,
+    gathering: AbstractContextManager[None] | None = None,
 ) -> AsyncIterator[None]:
     """The same on listeners that are there already."""
     overload = overload or Overload()
@@ -113,9 +116,8 @@ async def serving(
     async with trio.open_nursery() as nursery:
         door = _Door(nursery, dispatch.traffic, listeners, tls=tls, origins=origins or Origins(), site=site or Site(), overload=overload)
         if tls is None and not plain_sockets and HUB_AVAILABLE:
-            door.open_hub(
-                Hub(nursery, overload, dispatch.traffic.answered), partial(HubConnection, dispatch=dispatch, round_trip_rule=rule)
-            )
+            hub = Hub(nursery, overload, dispatch.traffic.answered, gathering)
+            door.open_hub(hub, partial(HubConnection, dispatch=dispatch, round_trip_rule=rule))
         nursery.start_soon(door.run)
         server = await nursery.start(
             partial(
