@@ -241,7 +241,7 @@ class Room:
             self.is_kept = True
             self._ports.owner.changed(self)
         if closing is not None and not closing.entries:
-            self._ports.owner.gone(self)
+            self._go()
 
     def _note_over(self, record: Record) -> None:
         places = ", ".join(f"{seat.place} {seat.name} ({seat.state}, {seat.home})" for seat in record.seats)
@@ -275,7 +275,11 @@ class Room:
         if error is not None:
             # The store has nothing to bring back, or the next server does: nobody will come.
             self._complain(logging.WARNING, "room %s: that it is closed could not be kept: %s", error)
+        self._go()
+
+    def _go(self) -> None:
         self._ports.owner.gone(self)
+        self._gate.close()
 
     def _crashed(self) -> None:
         if not self.is_closed:

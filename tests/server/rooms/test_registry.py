@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -114,3 +116,18 @@ async def test_listeners_hear_of_rooms_and_seats_but_not_of_moves(autojump_clock
     ann.leave(room)
     await table.settle()
     assert changes > before
+
+
+async def test_nothing_of_a_room_that_is_gone_is_left_to_the_collection_of_garbage(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob, cid, dan = (table.guest(name) for name in ("Ann", "Bob", "Cid", "Dan"))
+    gc.disable()
+    try:
+        waiting, over = await table.seated(ann, bob), await table.over(cid, dan)
+        for guest, room in ((ann, waiting), (bob, waiting), (cid, over), (dan, over)):
+            guest.leave(room)
+        await table.settle()
+        refs = weakref.ref(waiting), weakref.ref(over)
+        del waiting, over, room
+        assert [ref() for ref in refs] == [None, None]
+    finally:
+        gc.enable()
