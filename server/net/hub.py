@@ -12,15 +12,15 @@ import logging
 import math
 import select
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
-from itertools import count
 from typing import Any, Final, Protocol
 
 import trio
-from websockets.datastructures import Headers
 
 from server.net.connection import Connection
+from server.net.frames import Opening
 from server.net.overload import LATE_S, Overload
 from server.net.stream import SocketStream
 
@@ -46,6 +46,11 @@ HARD: Final = 0.75
 """Parts of a core in use: up to the one ticks are short, from the other on they are long, between them something between. So they settle
 where the time that long ones save is not yet missed."""
 
+COARSE_S: Final = 1.0
+GRAIN_S: Final = 1 / 16
+"""Seconds from which on a timer may be late, and by how much: nearly all are pings, and those of the same moment are one entry of the heap.
+With an entry for each, timers of thousands of connections cost more than their pings."""
+
 AVAILABLE: Final = hasattr(select, "epoll")
 
 
@@ -66,8 +71,8 @@ class Door(Protocol):
     def retry_after_s(self) -> int:
         """Not 0 while nobody is let in, since there is too much to do."""
 
-    def admits(self, connection: Connection, headers: Headers) -> bool:
-        """Whether a request with these opens a WebSocket here."""
+    def admits(self, connection: Connection, opened: Opening) -> bool:
+        """Whether this request opens a WebSocket here."""
 
     def hand_over(self, stream: SocketStream) -> None:
         """Not one for the hub: have it answered the plain way."""
@@ -146,8 +151,9 @@ class Hub:
         self._caught_up = 0.0
         self._epoll = select.epoll()
         self._peers: dict[int, Peer] = {}
-        self._timers: list[tuple[float, int, Callable[[], None]]] = []
-        self._order = count()
+        # A heap of moments, and what is to be called at each.
+        self._timers: list[float] = []
+        self._acts: dict[float, deque[Callable[[], None]]] = {}
         self._sleep = trio.CancelScope()
         # Asked directly, several times for each look at the sockets.
         self._clock = trio.lowlevel.current_clock().current_time
@@ -166,12 +172,19 @@ class Hub:
         """Whether to call `writable` as well; at first it is not called."""
         self._epoll.modify(descriptor, select.EPOLLIN | select.EPOLLOUT if watch else select.EPOLLIN)
 
-    def after(self, seconds: float, act: Callable[[], None]) -> None:
-        """Call it later. A timer cannot be taken back: what it calls sees for itself whether it is still wanted."""
+    def after(self, seconds: float, act: Callable[[], None]) -> float:
+        """Call it later; gives when. A timer cannot be taken back: what it calls sees for itself whether it is still wanted."""
         when = self._clock() + seconds
-        heapq.heappush(self._timers, (when, next(self._order), act))
-        if when < self._sleep.deadline:
-            self._sleep.deadline = when
+        if seconds >= COARSE_S:
+            when = math.ceil(when / GRAIN_S) * GRAIN_S
+        acts = self._acts.get(when)
+        if acts is None:
+            acts = self._acts[when] = deque()
+            heapq.heappush(self._timers, when)
+            if when < self._sleep.deadline:
+                self._sleep.deadline = when
+        acts.append(act)
+        return when
 
     async def run(self) -> None:
         """Serve all sockets, until it is cancelled."""
@@ -180,7 +193,7 @@ class Hub:
                 if self._is_busy:
                     await trio.sleep_until(self.now + self._tick_s)
                 else:
-                    with trio.CancelScope(deadline=self._timers[0][0] if self._timers else math.inf) as self._sleep:
+                    with trio.CancelScope(deadline=self._timers[0] if self._timers else math.inf) as self._sleep:
                         await trio.lowlevel.wait_readable(self._epoll.fileno())
                 self._serve()
                 self._call_timers()
@@ -232,9 +245,12 @@ class Hub:
     def _call_timers(self) -> None:
         now = self._clock()
         for _ in range(EVENTS):
-            if not self._timers or self._timers[0][0] > now:
+            if not self._timers or self._timers[0] > now:
                 return
-            act = heapq.heappop(self._timers)[2]
+            acts = self._acts[self._timers[0]]
+            act = acts.popleft()
+            if not acts:
+                del self._acts[heapq.heappop(self._timers)]
             try:
                 act()
             except Exception:

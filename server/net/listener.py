@@ -13,17 +13,16 @@ from http import HTTPStatus
 from typing import Any, cast
 
 import trio
-from websockets.datastructures import Headers
 from websockets.frames import CloseCode as StandardCode
 from websockets.http11 import Request, Response
 from websockets.trio.server import serve
 from websockets.typing import Subprotocol
 
 from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
-from server.net.connection import PING_INTERVAL_S, Caller, RoundTripRule
+from server.net.connection import PING_INTERVAL_S, Caller
 from server.net.connection_limits import Admission, AdmissionOutcome
 from server.net.dispatch import Dispatch
-from server.net.frames import opening
+from server.net.frames import Opening, opening
 from server.net.http import Site, told
 from server.net.hub import AVAILABLE as HUB_AVAILABLE
 from server.net.hub import Hub
@@ -32,7 +31,7 @@ from server.net.origins import Origins
 from server.net.overload import BUSY_SENTENCE, UNTIRING, Overload
 from server.net.page_connection import PageConnection
 from server.net.plain_connection import PlainConnection
-from server.net.stream import CLOSING_S, HANDSHAKE_S, SocketListener, SocketStream, TlsStream
+from server.net.stream import CLOSING_S, HANDSHAKE_S, RoundTripRule, SocketListener, SocketStream, TlsStream
 from server.net.traffic import Traffic
 
 STOPPING_S = 3.0
@@ -223,11 +222,12 @@ class _Door:
     def retry_after_s(self) -> int:
         return math.ceil(self._overload.retry_after_ms(trio.current_time()) / 1000)
 
-    def admits(self, connection: HubConnection, headers: Headers) -> bool:
-        connection.find_client(headers)
+    def admits(self, connection: HubConnection, opened: Opening) -> bool:
+        if connection.is_by_proxy:
+            connection.find_client(opened.headers)
         if connection.entry is not AdmissionOutcome.ADMITTED or self._stopping:
             return False
-        return [value.lower() for value in headers.get_all("Upgrade")] == ["websocket"] and self._origins.admit(headers)
+        return not opened.from_page or self._origins.admit(opened.headers)
 
     @property
     def _stopping(self) -> bool:

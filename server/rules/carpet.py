@@ -18,7 +18,7 @@ from typing import Final
 
 from msgspec.structs import force_setattr
 
-from protocol.cards import CARD_TEXT, DECK_SIZE, SUIT_SIZE, SUITS, Card, rank, suit
+from protocol.cards import CARD_TEXT, DECK_SIZE, SUIT_SIZE, SUITS, Card, suit
 from protocol.shuffle import redeal_label, shuffle
 from server.rules.moves import REDEAL, STOCK, WASTE
 from server.rules.position import Family, PositionBase, RuleSet, slot_names
@@ -35,6 +35,7 @@ _CHOICES: Final = {slot: (f"{STOCK}:{slot}", f"{WASTE}:{slot}") for slot in _SLO
 _SPADES, _HEARTS, _DIAMONDS, _CLUBS = ((*range(first, first + SUIT_SIZE), -2) for first in range(0, DECK_SIZE, SUIT_SIZE))
 # A gap is number -1, which finds the empty pile at the end.
 _PILE_OF: Final[tuple[tuple[Card, ...], ...]] = (*((card,) for card in range(DECK_SIZE)), ())
+_ACES: Final = frozenset(range(0, DECK_SIZE, SUIT_SIZE))
 _PILE_TEXT_OF: Final[tuple[tuple[str, ...], ...]] = (*((text,) for text in CARD_TEXT), ())
 
 
@@ -88,13 +89,13 @@ class CarpetRules(RuleSet):
         heights = [0] * len(SUITS)
         if self.aces is Aces.LIFTED:
             heights = [1] * len(SUITS)
-            deck = tuple(card for card in deck if rank(card) != 1)
-        carpet: list[Card] = []
-        dealt = 0
+            deck = tuple([card for card in deck if card not in _ACES])
+        dealt = 0 if self.aces is Aces.SURFACING else len(_SLOTS)
+        carpet = [*deck[:dealt]]
         while len(carpet) < len(_SLOTS):
             card = deck[dealt]
             dealt += 1
-            if self.aces is Aces.SURFACING and rank(card) == 1:
+            if card in _ACES:
                 heights[suit(card)] = 1
             else:
                 carpet.append(card)
