@@ -228,5 +228,5 @@ class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
 
 def _raised(heights: tuple[int, ...], card: Card) -> tuple[int, ...]:
     after = list(heights)
-    after[suit(card)] += 1
+    after[card // SUIT_SIZE] += 1
     return tuple(after)
