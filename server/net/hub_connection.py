@@ -22,11 +22,11 @@ from websockets.server import ServerProtocol
 
 from protocol.codec import MAX_CLIENT_MESSAGE
 from protocol.errors import CloseCode
-from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch, RoundTripRule
+from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch
 from server.net.frames import BINARY_FRAME, PONG_FRAME, SHORT_FRAME, frame_size, opening, short_message, unmasked
 from server.net.hub import Door, Hub, PeerTasks
 from server.net.overload import BUSY_RESPONSE, UNTIRING
-from server.net.stream import CLOSING_S, HANDSHAKE_S, RECEIVE_BYTES, STAMP_BYTES, SocketStream, waited_ms
+from server.net.stream import CLOSING_S, HANDSHAKE_S, RECEIVE_BYTES, STAMP_BYTES, RoundTripRule, SocketStream, waited_ms
 from server.rooms.outgoing import Bundle
 
 logger = logging.getLogger("carpet.net")

@@ -19,7 +19,7 @@ from websockets.trio.server import serve
 from websockets.typing import Subprotocol
 
 from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
-from server.net.connection import PING_INTERVAL_S, Caller, RoundTripRule
+from server.net.connection import PING_INTERVAL_S, Caller
 from server.net.connection_limits import Admission, AdmissionOutcome
 from server.net.dispatch import Dispatch
 from server.net.frames import Opening, opening
@@ -31,7 +31,7 @@ from server.net.origins import Origins
 from server.net.overload import BUSY_SENTENCE, UNTIRING, Overload
 from server.net.page_connection import PageConnection
 from server.net.plain_connection import PlainConnection
-from server.net.stream import CLOSING_S, HANDSHAKE_S, SocketListener, SocketStream, TlsStream
+from server.net.stream import CLOSING_S, HANDSHAKE_S, RoundTripRule, SocketListener, SocketStream, TlsStream
 from server.net.traffic import Traffic
 
 STOPPING_S = 3.0

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import trio
@@ -119,6 +120,24 @@ def waited_ms(ancillary: Sequence[tuple[int, int, bytes]], limit_ms: int) -> int
             waited = (waited + 500_000) // 1_000_000
             return waited if waited < limit_ms else limit_ms  # noqa: FURB136  (several times as fast, and asked so often)
     return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundTripRule:
+    """What a measured round trip is worth. A client can answer pings late, but not make its kernel do so.
+
+    kernel_ms: what the kernel says of a socket. stamp: has it say when something came. trust_pings: believe the pings where it cannot know.
+    """
+
+    kernel_ms: Callable[[socket.socket], int | None] = kernel_round_trip_ms
+    stamp: Callable[[socket.socket], None] = stamp_arrivals
+    trust_pings: bool = False
+
+    def worth(self, ping_ms: int, kernel_ms: int | None) -> int:
+        """Milliseconds that count."""
+        if kernel_ms is None:
+            return ping_ms if self.trust_pings else 0
+        return min(ping_ms, kernel_ms)
 
 
 class SocketStream(trio.abc.HalfCloseableStream):

@@ -16,7 +16,9 @@ KEPT_ROUND_TRIPS = 8
 
 def credit(round_trip_ms: int) -> int:
     """What a move's arrival is moved back by: the time it was on its way, capped."""
-    return min(round_trip_ms // 2, MAX_CREDIT_MS) if round_trip_ms > 0 else 0
+    if round_trip_ms <= 0:
+        return 0
+    return round_trip_ms // 2 if round_trip_ms < 2 * MAX_CREDIT_MS else MAX_CREDIT_MS
 
 
 def counted_at(received_ms: int, credit_ms: int, previous_ms: int) -> int:

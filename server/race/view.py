@@ -63,7 +63,7 @@ def see(position: Position) -> View:
         foundations=foundations,
         pending=position.pending,
         redeals=position.redeals_left,
-        home=sum(foundations.values()),
+        home=position.home,
         moves=position.legal_moves(),
     )
 

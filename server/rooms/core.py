@@ -108,15 +108,15 @@ class RoomCore:
     def move(self, player: str, member: Member, message: Move, waited_ms: int, now: int) -> Effects:
         """The same of a move, as nearly all requests are: most of them change nothing in what is due. waited_ms: see `Ask`."""
         self._reach(now)
-        races, seat = self._races, None
+        races, seat, is_new = self._races, None, False
         try:
             seat = self._seat_here(player, member)
-            check_move(message, seat=seat.number, race=races.race.number)
+            if message.race != races.race.number or message.seat != seat.number:
+                check_move(message, seat=seat.number, race=races.race.number)
             if self._setup.round_trip(member) != seat.round_trip_ms:
                 races.measure(seat, member)
             is_new = races.play(PlayMove(seat.number, message.ply, message.move, waited_ms))
         except Refusal as refusal:
-            is_new = False
             self._broadcast.one(member, refused(refusal, message.ref))
         if seat is not None and not is_new:
             self._broadcast.current_view(player, member, races.race, ref=message.ref)

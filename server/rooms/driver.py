@@ -12,14 +12,13 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, assert_never
+from typing import Protocol
 
 import trio
 
 from protocol.client_messages import Move, Rematch
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
-from protocol.room_events import Room as RoomMessage
 from server.race.ghosts import GhostLine
 from server.race.race_deal import DealWanted
 from server.race.rating import Rating
@@ -28,7 +27,7 @@ from server.rooms.clock import Clock
 from server.rooms.commit_gate import CommitGate
 from server.rooms.core import RoomCore
 from server.rooms.deadlines import Deadline, Deadlines
-from server.rooms.effects import Closing, Effects, Greeting, SpectatorNotice
+from server.rooms.effects import Closing, Effects, tell_spectators, tell_together
 from server.rooms.ghosts import ghosts_wanted
 from server.rooms.member import Member, PlayerName
 from server.rooms.outgoing import Outgoing, refused
@@ -37,7 +36,7 @@ from server.rooms.race_sequence import BotSeat, RoomSetup
 from server.rooms.rating_updates import read_changes
 from server.rooms.requests import Ask, Close, DealFound, RatingsRead, RoomRequest
 from server.rooms.side_jobs import SideJobs
-from server.rooms.spectator_port import Happened, Shown, SpectatorPort
+from server.rooms.spectator_port import Shown, SpectatorPort
 from server.runtime import log_lines
 from server.store.errors import LeaseLost, RunAlready, StoreError
 
@@ -221,12 +220,16 @@ class Room:
     def _deliver(self, effects: Effects) -> None:
         if effects.summary is not None:
             self.summary = effects.summary
-        for what in effects.told:
-            if isinstance(what, tuple):
-                member, outgoing = what
-                member.post(outgoing)
-            elif self._spectators is not None:
-                _tell_spectators(self._spectators, what)
+        if len(effects.told) > self.options.seats:
+            tell_together(effects.told, self._spectators)
+        else:
+            # As it does it. Nearly all that is told is a move, in one message to each.
+            for what in effects.told:
+                if isinstance(what, tuple):
+                    member, outgoing = what
+                    member.post(outgoing)
+                elif self._spectators is not None:
+                    tell_spectators(self._spectators, what)
         closing = effects.closing
         if closing is not None and self._spectators is not None:
             self._spectators.closed(None if closing.goes_on else "failed" if closing.reason == "failed" else "closed")
@@ -385,16 +388,3 @@ class Room:
 
     def _ask_for_bot(self, bot: BotPlayer, message: Move | Rematch) -> None:
         self.ask(Ask(bot.player, bot, message))
-
-
-def _tell_spectators(spectators: SpectatorPort, notice: SpectatorNotice) -> None:
-    match notice:
-        case Happened():
-            spectators.happened(notice)
-        case RoomMessage():
-            spectators.starts_over(notice)
-        case Greeting(member=member, racing=racing):
-            for outgoing in spectators.greeting(racing=racing):
-                member.post(outgoing)
-        case _:
-            assert_never(notice)

@@ -168,14 +168,19 @@ class RaceSequence:
 
     def play(self, move: PlayMove) -> bool:
         """The same for a move, as nearly all commands are. What is due by now has been done."""
-        events = self.race.play(move, self.now)
+        race, now = self.race, self.now
+        events = race.play(move, now)
         if not events:
             return False
-        self.log.note(move, self.now)
-        if len(events) != 1 or self._wins_held:
+        self.log.note(move, now)
+        event = events[0]
+        if type(event) is not MovePlayed or event.state != "racing" or self._wins_held:
             self.publish(events)
         else:
-            self._publish(events[0])
+            # As `_publish` does it, for nearly all of them.
+            self.broadcast.publish_apart(event, race, now)
+            if event.brings_home:
+                self._draft.effects.moved = True
         return True
 
     def _take(self, command: OtherCommand) -> tuple[RaceEvent, ...]:

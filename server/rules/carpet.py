@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final
 
+from msgspec.structs import force_setattr
+
 from protocol.cards import CARD_TEXT, DECK_SIZE, SUIT_SIZE, SUITS, Card, suit
 from protocol.shuffle import redeal_label, shuffle
 from server.rules.moves import REDEAL, STOCK, WASTE
@@ -100,6 +102,11 @@ class CarpetRules(RuleSet):
         return CarpetPosition(self, seed, tuple(carpet), (), deck[dealt:], tuple(heights), None, self.redeals)
 
 
+# Found faster than by the name of their class, once for each move.
+_FREE: Final = Refill.FREE
+_ANY_TIME: Final = Turning.ANY_TIME
+
+
 class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
     """A position of the family; satisfies server.rules.position.Position."""
 
@@ -113,6 +120,8 @@ class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
     """Cards on the foundation of each suit, which is also the place within its suit of the card wanted next."""
     pending: str | None
     redeals_left: int
+    _wanted_slots: tuple[str, ...] | None = None
+    """Those whose cards can go home, sorted."""
 
     @property
     def piles(self) -> Mapping[str, tuple[Card, ...]]:
@@ -150,20 +159,23 @@ class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
     def _find_legal_moves(self) -> tuple[str, ...]:
         if self.pending is not None:
             return _CHOICES[self.pending]
-        carpet, waste, stock, rules = self.carpet, self.waste, self.stock, self.rules
-        top = waste[-1] if waste else _GAP
-        spades, hearts, diamonds, clubs = self.heights
-        wanted = {_SPADES[spades], _HEARTS[hearts], _DIAMONDS[diamonds], _CLUBS[clubs]}
-        moves = [_SLOTS[carpet.index(card)] for card in wanted.intersection(carpet)]
-        if top in wanted:
-            moves.append(WASTE)
-        if stock and (rules.turning is Turning.ANY_TIME or not moves):
-            moves.append(STOCK)
-        if waste and rules.refill is Refill.FREE:
-            moves += [_WASTE_TO[index] for index, card in enumerate(carpet) if card == _GAP]
+        carpet, waste, stock, rules, slots = self.carpet, self.waste, self.stock, self.rules, self._wanted_slots
+        if slots is None:
+            spades, hearts, diamonds, clubs = self.heights
+            wanted = {_SPADES[spades], _HEARTS[hearts], _DIAMONDS[diamonds], _CLUBS[clubs]}
+            slots = tuple(sorted([_SLOTS[carpet.index(card)] for card in wanted.intersection(carpet)]))
+            force_setattr(self, "_wanted_slots", slots)
+        # As ASCII sorts them.
+        moves = [*slots]
         if waste and not stock and self.redeals_left:
             moves.append(REDEAL)
-        moves.sort()
+        is_top_wanted = bool(waste) and waste[-1] % SUIT_SIZE == self.heights[waste[-1] // SUIT_SIZE]
+        if stock and (rules.turning is _ANY_TIME or not (slots or is_top_wanted)):
+            moves.append(STOCK)
+        if is_top_wanted:
+            moves.append(WASTE)
+        if waste and rules.refill is _FREE:
+            moves += sorted([_WASTE_TO[index] for index, card in enumerate(carpet) if card == _GAP])
         return tuple(moves)
 
     def _after_gap_at(self, index: int) -> "CarpetPosition":
@@ -189,8 +201,10 @@ class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
 
     def _after(self, waste: tuple[Card, ...], stock: tuple[Card, ...], heights: tuple[int, ...]) -> "CarpetPosition":
         """The carpet is left alone. A pending gap lasts for one move."""
-        carpet, texts = self.carpet, self._pile_texts
-        return CarpetPosition(self.rules, self.seed, carpet, waste, stock, heights, None, self.redeals_left, _pile_texts=texts)
+        slots = self._wanted_slots if heights is self.heights else None
+        return CarpetPosition(
+            self.rules, self.seed, self.carpet, waste, stock, heights, None, self.redeals_left, slots, _pile_texts=self._pile_texts
+        )
 
     def _after_at(
         self,
@@ -214,5 +228,5 @@ class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
 
 def _raised(heights: tuple[int, ...], card: Card) -> tuple[int, ...]:
     after = list(heights)
-    after[suit(card)] += 1
+    after[card // SUIT_SIZE] += 1
     return tuple(after)

@@ -22,7 +22,7 @@ from server.race.rating import RatingChange
 from server.race.view import see
 from server.rooms.clock import Clock
 from server.rooms.driver import Room
-from server.rooms.member import PlayerName
+from server.rooms.member import Member, PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter
@@ -52,7 +52,7 @@ class Batches:
             done(None)
 
 
-class Player:
+class Player(Member):
     round_trip_ms = 20
 
     def __init__(self, name: str) -> None:

@@ -54,7 +54,7 @@ async def run(client: Client, message: RunDaily | RunChallenge | None = None, *,
     await enter(client, message)
     await begin(client)
     await play(client, moves, pause_s=pause_s)
-    # Else it is in the same millisecond as the last move, or not, as the ticks of the hub fall.
+    # Not in the same millisecond as the last move: a ghost would show both as one.
     await trio.sleep(0.005)
     await client.say(Stop(race=1, seat=0))
     return await client.hear_of(Ended)
