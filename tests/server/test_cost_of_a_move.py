@@ -77,8 +77,8 @@ class PackedRacer(Racer):
 
 
 BOUNDS = Counts(task_steps=2.9, system_calls=10.6, calls=510, calls_in=100, blocks=10, bytes_sent=455)
-"""Measured on CPython 3.11: 2.1 to 2.6, 8.3 to 9.6, 394 to 456, 95.2 each time, 7.6 to 8.1, 412 to 413. Most of the calls are
-Trio's, for a move that comes alone. calls_in: so the bound is a twentieth above. bytes_sent: to both players."""
+"""Measured on CPython 3.11: 2.1, 8.2, 404 to 408, 87.9 each time, 6.2 to 6.4, 411; on a busy machine half a step and 50 calls more. Most of
+the calls are Trio's, for a move that comes alone. calls_in: so the bound is a twentieth above. bytes_sent: to both players."""
 
 NEWCOMER = Counts(task_steps=35, system_calls=67, calls=5060, calls_in=1095, blocks=730, bytes_sent=10_700)
 """The same for each of two from their connection to the start of the race: measured 30.5 to 32.1, 57.6 to 61.0, 4,430 to 4,608, 1,035 to
