@@ -11,7 +11,9 @@ a deal with a program of their own. Must not know where a seed comes from (proto
 
 import hmac
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import count
 from typing import Final
 
 from protocol.cards import Card
@@ -24,26 +26,14 @@ _BLOCK: Final = struct.Struct(">8I")
 
 
 class WordStream:
-    """The endless stream of 32-bit words of one seed (32 bytes) under one label."""
+    """The endless stream of 32-bit words of one seed (32 bytes) under one label. word(): the next one, 0 to 2³² - 1."""
 
-    __slots__ = ("_block", "_label", "_seed", "_words")
+    __slots__ = ("word",)
 
     def __init__(self, seed: bytes, label: bytes) -> None:
         if len(seed) != SEED_BYTES:
             raise ValueError(f"a seed is {SEED_BYTES} bytes, not {len(seed)}")
-        self._seed = seed
-        self._label = label
-        self._block = 0
-        self._words: list[int] = []
-
-    def word(self) -> int:
-        """The next word, 0 to 2³² - 1."""
-        if not self._words:
-            message = self._label + self._block.to_bytes(8, "big")
-            # Reversed, for the next word to be taken off the end.
-            self._words.extend(reversed(_BLOCK.unpack(hmac.digest(self._seed, message, "sha256"))))
-            self._block += 1
-        return self._words.pop()
+        self.word: Callable[[], int] = _words(seed, label).__next__
 
     def below(self, bound: int) -> int:
         """An unbiased draw, 0 to bound - 1; it takes at least one word, also where bound is 1."""
@@ -57,6 +47,17 @@ class WordStream:
         return word % bound
 
 
+def _words(seed: bytes, label: bytes) -> Iterator[int]:
+    for block in count():
+        yield from _BLOCK.unpack(hmac.digest(seed, label + block.to_bytes(8, "big"), "sha256"))
+
+
+@lru_cache(8)
+def _draws(cards: int) -> tuple[tuple[int, int, int], ...]:
+    """The draws of a shuffle of so many cards: the place of the card that goes, and bound and limit as of `WordStream.below`."""
+    return tuple((bound - 1, bound, _WORDS - _WORDS % bound) for bound in range(cards, 1, -1))
+
+
 def redeal_label(number: int) -> bytes:
     """The label of a redeal, the first of a game being number 1."""
     return b"redeal:%d" % number
@@ -64,9 +65,13 @@ def redeal_label(number: int) -> bytes:
 
 def shuffle(cards: Sequence[Card], seed: bytes, label: bytes) -> tuple[Card, ...]:
     """The cards in the order of seed (32 bytes, else ValueError) and label; the argument stays as it is."""
-    stream = WordStream(seed, label)
+    next_word = WordStream(seed, label).word
     shuffled = list(cards)
-    for last in range(len(shuffled) - 1, 0, -1):
-        drawn = stream.below(last + 1)
+    # As `below` draws: to call it for each card took half of the time.
+    for last, bound, limit in _draws(len(shuffled)):
+        word = next_word()
+        while word >= limit:
+            word = next_word()
+        drawn = word % bound
         shuffled[last], shuffled[drawn] = shuffled[drawn], shuffled[last]
     return tuple(shuffled)

@@ -24,13 +24,13 @@ from server.lobby.bans import Bans
 from server.lobby.lobby import Lobby
 from server.lobby.matchmaker import Matchmaker
 from server.lobby.players import Players
-from server.net.connection import RoundTripRule
 from server.net.connection_limits import Admission, TrustedProxies
 from server.net.descriptors import connections_for
 from server.net.dispatch import Dispatch
 from server.net.listener import AddressUnavailable, listening, tls_context
 from server.net.origins import Origins, page_origin
 from server.net.overload import Overload
+from server.net.stream import RoundTripRule
 from server.pages.site import open_site
 from server.rooms.clock import Clock
 from server.rooms.deal_finder import DealFinder
@@ -213,6 +213,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 admission=admission,
                 plain_sockets=settings.plain_sockets,
                 overload=overload,
+                gathering=journal,
                 round_trip_rule=RoundTripRule(trust_pings=settings.trust_pings),
             ) as port:
                 clock.resume()

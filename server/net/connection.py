@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import itertools
 import logging
-import socket
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, Protocol
 
 import trio
@@ -30,7 +28,7 @@ from protocol.server_messages import CurrentView, Error, ServerMessage
 from server.net.connection_limits import AdmissionOutcome, Ticket, named_by_proxies
 from server.net.frames import framed
 from server.net.limits import RateDecision, RateLimit
-from server.net.stream import kernel_round_trip_ms, stamp_arrivals
+from server.net.stream import RoundTripRule
 from server.net.traffic import Traffic
 from server.race.timing import RoundTrips
 from server.rooms.outgoing import Bundle, Outgoing, refused
@@ -64,25 +62,10 @@ hears of it within 12 s."""
 WATCHER_PING_S: Final = 20.0
 """Seconds between two pings to who only watches: no move of theirs is timed, and a crowd's pings cost more than what it is told."""
 
+_ANSWERS: Final = frozenset((PlayerView, CurrentView, Error))
+"""What may answer a move."""
+
 _DECODERS: dict[str, Decoder[ClientMessage]] = {name: client_message_decoder(name) for name in SUBPROTOCOLS}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoundTripRule:
-    """What a measured round trip is worth. A client can answer pings late, but not make its kernel do so.
-
-    kernel_ms: what the kernel says of a socket. stamp: has it say when something came. trust_pings: believe the pings where it cannot know.
-    """
-
-    kernel_ms: Callable[[socket.socket], int | None] = kernel_round_trip_ms
-    stamp: Callable[[socket.socket], None] = stamp_arrivals
-    trust_pings: bool = False
-
-    def worth(self, ping_ms: int, kernel_ms: int | None) -> int:
-        """Milliseconds that count."""
-        if kernel_ms is None:
-            return ping_ms if self.trust_pings else 0
-        return min(ping_ms, kernel_ms)
 
 
 class Dispatch(Protocol):
@@ -133,6 +116,11 @@ class Caller(ABC):
         """Whether it may come in at all."""
         ticket = self._ticket
         return ticket.entry if ticket is not None else AdmissionOutcome.ADMITTED
+
+    @property
+    def is_by_proxy(self) -> bool:
+        """Whether a trusted proxy says for whom it comes."""
+        return self._ticket is not None and self._ticket.by_proxy
 
     def find_client(self, headers: Headers) -> None:
         """Where it comes by a trusted proxy, let it count for the address that its request names."""
@@ -233,7 +221,7 @@ class Connection(Caller):
     def _measured(self, ping_ms: int) -> None:
         """A ping was answered."""
         # The kernel knows the way to the proxy, and nothing of that behind it.
-        kernel_ms = self._kernel_ms() if self._ticket is None or not self._ticket.by_proxy else None
+        kernel_ms = self._kernel_ms() if not self.is_by_proxy else None
         self._round_trips.add(self._round_trip_rule.worth(ping_ms, kernel_ms))
         self.round_trip_ms = self._round_trips.best
 
@@ -355,23 +343,35 @@ class Connection(Caller):
             if len(frame) > LARGE_BYTES:
                 self._limit.owe(self._clock(), len(frame) / LARGE_BYTES)
             self._put(frame)
-        kind = type(outgoing.message)
-        if kind is PlayerView:
-            read_at, self._move_read_at = self._move_read_at, None
-            self._dispatch.traffic.acknowledged(self._clock() - read_at if read_at is not None else None)
-        elif kind is Error:
-            self._count_error(outgoing.message)
-        elif kind is CurrentView:
-            # A move that was made before is answered by this alone: the time of the next one begins with that one.
-            self._move_read_at = None
+        if type(outgoing.message) in _ANSWERS:
+            self._count(outgoing.message)
 
-    def _count_error(self, error: ServerMessage) -> None:
-        assert isinstance(error, Error)
+    def _count(self, answer: ServerMessage) -> None:
+        # A move that was made before is answered by a current view alone: the time of the next one begins with that one.
         read_at, self._move_read_at = self._move_read_at, None
-        self._dispatch.traffic.refused(error.code, is_move=read_at is not None)
+        if isinstance(answer, PlayerView):
+            self._dispatch.traffic.acknowledged(self._clock() - read_at if read_at is not None else None)
+        elif isinstance(answer, Error):
+            self._dispatch.traffic.refused(answer.code, is_move=read_at is not None)
+
+    def post_together(self, outgoings: Sequence[Outgoing]) -> None:
+        """The same with several, in one call of the kernel: for a small message that call is nearly all that sending costs."""
+        if len(outgoings) == 1 or self._missed or not self.is_open or self.waiting_bytes > OUTBOX_BYTES:
+            for outgoing in outgoings:
+                self.post(outgoing)
+            return
+        encoding = self._encoding
+        frames = [outgoing.frames.get(encoding) or _framed(outgoing, encoding) for outgoing in outgoings]
+        for frame in frames:
+            if len(frame) > LARGE_BYTES:
+                self._limit.owe(self._clock(), len(frame) / LARGE_BYTES)
+        self._put(b"".join(frames))
+        for outgoing in outgoings:
+            if type(outgoing.message) in _ANSWERS:
+                self._count(outgoing.message)
 
     def post_all(self, bundle: Bundle) -> None:
-        """The same with several messages, in one call of the kernel: for a small message that call is nearly all that sending costs."""
+        """The same with what goes to many, and answers nobody."""
         if self._missed or not self.is_open:
             return
         if self.waiting_bytes > OUTBOX_BYTES:

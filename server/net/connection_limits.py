@@ -190,7 +190,7 @@ class TrustedProxies:
         self._networks = tuple(ipaddress.ip_network(network, strict=False) for network in networks)
 
     def trusts(self, host: str) -> bool:
-        address = _address(host)
+        address = _address(host) if self._networks else None
         return address is not None and any(address in network for network in self._networks)
 
     def client(self, proxy: str, named: Sequence[str]) -> str:

@@ -183,9 +183,10 @@ class Dispatch:
         if visit is None or self.forwarding.is_leaving:
             # It is gone, or this server is, and this was still on its way: nothing may be begun that nobody would end.
             return
-        if type(message) is Move and visit.player is not None and visit.watches_as is None:
-            # As below, but nearly all messages are moves.
-            self._ask(visit, visit.player, message)
+        room = visit.room
+        if type(message) is Move and room is not None and visit.player is not None and not room.is_closed:
+            # As below, but nearly all messages are moves, in the room to which they have come by this connection.
+            room.move(visit.player, connection, message, connection.waited_ms)
             return
         if isinstance(message, _BEGINNINGS) and not getattr(message, "cancel", False):
             self._check_busy(message)
@@ -204,8 +205,7 @@ class Dispatch:
 
     def _check_busy(self, message: ClientMessage) -> None:
         """The races that run come first."""
-        retry_after_ms = self._overload.begin(trio.current_time())
-        if retry_after_ms and not self.forwarding.relieves(message):
+        if (retry_after_ms := self._overload.begin(trio.current_time())) and not self.forwarding.relieves(message):
             raise Refusal(ErrorCode.SERVER_BUSY, retry_after_ms=retry_after_ms)
 
     def _serve_watcher(self, visit: Visit, player: PlayerName, message: ClientMessage) -> None:

@@ -5,6 +5,7 @@ server. Pure.
 from __future__ import annotations
 
 import re
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from websockets.datastructures import Headers
@@ -28,8 +29,9 @@ SHORT_FRAME: Final = _MASKED + 126
 """The second byte of a client's frame is less where that is its length, with the bit that says that it is masked."""
 
 _OPENING: Final = re.compile(rb"GET [!-~]+ HTTP/1\.1\r\n(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t -~\x80-\xff]*\r\n){5,100}\r\n")
-_ASKED: Final = "Upgrade", "Sec-WebSocket-Version", "Sec-WebSocket-Key", "Sec-WebSocket-Protocol", "Connection"
-_NOT_ASKED: Final = "Content-Length", "Transfer-Encoding", "Expect"
+_ASKED: Final = "upgrade", "sec-websocket-version", "sec-websocket-key", "sec-websocket-protocol", "connection"
+_asked = itemgetter(*_ASKED)
+_NOT_ASKED: Final = frozenset(("content-length", "transfer-encoding", "expect"))
 _LIST: Final = re.compile(r"[A-Za-z0-9._-]+(?:, ?[A-Za-z0-9._-]+)*")
 _KEY: Final = re.compile(r"[A-Za-z0-9+/]{22}==")
 _ACCEPTED: Final = (
@@ -39,31 +41,39 @@ _ACCEPTED: Final = (
 
 
 class Opening(NamedTuple):
-    """A request for a WebSocket. answer: which opens it."""
+    """A request for a WebSocket. lines: name and value of each header. from_page: one of them says which page it is. answer: which opens
+    it.
+    """
 
-    headers: Headers
+    lines: list[tuple[str, str]]
+    from_page: bool
     subprotocol: str
     answer: bytes
+
+    @property
+    def headers(self) -> Headers:
+        return Headers(self.lines)
 
 
 def opening(head: bytes) -> Opening | None:
     """The request with this head, to its empty line, where there is nothing odd about it; None for what the library has to judge."""
     if _OPENING.fullmatch(head) is None:
         return None
-    lines = [line.partition(":") for line in head.decode("latin-1").split("\r\n")[1:-2]]
-    headers = Headers([(name, value.strip(" \t")) for name, _, value in lines])
-    try:
-        upgrade, version, key, offered, connection = map(headers.__getitem__, _ASKED)
-    except LookupError:
-        # One of them is not there, or several times.
+    lines = [(name, value.strip(" \t")) for name, _, value in [line.partition(":") for line in head.decode("latin-1").split("\r\n")[1:-2]]]
+    headers = {name.lower(): value for name, value in lines}
+    if len(headers) < len(lines) and any(sum(name.lower() == asked for name, _ in lines) > 1 for asked in _ASKED):
         return None
-    if upgrade.lower() != "websocket" or version != "13" or not _KEY.fullmatch(key) or any(name in headers for name in _NOT_ASKED):
+    try:
+        upgrade, version, key, offered, connection = _asked(headers)
+    except KeyError:
+        return None
+    if upgrade.lower() != "websocket" or version != "13" or not _KEY.fullmatch(key) or not _NOT_ASKED.isdisjoint(headers):
         return None
     names = _names(offered)
     subprotocol = next((name for name in SUBPROTOCOLS if name in names), None)
     if subprotocol is None or "upgrade" not in _names(connection.lower()):
         return None
-    return Opening(headers, subprotocol, _ACCEPTED.format(accept_key(key), subprotocol).encode())
+    return Opening(lines, "origin" in headers, subprotocol, _ACCEPTED.format(accept_key(key), subprotocol).encode())
 
 
 def _names(text: str) -> list[str]:

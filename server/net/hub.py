@@ -12,15 +12,16 @@ import logging
 import math
 import select
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from itertools import count
 from typing import Any, Final, Protocol
 
 import trio
-from websockets.datastructures import Headers
 
 from server.net.connection import Connection
+from server.net.frames import Opening
 from server.net.overload import LATE_S, Overload
 from server.net.stream import SocketStream
 
@@ -46,7 +47,22 @@ HARD: Final = 0.75
 """Parts of a core in use: up to the one ticks are short, from the other on they are long, between them something between. So they settle
 where the time that long ones save is not yet missed."""
 
+TIMERS: Final = 128
+"""Timers that are called between two looks at the sockets: with long ticks twice as many a second as 20,000 connections need."""
+
+COARSE_S: Final = 1.0
+GRAIN_S: Final = 1 / 16
+"""Seconds from which on a timer may be late, and by how much: nearly all are pings, and those of the same moment are one entry of the heap.
+With an entry for each, timers of thousands of connections cost more than their pings."""
+
+ENDED_AT_ONCE: Final = 8
+"""Sockets served in one turn whose peer has gone. Of a thousand that go together each costs as much as some moves, and nobody waits for it;
+who plays on is among the next sockets that are looked at."""
+
 AVAILABLE: Final = hasattr(select, "epoll")
+
+_IN: Final = select.EPOLLIN | select.EPOLLRDHUP if AVAILABLE else 0
+_GONE: Final = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR if AVAILABLE else 0
 
 
 class Peer(Protocol):
@@ -66,8 +82,8 @@ class Door(Protocol):
     def retry_after_s(self) -> int:
         """Not 0 while nobody is let in, since there is too much to do."""
 
-    def admits(self, connection: Connection, headers: Headers) -> bool:
-        """Whether a request with these opens a WebSocket here."""
+    def admits(self, connection: Connection, opened: Opening) -> bool:
+        """Whether this request opens a WebSocket here."""
 
     def hand_over(self, stream: SocketStream) -> None:
         """Not one for the hub: have it answered the plain way."""
@@ -127,13 +143,20 @@ class PeerTasks:
 class Hub:
     """nursery: for what the peers have to do that waits for something else than a socket. overload: is told how late sockets are served.
 
-    answered: see `Overload.look`.
+    answered: see `Overload.look`. gathering: entered for each turn; what is to be committed in it waits for its end, and is one commit.
     """
 
-    def __init__(self, nursery: trio.Nursery, overload: Overload, answered: Callable[[], tuple[int, float]] = lambda: (0, 0.0)) -> None:
+    def __init__(
+        self,
+        nursery: trio.Nursery,
+        overload: Overload,
+        answered: Callable[[], tuple[int, float]] = lambda: (0, 0.0),
+        gathering: AbstractContextManager[None] | None = None,
+    ) -> None:
         self.nursery = nursery
         self._overload = overload
         self._answered = answered
+        self._gathering = gathering or nullcontext()
         self.now = -math.inf
         """When it was seen which sockets are to be served: all that they are read for is taken to have come then."""
         self.tick_ms = round(TICK_S * 1000)
@@ -146,14 +169,15 @@ class Hub:
         self._caught_up = 0.0
         self._epoll = select.epoll()
         self._peers: dict[int, Peer] = {}
-        self._timers: list[tuple[float, int, Callable[[], None]]] = []
-        self._order = count()
+        # A heap of moments, and what is to be called at each.
+        self._timers: list[float] = []
+        self._acts: dict[float, deque[Callable[[], None]]] = {}
         self._sleep = trio.CancelScope()
         # Asked directly, several times for each look at the sockets.
         self._clock = trio.lowlevel.current_clock().current_time
 
     def add(self, descriptor: int, peer: Peer) -> None:
-        self._epoll.register(descriptor, select.EPOLLIN)
+        self._epoll.register(descriptor, _IN)
         self._peers[descriptor] = peer
 
     def remove(self, descriptor: int) -> None:
@@ -164,14 +188,21 @@ class Hub:
 
     def watch_writes(self, descriptor: int, watch: bool) -> None:
         """Whether to call `writable` as well; at first it is not called."""
-        self._epoll.modify(descriptor, select.EPOLLIN | select.EPOLLOUT if watch else select.EPOLLIN)
+        self._epoll.modify(descriptor, _IN | select.EPOLLOUT if watch else _IN)
 
-    def after(self, seconds: float, act: Callable[[], None]) -> None:
-        """Call it later. A timer cannot be taken back: what it calls sees for itself whether it is still wanted."""
+    def after(self, seconds: float, act: Callable[[], None]) -> float:
+        """Call it later; gives when. A timer cannot be taken back: what it calls sees for itself whether it is still wanted."""
         when = self._clock() + seconds
-        heapq.heappush(self._timers, (when, next(self._order), act))
-        if when < self._sleep.deadline:
-            self._sleep.deadline = when
+        if seconds >= COARSE_S:
+            when = math.ceil(when / GRAIN_S) * GRAIN_S
+        acts = self._acts.get(when)
+        if acts is None:
+            acts = self._acts[when] = deque()
+            heapq.heappush(self._timers, when)
+            if when < self._sleep.deadline:
+                self._sleep.deadline = when
+        acts.append(act)
+        return when
 
     async def run(self) -> None:
         """Serve all sockets, until it is cancelled."""
@@ -180,10 +211,11 @@ class Hub:
                 if self._is_busy:
                     await trio.sleep_until(self.now + self._tick_s)
                 else:
-                    with trio.CancelScope(deadline=self._timers[0][0] if self._timers else math.inf) as self._sleep:
+                    with trio.CancelScope(deadline=self._timers[0] if self._timers else math.inf) as self._sleep:
                         await trio.lowlevel.wait_readable(self._epoll.fileno())
-                self._serve()
-                self._call_timers()
+                with self._gathering:
+                    self._serve()
+                    self._call_timers()
         finally:
             self._epoll.close()
 
@@ -191,6 +223,7 @@ class Hub:
         ready = self._epoll.poll(0, EVENTS)
         before, self.now = self.now, self._clock()
         behind = len(ready) == EVENTS
+        ended = 0
         for number, (descriptor, events) in enumerate(ready, 1):
             if not number % 8 and self._clock() - self.now > TURN_S:
                 # The rest will be reported again.
@@ -200,6 +233,11 @@ class Hub:
             if peer is None:
                 # One of those before it in this turn has ended it.
                 continue
+            if events & _GONE:
+                ended += 1
+                if ended > ENDED_AT_ONCE:
+                    behind = True
+                    continue
             try:
                 if events & select.EPOLLOUT:
                     peer.writable()
@@ -231,10 +269,13 @@ class Hub:
 
     def _call_timers(self) -> None:
         now = self._clock()
-        for _ in range(EVENTS):
-            if not self._timers or self._timers[0][0] > now:
+        for _ in range(TIMERS):
+            if not self._timers or self._timers[0] > now:
                 return
-            act = heapq.heappop(self._timers)[2]
+            acts = self._acts[self._timers[0]]
+            act = acts.popleft()
+            if not acts:
+                del self._acts[heapq.heappop(self._timers)]
             try:
                 act()
             except Exception:

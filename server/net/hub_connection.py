@@ -16,18 +16,17 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final
 
-import trio
 from websockets.frames import CLOSE, Frame
 from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 
 from protocol.codec import MAX_CLIENT_MESSAGE
 from protocol.errors import CloseCode
-from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch, RoundTripRule
+from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch
 from server.net.frames import BINARY_FRAME, PONG_FRAME, SHORT_FRAME, frame_size, opening, short_message, unmasked
 from server.net.hub import Door, Hub, PeerTasks
 from server.net.overload import BUSY_RESPONSE, UNTIRING
-from server.net.stream import CLOSING_S, HANDSHAKE_S, RECEIVE_BYTES, STAMP_BYTES, SocketStream, waited_ms
+from server.net.stream import CLOSING_S, HANDSHAKE_S, RECEIVE_BYTES, STAMP_BYTES, RoundTripRule, SocketStream, waited_ms
 from server.rooms.outgoing import Bundle
 
 logger = logging.getLogger("carpet.net")
@@ -120,8 +119,8 @@ class HubConnection(Connection):
         self._hub.after(seconds, lambda: None if self._ended else act())
 
     def serve_watcher(self, *, alone: bool) -> None:
-        self._ping_s = WATCHER_PING_S if alone else PING_INTERVAL_S
-        if not alone:
+        before, self._ping_s = self._ping_s, WATCHER_PING_S if alone else PING_INTERVAL_S
+        if self._ping_s < before:
             self._ping_after(self._ping_s)
 
     def shut(self, code: CloseCode | int, reason: str) -> None:
@@ -187,7 +186,7 @@ class HubConnection(Connection):
                 self._message(unmasked(frame), is_text=False)
         elif kind == PONG_FRAME and self._ping is not None and unmasked(frame) == self._ping:
             self._ping = None
-            self._measured(round((trio.current_time() - self._pinged_at) * 1000) - self.waited_ms)
+            self._measured(round((self._clock() - self._pinged_at) * 1000) - self.waited_ms)
         else:
             self._unusual(frame)
 
@@ -222,7 +221,7 @@ class HubConnection(Connection):
             self._part()
             return
         opened = opening(head + found)
-        if opened is None or not self._door.admits(self, opened.headers):
+        if opened is None or not self._door.admits(self, opened):
             self._hand_over()
             return
         self._partial = b""
@@ -245,16 +244,15 @@ class HubConnection(Connection):
 
     def _send_ping(self, behind: bytes = b"") -> None:
         self._ping = os.urandom(4)
-        self._pinged_at = trio.current_time()
+        self._pinged_at = self._clock()
         self._put(behind + b"\x89\x04" + self._ping)
         self._ping_after(self._ping_s)
 
     def _ping_after(self, seconds: float) -> None:
-        self._ping_due = trio.current_time() + seconds
-        self._hub.after(seconds, self._ping_again)
+        self._ping_due = self._hub.after(seconds, self._ping_again)
 
     def _ping_again(self) -> None:
-        now = trio.current_time()
+        now = self._clock()
         if self._shut or not self.is_open or now < self._ping_due:
             return
         if self._ping is None:
@@ -305,7 +303,7 @@ class HubConnection(Connection):
             rest = memoryview(frames)[sent:]
             self._outbox = deque([rest])
             self.waiting_bytes = len(rest)
-            self._took_at = trio.current_time()
+            self._took_at = self._clock()
             self._hub.watch_writes(self._descriptor, True)
             if not self._stall_watched:
                 self._stall_watched = True
@@ -328,9 +326,9 @@ class HubConnection(Connection):
                 outbox[0] = memoryview(frames)[sent:]
                 return
             outbox.popleft()
-            self._took_at = trio.current_time()
+            self._took_at = self._clock()
         self._outbox = None
-        self._pinged_at = max(self._pinged_at, trio.current_time() - PING_TIMEOUT_S / 2)
+        self._pinged_at = max(self._pinged_at, self._clock() - PING_TIMEOUT_S / 2)
         self._hub.watch_writes(self._descriptor, False)
         if self._eof:
             self._end_writing()
@@ -342,7 +340,7 @@ class HubConnection(Connection):
         self._stall_watched = False
         if self._outbox is None or self._shut or self._ended:
             return
-        if (left := self._took_at + STALL_S - trio.current_time()) > 0:
+        if (left := self._took_at + STALL_S - self._clock()) > 0:
             self._stall_watched = True
             self._hub.after(left, self._check_stall)
         else:

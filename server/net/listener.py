@@ -7,23 +7,22 @@ import math
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from functools import partial
 from http import HTTPStatus
 from typing import Any, cast
 
 import trio
-from websockets.datastructures import Headers
 from websockets.frames import CloseCode as StandardCode
 from websockets.http11 import Request, Response
 from websockets.trio.server import serve
 from websockets.typing import Subprotocol
 
 from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
-from server.net.connection import PING_INTERVAL_S, Caller, RoundTripRule
+from server.net.connection import PING_INTERVAL_S, Caller
 from server.net.connection_limits import Admission, AdmissionOutcome
 from server.net.dispatch import Dispatch
-from server.net.frames import opening
+from server.net.frames import Opening, opening
 from server.net.http import Site, told
 from server.net.hub import AVAILABLE as HUB_AVAILABLE
 from server.net.hub import Hub
@@ -32,7 +31,7 @@ from server.net.origins import Origins
 from server.net.overload import BUSY_SENTENCE, UNTIRING, Overload
 from server.net.page_connection import PageConnection
 from server.net.plain_connection import PlainConnection
-from server.net.stream import CLOSING_S, HANDSHAKE_S, SocketListener, SocketStream, TlsStream
+from server.net.stream import CLOSING_S, HANDSHAKE_S, RoundTripRule, SocketListener, SocketStream, TlsStream
 from server.net.traffic import Traffic
 
 STOPPING_S = 3.0
@@ -66,12 +65,13 @@ async def listening(
     plain_sockets: bool = False,
     round_trip_rule: RoundTripRule | None = None,
     overload: Overload | None = None,
+    gathering: AbstractContextManager[None] | None = None,
 ) -> AsyncIterator[int]:
     """Accept connections inside the context, as many as `admission` lets in; gives the port (the one chosen, where `port` is 0).
 
     origins: of web pages that may connect, beside the server's own and whoever names none (a browser always does). site: the pages for who
-    asks by plain HTTP. plain_sockets: do not serve by the hub, as over TLS and where there is no epoll. On leaving, every client is told
-    with close code 1001. Raises AddressUnavailable.
+    asks by plain HTTP. plain_sockets: do not serve by the hub, as over TLS and where there is no epoll. gathering: of the hub. On leaving,
+    every client is told with close code 1001. Raises AddressUnavailable.
     """
     try:
         listeners = await trio.open_tcp_listeners(port, host=host, backlog=BACKLOG)
@@ -92,6 +92,7 @@ async def listening(
         plain_sockets=plain_sockets,
         round_trip_rule=round_trip_rule,
         overload=overload,
+        gathering=gathering,
     ):
         yield chosen
 
@@ -107,6 +108,7 @@ async def serving(
     plain_sockets: bool = False,
     round_trip_rule: RoundTripRule | None = None,
     overload: Overload | None = None,
+    gathering: AbstractContextManager[None] | None = None,
 ) -> AsyncIterator[None]:
     """The same on listeners that are there already."""
     overload = overload or Overload()
@@ -114,9 +116,8 @@ async def serving(
     async with trio.open_nursery() as nursery:
         door = _Door(nursery, dispatch.traffic, listeners, tls=tls, origins=origins or Origins(), site=site or Site(), overload=overload)
         if tls is None and not plain_sockets and HUB_AVAILABLE:
-            door.open_hub(
-                Hub(nursery, overload, dispatch.traffic.answered), partial(HubConnection, dispatch=dispatch, round_trip_rule=rule)
-            )
+            hub = Hub(nursery, overload, dispatch.traffic.answered, gathering)
+            door.open_hub(hub, partial(HubConnection, dispatch=dispatch, round_trip_rule=rule))
         nursery.start_soon(door.run)
         server = await nursery.start(
             partial(
@@ -223,11 +224,12 @@ class _Door:
     def retry_after_s(self) -> int:
         return math.ceil(self._overload.retry_after_ms(trio.current_time()) / 1000)
 
-    def admits(self, connection: HubConnection, headers: Headers) -> bool:
-        connection.find_client(headers)
+    def admits(self, connection: HubConnection, opened: Opening) -> bool:
+        if connection.is_by_proxy:
+            connection.find_client(opened.headers)
         if connection.entry is not AdmissionOutcome.ADMITTED or self._stopping:
             return False
-        return [value.lower() for value in headers.get_all("Upgrade")] == ["websocket"] and self._origins.admit(headers)
+        return not opened.from_page or self._origins.admit(opened.headers)
 
     @property
     def _stopping(self) -> bool:

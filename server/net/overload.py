@@ -144,7 +144,7 @@ class Overload:
 
     def retry_after_ms(self, now: float) -> int:
         """When to ask again for what is refused while the server is busy; 0 while it is not."""
-        return math.ceil(max(self._busy_until - now, 0.0) * 1000)
+        return math.ceil((self._busy_until - now) * 1000) if self._busy_until > now else 0
 
     def begin(self, now: float) -> int:
         """Somebody would begin a race: 0 where they may, and it counts; else when to ask again, as `retry_after_ms`."""

@@ -23,8 +23,8 @@ from websockets.server import ServerProtocol
 from websockets.trio.server import Server, ServerConnection
 
 from protocol.errors import CloseCode
-from server.net.connection import PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch, RoundTripRule
-from server.net.stream import CLOSING_S, SocketStream, TlsStream
+from server.net.connection import PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch
+from server.net.stream import CLOSING_S, RoundTripRule, SocketStream, TlsStream
 
 logger = logging.getLogger("carpet.net")
 

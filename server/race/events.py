@@ -56,7 +56,10 @@ class RaceStarted(Struct, frozen=True):
 
 
 class MovePlayed(Struct, frozen=True, gc=False):
-    """position: after the move. ply: moves the seat has made by now. at_ms: the moment that counts, from the start."""
+    """position: after the move. ply: moves the seat has made by now. at_ms: the moment that counts, from the start.
+
+    brings_home: more cards are home than before it, or it is the first one.
+    """
 
     seat: int
     move: str
@@ -64,6 +67,7 @@ class MovePlayed(Struct, frozen=True, gc=False):
     at_ms: int
     state: SeatState
     position: Position
+    brings_home: bool = True
 
 
 class SeatEnded(Struct, frozen=True):

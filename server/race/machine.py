@@ -165,7 +165,7 @@ class Race:
         """
         due = self.advance(now) if not self._is_due_known or (self._due is not None and self._due <= now) else ()
         if isinstance(command, PlayMove):
-            done = self._play(command, now)
+            done = self.play(command, now)
         else:
             done = tuple(self._apply(command, now))
             self._is_due_known = False
@@ -271,7 +271,8 @@ class Race:
             seat.await_start(self.starts_at, first=self.deal.firsts[seat.number], away_until=now + self.grace_s * 1000)
         return StartSet(self.starts_at, tuple(seat.start_round_trip_ms for seat in self.seats))
 
-    def _play(self, command: PlayMove, now: int) -> tuple[RaceEvent, ...]:
+    def play(self, command: PlayMove, now: int) -> tuple[RaceEvent, ...]:
+        """`apply` for a move, where nothing is due by `now`."""
         number, ply, text = command.seat, command.ply, command.move
         seat = self.seats[number]
         if seat.player is None:
@@ -282,17 +283,16 @@ class Race:
             return ()
         assert self.starts_at is not None
         last = seat.played[-1] if ply else NOT_PLAYED
-        received_ms = now - self.starts_at - command.waited_ms
-        if received_ms < last.received_ms:
+        if (received_ms := now - self.starts_at - command.waited_ms) < last.received_ms:
             received_ms = last.received_ms
         # What is really given, so that a record adds up.
         credit_ms = credit(seat.round_trip_ms or 0)
-        at_ms = counted_at(received_ms=received_ms, credit_ms=credit_ms, previous_ms=last.at_ms)
+        at_ms = counted_at(received_ms, credit_ms, last.at_ms)
         if at_ms > self._close.at_ms:
             raise self._close.refusal
-        position = seat.play(text, at_ms=at_ms, received_ms=received_ms, credit_ms=credit_ms)
+        position = seat.play(text, at_ms, received_ms, credit_ms)
         seat.state = state = state_after(position, ply + 1)
-        event = MovePlayed(number, text, ply + 1, at_ms, state, position)
+        event = MovePlayed(number, text, ply + 1, at_ms, state, position, not ply or seat.played[ply].home != last.home)
         if state == "racing":
             return (event,)
         # Other moves change nothing in what is due.

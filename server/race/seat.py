@@ -48,12 +48,6 @@ class Seat:
         return len(self.played)
 
     @property
-    def has_brought_home(self) -> bool:
-        """Whether its last move has, or is its first one."""
-        played = self.played
-        return len(played) < 2 or played[-1].home != played[-2].home
-
-    @property
     def last(self) -> Played:
         """The last move, or the start."""
         return self.played[-1] if self.played else NOT_PLAYED
@@ -141,7 +135,7 @@ class Seat:
             raise Refusal(ErrorCode.FUTURE_PLY, f"the next ply is {following}, not {ply}", path="$.ply")
         return False
 
-    def play(self, text: str, *, at_ms: int, received_ms: int, credit_ms: int) -> Position:
+    def play(self, text: str, at_ms: int, received_ms: int, credit_ms: int) -> Position:
         """Make a move that counts at `at_ms` from the start; the position after it. Raises Refusal, with nothing changed."""
         before = self.position
         assert before is not None

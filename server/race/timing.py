@@ -16,15 +16,18 @@ KEPT_ROUND_TRIPS = 8
 
 def credit(round_trip_ms: int) -> int:
     """What a move's arrival is moved back by: the time it was on its way, capped."""
-    return min(round_trip_ms // 2, MAX_CREDIT_MS) if round_trip_ms > 0 else 0
+    if round_trip_ms <= 0:
+        return 0
+    return round_trip_ms // 2 if round_trip_ms < 2 * MAX_CREDIT_MS else MAX_CREDIT_MS
 
 
-def counted_at(*, received_ms: int, credit_ms: int, previous_ms: int) -> int:
+def counted_at(received_ms: int, credit_ms: int, previous_ms: int) -> int:
     """The moment of a move that counts, from the start: arrival less credit, never before the seat's previous move.
 
     Without the bound a shrinking round trip could put a later move before an earlier one, or before the start.
     """
-    return max(received_ms - credit_ms, previous_ms, 0)
+    at_ms = received_ms - credit_ms
+    return at_ms if at_ms > previous_ms else previous_ms  # noqa: FURB136  (several times as fast)
 
 
 class RoundTrips:

@@ -63,7 +63,7 @@ def see(position: Position) -> View:
         foundations=foundations,
         pending=position.pending,
         redeals=position.redeals_left,
-        home=sum(foundations.values()),
+        home=position.home,
         moves=position.legal_moves(),
     )
 
@@ -123,7 +123,8 @@ def tells_all_the_same(event: RaceEvent) -> bool:
 def tell_apart(event: MovePlayed | SeatDealt, *, version: int, now: int, sealed: bool) -> tuple[PlayerView | Dealt, Progress | Hidden]:
     """What `tell` gives the seat that the event is about, and what it gives everybody else."""
     seat, view = event.seat, see(event.position)
-    if isinstance(event, SeatDealt):
+    if type(event) is not MovePlayed:
+        assert isinstance(event, SeatDealt)
         return Dealt(version=version, seat=seat, starts_in_ms=max(event.starts_at - now, 0), view=view), Hidden(version=version)
     ply, state, elapsed_ms = event.ply, event.state, event.at_ms
     foundations = {} if sealed else view.foundations

@@ -18,7 +18,7 @@ from protocol.room_events import Dealt, PlayerView, Result, Room
 from protocol.server_messages import CurrentView, Error
 from protocol.views import RaceOptions, View
 from server.bots.house import HouseBot, UnknownBot, house_bot
-from server.rooms.member import PlayerName
+from server.rooms.member import Member, PlayerName
 from server.rooms.outgoing import Outgoing
 
 Asking: TypeAlias = "Callable[[BotPlayer, Move | Rematch], None]"
@@ -31,7 +31,7 @@ THOUGHTS = 1
 waiting a little longer. When all are taken, a bot waits its turn."""
 
 
-class BotPlayer:
+class BotPlayer(Member):
     """One bot in one room. Satisfies `server.rooms.member.Member`; `run` plays whenever there is something to play."""
 
     def __init__(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 ALPHABET = "ABCDEFGHJKMNPRSTUWXY"
 """Twenty letters: no I, L, O, Q, V, Z, which look like one another, like U, or like digits."""
@@ -12,15 +13,14 @@ LENGTH = 6
 SHOWN_LENGTH = 8
 """Letters that stand for a private room where everybody may read of it: no code, so nobody takes them for one."""
 
+_FAIR: Final = 256 - 256 % len(ALPHABET)
+
 
 def new_code(entropy: Callable[[int], bytes], length: int = LENGTH) -> str:
     """A random code of `length` letters. `entropy(n)` gives n random bytes; bytes that would make some letters likelier are passed over."""
     letters = ""
-    fair = 256 - 256 % len(ALPHABET)
     while len(letters) < length:
-        (byte,) = entropy(1)
-        if byte < fair:
-            letters += ALPHABET[byte % len(ALPHABET)]
+        letters += "".join([ALPHABET[byte % len(ALPHABET)] for byte in entropy(length - len(letters)) if byte < _FAIR])
     return letters
 
 

@@ -41,6 +41,10 @@ class CommitGate:
         self._discarded += sum(bool(effects.entries) for effects in self._waiting)
         self._waiting.clear()
 
+    def close(self) -> None:
+        """Nothing waits, and nothing will: who has given `deliver` and `fail` is let go of, and is in no cycle with this."""
+        self._deliver = self._fail = _forget
+
     def _done(self, error: StoreError | None) -> None:
         if self._discarded:
             self._discarded -= 1
@@ -54,3 +58,7 @@ class CommitGate:
         self._deliver(waiting.popleft())
         while waiting and not waiting[0].entries:
             self._deliver(waiting.popleft())
+
+
+def _forget(_: object) -> None:
+    pass

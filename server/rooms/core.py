@@ -16,7 +16,7 @@ from protocol.client_messages import LeaveRace, Move, Ready, Rematch, Resign, Sa
 from protocol.errors import ErrorCode, Refusal
 from protocol.server_messages import Left
 from protocol.views import ChatLine
-from server.race.commands import ChooseDeal, LeaveSeat, LoseConnection, RegainConnection, TakeSeat
+from server.race.commands import ChooseDeal, LeaveSeat, LoseConnection, PlayMove, RegainConnection, TakeSeat
 from server.race.ghosts import GhostLine
 from server.race.machine import Race
 from server.race.race_deal import DealWanted
@@ -40,8 +40,8 @@ from server.rooms.requests import (
     Release,
     Reveal,
     RoomRequest,
+    check_move,
     check_race,
-    move_command,
     race_command,
 )
 from server.rooms.spectator_port import Shown
@@ -57,7 +57,6 @@ class RoomCore:
     def __init__(self, setup: RoomSetup, *, now: int) -> None:
         self.is_closed = False
         self._setup = setup
-        self._spec = setup.spec
         self._draft = Draft()
         self._races = RaceSequence(setup, draft=self._draft, now=now)
         self.members = self._races.members
@@ -96,30 +95,49 @@ class RoomCore:
 
     def take(self, request: RoomRequest | None, now: int) -> Effects:
         """What comes of a request, and of all that is due by now; None where only time has passed."""
-        races = self._races
+        if type(request) is Ask and type(request.message) is Move:
+            return self.move(request.player.id, request.member, request.message, request.waited_ms, now)
+        self._reach(now)
+        if request is not None:
+            self.is_due_known = False
+            self._handle(request)
+            self._free_late_seats()
+        self._go_on()
+        return self._taken()
+
+    def move(self, player: str, member: Member, message: Move, waited_ms: int, now: int) -> Effects:
+        """The same of a move, as nearly all requests are: most of them change nothing in what is due. waited_ms: see `Ask`."""
+        self._reach(now)
+        races, seat, is_new = self._races, None, False
+        try:
+            seat = self._seat_here(player, member)
+            if message.race != races.race.number or message.seat != seat.number:
+                check_move(message, seat=seat.number, race=races.race.number)
+            if self._setup.round_trip(member) != seat.round_trip_ms:
+                races.measure(seat, member)
+            is_new = races.play(PlayMove(seat.number, message.ply, message.move, waited_ms))
+        except Refusal as refusal:
+            self._broadcast.one(member, refused(refusal, message.ref))
+        if seat is not None and not is_new:
+            self._broadcast.current_view(player, member, races.race, ref=message.ref)
+        elif seat is not None and seat.state != "racing":
+            self.is_due_known = False
+        if races.race.phase != "racing":
+            self._free_late_seats()
+            self._go_on()
+        return self._taken()
+
+    def _reach(self, now: int) -> None:
         # There have been none since the last ones were taken.
         self._draft.effects = Effects()
         if self.is_due_known and (self._due is None or now < self._due):
             # So it is with nearly all requests.
-            races.pass_to(now)
+            self._races.pass_to(now)
         else:
             self.is_due_known = False
-            races.advance(now)
+            self._races.advance(now)
             # What was asked for after the timeout came too late; what it leads to may begin a new wait.
             self._free_late_seats()
-        if type(request) is Ask and type(request.message) is Move:
-            # Most of them change nothing in what is due.
-            self._move(request, request.message)
-        elif request is not None:
-            self.is_due_known = False
-            self._handle(request)
-        if races.race.phase != "racing":
-            if request is not None:
-                self._free_late_seats()
-            if races.race.phase in ("waiting", "over"):
-                races.go_on()
-                self._close_if_abandoned()
-        return self._taken()
 
     def catch_up(self, player: str, member: Member, now: int) -> Effects | None:
         """Tell members who have missed something everything anew. None when it is not by this connection that they are here."""
@@ -169,15 +187,9 @@ class RoomCore:
         return self.race.deal_wanted if not self.is_closed else None
 
     def summary(self) -> RoomSummary:
-        races = self._races
-        return summarized(
-            self._broadcast.as_seen_by(None, self.race),
-            code=self._setup.code,
-            spec=self._spec,
-            opened_at=races.opened_at,
-            ahead_ms=races.ahead_ms,
-            closed=self.is_closed,
-        )
+        races, setup = self._races, self._setup
+        seen = self._broadcast.as_seen_by(None, races.race)
+        return summarized(seen, code=setup.code, spec=setup.spec, opened_at=races.opened_at, ahead_ms=races.ahead_ms, closed=self.is_closed)
 
     # ---- requests
 
@@ -239,27 +251,11 @@ class RoomCore:
                 assert_never(message)
 
     def _seat_here(self, player: str, member: Member) -> Seat:
-        seat = self._races.race.seat_of(player)
-        # A connection by which they have not joined would never hear what came of it.
-        if seat is None or self.members.connections.get(player) is not member:
-            raise Refusal(ErrorCode.NOT_IN_ROOM)
-        return seat
-
-    def _move(self, request: Ask, message: Move) -> None:
-        player, member, races = request.player.id, request.member, self._races
-        seat: Seat | None = None
-        try:
-            seat = self._seat_here(player, member)
-            command = move_command(message, seat=seat.number, race=races.race.number, waited_ms=request.waited_ms)
-            races.measure(seat, member)
-            if races.play(command):
-                if seat.state != "racing":
-                    self.is_due_known = False
-                return
-        except Refusal as refusal:
-            self._broadcast.one(member, refused(refusal, message.ref))
-        if seat is not None:
-            self._broadcast.current_view(player, member, races.race, ref=message.ref)
+        for seat in self._races.race.seats:
+            # A connection by which they have not joined would never hear what came of it.
+            if seat.player == player and self.members.connections.get(player) is member:
+                return seat
+        raise Refusal(ErrorCode.NOT_IN_ROOM)
 
     def _say(self, seat: Seat, message: Say) -> None:
         text = words(message)
@@ -311,10 +307,10 @@ class RoomCore:
 
     def _seat(self, player: PlayerName) -> None:
         place = None
-        if self._spec is not None:
-            if player.id not in self._spec.invited:
+        if self._setup.spec is not None:
+            if player.id not in self._setup.spec.invited:
                 raise Refusal(ErrorCode.NOT_INVITED)
-            place = self._spec.invited.index(player.id)
+            place = self._setup.spec.invited.index(player.id)
         # After its first race a private room is for those who were there: what is to come belongs to them, whoever has the code.
         if not self._setup.options.public and self.race.number > 1 and player.id not in self._races.sat_here:
             raise Refusal(ErrorCode.ROOM_FULL, "in a private race, a rematch is for those who were there")
@@ -354,7 +350,11 @@ class RoomCore:
             return None
         return self.members.empty_since + IDLE_S * 1000
 
-    def _close_if_abandoned(self) -> None:
+    def _go_on(self) -> None:
+        """To the next race of a series, or to the end of the room, where that is due."""
+        if self.race.phase not in ("waiting", "over"):
+            return
+        self._races.go_on()
         if self._abandoned_at is not None and self._abandoned_at <= self._races.now:
             self.is_closed = True
             self._reason = "idle"

@@ -12,14 +12,13 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, assert_never
+from typing import Protocol
 
 import trio
 
 from protocol.client_messages import Move, Rematch
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
-from protocol.room_events import Room as RoomMessage
 from server.race.ghosts import GhostLine
 from server.race.race_deal import DealWanted
 from server.race.rating import Rating
@@ -28,7 +27,7 @@ from server.rooms.clock import Clock
 from server.rooms.commit_gate import CommitGate
 from server.rooms.core import RoomCore
 from server.rooms.deadlines import Deadline, Deadlines
-from server.rooms.effects import Closing, Effects, Greeting, SpectatorNotice
+from server.rooms.effects import Closing, Effects, tell_spectators, tell_together
 from server.rooms.ghosts import ghosts_wanted
 from server.rooms.member import Member, PlayerName
 from server.rooms.outgoing import Outgoing, refused
@@ -37,7 +36,7 @@ from server.rooms.race_sequence import BotSeat, RoomSetup
 from server.rooms.rating_updates import read_changes
 from server.rooms.requests import Ask, Close, DealFound, RatingsRead, RoomRequest
 from server.rooms.side_jobs import SideJobs
-from server.rooms.spectator_port import Happened, Shown, SpectatorPort
+from server.rooms.spectator_port import Shown, SpectatorPort
 from server.runtime import log_lines
 from server.store.errors import LeaseLost, RunAlready, StoreError
 
@@ -104,14 +103,8 @@ class Room:
         """Nothing will happen here any more. Known before it is told."""
         self.is_kept = False
         """The journal has it: other servers of the place can find it."""
-        self._bots = bot_players(
-            setup.options,
-            alone=setup.spec is not None,
-            entropy=ports.entropy,
-            waits=ports.bots_wait,
-            thoughts=ports.thoughts,
-            ask=self._ask_for_bot,
-        )
+        alone, waits, thoughts = setup.spec is not None, ports.bots_wait, ports.thoughts
+        self._bots = bot_players(setup.options, alone=alone, entropy=ports.entropy, waits=waits, thoughts=thoughts, ask=self._ask_for_bot)
         self.core = RoomCore(setup, now=ports.clock.now_ms())
         """For this package and for tests."""
         self.summary = self.core.summary()
@@ -151,8 +144,24 @@ class Room:
         else:
             raise Refusal(ErrorCode.SERVER_BUSY)
 
+    def move(self, player: PlayerName, member: Member, message: Move, waited_ms: int = 0) -> None:
+        """`ask` for a move, as nearly all requests are. waited_ms: see `Ask`."""
+        if self.is_closed or self._early is not None:
+            self.ask(Ask(player, member, message, waited_ms))
+            return
+        # Of a move nothing is logged unless something is wrong.
+        try:
+            effects = self.core.move(player.id, member, message, waited_ms, self._ports.clock.now_ms())
+        except Exception:
+            about = log_lines.race.set(self.core.race.id)
+            logger.exception("room %s crashed", self.code)
+            self._crashed()
+            log_lines.race.reset(about)
+        else:
+            self._do(effects)
+
     def tell(self, request: RoomRequest) -> None:
-        """The same for what nobody waits for: nothing, when the room is closed."""
+        """`ask` for what nobody waits for: nothing, when the room is closed."""
         if self.is_closed:
             return
         if self._early is not None:
@@ -171,21 +180,17 @@ class Room:
         return True
 
     def _take(self, request: RoomRequest | None) -> None:
-        # Of a move nothing is logged unless something is wrong.
-        is_move = type(request) is Ask and type(request.message) is Move
-        about = log_lines.race.set(self.core.race.id) if not is_move else None
+        about = log_lines.race.set(self.core.race.id)
         try:
             effects = self.core.take(request, self._ports.clock.now_ms())
-        # The room's one supervisor: what a bug costs is this room.
+        # The room's one supervisor, beside that of moves: what a bug costs is this room.
         except Exception:
-            about = about or log_lines.race.set(self.core.race.id)
             logger.exception("room %s crashed", self.code)
             self._crashed()
         else:
             self._do(effects)
         finally:
-            if about is not None:
-                log_lines.race.reset(about)
+            log_lines.race.reset(about)
 
     def _wake(self) -> None:
         if not self.is_closed:
@@ -215,12 +220,16 @@ class Room:
     def _deliver(self, effects: Effects) -> None:
         if effects.summary is not None:
             self.summary = effects.summary
-        for what in effects.told:
-            if isinstance(what, tuple):
-                member, outgoing = what
-                member.post(outgoing)
-            elif self._spectators is not None:
-                _tell_spectators(self._spectators, what)
+        if len(effects.told) > self.options.seats:
+            tell_together(effects.told, self._spectators)
+        else:
+            # As it does it. Nearly all that is told is a move, in one message to each.
+            for what in effects.told:
+                if isinstance(what, tuple):
+                    member, outgoing = what
+                    member.post(outgoing)
+                elif self._spectators is not None:
+                    tell_spectators(self._spectators, what)
         closing = effects.closing
         if closing is not None and self._spectators is not None:
             self._spectators.closed(None if closing.goes_on else "failed" if closing.reason == "failed" else "closed")
@@ -232,7 +241,7 @@ class Room:
             self.is_kept = True
             self._ports.owner.changed(self)
         if closing is not None and not closing.entries:
-            self._ports.owner.gone(self)
+            self._go()
 
     def _note_over(self, record: Record) -> None:
         places = ", ".join(f"{seat.place} {seat.name} ({seat.state}, {seat.home})" for seat in record.seats)
@@ -266,7 +275,11 @@ class Room:
         if error is not None:
             # The store has nothing to bring back, or the next server does: nobody will come.
             self._complain(logging.WARNING, "room %s: that it is closed could not be kept: %s", error)
+        self._go()
+
+    def _go(self) -> None:
         self._ports.owner.gone(self)
+        self._gate.close()
 
     def _crashed(self) -> None:
         if not self.is_closed:
@@ -375,16 +388,3 @@ class Room:
 
     def _ask_for_bot(self, bot: BotPlayer, message: Move | Rematch) -> None:
         self.ask(Ask(bot.player, bot, message))
-
-
-def _tell_spectators(spectators: SpectatorPort, notice: SpectatorNotice) -> None:
-    match notice:
-        case Happened():
-            spectators.happened(notice)
-        case RoomMessage():
-            spectators.starts_over(notice)
-        case Greeting(member=member, racing=racing):
-            for outgoing in spectators.greeting(racing=racing):
-                member.post(outgoing)
-        case _:
-            assert_never(notice)

@@ -5,9 +5,9 @@ A driver submits the entries and delivers the rest once they are safe; only `bin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from msgspec import Struct
 
@@ -15,7 +15,7 @@ from protocol.record import Record
 from protocol.room_events import Room as RoomMessage
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing
-from server.rooms.spectator_port import Happened, Shown
+from server.rooms.spectator_port import Happened, Shown, SpectatorPort
 from server.rooms.summary import RoomSummary
 from server.store.port import Entry
 
@@ -83,3 +83,34 @@ class Draft:
         effects = self.effects
         del self.effects
         return effects
+
+
+def tell_together(told: Sequence[tuple[Member, Outgoing] | SpectatorNotice], spectators: SpectatorPort | None) -> None:
+    """Deliver what is told, each member's messages at once: to send a small one costs more than to make it. spectators: None for none."""
+    together: dict[Member, list[Outgoing]] = {}
+    for what in told:
+        if isinstance(what, tuple):
+            together.setdefault(what[0], []).append(what[1])
+        elif spectators is not None:
+            _post(together)
+            tell_spectators(spectators, what)
+    _post(together)
+
+
+def _post(together: dict[Member, list[Outgoing]]) -> None:
+    for member, outgoings in together.items():
+        member.post_together(outgoings)
+    together.clear()
+
+
+def tell_spectators(spectators: SpectatorPort, notice: SpectatorNotice) -> None:
+    match notice:
+        case Happened():
+            spectators.happened(notice)
+        case RoomMessage():
+            spectators.starts_over(notice)
+        case Greeting(member=member, racing=racing):
+            for outgoing in spectators.greeting(racing=racing):
+                member.post(outgoing)
+        case _:
+            assert_never(notice)

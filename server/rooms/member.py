@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,6 +23,11 @@ class Member(Protocol):
 
     def post(self, outgoing: Outgoing) -> None:
         """Send it, some time. Never blocks and never raises: a connection that is slow or gone is the connection's own affair."""
+
+    def post_together(self, outgoings: Sequence[Outgoing]) -> None:
+        """The same with several, in their order."""
+        for outgoing in outgoings:
+            self.post(outgoing)
 
     @property
     def round_trip_ms(self) -> int | None:

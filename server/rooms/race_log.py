@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 
 from protocol.record import Record
-from server.race.commands import Command, LeaveSeat, MeasureConnection, OtherCommand, PassTime, PlayMove
+from server.race.commands import Command, LeaveSeat, MeasureConnection, OtherCommand, PassTime
 from server.race.events import RaceEvent, SeatDealt
 from server.race.machine import Race
 from server.rooms.effects import Draft
@@ -69,14 +69,7 @@ class RaceLog:
                 self._part({command.seat})
         # Leaving a seat that has ended changes nothing in the race, but the next server has to know of it.
         elif events or isinstance(command, MeasureConnection | LeaveSeat):
-            self._note(command, at_ms)
-        return events
-
-    def play(self, race: Race, move: PlayMove, at_ms: int) -> tuple[RaceEvent, ...]:
-        """The same for a move, which no race that is over takes."""
-        events = race.apply(move, at_ms)
-        if events:
-            self._note(move, at_ms)
+            self.note(command, at_ms)
         return events
 
     def pass_time(self, race: Race, at_ms: int) -> tuple[RaceEvent, ...]:
@@ -86,19 +79,20 @@ class RaceLog:
         # That a seat has been dealt to is no more than the start to come.
         happened = bool(events) and not all(isinstance(event, SeatDealt) for event in events)
         if not was_over and (happened or (_counts_time(race) and at_ms >= self._noted_at + MARK_MS)):
-            self._note(PassTime(), at_ms)
+            self.note(PassTime(), at_ms)
         return events
 
     def note_time(self, race: Race, at_ms: int) -> None:
         """Note the time now, where any passes in this race."""
         if race.phase == "countdown" or _counts_time(race):
-            self._note(PassTime(), at_ms)
+            self.note(PassTime(), at_ms)
 
     def due(self, race: Race) -> int | None:
         """When the time is to be noted, if nothing else is until then."""
         return self._noted_at + MARK_MS if _counts_time(race) else None
 
-    def _note(self, command: Command, at_ms: int) -> None:
+    def note(self, command: Command, at_ms: int) -> None:
+        """The race has taken a command."""
         self._sequence += 1
         self._noted_at = at_ms
         self._draft.effects.entries.append(CommandTaken(race=self._race, sequence=self._sequence, at_ms=at_ms, command=command))

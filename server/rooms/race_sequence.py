@@ -167,13 +167,21 @@ class RaceSequence:
         return bool(events)
 
     def play(self, move: PlayMove) -> bool:
-        """The same for a move, as nearly all commands are."""
-        events = self.log.play(self.race, move, self.now)
-        if len(events) != 1 or self._wins_held:
+        """The same for a move, as nearly all commands are. What is due by now has been done."""
+        race, now = self.race, self.now
+        events = race.play(move, now)
+        if not events:
+            return False
+        self.log.note(move, now)
+        event = events[0]
+        if type(event) is not MovePlayed or event.state != "racing" or self._wins_held:
             self.publish(events)
         else:
-            self._publish(events[0])
-        return bool(events)
+            # As `_publish` does it, for nearly all of them.
+            self.broadcast.publish_apart(event, race, now)
+            if event.brings_home:
+                self._draft.effects.moved = True
+        return True
 
     def _take(self, command: OtherCommand) -> tuple[RaceEvent, ...]:
         events = self.log.take(self.race, command, self.now)
@@ -199,7 +207,7 @@ class RaceSequence:
             self._hold(event)
         else:
             self.broadcast.publish_apart(event, race, self.now)
-            if event.state != "racing" or race.seats[event.seat].has_brought_home:
+            if event.state != "racing" or event.brings_home:
                 self._draft.effects.moved = True
 
     def _hold(self, win: MovePlayed) -> None:

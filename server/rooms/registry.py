@@ -35,8 +35,8 @@ from server.rooms.recovery import EarlierRoom, LeftRoom, earlier_room
 from server.rooms.requests import Close
 from server.rules.position import IllegalMove
 from server.store.answers import StandingRace
+from server.store.availability import Outage
 from server.store.errors import StoreError
-from server.store.journal import Outage
 from server.store.port import Entry
 from server.store.replay import RunningRoom
 

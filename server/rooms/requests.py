@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from protocol.client_messages import LeaveRace, Move, Ready, Rematch, Resign, Say, Stop
 from protocol.errors import ErrorCode, Refusal
-from server.race.commands import GetReady, OtherCommand, PlayMove, ResignSeat, StopSeat
+from server.race.commands import GetReady, OtherCommand, ResignSeat, StopSeat
 from server.race.race_deal import DealWanted
 from server.race.rating import RatingChange
 from server.rooms.member import Member, PlayerName
@@ -89,16 +89,8 @@ class RatingsRead(Struct, frozen=True):
 RoomRequest: TypeAlias = Enter | Exit | Ask | Close | CallOff | Release | Reveal | DealFound | RatingsRead
 
 
-def move_command(message: Move, *, seat: int, race: int, waited_ms: int) -> PlayMove:
-    """What the holder of this seat asks of the race that has this number. Raises Refusal when they mean another race or another seat."""
-    if message.race != race or message.seat != seat:
-        check_race(message.race, race)
-        _check_seat(message.seat, seat)
-    return PlayMove(seat, message.ply, message.move, waited_ms)
-
-
 def race_command(message: RaceMessage, *, seat: int, race: int) -> OtherCommand:
-    """The same for what is no move."""
+    """What the holder of this seat asks of the race that has this number. Raises Refusal when they mean another race or another seat."""
     check_race(message.race, race)
     match message:
         case Ready(nonce=nonce):
@@ -111,6 +103,13 @@ def race_command(message: RaceMessage, *, seat: int, race: int) -> OtherCommand:
             return ResignSeat(seat)
         case _:
             assert_never(message)
+
+
+def check_move(message: Move, *, seat: int, race: int) -> None:
+    """Raises Refusal when the holder of this seat means another race than this, or another seat."""
+    if message.race != race or message.seat != seat:
+        check_race(message.race, race)
+        _check_seat(message.seat, seat)
 
 
 def _check_seat(meant: int, own: int) -> None:

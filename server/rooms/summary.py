@@ -90,5 +90,6 @@ def summarized(race: Race, *, code: str, spec: SharedDealSpec | None, opened_at:
 
 
 def _seat_summary(seat: Seat) -> SeatSummary:
-    home = seat.position.home if seat.position is not None else 0
-    return SeatSummary(seat.player, seat.name, seat.bot, seat.state, seat.ply, home, seat.connected, seat.nonce is not None)
+    played = seat.played
+    home = played[-1].home if played else seat.position.home if seat.position is not None else 0
+    return SeatSummary(seat.player, seat.name, seat.bot, seat.state, len(played), home, seat.connected, seat.nonce is not None)

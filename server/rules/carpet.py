@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final
 
-from protocol.cards import CARD_TEXT, DECK_SIZE, SUIT_SIZE, SUITS, Card, rank, suit
+from msgspec.structs import force_setattr
+
+from protocol.cards import CARD_TEXT, DECK_SIZE, SUIT_SIZE, SUITS, Card, suit
 from protocol.shuffle import redeal_label, shuffle
 from server.rules.moves import REDEAL, STOCK, WASTE
 from server.rules.position import Family, PositionBase, RuleSet, slot_names
@@ -33,6 +35,7 @@ _CHOICES: Final = {slot: (f"{STOCK}:{slot}", f"{WASTE}:{slot}") for slot in _SLO
 _SPADES, _HEARTS, _DIAMONDS, _CLUBS = ((*range(first, first + SUIT_SIZE), -2) for first in range(0, DECK_SIZE, SUIT_SIZE))
 # A gap is number -1, which finds the empty pile at the end.
 _PILE_OF: Final[tuple[tuple[Card, ...], ...]] = (*((card,) for card in range(DECK_SIZE)), ())
+_ACES: Final = frozenset(range(0, DECK_SIZE, SUIT_SIZE))
 _PILE_TEXT_OF: Final[tuple[tuple[str, ...], ...]] = (*((text,) for text in CARD_TEXT), ())
 
 
@@ -86,17 +89,22 @@ class CarpetRules(RuleSet):
         heights = [0] * len(SUITS)
         if self.aces is Aces.LIFTED:
             heights = [1] * len(SUITS)
-            deck = tuple(card for card in deck if rank(card) != 1)
-        carpet: list[Card] = []
-        dealt = 0
+            deck = tuple([card for card in deck if card not in _ACES])
+        dealt = 0 if self.aces is Aces.SURFACING else len(_SLOTS)
+        carpet = [*deck[:dealt]]
         while len(carpet) < len(_SLOTS):
             card = deck[dealt]
             dealt += 1
-            if self.aces is Aces.SURFACING and rank(card) == 1:
+            if card in _ACES:
                 heights[suit(card)] = 1
             else:
                 carpet.append(card)
         return CarpetPosition(self, seed, tuple(carpet), (), deck[dealt:], tuple(heights), None, self.redeals)
+
+
+# Found faster than by the name of their class, once for each move.
+_FREE: Final = Refill.FREE
+_ANY_TIME: Final = Turning.ANY_TIME
 
 
 class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
@@ -112,6 +120,8 @@ class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
     """Cards on the foundation of each suit, which is also the place within its suit of the card wanted next."""
     pending: str | None
     redeals_left: int
+    _wanted_slots: tuple[str, ...] | None = None
+    """Those whose cards can go home, sorted."""
 
     @property
     def piles(self) -> Mapping[str, tuple[Card, ...]]:
@@ -149,20 +159,23 @@ class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
     def _find_legal_moves(self) -> tuple[str, ...]:
         if self.pending is not None:
             return _CHOICES[self.pending]
-        carpet, waste, stock, rules = self.carpet, self.waste, self.stock, self.rules
-        top = waste[-1] if waste else _GAP
-        spades, hearts, diamonds, clubs = self.heights
-        wanted = {_SPADES[spades], _HEARTS[hearts], _DIAMONDS[diamonds], _CLUBS[clubs]}
-        moves = [_SLOTS[carpet.index(card)] for card in wanted.intersection(carpet)]
-        if top in wanted:
-            moves.append(WASTE)
-        if stock and (rules.turning is Turning.ANY_TIME or not moves):
-            moves.append(STOCK)
-        if waste and rules.refill is Refill.FREE:
-            moves += [_WASTE_TO[index] for index, card in enumerate(carpet) if card == _GAP]
+        carpet, waste, stock, rules, slots = self.carpet, self.waste, self.stock, self.rules, self._wanted_slots
+        if slots is None:
+            spades, hearts, diamonds, clubs = self.heights
+            wanted = {_SPADES[spades], _HEARTS[hearts], _DIAMONDS[diamonds], _CLUBS[clubs]}
+            slots = tuple(sorted([_SLOTS[carpet.index(card)] for card in wanted.intersection(carpet)]))
+            force_setattr(self, "_wanted_slots", slots)
+        # As ASCII sorts them.
+        moves = [*slots]
         if waste and not stock and self.redeals_left:
             moves.append(REDEAL)
-        moves.sort()
+        is_top_wanted = bool(waste) and waste[-1] % SUIT_SIZE == self.heights[waste[-1] // SUIT_SIZE]
+        if stock and (rules.turning is _ANY_TIME or not (slots or is_top_wanted)):
+            moves.append(STOCK)
+        if is_top_wanted:
+            moves.append(WASTE)
+        if waste and rules.refill is _FREE:
+            moves += sorted([_WASTE_TO[index] for index, card in enumerate(carpet) if card == _GAP])
         return tuple(moves)
 
     def _after_gap_at(self, index: int) -> "CarpetPosition":
@@ -188,8 +201,10 @@ class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
 
     def _after(self, waste: tuple[Card, ...], stock: tuple[Card, ...], heights: tuple[int, ...]) -> "CarpetPosition":
         """The carpet is left alone. A pending gap lasts for one move."""
-        carpet, texts = self.carpet, self._pile_texts
-        return CarpetPosition(self.rules, self.seed, carpet, waste, stock, heights, None, self.redeals_left, _pile_texts=texts)
+        slots = self._wanted_slots if heights is self.heights else None
+        return CarpetPosition(
+            self.rules, self.seed, self.carpet, waste, stock, heights, None, self.redeals_left, slots, _pile_texts=self._pile_texts
+        )
 
     def _after_at(
         self,
@@ -213,5 +228,5 @@ class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
 
 def _raised(heights: tuple[int, ...], card: Card) -> tuple[int, ...]:
     after = list(heights)
-    after[suit(card)] += 1
+    after[card // SUIT_SIZE] += 1
     return tuple(after)

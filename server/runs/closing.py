@@ -32,15 +32,25 @@ class Closing:
     """`run` is its one task."""
 
     def __init__(self, rooms: Rooms, challenges: ChallengeRegistry, clock: Clock) -> None:
-        self._rooms = rooms
         self._challenges = challenges
         self._clock = clock
         self._moments: dict[tuple[str, str], tuple[int, int]] = {}
         self._told: set[tuple[Room, bool]] = set()
         self._changed = trio.Event()
-        rooms.on_change(self._mark)
+        # Kept up as rooms change: ten thousand races are many to look through, and few of them are runs.
+        self._runs: dict[Room, SharedDealSpec] = {}
+        for room in rooms:
+            self._note(room)
+        rooms.on_room_change(self._note)
 
-    def _mark(self) -> None:
+    def _note(self, room: Room) -> None:
+        spec = room.spec
+        if spec is None or spec.deal.kind == "round":
+            return
+        if room.is_closed:
+            self._runs.pop(room, None)
+        else:
+            self._runs[room] = spec
         self._changed.set()
 
     async def run(self) -> None:
@@ -50,12 +60,11 @@ class Closing:
             due = await self._look()
             with trio.move_on_at(self._clock.wall_deadline(due) if due is not None else float("inf")):
                 await self._changed.wait()
-            # Ten thousand races change all the time, and few of them are runs.
             await trio.sleep(LOOK_S)
 
     async def _look(self) -> int | None:
         """Do what is due in any room; when there is something to do next."""
-        runs = [(room, room.spec) for room in self._rooms if room.spec is not None and room.spec.deal.kind != "round"]
+        runs = list(self._runs.items())
         self._told = {told for told in self._told if not told[0].is_closed}
         due: list[int] = []
         for room, spec in runs:

@@ -21,6 +21,9 @@ class Audience:
         """Since when no race has been run or counted down, in Trio's seconds, as far as the watchers know; None while one is."""
         self._scheduler = scheduler
         self._spectators: dict[Spectator, None] = {}
+        # Of them those who wait for a snapshot, and those who see every card. To ask a crowd one by one costs a twentieth of telling it.
+        self._newcomers: dict[Spectator, None] = {}
+        self._with_key: dict[Spectator, None] = {}
         self._wake = trio.Event()
         # With each new era all that went before is of no interest.
         self._era = 0
@@ -28,18 +31,24 @@ class Audience:
     def admit(self, spectator: Spectator) -> None:
         """They watch this room from now on: they get a snapshot soon, and then all that happens."""
         spectator.joined = False
-        self._spectators[spectator] = None
+        self._spectators[spectator] = self._newcomers[spectator] = None
+        if spectator.whole:
+            self._with_key[spectator] = None
         self._wake.set()
 
     def show_again(self, spectator: Spectator) -> None:
         """They get a snapshot among all that they hear."""
         spectator.again = True
+        if spectator in self._spectators:
+            self._newcomers[spectator] = None
         self._wake.set()
 
     def dismiss(self, spectator: Spectator) -> None:
         """They no longer do. Tells them nothing."""
         spectator.joined = False
         self._spectators.pop(spectator, None)
+        self._newcomers.pop(spectator, None)
+        self._with_key.pop(spectator, None)
         self._wake.set()
 
     def say(self, spectator: Spectator, text: str, *, free: bool) -> None:
@@ -53,6 +62,7 @@ class Audience:
     def _all_anew(self) -> None:
         """All who watch wait for a snapshot."""
         self._era += 1
+        self._newcomers = self._spectators.copy()
         for spectator in self._spectators:
             spectator.joined = False
 
@@ -69,6 +79,7 @@ class Audience:
                     spectator.connection.post_all(bundle)
                     if joining:
                         spectator.joined, spectator.again, spectator.ref = True, False, 0
+                        self._newcomers.pop(spectator, None)
             return True
 
         await self._scheduler.tell(chosen, tell)

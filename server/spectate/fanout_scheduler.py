@@ -21,7 +21,7 @@ SLICE_S: Final = 0.001
 """Seconds of posting in one go; CHECKED connections more may be begun. Between two slices the event loop looks at every socket, which costs
 as much as posting to ten."""
 
-CHECKED: Final = 8
+CHECKED: Final = 16
 """Connections between two looks at the stopwatch, which cost a tenth of posting to one, and in one call of who posts to them."""
 
 PATIENCE_S: Final = 0.005

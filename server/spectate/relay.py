@@ -24,7 +24,7 @@ from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.server_messages import Moved
 from server.cluster.bus import TICK_S, UNREADABLE, Bus, node_channel
 from server.rooms.driver import Room
-from server.rooms.member import PlayerName
+from server.rooms.member import Member, PlayerName
 from server.rooms.outgoing import Bundle, Outgoing
 from server.rooms.registry import Rooms
 from server.spectate.relayed_race import Packet, RelayedRace, TalkLine
@@ -83,7 +83,7 @@ def race_channel(code: str) -> str:
     return f"race:{code}"
 
 
-class _Channel:
+class _Channel(Member):
     """The connection of the one spectator who stands for all at other servers. Satisfies `SpectatorConnection`."""
 
     round_trip_ms = None

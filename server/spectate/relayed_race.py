@@ -89,7 +89,7 @@ class RelayedRace(Audience):
     @property
     def wants_snapshot(self) -> bool:
         """Whether anybody waits for one."""
-        return any(not spectator.joined for spectator in self._spectators)
+        return bool(self._newcomers)
 
     def say(self, spectator: Spectator, text: str, *, free: bool) -> None:
         if not spectator.lines.take(trio.current_time()) or len(self.lines) >= LINES_WAITING:
@@ -178,9 +178,8 @@ class RelayedRace(Audience):
 
     async def _join(self, watched: Watched) -> None:
         answers: dict[tuple[bool, int], list[Spectator]] = {}
-        for spectator in self._spectators:
-            if not spectator.joined:
-                answers.setdefault((spectator.closest, spectator.ref), []).append(spectator)
+        for spectator in self._newcomers:
+            answers.setdefault((spectator.closest, spectator.ref), []).append(spectator)
         for (closest, ref), chosen in answers.items():
             await self._post(Bundle([Outgoing(msgspec.structs.replace(watched, closest=closest, ref=ref))]), chosen, joining=True)
 

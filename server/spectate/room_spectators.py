@@ -204,7 +204,7 @@ class RoomSpectators(Audience):
                 await self._wake.wait()
 
     def _ask_for_snapshot(self) -> None:
-        if not self._asked and any(not spectator.joined or spectator.again for spectator in self._spectators):
+        if not self._asked and self._newcomers:
             # All are of the same moment.
             self._asked = self.room.show(partial(self._show, self._era), with_boards=self._boards is None)
 
@@ -278,9 +278,8 @@ class RoomSpectators(Audience):
             self._told = {whole: {board.seat: board for board in self._shown(boards, whole=whole)} for whole in (True, False)}
         # The snapshot is encoded once for all whose answer is the same.
         answers: dict[tuple[bool, bool, int], list[Spectator]] = {}
-        for spectator in self._spectators:
-            if not spectator.joined or spectator.again:
-                answers.setdefault((spectator.whole, spectator.closest, spectator.ref), []).append(spectator)
+        for spectator in self._newcomers:
+            answers.setdefault((spectator.whole, spectator.closest, spectator.ref), []).append(spectator)
         for (whole, closest, ref), chosen in answers.items():
             if era == self._era:
                 watched = Watched(
@@ -307,7 +306,7 @@ class RoomSpectators(Audience):
         if boards is None:
             return []
         new: list[_Told] = []
-        for whole in {spectator.whole for spectator in self._spectators}:
+        for whole in self._kinds():
             for board in self._shown(boards, whole=whole):
                 if self._told[whole].get(board.seat) != board:
                     self._told[whole][board.seat] = board
@@ -320,16 +319,19 @@ class RoomSpectators(Audience):
 
     # ---- out
 
+    def _kinds(self) -> dict[bool, list[Spectator]]:
+        """Those who see every card, and all others; of both only where there are any."""
+        everybody, with_key = list(self._spectators), self._with_key
+        kinds = {True: list(with_key), False: [each for each in everybody if each not in with_key] if with_key else everybody}
+        return {whole: chosen for whole, chosen in kinds.items() if chosen}
+
     async def _tell(self, told: Sequence[_Told]) -> None:
         """All who have had their snapshot."""
         if not told:
             return
         outgoing = [(each.whole, Outgoing(each.message)) for each in told]
-        kinds: dict[bool, list[Spectator]] = {}
-        for spectator in self._spectators:
-            kinds.setdefault(spectator.whole, []).append(spectator)
         era = self._era
-        for whole, chosen in kinds.items():
+        for whole, chosen in self._kinds().items():
             bundle = Bundle([message for kind, message in outgoing if kind is None or kind is whole])
             if bundle.messages and era == self._era:
                 await self._post(bundle, chosen)
@@ -344,7 +346,7 @@ class RoomSpectators(Audience):
         await self._tell([_Told(counted.message)])
 
     def _current_count(self) -> _Count:
-        return self.count, any(spectator.whole for spectator in self._spectators)
+        return self.count, bool(self._with_key)
 
     def _deadline(self) -> float:
         counting = self._count_at + COUNT_S if self._current_count() != self._told_count else float("inf")

@@ -1,8 +1,8 @@
 """How a batch is judged and written: commands of races by the thousand, everything else entry by entry.
 
 A command fits when its race runs and it is the next one: that is known here without asking the database. All commands of a batch are one
-row of bytes, and where there is nothing else, one statement. The other kinds are written where they stand, within a savepoint for each
-request: the tables judge them (see `entries`).
+row of bytes, and where there is nothing else, one statement. The other kinds are written where they stand, each request within a part of
+the transaction: the tables judge them (see `entries`).
 
 Each batch has a number, kept with it in the same transaction. So it shows whether a batch was committed whose answer was lost.
 """
@@ -10,7 +10,7 @@ Each batch has a number, kept with it in the same transaction. So it shows wheth
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from typing import Final
 
@@ -115,9 +115,11 @@ class BatchWriter:
         if not request:
             return
         entry = request[0]
-        only_commands = all(isinstance(entry, CommandTaken) for entry in request)
+        part: AbstractContextManager[None] = nullcontext()
+        if not all(type(entry) is CommandTaken for entry in request):
+            part = sql.part(is_single=len(request) == 1 and KINDS[type(entry)].is_single(entry))
         try:
-            with nullcontext() if only_commands else sql.savepoint():
+            with part:
                 for entry in request:
                     if isinstance(entry, CommandTaken):
                         self._before.setdefault(entry.race, self._running.get(entry.race))
@@ -163,7 +165,7 @@ class BatchWriter:
 
 
 def _write_entry(entry: Entry, sql: Sql) -> None:
-    """Within a savepoint. Raises EntryRefused, with part of it written."""
+    """Within a part of a transaction. Raises EntryRefused, with part of it written."""
     kind = KINDS[type(entry)]
     try:
         _check_players(kind.needs(entry), sql)

@@ -16,7 +16,7 @@ from server.store.sql import Row, Sql
 SWEPT_AT: Final = 20_000
 """Commands of races that are over which may lie about in any case."""
 
-SWEPT_AT_ONCE: Final = 1_000
+SWEPT_AT_ONCE: Final = 250
 """Commands looked at in one commit, or twice those that it adds: few enough that no move waits, and enough to come to an end."""
 
 READ_AT_ONCE: Final = 20

@@ -240,18 +240,15 @@ def _seat_rows(entry: RaceOver | RaceAborted, changes: Sequence[RatingChange]) -
     ]
 
 
+_CHANGED: Final = "mu_before", "sigma_before", "mu_after", "sigma_after", "rated_races"
+
+
 def change_row(change: RatingChange | None) -> dict[str, Any]:
     """The columns of a seat that say what its race did to its player's rating."""
     if change is None:
-        return dict.fromkeys(("mu_before", "sigma_before", "mu_after", "sigma_after", "rated_races"))
+        return dict.fromkeys(_CHANGED)
     before, after = change.before, change.after
-    return {
-        "mu_before": before.mu,
-        "sigma_before": before.sigma,
-        "mu_after": after.mu,
-        "sigma_after": after.sigma,
-        "rated_races": after.races,
-    }
+    return dict(zip(_CHANGED, (before.mu, before.sigma, after.mu, after.sigma, after.races), strict=True))
 
 
 def change_of(row: Row) -> RatingChange | None:
@@ -379,10 +376,15 @@ def _known(what: str) -> Callable[[Any, str], EntryRefused]:
 
 
 KINDS: Final[dict[type[Entry], Kind]] = {
-    PlayerMade: Kind(steps=_make_player, clash=_name_clash),
+    PlayerMade: Kind(steps=_make_player, is_single=lambda entry: True, clash=_name_clash),
     PlayerRenamed: Kind(steps=_rename_player, needs=lambda entry: (entry.player,), clash=_name_clash),
-    PlayerSeen: Kind(steps=_see_player, needs=lambda entry: (entry.player,)),
-    RaceOpened: Kind(steps=_open_race, needs=lambda entry: entry.spec.invited if entry.spec else (), clash=_opening_clash),
+    PlayerSeen: Kind(steps=_see_player, is_single=lambda entry: True, needs=lambda entry: (entry.player,)),
+    RaceOpened: Kind(
+        steps=_open_race,
+        is_single=lambda entry: entry.spec is None,
+        needs=lambda entry: entry.spec.invited if entry.spec else (),
+        clash=_opening_clash,
+    ),
     RaceOver: Kind(steps=_end_race, needs=lambda entry: entry.players),
     PlayersLeft: Kind(steps=_leave_room),
     RaceAborted: Kind(steps=_abort_race, needs=lambda entry: [seat.player for seat in entry.seats]),

@@ -1,8 +1,9 @@
 """The journal: `submit` takes entries, and calls back once they are safe on the disk. The one module of the store that knows an event loop.
 
-Group commit. One task (`run`) has the store's `write` called in a thread, one batch at a time; what comes while one is being committed is
-the next batch. So a lone writer pays one commit, and a thousand writers share one. Requests are committed, and their callers called, in the
-order in which they were submitted; many for one race may be on their way at once.
+Group commit. The store's `write` is called in a thread, one batch at a time; what comes while one is being committed is the next batch.
+So a lone writer pays one commit, and a thousand writers share one. Requests are committed, and their callers called, in the order in which
+they were submitted; many for one race may be on their way at once. One task (`run`) does whatever has to wait. The everyday does without
+it: whoever gathers requests begins a batch, and when a thread is done, its batch is answered and the next one begun there and then.
 
 A commit that fails is tried again for as long as it takes: a database that cannot be written just now loses nothing, and nobody is told of
 anything before it is safe. Meanwhile `outage` says since when and why, and those who asked for it are told. Whether a commit that was not
@@ -11,9 +12,7 @@ answered took place is for the store to find out; the same requests are never wr
 
 from __future__ import annotations
 
-import logging
 import math
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,11 +21,10 @@ from typing import Final, TypeAlias, TypeVar
 
 import trio
 
+from server.store.availability import Availability
 from server.store.errors import EntryRefused, JournalClosed, LeaseLost, StoreError
 from server.store.port import Entry, Request
 from server.store.store import Store
-
-logger = logging.getLogger("carpet.store")
 
 Answer = TypeVar("Answer")
 Done: TypeAlias = Callable[[StoreError | None], None]
@@ -55,35 +53,13 @@ LAST_TRIES_S: Final = 10.0
 """For how long a journal that is to end tries to write what it holds."""
 
 
-@dataclass(slots=True)
-class CommitStatistics:
-    """Since the start. failed_commits: tries of them. largest: requests in one batch. commit_s: in commits, max_commit_s in the slowest."""
+def in_thread(call: Callable[[], Answer], told: Callable[[Callable[[], Answer]], None]) -> None:
+    """Call it in a thread. told: called in the event loop then, with what returns its answer, or raises what it has raised.
 
-    batches: int = 0
-    requests: int = 0
-    entries: int = 0
-    refused: int = 0
-    failed_commits: int = 0
-    outages: int = 0
-    largest: int = 0
-    commit_s: float = 0.0
-    max_commit_s: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Outage:
-    """since: Trio's time from which on nothing could be written. why: one sentence."""
-
-    since: float
-    why: str
-
-
-async def in_thread(call: Callable[[], Answer]) -> Answer:
-    """What `trio.to_thread.run_sync` does, without limits, names, cancellation and calls back into Trio: for half of what it costs."""
-    told = partial(trio.lowlevel.current_trio_token().run_sync_soon, trio.lowlevel.reschedule, trio.lowlevel.current_task())
-    trio.lowlevel.start_thread_soon(call, told)
-    answer: Answer = await trio.lowlevel.wait_task_rescheduled(lambda raise_cancel: trio.lowlevel.Abort.FAILED)
-    return answer
+    No task is woken for it but Trio's own, and there are no limits, names and cancellation: half of what `trio.to_thread.run_sync` costs.
+    """
+    run_soon = trio.lowlevel.current_trio_token().run_sync_soon
+    trio.lowlevel.start_thread_soon(call, lambda outcome: run_soon(told, outcome.unwrap))
 
 
 @dataclass(slots=True, eq=False)
@@ -99,13 +75,11 @@ class _Batch:
             self.taken.set()
 
 
-class Journal:
+class Journal(Availability):
     """Run `run` in a task. After it has ended nothing is written any more."""
 
     def __init__(self, store: Store, *, queue: int = QUEUE) -> None:
-        self.statistics = CommitStatistics()
-        self.outage: Outage | None = None
-        self.outage_listeners: list[Callable[[Outage | None], None]] = []
+        super().__init__()
         self.lease_listeners: list[Callable[[], None]] = []
         """Called once the lease of this node is found to be lost, before anybody who waits is told so."""
         self._store = store
@@ -114,18 +88,23 @@ class Journal:
         self._writer_thread = trio.CapacityLimiter(1)
         self._next = _Batch()
         self._next_commit_at = 0.0
-        # When the batch that is being committed was first tried; None between batches.
+        # The batch that is being committed, and when it was first tried; None between batches.
+        self._batch: _Batch | None = None
         self._committing_since: float | None = None
+        self._retry_s = FIRST_RETRY_S
+        # What is wrong with the last try, and with the program, for `run` to deal with.
+        self._failure: StoreError | None = None
+        self._fault: BaseException | None = None
         self._stops = False
         self._gives_up_at = math.inf
-        self._something = trio.Event()
+        # The task of `run` while it waits to be woken, and whether it has been.
+        self._sleeper: trio.lowlevel.Task | None = None
+        self._is_woken = False
+        # Whether it waits for something before it begins the next batch.
+        self._is_beginning = False
+        self._gathers = False
         self._closed = False
         self._ended = trio.Event()
-
-    @property
-    def available(self) -> bool:
-        """Whether the store can be written, as far as is known. `outage_listeners` are told when that changes: None for the end."""
-        return self.outage is None
 
     @property
     def waiting(self) -> int:
@@ -150,10 +129,20 @@ class Journal:
         if self._closed:
             raise JournalClosed("the server is stopping: nothing more is written")
         batch = self._next
-        if not batch.requests:
-            self._something.set()
+        if not batch.requests and self._batch is None and not self._gathers:
+            self._wake()
         batch.requests.append(entries)
         batch.waiting.append(done)
+
+    def __enter__(self) -> None:
+        """For who serves many at once: what is submitted within the context is one batch, begun at its end without a task being woken."""
+        self._gathers = True
+
+    def __exit__(self, *_: object) -> None:
+        self._gathers = False
+        is_idle = self._batch is None and not self._is_beginning
+        if is_idle and self._next.requests and not self._begin_at_once(trio.current_time()):
+            self._wake()
 
     async def write(self, *entries: Entry) -> None:
         """The same for a task that waits: returns when the entries are committed, and raises what `submit` would have said.
@@ -196,7 +185,7 @@ class Journal:
     def close(self) -> None:
         """Take nothing more; `run` ends when what was taken is written."""
         self._closed = True
-        self._something.set()
+        self._wake()
 
     async def ended(self) -> None:
         """Wait until `run` has ended."""
@@ -208,91 +197,162 @@ class Journal:
             async with trio.open_nursery() as nursery:
                 if self._store.waits:
                     nursery.start_soon(self._look_after_the_store)
-                while not self._closed:
-                    await self._something.wait()
-                    await self._commit_what_came()
+                await self._commit_all()
                 nursery.cancel_scope.cancel()
         finally:
             self._closed = True
             try:
-                await self._commit_what_came()
+                with trio.CancelScope(shield=True):
+                    await self._commit_all()
             finally:
                 # Only a fault in the program leaves anybody waiting here.
                 self._fail(self._next, StoreError("the journal has failed; the log says how"))
                 self._ended.set()
 
-    async def _commit_what_came(self) -> None:
-        if not self._closed and self._next_commit_at > trio.current_time():
-            await trio.sleep_until(self._next_commit_at)
-        self._something = trio.Event()
-        batch, self._next = self._next, _Batch()
-        batch.take()
-        if not batch.requests:
-            return
-        try:
-            await self._commit(batch)
-        finally:
-            self._committing_since = None
-            self._fail(batch, StoreError("the journal has failed; the log says how"))
-
-    async def _commit(self, batch: _Batch) -> None:
-        """Its writers wait for the outcome, whoever is cancelled."""
-        self._committing_since = now = trio.current_time()
-        if self._store.waits and len(batch.requests) > 1:
-            self._next_commit_at = now + FLOOR_S
-        started = time.perf_counter()
-        try:
-            outcomes = await self._write_in_the_end(batch.requests)
-        except StoreError as error:
-            self._fail(batch, error)
-            return
-        self._resume()
-        self._count(batch, time.perf_counter() - started)
-        self.statistics.refused += len(outcomes) - outcomes.count(None)
-        for outcome in outcomes:
-            batch.waiting.popleft()(outcome)
-
-    async def _write_in_the_end(self, requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
-        """Raises StoreError when the journal is to end and cannot wait any longer."""
-        retry_s = FIRST_RETRY_S
+    async def _commit_all(self) -> None:
+        """Until it is closed, and all is written."""
         while True:
-            try:
-                return await self._write(requests)
-            except LeaseLost:
-                # Other nodes have these races, and nothing that is decided here counts any more.
-                self._closed = True
-                for listener in self.lease_listeners:
-                    listener()
-                raise
-            except StoreError as error:
-                self.statistics.failed_commits += 1
-                self._interrupt(str(error))
-                if self._gives_up():
-                    raise
-            with trio.CancelScope(shield=True):
-                await trio.sleep(retry_s)
-            retry_s = min(2 * retry_s, RETRY_S)
+            if self._fault is not None:
+                fault, self._fault = self._fault, None
+                self._give_up(StoreError("the journal has failed; the log says how"))
+                raise fault
+            if self._failure is not None:
+                failure, self._failure = self._failure, None
+                await self._deal_with(failure)
+            elif self._batch is None and self._next.requests:
+                await self._begin()
+            elif self._batch is None and self._closed:
+                return
+            else:
+                await self._sleep()
 
-    def _gives_up(self) -> bool:
-        stops = self._stops or self._closed or trio.current_effective_deadline() == -math.inf
-        if stops and self._gives_up_at == math.inf:
-            self._gives_up_at = trio.current_time() + LAST_TRIES_S
-        return trio.current_time() >= self._gives_up_at
+    async def _sleep(self) -> None:
+        """Until `_wake`, or for a moment where that has been called."""
+        if self._is_woken:
+            await trio.lowlevel.checkpoint()
+        else:
+            self._sleeper = trio.lowlevel.current_task()
+            await trio.lowlevel.wait_task_rescheduled(self._leave_asleep)
+        self._is_woken = False
 
-    async def _write(self, requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
-        """Cannot be cancelled."""
-        if not self._store.waits:
-            await trio.lowlevel.cancel_shielded_checkpoint()
-            return self._store.write(requests)
+    def _leave_asleep(self, raise_cancel: object) -> trio.lowlevel.Abort:
+        self._sleeper = None
+        return trio.lowlevel.Abort.SUCCEEDED
+
+    def _wake(self) -> None:
+        """Have `run` look at what there is to do, once all that is under way in the event loop has had its turn."""
+        self._is_woken = True
+        if self._sleeper is not None:
+            trio.lowlevel.reschedule(self._sleeper)
+            self._sleeper = None
+
+    async def _begin(self) -> None:
+        """Have the next batch written, as soon as that may be."""
+        if self._begin_at_once(trio.current_time()):
+            return
+        self._is_beginning = True
+        try:
+            if not self._closed:
+                await trio.sleep_until(self._next_commit_at)
+            await self._acquire_thread()
+        finally:
+            self._is_beginning = False
+        self._take(trio.current_time())
+
+    def _begin_at_once(self, now: float) -> bool:
+        """False where somebody else has the writer's thread, or it is too soon."""
+        if not self._store.waits or (now < self._next_commit_at and not self._closed):
+            return False
         try:
             self._writer_thread.acquire_on_behalf_of_nowait(self)
         except trio.WouldBlock:
-            with trio.CancelScope(shield=True):
-                await self._writer_thread.acquire_on_behalf_of(self)
+            return False
+        self._take(now)
+        return True
+
+    async def _acquire_thread(self) -> None:
+        """Cannot be cancelled."""
+        with trio.CancelScope(shield=True):
+            await self._writer_thread.acquire_on_behalf_of(self)
+
+    def _take(self, now: float) -> None:
+        """The writer's thread has been acquired for it."""
+        batch, self._next = self._next, _Batch()
+        self._batch = batch
+        batch.take()
+        self._committing_since = now
+        self._retry_s = FIRST_RETRY_S
+        if self._store.waits and len(batch.requests) > 1:
+            self._next_commit_at = now + FLOOR_S
+        self._write(batch)
+
+    def _write(self, batch: _Batch) -> None:
+        write = partial(self._store.write, batch.requests)
+        if self._store.waits:
+            in_thread(write, self._written)
+        else:
+            self._written(write)
+
+    def _written(self, outcomes: Callable[[], tuple[EntryRefused | None, ...]]) -> None:
+        """The thread is done. What is raised here, nobody could deal with: `run` does."""
+        batch = self._batch
+        assert batch is not None
+        self._writer_thread.release_on_behalf_of(self)
         try:
-            return await in_thread(partial(self._store.write, requests))
-        finally:
-            self._writer_thread.release_on_behalf_of(self)
+            try:
+                found = outcomes()
+            except StoreError as failure:
+                self._failure = failure
+                self._wake()
+                return
+            now = trio.current_time()
+            self._answer(batch, found, now)
+        except BaseException as fault:  # noqa: BLE001
+            self._fault = fault
+            self._wake()
+            return
+        self._batch = self._committing_since = None
+        if self._closed or (self._next.requests and not self._begin_at_once(now)):
+            self._wake()
+
+    def _answer(self, batch: _Batch, outcomes: Sequence[EntryRefused | None], now: float) -> None:
+        self._note_success(now)
+        assert self._committing_since is not None
+        self.statistics.count(batch.requests, outcomes, now - self._committing_since)
+        for outcome in outcomes:
+            batch.waiting.popleft()(outcome)
+
+    async def _deal_with(self, failure: StoreError) -> None:
+        """Try again, a little later; or give the batch up, where the journal is to end and cannot wait any longer."""
+        batch = self._batch
+        assert batch is not None
+        if isinstance(failure, LeaseLost):
+            # Other nodes have these races, and nothing that is decided here counts any more.
+            self._closed = True
+            for listener in self.lease_listeners:
+                listener()
+            self._give_up(failure)
+            return
+        self.statistics.failed_commits += 1
+        self._note_failure(str(failure), self._begun_at)
+        if self._gives_up():
+            self._give_up(failure)
+            return
+        with trio.CancelScope(shield=True):
+            await trio.sleep(self._retry_s)
+        self._retry_s = min(2 * self._retry_s, RETRY_S)
+        await self._acquire_thread()
+        self._write(batch)
+
+    def _gives_up(self) -> bool:
+        if (self._stops or self._closed) and self._gives_up_at == math.inf:
+            self._gives_up_at = trio.current_time() + LAST_TRIES_S
+        return trio.current_time() >= self._gives_up_at
+
+    def _give_up(self, failure: StoreError) -> None:
+        batch, self._batch, self._committing_since = self._batch, None, None
+        if batch is not None:
+            self._fail(batch, failure)
 
     # ---- outages
 
@@ -303,41 +363,23 @@ class Journal:
             since = self._committing_since
             if since is not None:
                 if trio.current_time() - since >= SLOW_S and self.available:
-                    self._interrupt(f"the database has not answered for {SLOW_S:g} seconds")
+                    self._note_failure(f"the database has not answered for {SLOW_S:g} seconds", since)
                 continue
             try:
                 with trio.move_on_after(SLOW_S) as scope:
                     await trio.to_thread.run_sync(self._store.probe, limiter=self._writer_thread, abandon_on_cancel=True)
             except StoreError as error:
-                self._interrupt(str(error))
+                self._note_failure(str(error), self._begun_at)
             else:
                 if scope.cancelled_caught:
-                    self._interrupt(f"the database has not answered for {SLOW_S:g} seconds")
+                    self._note_failure(f"the database has not answered for {SLOW_S:g} seconds", self._begun_at)
                 elif self._committing_since is None:
-                    self._resume()
+                    self._note_success(trio.current_time())
 
-    def _interrupt(self, why: str) -> None:
-        if self.outage is not None:
-            if self.outage.why != why:
-                logger.error("the store still cannot be written: %s", why)
-                self.outage = Outage(self.outage.since, why)
-            return
-        since = self._committing_since if self._committing_since is not None else trio.current_time()
-        self.outage = Outage(since, why)
-        self.statistics.outages += 1
-        logger.error("the store cannot be written; moves are held until it can: %s", why)
-        self._tell()
-
-    def _resume(self) -> None:
-        if self.outage is None:
-            return
-        logger.warning("the store can be written again, after %.1f seconds", trio.current_time() - self.outage.since)
-        self.outage = None
-        self._tell()
-
-    def _tell(self) -> None:
-        for listener in self.outage_listeners:
-            listener(self.outage)
+    @property
+    def _begun_at(self) -> float:
+        """When what is being written was first tried; now, where nothing is."""
+        return self._committing_since if self._committing_since is not None else trio.current_time()
 
     @staticmethod
     def _fail(batch: _Batch, failure: StoreError) -> None:
@@ -348,12 +390,3 @@ class Journal:
             error = type(failure)(*failure.args)
             error.__cause__ = failure
             batch.waiting.popleft()(error)
-
-    def _count(self, batch: _Batch, seconds: float) -> None:
-        counts = self.statistics
-        counts.batches += 1
-        counts.requests += len(batch.requests)
-        counts.entries += sum(map(len, batch.requests))
-        counts.largest = max(counts.largest, len(batch.requests))
-        counts.commit_s += seconds
-        counts.max_commit_s = max(counts.max_commit_s, seconds)

@@ -87,18 +87,23 @@ class Sql:
                 self.connection.execute("ROLLBACK")
 
     @contextmanager
-    def savepoint(self) -> Iterator[None]:
-        """A part of a transaction, of which an error leaves nothing. Raises Contradiction."""
-        self.connection.execute("SAVEPOINT part")
+    def part(self, *, is_single: bool) -> Iterator[None]:
+        """A part of a transaction, of which an error leaves nothing. is_single: one statement in it writes, and one row. Raises
+        Contradiction.
+        """
+        # SQLite undoes a statement that is refused, and goes on; in PostgreSQL the whole transaction is over.
+        is_marked = not is_single or self.dialect != "sqlite"
+        if is_marked:
+            self.connection.execute("SAVEPOINT part")
         try:
             yield
-        except self._refusals as error:
-            self._undo_part()
-            raise Contradiction(str(error)) from error
-        except Exception:
-            self._undo_part()
+        except Exception as error:
+            if is_marked:
+                self._undo_part()
+            if isinstance(error, self._refusals):
+                raise Contradiction(str(error)) from error
             raise
-        else:
+        if is_marked:
             self.connection.execute("RELEASE SAVEPOINT part")
 
     def _undo_part(self) -> None:

@@ -1,4 +1,4 @@
-"""How an entry is written: statements, one after the other, within a savepoint.
+"""How an entry is written: statements, one after the other; several of them within a savepoint.
 
 A step is a statement that has to find or change at least one row where it says what its failure means; a kind's steps are taken in order.
 The tables' own constraints judge the rest, and `clash` says what it means that one of them is broken. Which kinds there are: `entries`.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 from server.store.errors import EntryRefused
@@ -28,13 +29,20 @@ Steps: TypeAlias = Generator[WriteStep, Row | None, None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """needs: the ids of players that have to be known. clash: what it means to break a constraint."""
+    """needs: the ids of players that have to be known. clash: what it means to break a constraint. is_single: whether all that the entry
+    writes is one row.
+    """
 
     steps: Callable[[Any], Steps]
+    is_single: Callable[[Any], bool] = lambda entry: False
     needs: Callable[[Any], Sequence[str | None]] = lambda entry: ()
     clash: Callable[[Any, str], EntryRefused] = lambda entry, constraint: EntryRefused(f"an entry that cannot be stored: {constraint}")
 
 
 def insert(table: str, *rows: Values) -> WriteStep:
-    columns = rows[0].keys()
-    return WriteStep(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(f':{column}' for column in columns)})", rows)  # noqa: S608
+    return WriteStep(_insertion(table, tuple(rows[0])), rows)
+
+
+@cache
+def _insertion(table: str, columns: tuple[str, ...]) -> str:
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(f':{column}' for column in columns)})"  # noqa: S608

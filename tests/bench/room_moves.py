@@ -22,7 +22,7 @@ from server.race.rating import RatingChange
 from server.race.view import see
 from server.rooms.clock import Clock
 from server.rooms.driver import Room
-from server.rooms.member import PlayerName
+from server.rooms.member import Member, PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter
@@ -52,7 +52,7 @@ class Batches:
             done(None)
 
 
-class Player:
+class Player(Member):
     round_trip_ms = 20
 
     def __init__(self, name: str) -> None:
@@ -108,10 +108,10 @@ async def in_rooms(races: int) -> float:
             journal.commit()
         spent = 0.0
         for _ in range(MOVES):
-            asked = [(room, Ask(who.name, who, Move(race=1, seat=who.seat, ply=who.ply, move="s"))) for room, who in seated]
+            asked = [(room, who, Move(race=1, seat=who.seat, ply=who.ply, move="s")) for room, who in seated]
             began = process_time()
-            for room, request in asked:
-                room.ask(request)
+            for room, who, move in asked:
+                room.move(who.name, who, move)
             journal.commit()
             spent += process_time() - began
         nursery.cancel_scope.cancel()

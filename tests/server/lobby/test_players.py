@@ -18,8 +18,9 @@ from server.rooms.clock import Clock
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.store.answers import Player
+from server.store.availability import Outage
 from server.store.errors import StoreError, StoreFull
-from server.store.journal import Journal, Outage
+from server.store.journal import Journal
 from server.store.memory import MemoryStore
 from server.store.port import Entry
 from tests.server.store.keeping import opened, rated_over, worth

@@ -11,7 +11,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from server.net import hub as hub_module
-from server.net.hub import EVENTS, HARD, LONG_TICK_S, TICK_S, Hub
+from server.net.hub import ENDED_AT_ONCE, EVENTS, HARD, LONG_TICK_S, TICK_S, Hub
 from server.net.overload import CALM_S, ENOUGH, LATE_S, Overload
 
 pytestmark = pytest.mark.skipif(not hub_module.AVAILABLE, reason="this system has no epoll")
@@ -85,6 +85,29 @@ async def test_a_lone_message_is_read_at_once_and_one_after_another_together_onc
         peers[0].theirs.send(b"x")
         await wait_all_tasks_blocked(0.01)
         assert peers[0].read_at[-1] == began
+
+
+async def test_of_many_who_go_together_a_few_are_seen_off_before_whoever_plays_on(mock_clock: MockClock) -> None:
+    served: list[Peer] = []
+
+    class Noted(Peer):
+        def readable(self) -> None:
+            served.append(self)
+            if not self.ours.recv(100):
+                hub.remove(self.ours.fileno())
+
+    peers = [Noted(mock_clock) for _ in range(3 * ENDED_AT_ONCE + 1)]
+    *leaving, plays = peers
+    async with hub_with(Overload(), *peers) as hub:
+        await wait_all_tasks_blocked()
+        mock_clock.jump(1)
+        for peer in leaving:
+            peer.theirs.shutdown(socket.SHUT_WR)
+        plays.theirs.send(b"x")
+        await wait_all_tasks_blocked(0.01)
+        assert served.index(plays) <= ENDED_AT_ONCE
+        assert sorted(map(id, served)) == sorted(map(id, peers))
+        hub.remove(plays.ours.fileno())
 
 
 async def test_where_the_core_is_needed_ticks_are_longer(mock_clock: MockClock) -> None:

@@ -19,8 +19,8 @@ from protocol.record import Record
 from protocol.room_events import Dealt, Progress, Result
 from protocol.server_messages import Left, Lobby, ServerMessage
 from protocol.watch_messages import WatchedEvent, WatchRace
-from server.net.connection import PING_INTERVAL_S, RoundTripRule
-from server.net.stream import SocketStream
+from server.net.connection import PING_INTERVAL_S
+from server.net.stream import RoundTripRule, SocketStream
 from tests.server.net.wire import Client, open_house
 from tests.server.race.racing import WINNABLE, greedy_line
 

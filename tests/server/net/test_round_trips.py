@@ -15,7 +15,8 @@ from protocol.client_messages import Hello
 from protocol.codec import MSGPACK, encode
 from server.app import running
 from server.config import Settings
-from server.net.connection import PING_INTERVAL_S, RoundTripRule
+from server.net.connection import PING_INTERVAL_S
+from server.net.stream import RoundTripRule
 from server.race.timing import credit
 from tests.server.net import wire
 from tests.server.net.wire import Client, House, frame_bytes, open_house, request_bytes

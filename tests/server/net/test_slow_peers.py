@@ -16,14 +16,14 @@ from websockets.frames import Opcode
 
 from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Say, WhoAmI
 from protocol.codec import ENCODINGS, JSON, MSGPACK, encode
-from protocol.errors import CloseCode
+from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.room_events import Presence, Progress, Room, Said, Seated
 from protocol.server_messages import Left, Lobby
 from protocol.views import ChatLine
 from server.net.connection import OUTBOX_BYTES, PING_INTERVAL_S, STALL_S, Connection
 from server.net.hub_connection import HubConnection
 from server.net.stream import CLOSING_S, SocketStream
-from server.rooms.outgoing import Bundle, Outgoing
+from server.rooms.outgoing import Bundle, Outgoing, refused
 from tests.server.net import wire
 from tests.server.net.wire import Client, House, frame_bytes, request_bytes
 
@@ -308,6 +308,41 @@ async def test_a_bundle_to_many_is_joined_once_for_each_encoding_and_sent_in_one
             assert [await client.hear_of(Said) for _ in range(5)] == [outgoing.message for outgoing in bundle.messages]
         assert [connection for connection, _ in sent] == house.connections
         assert len({id(frames) for _, frames in sent}) == 2
+
+
+async def test_several_messages_to_one_are_sent_in_one_go_and_count_as_they_do_alone(
+    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with house.guest("Ann") as ann:
+        (end,) = house.connections
+        sent: list[int] = []
+        way = "_send" if isinstance(end, HubConnection) else "_put"
+        put = getattr(end, way)
+
+        def noted(frames: bytes) -> object:
+            sent.append(len(frames))
+            return put(frames)
+
+        monkeypatch.setattr(end, way, noted)
+        messages = [said(1), refused(Refusal(ErrorCode.RACE_OVER), 7), said(2)]
+        end.post_together(messages)
+        assert [await ann.hear() for _ in messages] == [outgoing.message for outgoing in messages]
+        assert len(sent) == 1
+        assert house.dispatch.traffic.errors == {ErrorCode.RACE_OVER: 1}
+
+
+async def test_several_messages_to_a_peer_that_does_not_read_are_dropped_as_one_is(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann", buffer=SMALL, max_queue=1) as ann:
+        (end,) = house.connections
+        for number in range(500):
+            end.post_together([said(2 * number + 1), said(2 * number + 2)])
+        assert waiting(end) <= OUTBOX_BYTES + 1000
+        versions: list[int] = []
+        with trio.move_on_after(1):
+            while True:
+                versions.append((await ann.hear_of(Said)).version)
+        assert versions == list(range(1, len(versions) + 1))
+        assert len(versions) < 1000
 
 
 @pytest.mark.parametrize("is_framed", [False, True])

@@ -29,11 +29,11 @@ from server.lobby.bans import Bans
 from server.lobby.lobby import Lobby
 from server.lobby.matchmaker import Matchmaker
 from server.lobby.players import Players
-from server.net.connection import Connection, RoundTripRule
+from server.net.connection import Connection
 from server.net.dispatch import Dispatch
 from server.net.listener import serving
 from server.net.overload import Overload
-from server.net.stream import SocketStream
+from server.net.stream import RoundTripRule, SocketStream
 from server.pages.site import open_site
 from server.rooms.clock import Clock
 from server.rooms.driver import Room as ServedRoom

@@ -34,9 +34,10 @@ from server.race.replay import frames
 from server.race.shared_deal_spec import SharedDealSpec
 from server.rooms.clock import Clock
 from server.rules.catalogue import RULE_SETS
+from server.store.availability import Outage
 from server.store.database import open_database
 from server.store.errors import StoreBusy, StoreCorrupt
-from server.store.journal import Journal, Outage
+from server.store.journal import Journal
 from server.store.memory import MemoryStore
 from server.store.port import PlayerMade, RaceAborted, SharedDealMade
 from server.store.store import Store

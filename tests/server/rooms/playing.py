@@ -23,7 +23,7 @@ from server.race.rating import Rating, RatingChange, rate_record
 from server.race.seat import Seat
 from server.rooms.clock import Clock
 from server.rooms.driver import Room as ServedRoom
-from server.rooms.member import PlayerName
+from server.rooms.member import Member, PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.ports import FindDeal
 from server.rooms.recovery import LeftRoom
@@ -42,7 +42,7 @@ Kind = TypeVar("Kind")
 _DECODERS = {name: server_message_decoder(name) for name in (MSGPACK, JSON)}
 
 
-class Guest:
+class Guest(Member):
     """One player and their line. Satisfies `server.rooms.member.Member`."""
 
     def __init__(self, table: Table, name: str, *, round_trip_ms: int | None = 20, encoding: str = MSGPACK) -> None:
@@ -120,7 +120,7 @@ class Guest:
         """By default the first legal move, for the next ply of their own seat in the current race."""
         assert self.view is not None
         fields = {"race": self.race, "seat": self.seat, "ply": self.ply, "move": move or self.view.moves[0]}
-        self.ask(room, Move(**{**fields, **changes}))
+        room.move(self.player, self, Move(**{**fields, **changes}))
 
     def stop(self, room: ServedRoom) -> None:
         assert self.seat is not None

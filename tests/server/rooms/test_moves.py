@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,7 +19,6 @@ from protocol.server_messages import CurrentView, Error
 from server.race.machine import Race
 from server.rooms.driver import Room
 from server.rooms.effects import Effects
-from server.rooms.requests import RoomRequest
 from server.rooms.spectator_port import Shown
 from tests.server.race.racing import WINNABLE, greedy_line
 from tests.server.rooms.playing import Table
@@ -56,11 +57,11 @@ async def test_nothing_of_a_race_is_due_before_the_moment_that_its_room_holds_to
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, bob, countdown_s=1)
     core = room.core
-    take, kept = core.take, 0
+    kept = 0
 
-    def checked(request: RoomRequest | None, now: int) -> Effects:
+    def checked(decide: Callable[..., Effects], *asked: object) -> Effects:
         nonlocal kept
-        effects = take(request, now)
+        effects = decide(*asked)
         if core.is_due_known:
             # A move has changed nothing in it, as the room says: the rest is asked anew.
             known, due = core.due, core._find_due()
@@ -68,7 +69,8 @@ async def test_nothing_of_a_race_is_due_before_the_moment_that_its_room_holds_to
             kept += 1
         return effects
 
-    monkeypatch.setattr(core, "take", checked)
+    monkeypatch.setattr(core, "take", partial(checked, core.take))
+    monkeypatch.setattr(core, "move", partial(checked, core.move))
     await table.begin(room, ann, bob)
     while core.race.phase == "racing":
         for guest in (ann, bob):

@@ -10,7 +10,7 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.room_events import PlayerView, Progress, Result, Seated
 from protocol.server_messages import Left
 from protocol.views import RaceOptions
-from server.store.journal import Outage
+from server.store.availability import Outage
 from tests.server.rooms.playing import Table
 
 LONG_S = 3600

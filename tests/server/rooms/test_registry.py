@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -31,14 +33,11 @@ async def test_a_code_that_no_room_has_is_refused(autojump_clock: MockClock, tab
 
 
 async def test_two_rooms_never_have_the_same_code(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
-    # A source that says everything twice: the second room's first code is the first room's.
-    said: list[bytes] = []
+    # The second room's first code is the first room's. Between them as many bytes are drawn for the id of the first one's race.
+    said = iter((bytes(LENGTH), bytes(LENGTH), bytes(LENGTH), bytes(range(LENGTH))))
 
     def entropy(length: int) -> bytes:
-        if length > 1:
-            return bytes(length)
-        said.append(bytes([len(said) // 2 % 7]) if len(said) >= 12 else bytes([len(said) % 6]))
-        return said[-1]
+        return next(said, bytes(length)) if length == LENGTH else bytes(length)
 
     journal = Notebook()
     rooms = Rooms(
@@ -50,7 +49,7 @@ async def test_two_rooms_never_have_the_same_code(autojump_clock: MockClock, nur
         find_deal=first_seed,
         rating_changes=journal.rating_changes,
     )
-    assert rooms.open(RaceOptions()).code != rooms.open(RaceOptions()).code
+    assert [rooms.open(RaceOptions()).code for _ in range(2)] == ["AAAAAA", "ABCDEF"]
 
 
 async def test_a_full_server_says_so_and_takes_the_next_race_when_one_has_ended(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
@@ -117,3 +116,18 @@ async def test_listeners_hear_of_rooms_and_seats_but_not_of_moves(autojump_clock
     ann.leave(room)
     await table.settle()
     assert changes > before
+
+
+async def test_nothing_of_a_room_that_is_gone_is_left_to_the_collection_of_garbage(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob, cid, dan = (table.guest(name) for name in ("Ann", "Bob", "Cid", "Dan"))
+    gc.disable()
+    try:
+        waiting, over = await table.seated(ann, bob), await table.over(cid, dan)
+        for guest, room in ((ann, waiting), (bob, waiting), (cid, over), (dan, over)):
+            guest.leave(room)
+        await table.settle()
+        refs = weakref.ref(waiting), weakref.ref(over)
+        del waiting, over, room
+        assert [ref() for ref in refs] == [None, None]
+    finally:
+        gc.enable()

@@ -54,6 +54,8 @@ async def run(client: Client, message: RunDaily | RunChallenge | None = None, *,
     await enter(client, message)
     await begin(client)
     await play(client, moves, pause_s=pause_s)
+    # Not in the same millisecond as the last move: a ghost would show both as one.
+    await trio.sleep(0.005)
     await client.say(Stop(race=1, seat=0))
     return await client.hear_of(Ended)
 

@@ -14,6 +14,8 @@ from server.spectate.fanout_scheduler import CHECKED, PATIENCE_S, SLICE_S, Fanou
 A_SLICE = 2 * CHECKED
 """Lines that are told in one: the last one goes over its end."""
 
+LINES = 6 * A_SLICE + 4
+
 POST_S = SLICE_S / (A_SLICE - 0.5)
 
 
@@ -54,8 +56,8 @@ class Loop:
 
 async def test_all_are_told_once_and_in_their_order(autojump_clock: MockClock) -> None:
     loop = Loop()
-    await loop.tell_all(100)
-    assert loop.lines == list(range(100))
+    await loop.tell_all(LINES)
+    assert loop.lines == list(range(LINES))
 
 
 async def test_telling_ends_with_who_says_so(autojump_clock: MockClock) -> None:
@@ -72,8 +74,8 @@ async def test_telling_ends_with_who_says_so(autojump_clock: MockClock) -> None:
 async def test_a_slice_has_a_length_in_time_and_then_others_have_their_turn(autojump_clock: MockClock) -> None:
     loop = Loop()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(loop.be_busy, PATIENCE_S, lambda: len(loop.lines) == 100)
-        nursery.start_soon(loop.tell_all, 100)
+        nursery.start_soon(loop.be_busy, PATIENCE_S, lambda: len(loop.lines) == LINES)
+        nursery.start_soon(loop.tell_all, LINES)
     assert loop.slices == [A_SLICE] * 6 + [4]
 
 
@@ -117,7 +119,7 @@ async def test_what_goes_through_many_tasks_waits_for_one_slice_and_not_for_one_
         for number in range(len(hops)):
             nursery.start_soon(hop, number)
         await trio.testing.wait_all_tasks_blocked()
-        await loop.turns.tell(range(100), tell)
+        await loop.turns.tell(range(LINES), tell)
     came = loop.runs.index(("a move has come", 1))
     assert loop.runs[came + 1 : came + 3] == [("line", A_SLICE - 1), ("other", len(hops))]
 
@@ -125,8 +127,8 @@ async def test_what_goes_through_many_tasks_waits_for_one_slice_and_not_for_one_
 async def test_where_others_are_always_busy_they_leave_a_tenth_of_the_time(autojump_clock: MockClock) -> None:
     loop = Loop()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(loop.be_busy, PATIENCE_S / 10, lambda: len(loop.lines) == 100)
-        nursery.start_soon(loop.tell_all, 100)
+        nursery.start_soon(loop.be_busy, PATIENCE_S / 10, lambda: len(loop.lines) == LINES)
+        nursery.start_soon(loop.tell_all, LINES)
     others = [length for what, length in loop.runs if what == "other"]
     # One step more while the lock is taken, and the order within a turn of the loop is by chance.
     assert all(9 <= length <= 13 for length in others[1:-1])

@@ -137,6 +137,49 @@ async def test_submits_of_one_race_need_not_wait_for_each_other_and_are_told_in_
     assert [command.sequence for command in store.running().races[0].commands] == [1, 2, 3, 4, 5]
 
 
+async def test_what_is_gathered_is_one_commit_and_begun_at_the_end_of_it() -> None:
+    store = GatedStore()
+    told: list[StoreError | None] = []
+    async with journalling(store) as journal:
+        await wait_all_tasks_blocked()
+        with journal:
+            for race in ("a", "b"):
+                journal.submit([opened(race)], told.append)
+            assert journal.waiting == 2
+        assert journal.waiting == 0
+        with journal:
+            journal.submit([opened("c")], told.append)
+        assert journal.waiting == 1
+        store.let_go(2)
+    assert told == [None] * 3
+    assert [len(batch) for batch in store.batches] == [2, 1]
+
+
+async def test_what_is_gathered_waits_for_who_has_the_writers_thread_and_no_longer() -> None:
+    store = GatedStore()
+    store.let_go()
+    told: list[StoreError | None] = []
+    has_begun, may_end = threading.Event(), threading.Event()
+
+    def tidy() -> None:
+        has_begun.set()
+        may_end.wait()
+
+    async with journalling(store) as journal, trio.open_nursery() as nursery:
+        nursery.start_soon(journal.tidy, tidy)
+        await trio.to_thread.run_sync(has_begun.wait)
+        with journal:
+            journal.submit([opened("a")], told.append)
+        await wait_all_tasks_blocked()
+        with journal:
+            journal.submit([taken("a", 1)], told.append)
+        await wait_all_tasks_blocked()
+        assert (journal.waiting, told) == (2, [])
+        may_end.set()
+    assert told == [None] * 2
+    assert [len(batch) for batch in store.batches] == [2]
+
+
 async def test_a_submit_that_does_not_fit_is_told_so_and_the_others_go_on() -> None:
     store = GatedStore()
     told: list[StoreError | None] = []
@@ -175,9 +218,12 @@ async def test_commits_that_are_shared_begin_no_closer_together_than_the_floor(
         await trio.lowlevel.checkpoint()
         return call(*arguments)
 
+    def soon(call: Callable[[], Any], told: Callable[[Callable[[], Any]], None]) -> None:
+        trio.lowlevel.current_trio_token().run_sync_soon(told, call)
+
     # Trio's clock does not know of threads, and would jump while one is at work.
     monkeypatch.setattr(trio.to_thread, "run_sync", at_once)
-    monkeypatch.setattr("server.store.journal.in_thread", at_once)
+    monkeypatch.setattr("server.store.journal.in_thread", soon)
     begun: list[float] = []
 
     class Timed(MemoryStore):
@@ -188,6 +234,7 @@ async def test_commits_that_are_shared_begin_no_closer_together_than_the_floor(
             return super().write(requests)
 
     async with journalling(Timed()) as journal:
+        await wait_all_tasks_blocked()
         for batch in range(3):
             async with trio.open_nursery() as nursery:
                 for number in range(2):
@@ -302,6 +349,25 @@ async def test_an_idle_store_that_is_gone_is_noticed_and_so_is_its_return(nobody
         while not journal.available:
             await trio.lowlevel.checkpoint()
     assert journal.statistics.outages == 1
+
+
+async def test_who_is_told_and_fails_ends_the_journal_and_leaves_nobody_waiting() -> None:
+    store = GatedStore()
+    told: list[StoreError | None] = []
+
+    def fail(error: StoreError | None) -> None:
+        raise StoreBusy(f"not the store, which said {error}")
+
+    with pytest.RaisesGroup(StoreBusy, allow_unwrapped=True, flatten_subgroups=True):
+        async with journalling(store) as journal:
+            await wait_all_tasks_blocked()
+            with journal:
+                journal.submit([opened("a")], fail)
+                journal.submit([opened("b")], told.append)
+            store.let_go()
+            await journal.ended()
+    assert [type(error) for error in told] == [StoreError]
+    assert len(store.batches) == 1
 
 
 async def test_closing_writes_what_was_taken_and_takes_nothing_more() -> None:

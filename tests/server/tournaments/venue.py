@@ -25,7 +25,7 @@ from protocol.tournaments import TournamentOptions
 from server.cluster.loads import Load, Loads
 from server.lobby.players import Players
 from server.rooms.clock import Clock
-from server.rooms.member import PlayerName
+from server.rooms.member import PlayerConnection, PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage
@@ -56,7 +56,7 @@ async def paired_here(tournament: RoundPaired) -> Round | None:
     return tournament.next_round()
 
 
-class Person:
+class Person(PlayerConnection):
     """One player by a line in memory. Satisfies `server.rooms.member.PlayerConnection`; `run` does what their habit says."""
 
     def __init__(self, venue: Venue, name: str, habit: Habit = "quick") -> None:

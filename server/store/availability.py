@@ -1,0 +1,80 @@
+"""What a journal knows of its store: whether it can be written, since when not and why, and what has been committed by now."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from server.store.errors import EntryRefused
+from server.store.port import Request
+
+logger = logging.getLogger("carpet.store")
+
+
+@dataclass(slots=True)
+class CommitStatistics:
+    """Since the start. failed_commits: tries of them. largest: requests in one batch. commit_s: in commits, max_commit_s in the slowest."""
+
+    batches: int = 0
+    requests: int = 0
+    entries: int = 0
+    refused: int = 0
+    failed_commits: int = 0
+    outages: int = 0
+    largest: int = 0
+    commit_s: float = 0.0
+    max_commit_s: float = 0.0
+
+    def count(self, requests: Sequence[Request], outcomes: Sequence[EntryRefused | None], seconds: float) -> None:
+        """A commit that has taken so long."""
+        self.batches += 1
+        self.requests += len(requests)
+        self.entries += sum(map(len, requests))
+        self.refused += len(outcomes) - outcomes.count(None)
+        self.largest = max(self.largest, len(requests))
+        self.commit_s += seconds
+        self.max_commit_s = max(self.max_commit_s, seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """since: Trio's time from which on nothing could be written. why: one sentence."""
+
+    since: float
+    why: str
+
+
+class Availability:
+    def __init__(self) -> None:
+        self.statistics = CommitStatistics()
+        self.outage: Outage | None = None
+        self.outage_listeners: list[Callable[[Outage | None], None]] = []
+
+    @property
+    def available(self) -> bool:
+        """Whether the store can be written, as far as is known. `outage_listeners` are told when that changes: None for the end."""
+        return self.outage is None
+
+    def _note_failure(self, why: str, since: float) -> None:
+        """since: when what has failed was begun."""
+        if self.outage is not None:
+            if self.outage.why != why:
+                logger.error("the store still cannot be written: %s", why)
+                self.outage = Outage(self.outage.since, why)
+            return
+        self.outage = Outage(since, why)
+        self.statistics.outages += 1
+        logger.error("the store cannot be written; moves are held until it can: %s", why)
+        self._tell()
+
+    def _note_success(self, now: float) -> None:
+        if self.outage is None:
+            return
+        logger.warning("the store can be written again, after %.1f seconds", now - self.outage.since)
+        self.outage = None
+        self._tell()
+
+    def _tell(self) -> None:
+        for listener in self.outage_listeners:
+            listener(self.outage)

@@ -1,0 +1,45 @@
+"""The one heap of all rooms' deadlines: whom it wakes at once, and whom it lets have a turn meanwhile."""
+
+from __future__ import annotations
+
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from server.rooms.clock import Clock
+from server.rooms.deadlines import AT_ONCE, LONG_S, REST_S, Deadline, Deadlines
+
+
+async def test_a_thousand_rooms_with_much_to_do_at_one_moment_leave_time_for_others(mock_clock: MockClock, nursery: trio.Nursery) -> None:
+    woken = 0
+    deadlines = Deadlines(Clock())
+
+    def wake() -> None:
+        nonlocal woken
+        woken += 1
+        mock_clock.jump(LONG_S)
+
+    for _ in range(1000):
+        Deadline(deadlines, wake).set(0)
+    nursery.start_soon(deadlines.run)
+    await wait_all_tasks_blocked()
+    rests = 0
+    while woken < 1000:
+        assert woken == AT_ONCE * (rests + 1)
+        mock_clock.jump(REST_S)
+        await wait_all_tasks_blocked()
+        rests += 1
+
+
+async def test_rooms_with_little_to_do_do_not_wait_for_one_another(mock_clock: MockClock, nursery: trio.Nursery) -> None:
+    woken = 0
+    deadlines = Deadlines(Clock())
+
+    def wake() -> None:
+        nonlocal woken
+        woken += 1
+
+    for _ in range(1000):
+        Deadline(deadlines, wake).set(0)
+    nursery.start_soon(deadlines.run)
+    await wait_all_tasks_blocked()
+    assert woken == 1000
