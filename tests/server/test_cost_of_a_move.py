@@ -76,13 +76,13 @@ class PackedRacer(Racer):
     decode = staticmethod(msgpack.unpackb)
 
 
-BOUNDS = Counts(task_steps=2.9, system_calls=10.6, calls=510, calls_in=100, blocks=10, bytes_sent=455)
+BOUNDS = Counts(task_steps=2.9, system_calls=10.6, calls=510, calls_in=93, blocks=10, bytes_sent=455)
 """Measured on CPython 3.11: 2.1, 8.2, 404 to 408, 87.9 each time, 6.2 to 6.4, 411; on a busy machine half a step and 50 calls more. Most of
 the calls are Trio's, for a move that comes alone. calls_in: so the bound is a twentieth above. bytes_sent: to both players."""
 
-NEWCOMER = Counts(task_steps=35, system_calls=67, calls=5060, calls_in=1095, blocks=730, bytes_sent=10_700)
-"""The same for each of two from their connection to the start of the race: measured 30.5 to 32.1, 57.6 to 61.0, 4,430 to 4,608, 1,035 to
-1,045 (a twentieth here too), 570 to 613 and 9,768, of which the welcome is 8,600."""
+NEWCOMER = Counts(task_steps=27, system_calls=58, calls=4_400, calls_in=1095, blocks=730, bytes_sent=10_700)
+"""The same for each of two from their connection to the start of the race: measured 22 to 23, 49 to 51, 3,890 to 3,940, 1,035 to 1,045 (a
+twentieth here too), 570 to 613 and 9,768, of which the welcome is 8,600; the first three with a fifth, as they differ more."""
 
 
 def race(url: str, counts: Counts, deal: str, spent: Callable[[Counts, int, dict[str, float]], None]) -> None:
