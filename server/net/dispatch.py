@@ -188,7 +188,7 @@ class Dispatch:
             # As below, but nearly all messages are moves, in the room to which they have come by this connection.
             room.move(visit.player, connection, message, connection.waited_ms)
             return
-        if isinstance(message, _BEGINNINGS) and not getattr(message, "cancel", False):
+        if isinstance(message, _BEGINNINGS) and visit.player is not None and not getattr(message, "cancel", False):
             self._check_busy(message)
         if isinstance(message, Hello):
             self._identification.hello(visit, message)

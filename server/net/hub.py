@@ -223,7 +223,7 @@ class Hub:
         ready = self._epoll.poll(0, EVENTS)
         before, self.now = self.now, self._clock()
         behind = len(ready) == EVENTS
-        ended = 0
+        ended = 0  # of those whose peer has gone; to put them off is no lateness
         for number, (descriptor, events) in enumerate(ready, 1):
             if not number % 8 and self._clock() - self.now > TURN_S:
                 # The rest will be reported again.
@@ -236,7 +236,6 @@ class Hub:
             if events & _GONE:
                 ended += 1
                 if ended > ENDED_AT_ONCE:
-                    behind = True
                     continue
             try:
                 if events & select.EPOLLOUT:
@@ -246,7 +245,7 @@ class Hub:
             except Exception:
                 logger.exception("serving a connection failed; it is cut")
                 peer.cut()
-        self._is_busy = bool(ready) and not behind and self.now - before < 2 * self._tick_s
+        self._is_busy = bool(ready) and not behind and ended <= ENDED_AT_ONCE and self.now - before < 2 * self._tick_s
         self._overload.look(_worked_s, self._answered, self.now, connections=len(self._peers))
         if self._overload.load != self._tick_for:
             self._set_tick(self._overload.load)

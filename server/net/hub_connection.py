@@ -232,9 +232,10 @@ class HubConnection(Connection):
             self._frames(rest)
 
     def _hand_over(self) -> None:
+        stream = SocketStream(self._socket, self._ticket, received=self._partial, peer=self._peer_name)
         self._hub.remove(self._descriptor)
         self._ended = True
-        self._door.hand_over(SocketStream(self._socket, self._ticket, received=self._partial))
+        self._door.hand_over(stream)
         self._door.ended(self)
 
     # ---- pings

@@ -1,4 +1,4 @@
-"""When rooms have something to do although nobody asks for it: one heap for all of them, and one task."""
+"""When rooms have something to do although nobody asks for it: a heap of all starts, one of everything else, and one task."""
 
 from __future__ import annotations
 
@@ -30,11 +30,14 @@ class Deadline:
         self._deadlines = deadlines
         self._due_ms: int | None = None
 
-    def set(self, due_ms: int | None) -> None:
-        """By the server's clock. A later moment than before, or none, costs nothing: it is then woken once in vain."""
+    def set(self, due_ms: int | None, *, is_start: bool = False) -> None:
+        """By the server's clock. A later moment than before, or none, costs nothing: it is then woken once in vain.
+
+        is_start: somebody is to be dealt to, or may play from then on, which waits for no other room's ends.
+        """
         if due_ms is not None and (self._due_ms is None or due_ms < self._due_ms):
             self._due_ms = due_ms
-            self._deadlines.push(due_ms, self)
+            self._deadlines.push(due_ms, self, is_start=is_start)
 
     def clear(self) -> None:
         """Never wake again."""
@@ -52,28 +55,37 @@ class Deadlines:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._heap: list[tuple[int, int, Deadline]] = []
+        self._starts: list[tuple[int, int, Deadline]] = []
+        self._others: list[tuple[int, int, Deadline]] = []
         self._numbers = count()
         self._earlier = trio.Event()
 
-    def push(self, due_ms: int, deadline: Deadline) -> None:
+    def push(self, due_ms: int, deadline: Deadline, *, is_start: bool) -> None:
         entry = (due_ms, next(self._numbers), deadline)
-        heappush(self._heap, entry)
-        if self._heap[0] is entry:
+        heap = self._starts if is_start else self._others
+        heappush(heap, entry)
+        if heap[0] is entry:
             self._earlier.set()
 
     async def run(self) -> None:
         """Wake rooms until cancelled."""
         while True:
             self._earlier = trio.Event()
-            with trio.move_on_at(self._clock.deadline(self._heap[0][0]) if self._heap else float("inf")):
+            first = min((heap[0][0] for heap in (self._starts, self._others) if heap), default=None)
+            with trio.move_on_at(self._clock.deadline(first) if first is not None else float("inf")):
                 await self._earlier.wait()
-            now = self._clock.now_ms()
-            woken, began = 0, trio.current_time()
-            while self._heap and self._heap[0][0] <= now:
-                due_ms, _, deadline = heappop(self._heap)
+            now, woken, began = self._clock.now_ms(), 0, trio.current_time()
+            while heap := self._passed(now):
+                due_ms, _, deadline = heappop(heap)
                 deadline.passed(due_ms)
                 woken += 1
                 if woken % AT_ONCE == 0:
-                    await trio.sleep(REST_S if trio.current_time() - began > LONG_S else 0)
-                    began = trio.current_time()
+                    rests = heap is self._others and trio.current_time() - began > LONG_S
+                    await trio.sleep(REST_S if rests else 0)
+                    now, began = self._clock.now_ms(), trio.current_time()
+
+    def _passed(self, now: int) -> list[tuple[int, int, Deadline]]:
+        """The heap of which something is due; an empty one where nothing is."""
+        if self._starts and self._starts[0][0] <= now:
+            return self._starts
+        return self._others if self._others and self._others[0][0] <= now else []

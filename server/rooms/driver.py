@@ -196,7 +196,10 @@ class Room:
         if not self.is_closed:
             self._take(None)
         if not self.is_closed:
-            self._deadline.set(self.core.due)
+            self._set_deadline()
+
+    def _set_deadline(self) -> None:
+        self._deadline.set(self.core.due, is_start=self.core.race.phase == "countdown")
 
     # ---- what comes of them
 
@@ -215,7 +218,7 @@ class Room:
             if effects.changed:
                 self._seek_deal()
             if not self.core.is_due_known:
-                self._deadline.set(self.core.due)
+                self._set_deadline()
 
     def _deliver(self, effects: Effects) -> None:
         if effects.summary is not None:
@@ -337,7 +340,8 @@ class Room:
 
     def tell_of_outage(self) -> None:
         """At once: it is why everything else has to wait."""
-        if not self.is_closed:
+        # Nobody is in a room that has not begun, and that it was opened has still to be kept.
+        if not self.is_closed and self._early is None:
             self._deliver(self.core.tell_all(refused(Refusal(ErrorCode.CANNOT_WRITE), 0)))
 
     # ---- side jobs

@@ -84,8 +84,7 @@ class Journal(Availability):
         """Called once the lease of this node is found to be lost, before anybody who waits is told so."""
         self._store = store
         self._queue = queue
-        # Its own: readers may hold all of Trio's threads.
-        self._writer_thread = trio.CapacityLimiter(1)
+        self._writer_thread = trio.CapacityLimiter(1)  # its own: readers may hold all of Trio's threads
         self._next = _Batch()
         self._next_commit_at = 0.0
         # The batch that is being committed, and when it was first tried; None between batches.
@@ -100,10 +99,8 @@ class Journal(Availability):
         # The task of `run` while it waits to be woken, and whether it has been.
         self._sleeper: trio.lowlevel.Task | None = None
         self._is_woken = False
-        # Whether it waits for something before it begins the next batch.
-        self._is_beginning = False
-        self._gathers = False
-        self._closed = False
+        self._is_beginning = False  # it waits for something before it begins the next batch
+        self._gathers = self._closed = False
         self._ended = trio.Event()
 
     @property
@@ -218,7 +215,10 @@ class Journal(Availability):
                 raise fault
             if self._failure is not None:
                 failure, self._failure = self._failure, None
-                await self._deal_with(failure)
+                try:
+                    await self._deal_with(failure)
+                except BaseException as fault:  # noqa: BLE001  (raised again at once)
+                    self._fault = fault
             elif self._batch is None and self._next.requests:
                 await self._begin()
             elif self._batch is None and self._closed:
@@ -254,14 +254,16 @@ class Journal(Availability):
         try:
             if not self._closed:
                 await trio.sleep_until(self._next_commit_at)
+            # What is waited for now counts as an outage, if it becomes one.
+            self._committing_since = trio.current_time()
             await self._acquire_thread()
         finally:
             self._is_beginning = False
-        self._take(trio.current_time())
+        self._take(self._committing_since)
 
     def _begin_at_once(self, now: float) -> bool:
         """False where somebody else has the writer's thread, or it is too soon."""
-        if not self._store.waits or (now < self._next_commit_at and not self._closed):
+        if not self._store.waits or self._ended.is_set() or (now < self._next_commit_at and not self._closed):
             return False
         try:
             self._writer_thread.acquire_on_behalf_of_nowait(self)
@@ -288,10 +290,15 @@ class Journal(Availability):
 
     def _write(self, batch: _Batch) -> None:
         write = partial(self._store.write, batch.requests)
-        if self._store.waits:
-            in_thread(write, self._written)
-        else:
+        if not self._store.waits:
             self._written(write)
+            return
+        try:
+            in_thread(write, self._written)
+        except Exception as fault:  # noqa: BLE001  (no thread can be had: `run` says so)
+            self._writer_thread.release_on_behalf_of(self)
+            self._fault = fault
+            self._wake()
 
     def _written(self, outcomes: Callable[[], tuple[EntryRefused | None, ...]]) -> None:
         """The thread is done. What is raised here, nobody could deal with: `run` does."""

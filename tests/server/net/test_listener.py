@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+import struct
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -173,6 +174,18 @@ async def test_connections_that_rest_after_a_page_take_nobodys_place() -> None:
         async with connect(url, subprotocols=[Subprotocol(MSGPACK)]) as ann, connect(url, subprotocols=[Subprotocol(MSGPACK)]):
             assert (await Client(ann).hello("Ann")).name == "Ann"
             assert await stream.receive_some() == b""
+
+
+async def test_those_who_ask_for_a_page_and_reset_the_connection_take_nobodys_place() -> None:
+    async with served(max_connections=2) as url:
+        for _ in range(5):
+            # No other task has a turn in between: the server finds all of it at once.
+            with socket.create_connection(("127.0.0.1", port_of(url))) as gone:
+                gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                gone.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        with trio.fail_after(30):
+            while not (await get(url, "/")).startswith(b"HTTP/1.1 200 "):
+                pass
 
 
 async def test_too_many_from_one_address_are_refused_with_429(monkeypatch: pytest.MonkeyPatch) -> None:

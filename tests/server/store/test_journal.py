@@ -17,7 +17,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from server.store.database import DatabaseStore
-from server.store.errors import EntryRefused, JournalClosed, NameTaken, StoreBusy, StoreError
+from server.store.errors import EntryRefused, JournalClosed, LeaseLost, NameTaken, StoreBusy, StoreError
 from server.store.journal import FLOOR_S, Journal
 from server.store.memory import MemoryStore
 from server.store.port import Entry, Request
@@ -368,6 +368,34 @@ async def test_who_is_told_and_fails_ends_the_journal_and_leaves_nobody_waiting(
             await journal.ended()
     assert [type(error) for error in told] == [StoreError]
     assert len(store.batches) == 1
+
+
+@pytest.mark.parametrize("failing", ["told of the outage", "told of the lease", "no thread"])
+async def test_a_fault_beside_the_commit_ends_the_journal_and_leaves_nobody_waiting(failing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = GatedStore()
+    outcomes: dict[str, BaseException | None] = {}
+    monkeypatch.setattr("server.store.journal.LAST_TRIES_S", 0.0)
+    store.failure = LeaseLost("lost") if failing == "told of the lease" else StoreBusy("gone")
+
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError(failing)
+
+    with pytest.RaisesGroup(ZeroDivisionError, allow_unwrapped=True, flatten_subgroups=True):
+        async with trio.open_nursery() as writers, journalling(store) as journal:
+            if failing == "no thread":
+                monkeypatch.setattr("server.store.journal.in_thread", fail)
+            journal.outage_listeners.append(fail)
+            journal.lease_listeners.append(fail)
+            for name in ("committing", "waiting"):
+                writers.start_soon(outcome_of, journal, outcomes, name, opened(name))
+            store.let_go(100)
+            await journal.ended()
+    assert outcomes.keys() == {"committing", "waiting"}
+    assert all(isinstance(outcome, StoreError) for outcome in outcomes.values())
+    tried = len(store.batches)
+    with journal:
+        pass
+    assert len(store.batches) == tried, "what was told to have failed is not written"
 
 
 async def test_closing_writes_what_was_taken_and_takes_nothing_more() -> None:
