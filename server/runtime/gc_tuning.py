@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-import trio
-
 LOOK_S: Final = 1.0
 """Seconds from one count of what there is to the next."""
 
@@ -42,6 +40,9 @@ def seldom_collected() -> Iterator[None]:
 
 async def collect_garbage(connections: Callable[[], int]) -> None:
     """Until cancelled. connections: how many there are. Does nothing where Python itself looks."""
+    # Here, since the program's help should not wait for it.
+    import trio
+
     while True:
         await trio.sleep(LOOK_S)
         # What was made since the last look less what has gone. Counted whether Python looks by itself or not.
