@@ -9,6 +9,7 @@ import itertools
 import json
 import random
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import trio
@@ -31,6 +32,7 @@ from protocol.server_messages import ServerMessage
 
 TALK_EVERY = 8
 """Moves between two lines of talk."""
+LAST_WORDS_S = 2.0
 QUICK = ConnectionTimes(open_s=1.0, close_s=0.3, ping_s=0.3, pong_s=0.6)
 
 
@@ -93,7 +95,16 @@ class ScriptedPlayer:
                     continue
                 self._act(link, session)
                 due = trio.current_time() + self._pace
-            return session.state.room.record
+            record = session.state.room.record
+            # What they said at the very end is on its way still, unless the line has lost it.
+            with trio.move_on_after(LAST_WORDS_S), suppress(trio.EndOfChannel):
+                while not self._has_heard_themselves():
+                    self._hear(session, await link.events.receive())
+            return record
+
+    def _has_heard_themselves(self) -> bool:
+        room = self.model.room
+        return room is None or {line.text for line in room.chat} >= set(self.notes.said[-1:])
 
     def _keep(self, identity: Identity) -> None:
         self.identity = identity
