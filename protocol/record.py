@@ -57,7 +57,7 @@ class DealRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     past: PastPosition | None = None
 
 
-class SeatRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SeatRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One seat: who sat there, how it ended, and where that put it.
 
     round_trip_ms: as measured for the start, by half of which (150 ms at most) its first view went out early; 0 for bots.
@@ -78,7 +78,7 @@ class SeatRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     player: str = ""
 
 
-class MoveRecord(Struct, frozen=True, kw_only=True, array_like=True):
+class MoveRecord(Struct, frozen=True, array_like=True, gc=False):
     """One accepted move, written as a list of six in this order.
 
     at_ms: the moment that counts, from the start: received_ms less credit_ms, never before the seat's previous move or the start.

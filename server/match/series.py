@@ -12,14 +12,14 @@ heard. Must not know of rooms, nor who is there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from protocol.record import Record
 from protocol.views import SeatState, SeriesInfo, SeriesOptions, SeriesSeat
 
 
-@dataclass(frozen=True, slots=True)
-class SeatResult:
+class SeatResult(Struct, frozen=True):
     """What a seat brought to a series by one race: its name then, and of its record what is compared."""
 
     name: str
@@ -38,8 +38,7 @@ class SeatResult:
         return (not self.forfeited, self.home, -self.home_at_ms)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
+class Series(Struct, frozen=True, kw_only=True):
     """id: the race id of its first race, empty before there is one. results: of the races that are over, each in seat order.
 
     gone: the seats that have given it up. nonces: of the first race of a swap, in hexadecimal digits: its second is dealt by them too.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from protocol.fairness import daily_nonce
 from protocol.record import BadRecord, MoveRecord, Record, SeatRecord, check_deal, check_nonces, digest, from_json
 from protocol.views import unfit_for_rating
-from server.race.report import Played, SeatReport, seat_records
+from server.race.report import SeatReport, seat_records
 from server.race.start_position import StartPosition, first_positions, start_position_of
 from server.race.timing import MAX_CREDIT_MS
 from server.rules.catalogue import UnknownRules, rule_set
@@ -114,7 +114,7 @@ def _check_arrivals(record: Record) -> None:
 def _replay(record: Record, number: int, seat: SeatRecord, first: Position) -> SeatReport:
     position = first
     at_ms = 0
-    played: list[Played] = []
+    played: list[MoveRecord] = []
     for index, move in enumerate(record.moves, 1):
         if move.seat != number:
             continue
@@ -129,7 +129,7 @@ def _replay(record: Record, number: int, seat: SeatRecord, first: Position) -> S
         at_ms = move.at_ms
         if move.home != position.home:
             raise BadRecord(f"{where}: home is {move.home} but {position.home} cards are home after it")
-        played.append(Played(move.move, move.at_ms, move.received_ms, move.credit_ms, move.home))
+        played.append(move)
     _check_end(number + 1, seat, position, at_ms)
     return SeatReport(seat.name, seat.bot, seat.round_trip_ms, seat.state, seat.ended_at_ms, tuple(played), seat.player)
 

@@ -147,7 +147,7 @@ class Race:
     def next_deadline(self) -> int | None:
         """When `advance` has something to do next, or None while everything waits for a command."""
         if not self._is_due_known:
-            self._due, self._is_due_known = min(self._deadlines(), default=None), True
+            self._due, self._is_due_known = self._find_due(), True
         return self._due
 
     def advance(self, now: int) -> tuple[RaceEvent, ...]:
@@ -324,17 +324,17 @@ class Race:
 
     # ---- time
 
-    def _deadlines(self) -> Iterator[int]:
+    def _find_due(self) -> int | None:
         if self.phase == "over":
-            return
-        for seat in self.seats:
-            yield from seat.deadlines()
+            return None
+        moments = [moment for seat in self.seats for moment in (seat.away_until, seat.deal_at) if moment is not None]
         if self.starts_at is not None:
-            yield self.starts_at if self.phase == "countdown" else self.starts_at + self._close.settles_ms
+            moments.append(self.starts_at if self.phase == "countdown" else self.starts_at + self._close.settles_ms)
+        return min(moments, default=None)
 
     def _do_what_is_due(self, due: int) -> Iterator[RaceEvent]:
         for seat in self.seats:
-            if seat.deal_at == due and not seat.dealt:
+            if seat.deal_at == due:
                 assert self.starts_at is not None
                 yield seat.see_first(self.starts_at)
         if self.phase == "countdown" and self.starts_at == due:

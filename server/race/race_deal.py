@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from protocol.fairness import commitment, derive_seed, named_seed
+from protocol.fairness import commitment, derive_seed
 from protocol.record import DealRecord
 from protocol.views import RaceOptions, SharedDeal
 from server.race.shuffles import SeriesPlace, seeds
@@ -25,8 +25,8 @@ class DealWanted:
 
 @dataclass(slots=True, kw_only=True)
 class RaceDeal:
-    """place: in its series. k: the number of the seed. seeds, firsts: by which each seat is dealt, and the position that it begins from;
-    empty before it is dealt.
+    """place: in its series. k: the number of the seed. commitment: what may be told of the secret before the race. seeds, firsts: by which
+    each seat is dealt, and the position that it begins from; empty before it is dealt.
     """
 
     options: RaceOptions
@@ -35,17 +35,14 @@ class RaceDeal:
     shared: SharedDeal | None
     start_position: StartPosition | None
     k: int = 0
+    commitment: bytes = field(init=False)
     seeds: tuple[bytes, ...] = field(default=(), repr=False)
     firsts: tuple[Position, ...] = ()
 
     def __post_init__(self) -> None:
+        self.commitment = commitment(self.secret)
         if self.shared is not None:
             self.k = self.shared.number - 1
-
-    @property
-    def commitment(self) -> bytes:
-        """What may be told of the secret before the race."""
-        return commitment(self.secret)
 
     def wanted(self, nonces: tuple[bytes, ...]) -> DealWanted:
         """What a search for a winnable deal needs. nonces: of the seats."""
@@ -64,14 +61,10 @@ class RaceDeal:
         self.firsts = tuple(positions[seed] for seed in self.seeds)
 
     def record(self, nonces: tuple[bytes, ...]) -> DealRecord:
-        """What the record of the race says of it. nonces: of the seats."""
+        """What the record of the race says of it, once it is dealt. nonces: of the seats."""
         nonces = self.place.nonces or nonces
-        if self.start_position is not None:
-            seed = bytes.fromhex(self.start_position.seed)
-        elif self.options.deal is not None:
-            seed = named_seed(self.options.deal)
-        else:
-            seed = derive_seed(self.secret, self._dealt_by(nonces), self.k)
+        # In a swap only one seat plays the deal's own shuffle, each in its turn.
+        seed = derive_seed(self.secret, self._dealt_by(nonces), self.k) if self.options.swaps else self.seeds[0]
         return DealRecord(
             name=self.options.deal,
             commitment=self.commitment.hex(),

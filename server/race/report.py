@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect_left
+from itertools import chain
+from operator import attrgetter
+from typing import Final
 
 from msgspec import Struct
 
@@ -12,35 +15,26 @@ from server.race.placing import PlacedSeat, places
 from server.race.race_deal import RaceDeal
 from server.rules.position import Position
 
-
-class Played(Struct, frozen=True, gc=False):
-    """One accepted move of one seat. at_ms, received_ms: from the start. home: cards home after it."""
-
-    move: str
-    at_ms: int
-    received_ms: int
-    credit_ms: int
-    home: int
+_HOME: Final = attrgetter("home")
+_RECEIVED_MS: Final = attrgetter("received_ms")
 
 
-@dataclass(frozen=True, slots=True)
-class SeatReport:
+class SeatReport(Struct, frozen=True):
     name: str
     bot: str | None
     round_trip_ms: int
     state: SeatState
     ended_at_ms: int
-    played: tuple[Played, ...]
+    played: tuple[MoveRecord, ...]
     player: str = ""
 
 
-def home_and_when(played: tuple[Played, ...], first_home: int) -> tuple[int, int]:
+def home_and_when(played: tuple[MoveRecord, ...], first_home: int) -> tuple[int, int]:
     """Cards home at the end, and the moment at which that count was reached (0 when no move brought a card home)."""
-    home, home_at_ms = first_home, 0
-    for move in played:
-        if move.home > home:
-            home, home_at_ms = move.home, move.at_ms
-    return home, home_at_ms
+    if not played or played[-1].home == first_home:
+        return first_home, 0
+    # No card ever leaves a foundation.
+    return played[-1].home, played[bisect_left(played, played[-1].home, key=_HOME)].at_ms
 
 
 def seat_records(seats: tuple[SeatReport, ...], firsts: tuple[Position, ...]) -> tuple[SeatRecord, ...]:
@@ -72,8 +66,7 @@ def have_raced(seats: tuple[SeatReport, ...]) -> bool:
     return all(seat.played for seat in seats) or any(seat.state in ("won", "stalled") for seat in seats)
 
 
-@dataclass(frozen=True, slots=True)
-class RecordHead:
+class RecordHead(Struct, frozen=True):
     """What a record says of a race whatever comes of it. room: as it is shown to all. race: its number there."""
 
     id: str
@@ -85,20 +78,8 @@ class RecordHead:
     def record(self, *, started_at_ms: int, deal: RaceDeal, nonces: tuple[bytes, ...], seats: tuple[SeatReport, ...]) -> Record:
         """The sealed record of a settled race. nonces: of the seats, where they are not those of the deal."""
         options = self.options
-        moves = [
-            MoveRecord(
-                seat=number,
-                move=move.move,
-                at_ms=move.at_ms,
-                received_ms=move.received_ms,
-                credit_ms=move.credit_ms,
-                home=move.home,
-            )
-            for number, seat in enumerate(seats)
-            for move in seat.played
-        ]
-        # By arrival, then by seat; a seat's own moves stay in their order. Two arrivals in one millisecond have no order to keep.
-        moves.sort(key=lambda move: (move.received_ms, move.seat))
+        # By arrival, then by seat, which is how they come; a seat's own stay in their order. Two arrivals in one millisecond have none.
+        moves = sorted(chain.from_iterable(seat.played for seat in seats), key=_RECEIVED_MS)
         return sealed(
             Record(
                 id=self.id,

@@ -5,27 +5,30 @@ Knows no other seat, and of the race nothing but its close.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from protocol.errors import ErrorCode, Refusal
-from protocol.record import Record
+from protocol.record import MoveRecord, Record
 from protocol.views import SeatState
 from server.race.commands import TakeSeat
 from server.race.events import ConnectionChanged, SeatDealt, SeatEnded, SeatTaken
-from server.race.report import Played, SeatReport
+from server.race.report import SeatReport
 from server.race.timing import MAX_CREDIT_MS, credit
 from server.rules.moves import NotAMove, parse_move
 from server.rules.position import Position
 
-NOT_PLAYED: Final = Played(move="", at_ms=0, received_ms=0, credit_ms=0, home=0)
+NOT_PLAYED: Final = MoveRecord(seat=0, move="", at_ms=0, received_ms=0, credit_ms=0, home=0)
 """Before the first move, at the start."""
 
 
 @dataclass(slots=True)
 class Seat:
-    """One seat as the machine keeps it. Others read it; only the machine writes it."""
+    """One seat as the machine keeps it. Others read it; only the machine writes it.
+
+    away_until: when its player's grace is over; None where it does not run out. deal_at: when it is dealt to, where that is to come.
+    """
 
     number: int
     player: str | None = None
@@ -40,7 +43,7 @@ class Seat:
     dealt: bool = False
     state: SeatState = "waiting"
     position: Position | None = None
-    played: list[Played] = field(default_factory=list)
+    played: list[MoveRecord] = field(default_factory=list)
     ended_at: int = 0
 
     @property
@@ -48,7 +51,7 @@ class Seat:
         return len(self.played)
 
     @property
-    def last(self) -> Played:
+    def last(self) -> MoveRecord:
         """The last move, or the start."""
         return self.played[-1] if self.played else NOT_PLAYED
 
@@ -68,13 +71,6 @@ class Seat:
             played=tuple(self.played),
             player=self.player if self.player is not None and self.bot is None else "",
         )
-
-    def deadlines(self) -> Iterator[int]:
-        """When its grace is over, and when it is dealt to."""
-        if self.away_until is not None:
-            yield self.away_until
-        if self.deal_at is not None and not self.dealt:
-            yield self.deal_at
 
     # ---- what happens to it
 
@@ -117,6 +113,7 @@ class Seat:
         """The first view goes out."""
         assert self.position is not None
         self.dealt = True
+        self.deal_at = None
         self.state = "racing"
         return SeatDealt(self.number, starts_at, self.position)
 
@@ -144,7 +141,7 @@ class Seat:
         position = before.play_unchecked(text)
         before.forget_derived()
         self.position = position
-        self.played.append(Played(text, at_ms, received_ms, credit_ms, position.home))
+        self.played.append(MoveRecord(self.number, text, at_ms, received_ms, credit_ms, position.home))
         return position
 
     def before_last_move(self, first: Position) -> Seat:
@@ -222,7 +219,7 @@ def seats_concluded(record: Record, players: Sequence[str | None], firsts: Seque
         seat = seats[move.seat]
         assert seat.position is not None
         seat.position = seat.position.play(move.move)
-        seat.played.append(Played(move.move, move.at_ms, move.received_ms, move.credit_ms, move.home))
+        seat.played.append(move)
     return seats
 
 

@@ -7,15 +7,15 @@ secret and of the nonces that were given before the first. So the second race ca
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from protocol.fairness import derive_seed, named_seed, swap_number
 from protocol.record import SeriesRecord
 from protocol.views import RaceOptions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeriesPlace:
+class SeriesPlace(Struct, frozen=True, kw_only=True):
     """Which race of which series a race is. id: the race id of the first one. number: from 1.
 
     nonces: of the first race of a swap, by which its second is dealt; none where a race's own are taken.

@@ -76,6 +76,21 @@ def _texts(cards: tuple[Card, ...]) -> tuple[str, ...]:
 def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int, sealed: bool = False) -> RoomEvent:
     """What `viewer` is told of an event that has this room version. `now` turns moments into time left. sealed: as of its race."""
     match event:
+        case SeatReady(seat=seat):
+            return PlayerReady(version=version, seat=seat)
+        case StartSet(starts_at=starts_at, round_trips_ms=round_trips_ms):
+            return Countdown(version=version, starts_in_ms=max(starts_at - now, 0), round_trips_ms=round_trips_ms)
+        case RaceStarted(positions=positions):
+            return Started(
+                version=version,
+                home=tuple(position.home for position in positions),
+                foundations=tuple({} if sealed else position.foundations for position in positions),
+            )
+        case RaceEnded(record=record) if sealed:
+            # In a swap the score tells it.
+            return Hidden(version=version) if record.swaps else Ended(version=version, seats=record.seats)
+        case RaceEnded(record=record):
+            return Result(version=version, record=record)
         case MovePlayed() | SeatDealt():
             own, others = tell_apart(event, version=version, now=now, sealed=sealed)
             return own if viewer == event.seat else others
@@ -96,21 +111,6 @@ def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int, sealed: bo
         case ConnectionChanged(seat=seat, connected=connected, away_until=until):
             away_ms = max(until - now, 0) if until is not None else None
             return Presence(version=version, seat=seat, connected=connected, away_ms=away_ms)
-        case SeatReady(seat=seat):
-            return PlayerReady(version=version, seat=seat)
-        case StartSet(starts_at=starts_at, round_trips_ms=round_trips_ms):
-            return Countdown(version=version, starts_in_ms=max(starts_at - now, 0), round_trips_ms=round_trips_ms)
-        case RaceStarted(positions=positions):
-            return Started(
-                version=version,
-                home=tuple(position.home for position in positions),
-                foundations=tuple({} if sealed else position.foundations for position in positions),
-            )
-        case RaceEnded(record=record) if sealed:
-            # In a swap the score tells it.
-            return Hidden(version=version) if record.swaps else Ended(version=version, seats=record.seats)
-        case RaceEnded(record=record):
-            return Result(version=version, record=record)
         case _:
             assert_never(event)
 

@@ -6,8 +6,9 @@ What an event looks like to a viewer is `race.view`'s to say, and when a message
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
-from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from protocol.record import Record
 from protocol.room_events import Ghost, Ratings, RematchAsked, Result, RoomEvent, Said, Scored
@@ -30,51 +31,67 @@ CHAT_KEPT = 50
 """Lines of chat in a snapshot; older ones are gone for who comes later."""
 
 
-@dataclass(frozen=True, slots=True)
-class RematchWanted:
-    """A room's own event: the player of this seat would race again."""
+class OwnEvent(Struct, frozen=True):
+    """What happens in a room and not in its race. Everybody is told the same of it."""
+
+    def message(self, version: int) -> RoomEvent:
+        raise NotImplementedError
+
+
+class RematchWanted(OwnEvent, frozen=True):
+    """The player of this seat would race again."""
 
     seat: int
 
+    def message(self, version: int) -> RoomEvent:
+        return RematchAsked(version=version, seat=self.seat)
 
-@dataclass(frozen=True, slots=True)
-class LineSaid:
-    """A room's own event: chat. ref: of the request by which that seat said it."""
+
+class LineSaid(OwnEvent, frozen=True):
+    """Chat. ref: of the request by which that seat said it."""
 
     line: ChatLine
     ref: int
 
+    def message(self, version: int) -> RoomEvent:
+        return Said(version=version, line=self.line, ref=self.ref)
 
-@dataclass(frozen=True, slots=True)
-class SeriesScored:
-    """A room's own event: how the series stands now. record: of an earlier race, which was sealed until now."""
+
+class SeriesScored(OwnEvent, frozen=True):
+    """How the series stands now. record: of an earlier race, which was sealed until now."""
 
     series: SeriesInfo
     record: Record | None
 
+    def message(self, version: int) -> RoomEvent:
+        return Scored(version=version, series=self.series, record=self.record)
 
-@dataclass(frozen=True, slots=True)
-class SeatsRated:
-    """A room's own event: what the race that is over did to ratings, by seat."""
+
+class SeatsRated(OwnEvent, frozen=True):
+    """What the race that is over did to ratings, by seat."""
 
     seats: tuple[SeatRating, ...]
 
+    def message(self, version: int) -> RoomEvent:
+        return Ratings(version=version, seats=self.seats)
 
-@dataclass(frozen=True, slots=True)
-class RecordRevealed:
-    """A room's own event: the record of the race that is over is no longer sealed."""
+
+class RecordRevealed(OwnEvent, frozen=True):
+    """The record of the race that is over is no longer sealed."""
 
     record: Record
 
+    def message(self, version: int) -> RoomEvent:
+        return Result(version=version, record=self.record)
 
-@dataclass(frozen=True, slots=True)
-class GhostMoved:
-    """A room's own event: at this moment of their run, somebody who ran the deal before had come so far."""
+
+class GhostMoved(OwnEvent, frozen=True):
+    """At this moment of their run, somebody who ran the deal before had come so far."""
 
     ghost: GhostInfo
 
-
-OwnEvent: TypeAlias = RematchWanted | LineSaid | SeriesScored | SeatsRated | RecordRevealed | GhostMoved
+    def message(self, version: int) -> RoomEvent:
+        return Ghost(version=version, ghost=self.ghost)
 
 
 class Broadcast:
@@ -106,10 +123,23 @@ class Broadcast:
 
     def publish(self, event: RaceEvent | OwnEvent, race: Race, now: int) -> None:
         """Tell everybody of an event, each as much of it as they may know."""
-        if isinstance(event, MovePlayed | SeatDealt):
+        if isinstance(event, (MovePlayed, SeatDealt)):
             self.publish_apart(event, race, now)
             return
         version = self._history.add(event)
+        match event:
+            case OwnEvent():
+                self._note(event)
+            case StartSet():
+                # In a series those of the race before came when this one was open already.
+                self._ratings = ()
+            case _:
+                assert tells_all_the_same(event)
+        message = _message(event, race, version=version, viewer=None, now=now)
+        self.everybody(Outgoing(message))
+        self._tell_spectators(message, event, race, now)
+
+    def _note(self, event: OwnEvent) -> None:
         match event:
             case RematchWanted(seat=seat):
                 self.again.add(seat)
@@ -119,14 +149,8 @@ class Broadcast:
                 self.series = series
             case SeatsRated(seats=seats):
                 self._ratings = seats
-            case StartSet():
-                # In a series those of the race before came when this one was open already.
-                self._ratings = ()
             case _:
-                assert isinstance(event, OwnEvent) or tells_all_the_same(event)
-        message = _message(event, race, version=version, viewer=None, now=now)
-        self.everybody(Outgoing(message))
-        self._tell_spectators(message, event, race, now)
+                pass
 
     def publish_apart(self, event: MovePlayed | SeatDealt, race: Race, now: int) -> None:
         """Tell the seat that the event is about one thing, and everybody else another."""
@@ -158,10 +182,13 @@ class Broadcast:
         self.again.clear()
         self._ratings = ()
         self._history.forget()
+        # Nobody has been dealt to: it differs by the viewer's seat alone.
+        room = self._room(None, race, now)
         for player, member in self._members.connections.items():
-            self.snapshot(player, member, race, now)
+            self.one(member, Outgoing(replace(room, seat=_viewer(race, player))))
+            self._greet(member, race)
         if self.watched:
-            self._draft.effects.told.append(self._room(None, race, now))
+            self._draft.effects.told.append(room)
 
     # ---- to one
 
@@ -233,18 +260,6 @@ def _viewer(race: Race, player: str) -> Viewer:
 
 
 def _message(event: RaceEvent | OwnEvent, race: Race, *, version: int, viewer: Viewer, now: int) -> RoomEvent:
-    match event:
-        case RematchWanted(seat=seat):
-            return RematchAsked(version=version, seat=seat)
-        case LineSaid(line=line, ref=ref):
-            return Said(version=version, line=line, ref=ref)
-        case SeriesScored(series=series, record=record):
-            return Scored(version=version, series=series, record=record)
-        case SeatsRated(seats=seats):
-            return Ratings(version=version, seats=seats)
-        case GhostMoved(ghost=ghost):
-            return Ghost(version=version, ghost=ghost)
-        case RecordRevealed(record=record):
-            return Result(version=version, record=record)
-        case _:
-            return tell(event, version=version, viewer=viewer, now=now, sealed=race.sealed)
+    if isinstance(event, OwnEvent):
+        return event.message(version)
+    return tell(event, version=version, viewer=viewer, now=now, sealed=race.sealed)

@@ -27,10 +27,16 @@ class CommitGate:
         self._discarded = 0
 
     def put(self, effects: Effects) -> None:
-        """Deliver the effects as soon as they and all before them are safe: at once, where nothing waits. Raises JournalClosed."""
+        """Deliver the effects as soon as they and all before them are safe: at once, where nothing waits."""
         if effects.entries:
             self._waiting.append(effects)
-            self._journal.submit(effects.entries, self._done)
+            try:
+                self._journal.submit(effects.entries, self._done)
+            except StoreError as error:
+                # It takes nothing more, and will not call back for these.
+                self._waiting.pop()
+                self.discard()
+                self._fail(error)
         elif self._waiting:
             self._waiting.append(effects)
         else:

@@ -34,16 +34,13 @@ from server.rooms.outgoing import Outgoing, refused
 from server.rooms.ports import FindDeal, GhostLines, GhostWanted, JournalPort, RatingChanges, SearchFailed
 from server.rooms.race_sequence import BotSeat, RoomSetup
 from server.rooms.rating_updates import read_changes
-from server.rooms.requests import Ask, Close, DealFound, RatingsRead, RoomRequest
+from server.rooms.requests import EARLY, Ask, Close, DealFound, Enter, RatingsRead, RoomRequest, refuse
 from server.rooms.side_jobs import SideJobs
 from server.rooms.spectator_port import Shown, SpectatorPort
 from server.runtime import log_lines
-from server.store.errors import LeaseLost, RunAlready, StoreError
+from server.store.errors import JournalClosed, LeaseLost, RunAlready, StoreError
 
 logger = logging.getLogger("carpet.rooms")
-
-EARLY = 64
-"""Requests that may wait for a room's ghosts; more are refused with `server/busy`."""
 
 
 class RoomOwner(Protocol):
@@ -115,8 +112,9 @@ class Room:
         self._deadline = Deadline(ports.deadlines, self._wake)
         self._spectators: SpectatorPort | None = None
         self._ghosts = ghosts_wanted(setup.spec, setup.start_position)
-        # Until its ghosts are here a room answers nothing: whoever comes is told of them in their first snapshot.
-        self._early: list[RoomRequest] | None = []
+        self.has_begun = False
+        """It answers. Not before its ghosts are here: whoever comes is told of them in their first snapshot."""
+        self._early: list[RoomRequest] = []
         self._sought: DealWanted | None = None
         self._search: trio.CancelScope | None = None
 
@@ -137,16 +135,13 @@ class Room:
         """Decide a request now; what comes of it is told when it is safe. Raises Refusal `room/closed`, and `server/busy`."""
         if self.is_closed:
             raise Refusal(ErrorCode.ROOM_CLOSED)
-        if self._early is None:
-            self._take(request)
-        elif len(self._early) < EARLY:
-            self._early.append(request)
-        else:
+        if len(self._early) >= EARLY:
             raise Refusal(ErrorCode.SERVER_BUSY)
+        self.tell(request)
 
     def move(self, player: PlayerName, member: Member, message: Move, waited_ms: int = 0) -> None:
         """`ask` for a move, as nearly all requests are. waited_ms: see `Ask`."""
-        if self.is_closed or self._early is not None:
+        if self.is_closed or not self.has_begun:
             self.ask(Ask(player, member, message, waited_ms))
             return
         # Of a move nothing is logged unless something is wrong.
@@ -155,23 +150,24 @@ class Room:
         except Exception:
             about = log_lines.race.set(self.core.race.id)
             logger.exception("room %s crashed", self.code)
-            self._crashed()
             log_lines.race.reset(about)
+            self._crashed()
         else:
             self._do(effects)
 
     def tell(self, request: RoomRequest) -> None:
         """`ask` for what nobody waits for: nothing, when the room is closed."""
-        if self.is_closed:
-            return
-        if self._early is not None:
-            self._early.append(request)
-        else:
+        if self.has_begun and not self.is_closed:
             self._take(request)
+        elif not self.is_closed:
+            self._early.append(request)
+            if isinstance(request, Enter):
+                # They can take no seat elsewhere meanwhile.
+                self._ports.owner.seat_taken(self, request.player.id)
 
     def catch_up(self, player: PlayerName, member: Member) -> bool:
         """Tell members who have missed something everything anew. False when it is not by this connection that they are in the room."""
-        if self.is_closed or self._early is not None:
+        if self.is_closed or not self.has_begun:
             return False
         effects = self.core.catch_up(player.id, member, self._ports.clock.now_ms())
         if effects is None:
@@ -265,14 +261,15 @@ class Room:
         self.is_closed = True
         self._deadline.clear()
         self._jobs.cancel()
+        refuse(self._early, Refusal(ErrorCode.ROOM_CLOSED))
+        self._early.clear()
 
     def _give_up(self, closing: Closing) -> None:
-        if not closing.entries:
-            return
-        try:
-            self._ports.journal.submit(closing.entries, self._gave_up)
-        except StoreError as error:
-            self._gave_up(error)
+        if closing.entries:
+            try:
+                self._ports.journal.submit(closing.entries, self._gave_up)
+            except StoreError as error:
+                self._gave_up(error)
 
     def _gave_up(self, error: StoreError | None) -> None:
         if error is not None:
@@ -296,8 +293,8 @@ class Room:
         self._fail(Refusal(ErrorCode.NOT_KEPT))
 
     def _complain(self, level: int, what: str, error: StoreError) -> None:
-        # Of a lost lease it is said once, for all rooms together.
-        logger.log(logging.DEBUG if isinstance(error, LeaseLost) else level, what, self.code, error)
+        # Of a lost lease, or a journal that has ended, it is said once for all rooms together.
+        logger.log(logging.DEBUG if isinstance(error, LeaseLost | JournalClosed) else level, what, self.code, error)
 
     def _fail(self, refusal: Refusal, *, is_kept: bool = True) -> None:
         self._shut()
@@ -340,9 +337,12 @@ class Room:
 
     def tell_of_outage(self) -> None:
         """At once: it is why everything else has to wait."""
-        # Nobody is in a room that has not begun, and that it was opened has still to be kept.
-        if not self.is_closed and self._early is None:
-            self._deliver(self.core.tell_all(refused(Refusal(ErrorCode.CANNOT_WRITE), 0)))
+        outgoing = refused(Refusal(ErrorCode.CANNOT_WRITE), 0)
+        # Nobody is in a room that has not begun, and that it was opened has still to be kept. But some wait to be let in.
+        for member in {request.member for request in self._early if isinstance(request, Enter)}:
+            member.post(outgoing)
+        if not self.is_closed and self.has_begun:
+            self._deliver(self.core.tell_all(outgoing))
 
     # ---- side jobs
 
@@ -355,12 +355,17 @@ class Room:
         self._begin(lines)
 
     def _begin(self, lines: tuple[GhostLine, ...]) -> None:
-        early, self._early = self._early or [], None
+        self.has_begun = True
         seats = tuple(BotSeat(number, bot.player, bot) for number, bot in self._bots.items())
-        self._do(self.core.begin(bots=seats, ghosts=lines))
         for bot in self._bots.values():
             self._jobs.start(bot.run)
-        for request in early:
+        self._do(self.core.begin(bots=seats, ghosts=lines))
+        # One of them may close the room: then the others have had their answer.
+        while self._early:
+            request = self._early.pop(0)
+            if isinstance(request, Enter):
+                # Whether the seat is theirs is decided only now.
+                self._ports.owner.seat_left(self, request.player.id)
             self.tell(request)
 
     def _seek_deal(self) -> None:

@@ -202,7 +202,8 @@ class RaceSequence:
         race = self.race
         if type(event) is not MovePlayed:
             self.broadcast.publish(event, race, self.now)
-            self._note(event)
+            if not isinstance(event, OwnEvent):
+                self._note(event)
         elif event.state == "won" and race.is_settling:
             self._hold(event)
         else:
@@ -219,11 +220,9 @@ class RaceSequence:
         if member is not None and seat.player is not None:
             self.broadcast.current_view(seat.player, member, self.race)
 
-    def _note(self, event: RaceEvent | OwnEvent) -> None:
+    def _note(self, event: RaceEvent) -> None:
         effects = self._draft.effects
         match event:
-            case _ if isinstance(event, OwnEvent):
-                pass
             case SeatDealt():
                 effects.moved = True
             case SeatFreed():

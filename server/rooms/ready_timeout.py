@@ -22,16 +22,16 @@ class ReadyTimeout:
 
     def lost_by(self, race: Race, now: int) -> list[Seat]:
         """Look at the race at every step: the seats whose players have kept the others waiting too long by now."""
-        if race.phase != "waiting":
+        is_later = race.deal.place.number > 1
+        if race.phase != "waiting" or not (race.options.public or is_later):
             self.due = None
             return []
         people = [seat for seat in race.seats if seat.player is not None and seat.bot is None]
         late = [seat for seat in people if seat.nonce is None]
-        waited_for = (race.options.public or race.deal.place.number > 1) and all(seat.player is not None for seat in race.seats)
-        if not waited_for or not 0 < len(late) < len(people):
+        if not 0 < len(late) < len(people) or any(seat.player is None for seat in race.seats):
             self.due = None
         elif self.due is None:
-            self.due = now + (READY_S if race.deal.place.number == 1 else race.options.series.grace_s) * 1000
+            self.due = now + (race.options.series.grace_s if is_later else READY_S) * 1000
         elif self.due <= now:
             self.due = None
             return late

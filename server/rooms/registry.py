@@ -98,12 +98,14 @@ class Rooms:
         self._stopping = False
         self._emptied = trio.Event()
         self._listeners: list[Callable[[], None]] = []
+        self._open_listeners: list[Callable[[], None]] = []
         self._room_listeners: list[Callable[[Room], None]] = []
         self._seat_listeners: list[Callable[[Room, str], None]] = []
         self._rating_listeners: list[Callable[[str, Rating], None]] = []
         self._over_listeners: list[Callable[[Room, Record], None]] = []
         self._journal = journal
-        self._in_outage = False
+        self.in_outage = False
+        """The journal cannot write."""
         self._clock = clock
         self._deadlines = Deadlines(clock)
         self._ports = RoomPorts(
@@ -153,7 +155,7 @@ class Rooms:
         """
         if self._stopping:
             raise Refusal(ErrorCode.SERVER_STOPPING)
-        if self._in_outage:
+        if self.in_outage:
             raise Refusal(ErrorCode.CANNOT_WRITE)
         if not self._journal.has_room:
             raise Refusal(ErrorCode.SERVER_BUSY)
@@ -165,12 +167,15 @@ class Rooms:
         code = new_code(self._entropy)
         while code in self._rooms:
             code = new_code(self._entropy)
-        return self._begin(self._room(code, options, spec=spec, secret=secret, start_position=start_position, place=place))
+        room = self._begin(self._room(code, options, spec=spec, secret=secret, start_position=start_position, place=place))
+        for listener in self._open_listeners:
+            listener()
+        return room
 
     @property
     def takes_more(self) -> bool:
         """Whether another room can be opened now."""
-        return not self._stopping and not self._in_outage and self._journal.has_room and len(self._rooms) < self._max_rooms
+        return not self._stopping and not self.in_outage and self._journal.has_room and len(self._rooms) < self._max_rooms
 
     def go_on(self, left: LeftRoom) -> None:
         """A room of an earlier server goes on. Those in which a race runs first: a player's seat there keeps them from any other.
@@ -187,6 +192,10 @@ class Rooms:
         except (Refusal, LookupError, ValueError, IllegalMove) as error:
             raise ValueError(f"its commands cannot be taken again: {error}") from error
         self._begin(room)
+        if not room.has_begun and not room.is_closed:
+            # It waits for its ghosts. Meanwhile its people can take no seat elsewhere.
+            for player in earlier.people.values():
+                self.seat_taken(room, player)
 
     def look_back(self, left: StandingRace) -> RoomMessage:
         """What somebody without a seat is shown of a room that is gone, as it stood after its last race. Raises ValueError, as above."""
@@ -254,6 +263,12 @@ class Rooms:
         """The room in which this player holds a seat, if any."""
         return self._seated.get(player)
 
+    def check_free(self, player: str) -> None:
+        """Raises Refusal `room/already-in-one` for a player who holds a seat."""
+        room = self._seated.get(player)
+        if room is not None:
+            raise Refusal(ErrorCode.ALREADY_IN_ROOM, f"its code is {room.code}")
+
     def of_tournament(self, tournament: str) -> tuple[Room, ...]:
         """The rooms of its tables."""
         return tuple(self._of_tournaments.get(tournament, ()))
@@ -261,6 +276,10 @@ class Rooms:
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call `listener` whenever a room was opened, closed or changed in its seats or phase. It must not block or raise."""
         self._listeners.append(listener)
+
+    def on_open(self, listener: Callable[[], None]) -> None:
+        """Call `listener` whenever a new room was opened. It must not block or raise."""
+        self._open_listeners.append(listener)
 
     def on_room_change(self, listener: Callable[[Room], None]) -> None:
         """The same with the room, and before any listener of `on_change`."""
@@ -290,7 +309,7 @@ class Rooms:
 
     def outage(self, outage: Outage | None) -> None:
         """The journal cannot write, or can again. Meanwhile no time passes in rooms, and no new ones are opened."""
-        self._in_outage = outage is not None
+        self.in_outage = outage is not None
         if outage is not None:
             self._clock.pause(outage.since)
             for room in list(self._rooms.values()):

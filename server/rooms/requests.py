@@ -1,10 +1,11 @@
 """What a room is asked and told by others, as values, and which of the race's commands a message stands for.
 
-Knows nothing of what comes of them.
+Knows nothing of what comes of those that are taken.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeAlias, assert_never
 
 from msgspec import Struct
@@ -15,6 +16,10 @@ from server.race.commands import GetReady, OtherCommand, ResignSeat, StopSeat
 from server.race.race_deal import DealWanted
 from server.race.rating import RatingChange
 from server.rooms.member import Member, PlayerName
+from server.rooms.outgoing import refused
+
+EARLY = 64
+"""Requests that may wait for a room's ghosts; more are refused with `server/busy`."""
 
 RaceMessage: TypeAlias = Ready | Stop | Resign
 """The client messages that are for the race in it, beside moves."""
@@ -87,6 +92,18 @@ class RatingsRead(Struct, frozen=True):
 
 
 RoomRequest: TypeAlias = Enter | Exit | Ask | Close | CallOff | Release | Reveal | DealFound | RatingsRead
+
+
+def refuse(requests: Iterable[RoomRequest], refusal: Refusal) -> None:
+    """Give this answer to whoever waits for one to any of these."""
+    for request in requests:
+        match request:
+            case Ask(member=member, message=message):
+                member.post(refused(refusal, message.ref))
+            case Enter(member=member, ref=ref):
+                member.post(refused(refusal, ref))
+            case _:
+                pass
 
 
 def race_command(message: RaceMessage, *, seat: int, race: int) -> OtherCommand:

@@ -6,7 +6,9 @@ What a series is worth and when it is over is for `match.series` to say. Tells n
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from protocol.record import Record
 from protocol.views import RaceOptions, SeriesInfo
@@ -16,8 +18,7 @@ from server.store.answers import StandingRace
 from server.store.replay import RunningRoom, replay
 
 
-@dataclass(frozen=True, slots=True)
-class SealedRace:
+class SealedRace(Struct, frozen=True):
     """A race that is over, and that nobody is told of yet. players: the id of each seat's player, None for a house bot."""
 
     record: Record

@@ -73,6 +73,8 @@ class RunAdmission:
             if self._clock.wall_ms() >= ready_by_ms:
                 raise Refusal(ErrorCode.RUN_CLOSED)
             earlier = await self._ghosts(player, [run for run in runs if run.phase == "over"]) if ghosts else ()
+            # Else a room would be opened that they cannot enter.
+            self._rooms.check_free(player)
             spec = SharedDealSpec(deal=deal, invited=(player,), ghosts=earlier)
             return self._rooms.open(options, spec=spec, secret=made.secret, place=place)
         finally:

@@ -149,7 +149,7 @@ class RunService:
                 ready_by_ms = challenges.closes_at_ms(made)
                 return await self._admission.run(player, made, deal, options, ready_by_ms=ready_by_ms, ghosts=True, place=place)
             case PlayOn():
-                return await self._play_on(asked, place)
+                return await self._play_on(player, asked, place)
             case _:
                 assert_never(asked)
 
@@ -166,7 +166,7 @@ class RunService:
         ready_by_ms = days.ends_at_ms(day) - dailies.READY_MARGIN_MS
         return await self._admission.run(player, made, dailies.shared_deal(made, rules), options, ready_by_ms=ready_by_ms, place=place)
 
-    async def _play_on(self, asked: PlayOn, place: str | None) -> Room:
+    async def _play_on(self, player: str, asked: PlayOn, place: str | None) -> Room:
         record = self._records.get(asked.race)
         if record is None:
             record = await self._journal.ask(partial(_public_record, self._store, now_ms=self._clock.wall_ms()), asked.race)
@@ -185,6 +185,8 @@ class RunService:
             logger.error("a record could not be checked: %s", error)
             raise Refusal(ErrorCode.SERVER_BUSY) from error
         options = RaceOptions(rules=record.rules, seats=1, public=False, rated=False, time_limit_s=PRACTICE_S)
+        # Else a room would be opened that they cannot enter: they may have been seated meanwhile.
+        self._rooms.check_free(player)
         return self._rooms.open(options, start_position=start_position, place=place)
 
     async def _deal(self, asked: ListRuns) -> tuple[SharedDealMade, str]:

@@ -1,18 +1,19 @@
 """How a batch is judged and written: commands of races by the thousand, everything else entry by entry.
 
 A command fits when its race runs and it is the next one: that is known here without asking the database. All commands of a batch are one
-row of bytes, and where there is nothing else, one statement. The other kinds are written where they stand, each request within a part of
-the transaction: the tables judge them (see `entries`).
+row of bytes, and where there is nothing else, one statement. The other kinds are written where they stand: the tables judge them (see
+`entries`). What is hardly ever refused, the openings and ends of races, is written in good faith; once something of that is refused, the
+batch begins anew, with each request within a part of the transaction.
 
 Each batch has a number, kept with it in the same transaction. So it shows whether a batch was committed whose answer was lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from server.store.compaction import Log
 from server.store.documents import Taken, encode_command, encode_commands
@@ -20,15 +21,16 @@ from server.store.entries import KINDS
 from server.store.errors import EntryRefused, LeaseLost
 from server.store.nodes import Holding
 from server.store.port import CommandTaken, Entry, RaceAborted, RaceOpened, RaceOver, Request, TournamentMade
-from server.store.sql import Contradiction, Row, Sql, Values
+from server.store.sql import Contradiction, Row, Sql
 from server.store.steps import WriteStep
 
-BIGGEST: Final = 2**63
-_WRITE: Final = "INSERT INTO batches (number, writer, commands) VALUES (:number, :writer, :commands)"
+LEAST_INT: Final = -(2**63)
+MOST_INT: Final = 2**63 - 1
+_WRITE: Final = "INSERT INTO batches (number, writer, commands) VALUES (?, ?, ?)"
 _WRITE_AS_NODE: Final = (
-    "INSERT INTO batches (number, writer, commands) SELECT :number, :writer, :commands FROM nodes"
+    "INSERT INTO batches (number, writer, commands) SELECT ?, ?, ? FROM nodes"
     # Who takes this node's races over changes its row, and waits for commits that are under way; those after it find another epoch.
-    " WHERE id = :node AND epoch = :epoch FOR SHARE"
+    " WHERE id = ? AND epoch = ? FOR SHARE"
 )
 _ONE_AFTER_ANOTHER: Final = "SELECT pg_advisory_xact_lock(hashtext('carpet-race records ' || current_schema()))"
 
@@ -43,11 +45,11 @@ class BatchWriter:
         node = holding.node if holding is not None else 0
         # Race to its last sequence.
         running = sql.rows("SELECT id FROM races WHERE phase = 'running' AND node = :node", {"node": node})
-        self._running = dict.fromkeys((row.id for row in running), 0)
+        self._running = dict.fromkeys((row.id.encode(errors="surrogateescape") for row in running), 0)
         self._log = Log(sql, self._running, node=node)
+        # Of the batch that is being judged: its commands, and the races that it ends, with their last sequences, or opens, with None.
         self._taken: list[Taken] = []
-        # What the request that is being judged has changed in it: how it was.
-        self._before: dict[str, int | None] = {}
+        self._turned: list[tuple[bytes, int | None]] = []
 
     @property
     def number(self) -> int:
@@ -61,8 +63,16 @@ class BatchWriter:
 
     def judge(self, sql: Sql, requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
         """One outcome a request. Writes all but the commands; within a transaction, unless it `is_one_statement`."""
+        try:
+            return self._judge_each(sql, requests, trusts=True)
+        except _Unsound:
+            sql.begin_anew()
+            self._undo()
+            return self._judge_each(sql, requests, trusts=False)
+
+    def _judge_each(self, sql: Sql, requests: Sequence[Request], *, trusts: bool) -> tuple[EntryRefused | None, ...]:
         taken: list[Taken] = []
-        self._taken = taken
+        self._taken, self._turned = taken, []
         outcomes: list[EntryRefused | None] = []
         for request in requests:
             # Nearly all requests are one command each, which changes nothing where it is refused.
@@ -74,15 +84,15 @@ class BatchWriter:
                 else:
                     outcomes.append(None)
             else:
-                outcomes.append(self._judge(sql, request, taken))
+                outcomes.append(self._judge(sql, request, trusts=trusts))
         return tuple(outcomes)
 
     def finish(self, sql: Sql) -> None:
         """Write the commands. Raises LeaseLost when this node's races are others' by now."""
-        batch = {"number": self.number, "writer": self._writer, "commands": encode_commands(self._taken)}
+        batch = self.number, self._writer, encode_commands(self._taken)
         if self._holding is None:
             sql.run(_WRITE, [batch])
-        elif not sql.run(_WRITE_AS_NODE, [{**batch, "node": self._holding.node, "epoch": self._holding.epoch}]):
+        elif not sql.run(_WRITE_AS_NODE, [(*batch, self._holding.node, self._holding.epoch)]):
             raise LeaseLost(self._holding.lost)
         # A pass that begins now sweeps from the next batch on, in its transaction.
         is_swept = self._log.is_swept
@@ -94,41 +104,50 @@ class BatchWriter:
         """Whether writing them needs no transaction around it."""
         return not self._log.is_swept and {type(entry) for request in requests for entry in request} <= {CommandTaken}
 
-    def _judge(self, sql: Sql, request: Request, taken: list[Taken]) -> EntryRefused | None:
-        length = len(taken)
+    def _judge(self, sql: Sql, request: Request, *, trusts: bool) -> EntryRefused | None:
+        others = [entry for entry in request if type(entry) is not CommandTaken]
+        is_sound = trusts and all(KINDS[type(entry)].is_sound(entry) for entry in others)
+        part: AbstractContextManager[None] = nullcontext()
+        if others and not is_sound:
+            part = sql.part(is_single=len(request) == 1 and KINDS[type(request[0])].is_single(request[0]))
+        taken, turned = len(self._taken), len(self._turned)
         try:
-            self._write_each(sql, request, taken)
+            self._write_each(sql, request, part, is_sound=is_sound)
         except EntryRefused as refused:
-            del taken[length:]
-            for race, last in self._before.items():
-                if last is None:
-                    self._running.pop(race, None)
-                else:
-                    self._running[race] = last
+            if others and is_sound:
+                raise _Unsound from refused
+            self._undo(taken, turned)
             return refused
-        finally:
-            if self._before:
-                self._before.clear()
+        except sql.refusals as refused:
+            if not is_sound:
+                raise
+            raise _Unsound from refused
         return None
 
-    def _write_each(self, sql: Sql, request: Request, taken: list[Taken]) -> None:
-        if not request:
-            return
-        entry = request[0]
-        part: AbstractContextManager[None] = nullcontext()
-        if not all(type(entry) is CommandTaken for entry in request):
-            part = sql.part(is_single=len(request) == 1 and KINDS[type(entry)].is_single(entry))
+    def _write_each(self, sql: Sql, request: Request, part: AbstractContextManager[None], *, is_sound: bool) -> None:
+        entry: Entry | None = None
         try:
             with part:
                 for entry in request:
                     if isinstance(entry, CommandTaken):
-                        self._before.setdefault(entry.race, self._running.get(entry.race))
-                        self._take(entry, taken)
+                        self._take(entry, self._taken)
                     else:
-                        _write_entry(entry if self._holding is None else self._as_node(entry, sql, self._holding), sql)
+                        written = entry if self._holding is None else self._as_node(entry, sql, self._holding)
+                        _write_entry(written, sql, is_sound=is_sound)
                         self._follow(entry)
         except Contradiction as contradiction:
+            assert entry is not None
             raise KINDS[type(entry)].clash(entry, str(contradiction)) from contradiction
+
+    def _undo(self, taken: int = 0, turned: int = 0) -> None:
+        """What has been kept in step since there were so many of both."""
+        ended = [(race, last) for race, last in self._turned[turned:] if last is not None]
+        opened = [race for race, last in self._turned[turned:] if last is None]
+        self._running.update(ended)
+        self._running.update((race, sequence - 1) for race, sequence, *_ in reversed(self._taken[taken:]))
+        for race in opened:
+            del self._running[race]
+        del self._taken[taken:], self._turned[turned:]
 
     @staticmethod
     def _as_node(entry: Entry, sql: Sql, holding: Holding) -> Entry:
@@ -138,71 +157,76 @@ class BatchWriter:
         return replace(entry, node=holding.node) if isinstance(entry, (RaceOpened, TournamentMade)) else entry
 
     def _take(self, entry: CommandTaken, taken: list[Taken]) -> None:
-        race, sequence = entry.race, entry.sequence
-        last = self._running.get(race)
-        if last is None:
-            raise EntryRefused(f"race {race} is not running")
-        if sequence != last + 1:
-            raise EntryRefused(f"race {race}: command {sequence} cannot follow command {last}")
+        sequence, at_ms = entry.sequence, entry.at_ms
         try:
+            race = entry.race.encode()
+            last = self._running.get(race)
+            if last is None:
+                raise EntryRefused(f"race {entry.race} is not running")
+            if sequence != last + 1:
+                raise EntryRefused(f"race {entry.race}: command {sequence} cannot follow command {last}")
             text = encode_command(entry.command)
         except UnicodeError as error:
             raise EntryRefused(f"an entry that cannot be stored: {error}") from error
-        if not -BIGGEST <= entry.at_ms < BIGGEST:
-            raise EntryRefused(f"an entry that cannot be stored: its time is {entry.at_ms}")
+        if not LEAST_INT <= at_ms <= MOST_INT:
+            raise EntryRefused(f"an entry that cannot be stored: its time is {at_ms}")
         self._running[race] = sequence
-        taken.append((race.encode(), sequence, entry.at_ms, text))
+        taken.append((race, sequence, at_ms, text))
 
     def _follow(self, entry: Entry) -> None:
-        match entry:
-            case RaceOpened(race=race):
-                self._before.setdefault(race, None)
-                self._running[race] = 0
-            case RaceOver(race=race) | RaceAborted(race=race):
-                self._before.setdefault(race, self._running.pop(race))
-            case _:
-                pass
+        if isinstance(entry, RaceOpened):
+            race = entry.race.encode()
+            self._turned.append((race, None))
+            self._running[race] = 0
+        elif isinstance(entry, (RaceOver, RaceAborted)):
+            race = entry.race.encode()
+            self._turned.append((race, self._running.pop(race)))
 
 
-def _write_entry(entry: Entry, sql: Sql) -> None:
-    """Within a part of a transaction. Raises EntryRefused, with part of it written."""
+class _Unsound(Exception):
+    """What is hardly ever refused was refused, and part of it may be written."""
+
+
+def _write_entry(entry: Entry, sql: Sql, *, is_sound: bool) -> None:
+    """Raises EntryRefused, with part of it written. is_sound: the tables' constraints alone see to its players."""
     kind = KINDS[type(entry)]
     try:
-        _check_players(kind.needs(entry), sql)
-        steps, found = kind.steps(entry), None
+        if not is_sound:
+            _check_players(kind.needs(entry), sql)
+        steps, answer = kind.steps(entry), None
         with suppress(StopIteration):
             while True:
-                found = _carry_out(steps.send(found), sql)
+                answer = _carry_out(steps.send(answer), sql)
     except (ValueError, OverflowError) as error:
         raise EntryRefused(f"an entry that cannot be stored: {error}") from error
 
 
-def _carry_out(step: WriteStep, sql: Sql) -> Row | None:
+def _carry_out(step: WriteStep, sql: Sql) -> list[Row] | int:
     for row in step.rows:
-        _check_form(row)
+        _check_form(row if isinstance(row, tuple) else row.values())
     reads = step.statement.startswith("SELECT")
-    found = sql.row(step.statement, step.rows[0]) if reads else None
-    touched = found is not None if reads else sql.run(step.statement, step.rows)
-    if not touched and step.refusal is not None:
+    answer = sql.rows(step.statement, step.rows[0]) if reads else sql.run(step.statement, step.rows)
+    if not answer and step.refusal is not None:
         raise EntryRefused(step.refusal)
-    return found
+    return answer
 
 
 def _check_players(wanted: Sequence[str | None], sql: Sql) -> None:
     needed = [player for player in dict.fromkeys(wanted) if player is not None]
-    _check_form(dict(enumerate(needed)))  # type: ignore[arg-type]
+    _check_form(needed)
     known = {row.id for row in sql.rows_in("SELECT id FROM players WHERE id IN :wanted", needed)}
     for player in needed:
         if player not in known:
             raise EntryRefused(f"there is no player {player}")
 
 
-def _check_form(row: Values) -> None:
+def _check_form(values: Iterable[Any]) -> None:
     """What has no form in one of the databases has none in any. Raises ValueError, OverflowError."""
-    for column, value in row.items():
+    for value in values:
         if type(value) is str:
-            value.encode()
+            if not value.isascii():
+                value.encode()
             if "\0" in value:
-                raise ValueError(f"{column} has a null character")
-        elif type(value) is int and not -(2**63) <= value < 2**63:
-            raise OverflowError(f"{column} is {value}")
+                raise ValueError("a text has a null character")
+        elif type(value) is int and not LEAST_INT <= value <= MOST_INT:
+            raise OverflowError(f"{value} does not fit in 64 bits")

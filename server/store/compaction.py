@@ -26,10 +26,10 @@ ROW: Final = 1
 """What a batch counts for beside its commands: one without any is swept out too."""
 
 
-def batches(sql: Sql, *, after: int = 0, until: int = LAST_NUMBER) -> Iterator[Row]:
+def batches(sql: Sql, *, after: int = 0, until: int = LAST_NUMBER, at_once: int = READ_AT_ONCE) -> Iterator[Row]:
     """All with a higher number, as far as `until`, in order."""
-    page = "SELECT number, commands FROM batches WHERE number > :after AND number <= :until ORDER BY number LIMIT :limit"
-    while rows := sql.rows(page, {"after": after, "until": until, "limit": READ_AT_ONCE}):
+    page = "SELECT number, commands FROM batches WHERE number > ? AND number <= ? ORDER BY number LIMIT ?"
+    while rows := sql.rows(page, (after, until, at_once)):
         yield from rows
         after = rows[-1].number
 
@@ -37,7 +37,7 @@ def batches(sql: Sql, *, after: int = 0, until: int = LAST_NUMBER) -> Iterator[R
 class Log:
     """Of one node. last: the number of the last batch."""
 
-    def __init__(self, sql: Sql, running: dict[str, int], *, node: int) -> None:
+    def __init__(self, sql: Sql, running: dict[bytes, int], *, node: int) -> None:
         """Reads all of it. running: race to the last sequence of its commands, which is put in here."""
         self._first, self._end = numbers_of(node)
         self.last = self._first
@@ -50,16 +50,15 @@ class Log:
             commands = _readable(row)
             self._size += ROW + len(commands)
             for race, sequence, _, _ in commands:
-                name = race.decode(errors="replace")
-                if name in running:
-                    running[name] = sequence
+                if race in running:
+                    running[race] = sequence
 
     @property
     def is_swept(self) -> bool:
         """Whether a pass is under way."""
         return self._swept_to is not None
 
-    def add(self, commands: int, running: Mapping[str, int]) -> None:
+    def add(self, commands: int, running: Mapping[bytes, int]) -> None:
         """A batch is written. running: race to its number of commands."""
         self.last += 1
         self._size += ROW + commands
@@ -71,12 +70,14 @@ class Log:
             else:
                 self._look_at = alive + allowed
 
-    def sweep(self, sql: Sql, running: Mapping[str, int], *, added: int) -> None:
+    def sweep(self, sql: Sql, running: Mapping[bytes, int], *, added: int) -> None:
         """One step of the pass, if there is one. running: the races that run."""
         if self._swept_to is None:
             return
         left = max(SWEPT_AT_ONCE, 2 * added)
-        for row in batches(sql, after=self._swept_to, until=self._end):
+        # Those that will be looked at, if they are about as large as the one that was written.
+        at_once = min(max(left // (ROW + added), 1), READ_AT_ONCE)
+        for row in batches(sql, after=self._swept_to, until=self._end, at_once=at_once):
             # The last one stays: it says which batch was the last.
             if row.number >= self.last or left <= 0:
                 break
@@ -87,22 +88,19 @@ class Log:
         if row is None or row.number >= self.last:
             self._swept_to = None
 
-    def _sweep_batch(self, sql: Sql, row: Row, running: Mapping[str, int]) -> int:
+    def _sweep_batch(self, sql: Sql, row: Row, running: Mapping[bytes, int]) -> int:
         """Gives its size before."""
         try:
             commands = decode_commands(row.commands)
         except BadDocument:
             # For `db check` to find; perhaps somebody can make something of it.
             return ROW
-        kept = [command for command in commands if command[0].decode(errors="replace") in running]
+        kept = [command for command in commands if command[0] in running]
         if not kept:
-            sql.run("DELETE FROM batches WHERE number = :number", [{"number": row.number}])
+            sql.run("DELETE FROM batches WHERE number = ?", [(row.number,)])
             self._size -= ROW + len(commands)
         elif len(kept) < len(commands):
-            sql.run(
-                "UPDATE batches SET commands = :commands WHERE number = :number",
-                [{"number": row.number, "commands": encode_commands(kept)}],
-            )
+            sql.run("UPDATE batches SET commands = ? WHERE number = ?", [(encode_commands(kept), row.number)])
             self._size -= len(commands) - len(kept)
         return ROW + len(commands)
 

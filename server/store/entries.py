@@ -8,9 +8,11 @@ How a kind's steps are taken, and what judges them, is in `steps`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from itertools import repeat
 from typing import Any, Final
 
+from protocol.record import SeatRecord
 from protocol.text import clean_name
 from server.race.rating import Rating, RatingChange, Unratable, rate_record
 from server.store.answers import Player
@@ -45,11 +47,10 @@ from server.store.port import (
     Unbanned,
     deal_key,
     name_key,
-    played_seats,
     runs_once,
 )
 from server.store.sql import Row, Values
-from server.store.steps import Kind, Steps, WriteStep, insert
+from server.store.steps import Kind, Steps, WriteStep, insert, insertion
 
 
 def _checked_name(name: str) -> str:
@@ -97,14 +98,19 @@ def rating_of(row: Row) -> Rating | None:
     return Rating(row.mu, row.sigma, row.races) if None not in (row.mu, row.sigma) else None
 
 
-def rating_row(player: str, rating: Rating | None) -> dict[str, Any]:
+def rating_row(player: str, rating: Rating | None) -> tuple[Any, ...]:
     """For `RATE`. rating: None for somebody who has none."""
     if rating is None:
-        return {"id": player, "mu": None, "sigma": None, "races": 0}
-    return {"id": player, "mu": rating.mu, "sigma": rating.sigma, "races": rating.races}
+        return None, None, 0, player
+    return rating.mu, rating.sigma, rating.races, player
 
 
 # ---- races
+
+
+_OPEN: Final = insertion(
+    "races", "id", "room", "number", "options", "secret", "software", "opened_at_ms", "phase", "deal", "node", "listed"
+)
 
 
 def _open_race(entry: RaceOpened) -> Steps:
@@ -118,20 +124,10 @@ def _open_race(entry: RaceOpened) -> Steps:
             [{"room": entry.room, "node": entry.node}],
             f"another node has a room {entry.room}",
         )
-    race = {
-        "id": entry.race,
-        "room": entry.room,
-        "number": entry.number,
-        "options": encode_opening(Opened(entry.options, entry.series, spec, entry.start_position)),
-        "secret": entry.secret,
-        "software": entry.software,
-        "opened_at_ms": entry.at_ms,
-        "phase": "running",
-        "deal": key,
-        "node": entry.node,
-        "listed": entry.options.rules if entry.options.public else None,
-    }
-    yield insert("races", race)
+    options = encode_opening(Opened(entry.options, entry.series, spec, entry.start_position))
+    listed = entry.options.rules if entry.options.public else None
+    race = (entry.race, entry.room, entry.number, options, entry.secret, entry.software, entry.at_ms, "running", key, entry.node, listed)
+    yield WriteStep(_OPEN, [race])
     if spec is not None and runs_once(spec) and spec.invited:
         runs = [{"deal": key, "rules": entry.options.rules, "player": player, "race": entry.race} for player in spec.invited]
         yield insert("runs", *runs)
@@ -171,28 +167,25 @@ def _end_race(entry: RaceOver) -> Steps:
         raise EntryRefused(f"race {entry.race}: its record has {len(record.seats)} seats, and there are {len(entry.players)} players")
     yield WriteStep(
         "INSERT INTO records (race, record, digest, finished_at_ms, number)"
-        " VALUES (:race, :record, :digest, :at_ms, (SELECT coalesce(max(number), 0) + 1 FROM records))",
-        [{"race": entry.race, "record": encode_record(record), "digest": record.digest, "at_ms": entry.at_ms}],
+        " VALUES (?, ?, ?, ?, (SELECT coalesce(max(number), 0) + 1 FROM records))",
+        [(entry.race, encode_record(record), record.digest, entry.at_ms)],
     )
     changes = (yield from _rate(entry)) if record.rated else ()
     if entry.players:
-        yield insert("seats", *_seat_rows(entry, changes))
+        yield WriteStep(_SEAT, _seat_rows(entry, zip(record.seats, entry.players, changes or repeat(None), strict=False), entry.here))
     if changes:
         yield WriteStep(RATE, [rating_row(seat.player, change.after) for seat, change in zip(record.seats, changes, strict=True)])
 
 
-def _rate(entry: RaceOver) -> Generator[WriteStep, Row | None, tuple[RatingChange, ...]]:
+def _rate(entry: RaceOver) -> Generator[WriteStep, Any, tuple[RatingChange, ...]]:
     """What the race does to each seat's rating, from those that the players have now."""
     record = entry.record
     # Ratings are made again from records alone: those have to name the same players.
     if tuple(seat.player for seat in record.seats) != entry.players:
         raise EntryRefused(f"race {entry.race}: its record is rated and names other players")
-    ratings: dict[str, Rating] = {}
-    for seat in record.seats:
-        row = yield WriteStep("SELECT mu, sigma, races FROM players WHERE id = :id", [{"id": seat.player}])
-        rating = rating_of(row)
-        if rating is not None:
-            ratings[seat.player] = rating
+    marks = ", ".join("?" * len(entry.players)) or "NULL"
+    rows = yield WriteStep(f"SELECT id, mu, sigma, races FROM players WHERE id IN ({marks})", [entry.players])  # noqa: S608
+    ratings = {row.id: rating for row in rows if (rating := rating_of(row)) is not None}
     try:
         return rate_record(record, ratings)
     except Unratable as error:
@@ -202,7 +195,7 @@ def _rate(entry: RaceOver) -> Generator[WriteStep, Row | None, tuple[RatingChang
 def _abort_race(entry: RaceAborted) -> Steps:
     yield _close_race(entry, "aborted", entry.reason)
     if entry.seats:
-        yield insert("seats", *_seat_rows(entry, ()))
+        yield WriteStep(_SEAT, _seat_rows(entry, ((seat, seat.player, seat.rating) for seat in entry.seats)))
     else:
         # It had not begun: nobody has seen a card of it.
         yield WriteStep("DELETE FROM runs WHERE race = :race", [{"race": entry.race}])
@@ -210,45 +203,44 @@ def _abort_race(entry: RaceAborted) -> Steps:
 
 def _close_race(entry: RaceOver | RaceAborted, phase: str, reason: str | None) -> WriteStep:
     return WriteStep(
-        "UPDATE races SET phase = :phase, ended_at_ms = :at_ms, reason = :reason WHERE id = :race AND phase = 'running'",
-        [{"race": entry.race, "phase": phase, "at_ms": entry.at_ms, "reason": reason}],
+        "UPDATE races SET phase = ?, ended_at_ms = ?, reason = ? WHERE id = ? AND phase = 'running'",
+        [(phase, entry.at_ms, reason, entry.race)],
         f"race {entry.race} is not running",
     )
 
 
-RATE: Final = "UPDATE players SET mu = :mu, sigma = :sigma, races = :races WHERE id = :id"
+RATE: Final = "UPDATE players SET mu = ?, sigma = ?, races = ? WHERE id = ?"
 
 
-def _seat_rows(entry: RaceOver | RaceAborted, changes: Sequence[RatingChange]) -> list[Values]:
-    here = entry.here if isinstance(entry, RaceOver) else ()
+def _seat_rows(
+    entry: RaceOver | RaceAborted,
+    seats: Iterable[tuple[SeatRecord | PlayedSeat, str | None, RatingChange | None]],
+    here: Sequence[int] = (),
+) -> list[Values]:
+    """seats: each with its player, and what the race did to their rating."""
+    race, at_ms = entry.race, entry.at_ms
     return [
-        {
-            "race": entry.race,
-            "seat": number,
-            "player": seat.player,
-            "name": seat.name,
-            "bot": seat.bot,
-            "state": seat.state,
-            "place": seat.place,
-            "home": seat.home,
-            "ended_at_ms": seat.ended_at_ms,
-            "finished_at_ms": entry.at_ms,
-            "here": number in here,
-            **change_row(seat.rating),
-        }
-        for number, seat in enumerate(played_seats(entry, changes))
+        (race, number, player, s.name, s.bot, s.state, s.place, s.home, s.ended_at_ms, at_ms, number in here, *_changed(change))
+        for number, (s, player, change) in enumerate(seats)
     ]
 
 
 _CHANGED: Final = "mu_before", "sigma_before", "mu_after", "sigma_after", "rated_races"
+_SEAT: Final = insertion(
+    "seats", "race", "seat", "player", "name", "bot", "state", "place", "home", "ended_at_ms", "finished_at_ms", "here", *_CHANGED
+)
 
 
 def change_row(change: RatingChange | None) -> dict[str, Any]:
     """The columns of a seat that say what its race did to its player's rating."""
+    return dict(zip(_CHANGED, _changed(change), strict=True))
+
+
+def _changed(change: RatingChange | None) -> tuple[Any, ...]:
     if change is None:
-        return dict.fromkeys(_CHANGED)
+        return (None,) * len(_CHANGED)
     before, after = change.before, change.after
-    return dict(zip(_CHANGED, (before.mu, before.sigma, after.mu, after.sigma, after.races), strict=True))
+    return before.mu, before.sigma, after.mu, after.sigma, after.races
 
 
 def change_of(row: Row) -> RatingChange | None:
@@ -264,11 +256,13 @@ def seat_of(row: Row) -> PlayedSeat:
 
 
 def _leave_room(entry: PlayersLeft) -> Steps:
-    over = "SELECT 1 AS found FROM races WHERE id = :race AND phase <> 'running'"
-    yield WriteStep(over, [{"race": entry.race}], f"race {entry.race} is not over")
+    over = "SELECT 1 AS found FROM races WHERE id = ? AND phase <> 'running'"
     if entry.seats:
-        leavers = [{"race": entry.race, "seat": seat} for seat in entry.seats]
-        yield WriteStep("UPDATE seats SET here = false WHERE race = :race AND seat = :seat", leavers)
+        marks = ", ".join("?" * len(entry.seats))
+        leave = f"UPDATE seats SET here = false WHERE race = ? AND seat IN ({marks}) AND EXISTS ({over})"  # noqa: S608
+        if (yield WriteStep(leave, [(entry.race, *entry.seats, entry.race)])):
+            return
+    yield WriteStep(over, [(entry.race,)], f"race {entry.race} is not over")
 
 
 # ---- shared deals and tournaments
@@ -329,8 +323,8 @@ def _decide(entry: TournamentDecided) -> Steps:
     tournament = {"id": entry.tournament}
     yield WriteStep("SELECT 1 AS found FROM tournaments WHERE id = :id", [tournament], f"there is no tournament {entry.tournament}")
     found = yield WriteStep("SELECT coalesce(max(sequence), 0) AS last FROM decisions WHERE tournament = :id", [tournament])
-    if found is None or entry.sequence != found.last + 1:
-        raise EntryRefused(f"tournament {entry.tournament}: decision {entry.sequence} cannot follow decision {found and found.last}")
+    if entry.sequence != found[0].last + 1:
+        raise EntryRefused(f"tournament {entry.tournament}: decision {entry.sequence} cannot follow decision {found[0].last}")
     decision = {
         "tournament": entry.tournament,
         "sequence": entry.sequence,
@@ -381,12 +375,12 @@ KINDS: Final[dict[type[Entry], Kind]] = {
     PlayerSeen: Kind(steps=_see_player, is_single=lambda entry: True, needs=lambda entry: (entry.player,)),
     RaceOpened: Kind(
         steps=_open_race,
-        is_single=lambda entry: entry.spec is None,
+        is_sound=lambda entry: entry.spec is None,
         needs=lambda entry: entry.spec.invited if entry.spec else (),
         clash=_opening_clash,
     ),
-    RaceOver: Kind(steps=_end_race, needs=lambda entry: entry.players),
-    PlayersLeft: Kind(steps=_leave_room),
+    RaceOver: Kind(steps=_end_race, is_sound=lambda entry: True, needs=lambda entry: entry.players),
+    PlayersLeft: Kind(steps=_leave_room, is_sound=lambda entry: True),
     RaceAborted: Kind(steps=_abort_race, needs=lambda entry: [seat.player for seat in entry.seats]),
     SharedDealMade: Kind(steps=_make_deal, needs=lambda entry: (entry.owner,), clash=_known("deal")),
     SharedDealRevealed: Kind(steps=_reveal_deal),

@@ -8,7 +8,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -269,17 +268,6 @@ def deal_key(kind: SharedKind, deal: str) -> str:
 def runs_once(spec: SharedDealSpec) -> bool:
     """Whether each player has one run of the deal."""
     return spec.deal.kind != "round"
-
-
-def played_seats(ended: RaceOver | RaceAborted, changes: Sequence[RatingChange] = ()) -> tuple[PlayedSeat, ...]:
-    """The seats of a race that has ended, as histories have them; none of one that had not begun. changes: where it counted, by seat."""
-    if isinstance(ended, RaceAborted):
-        return ended.seats
-    return tuple(
-        PlayedSeat(player, seat.name, seat.bot, seat.state, seat.place, seat.home, seat.ended_at_ms, change)
-        # `entries` refuses what has more players than seats, or fewer.
-        for player, seat, change in zip(ended.players, ended.record.seats, changes or repeat(None), strict=False)
-    )
 
 
 Entry: TypeAlias = (

@@ -1,4 +1,4 @@
-"""One text of SQL for both drivers, sqlite3 and psycopg: `:name` where a value goes, and rows whose columns have names. Knows no table."""
+"""One text of SQL for both drivers, sqlite3 and psycopg: `:name` or `?` where a value goes, and rows with names. Knows no table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from functools import cache
 from typing import Any, Final, Literal, TypeAlias
 
 Dialect: TypeAlias = Literal["sqlite", "postgresql"]
-Values: TypeAlias = Mapping[str, Any]
+Values: TypeAlias = Mapping[str, Any] | tuple[Any, ...]
+"""By their names, or in order, where the text has `?` for each: that is twice as fast with many columns."""
 Row: TypeAlias = Any
 """A named tuple: what columns it has is the statement's."""
 
@@ -33,7 +34,7 @@ class Sql:
         self.connection = connection
         self.dialect: Dialect = dialect
         self._begin = begin
-        self._refusals = refusals
+        self.refusals = refusals
         self._text = _percent if dialect == "postgresql" else str
 
     def rows(self, statement: str, values: Values = {}) -> list[Row]:  # noqa: B006  (nobody changes it)
@@ -48,8 +49,7 @@ class Sql:
         left = sorted(wanted)
         while left:
             now, left = left[:ASKED_AT_ONCE], left[ASKED_AT_ONCE:]
-            names = ", ".join(f":wanted{number}" for number in range(len(now)))
-            yield from self.rows(statement.replace(":wanted", f"({names})"), {f"wanted{n}": value for n, value in enumerate(now)})
+            yield from self.rows(statement.replace(":wanted", f"({', '.join('?' * len(now))})"), tuple(now))
 
     def run(self, statement: str, rows: Sequence[Values] = ({},)) -> int:
         """Once for each row of values. Gives how many rows of the table that touched."""
@@ -74,6 +74,11 @@ class Sql:
             with suppress(Exception):
                 self.connection.execute("ROLLBACK")
             raise
+
+    def begin_anew(self) -> None:
+        """Roll the transaction back, and begin it again."""
+        self.connection.execute("ROLLBACK")
+        self.connection.execute(self._begin)
 
     @contextmanager
     def look(self) -> Iterator[None]:
@@ -100,7 +105,7 @@ class Sql:
         except Exception as error:
             if is_marked:
                 self._undo_part()
-            if isinstance(error, self._refusals):
+            if isinstance(error, self.refusals):
                 raise Contradiction(str(error)) from error
             raise
         if is_marked:
@@ -116,7 +121,7 @@ class Sql:
 @cache
 def _percent(statement: str) -> str:
     """As psycopg wants it."""
-    return _NAME.sub(r"%(\1)s", statement.replace("%", "%%"))
+    return _NAME.sub(r"%(\1)s", statement.replace("%", "%%")).replace("?", "%s")
 
 
 def sqlite(connection: sqlite3.Connection, *, begin: str = "BEGIN") -> Sql:

@@ -1,4 +1,4 @@
-"""How an entry is written: statements, one after the other; several of them within a savepoint.
+"""How an entry is written: statements, one after the other; within a savepoint where they may well be refused.
 
 A step is a statement that has to find or change at least one row where it says what its failure means; a kind's steps are taken in order.
 The tables' own constraints judge the rest, and `clash` says what it means that one of them is broken. Which kinds there are: `entries`.
@@ -6,13 +6,13 @@ The tables' own constraints judge the rest, and `clash` says what it means that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 from server.store.errors import EntryRefused
-from server.store.sql import Row, Values
+from server.store.sql import Values
 
 
 class WriteStep(NamedTuple):
@@ -23,26 +23,29 @@ class WriteStep(NamedTuple):
     refusal: str | None = None
 
 
-Steps: TypeAlias = Generator[WriteStep, Row | None, None]
-"""Each step is answered with the row that it found first, or None."""
+Steps: TypeAlias = Generator[WriteStep, Any, None]
+"""Each step is answered with the rows that it found, or with the number of those that it wrote."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
     """needs: the ids of players that have to be known. clash: what it means to break a constraint. is_single: whether all that the entry
-    writes is one row.
+    writes is one row. is_sound: whether it is hardly ever refused (by a fault in the program, or where two nodes draw one code),
+    and the tables' constraints alone see to `needs`.
     """
 
     steps: Callable[[Any], Steps]
     is_single: Callable[[Any], bool] = lambda entry: False
+    is_sound: Callable[[Any], bool] = lambda entry: False
     needs: Callable[[Any], Sequence[str | None]] = lambda entry: ()
     clash: Callable[[Any, str], EntryRefused] = lambda entry, constraint: EntryRefused(f"an entry that cannot be stored: {constraint}")
 
 
-def insert(table: str, *rows: Values) -> WriteStep:
-    return WriteStep(_insertion(table, tuple(rows[0])), rows)
+def insert(table: str, *rows: Mapping[str, Any]) -> WriteStep:
+    return WriteStep(insertion(table, *rows[0]), [tuple(row.values()) for row in rows])
 
 
 @cache
-def _insertion(table: str, columns: tuple[str, ...]) -> str:
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(f':{column}' for column in columns)})"  # noqa: S608
+def insertion(table: str, *columns: str) -> str:
+    """An INSERT of rows that are tuples."""
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608

@@ -7,35 +7,49 @@ PostgreSQL that the tests use, in a schema of its own. For each number of races,
 - batch: commands in one commit, on average; µs: processor time of this process for a command, the writers' own included;
 - a batch: processor time of this process for each of so many commands that are one batch, and the slowest of the batches, in milliseconds;
 - paced: the same races, a command every two seconds each, in milliseconds p50 and p99, while the event loop is a third busy.
+
+`--races` looks at the store alone, where `STANDING` races run: processor time of the writing thread, in µs, for a batch of commands beside
+them, for one of them in a batch and swept out of the log later, and for a race's opening, its end and its players' leaving, each what a
+batch that has it costs more; then for all three in one batch, and for a race of two players as a whole, beside the batches.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import random
 import secrets
 import shutil
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from statistics import fmean
 from tempfile import mkdtemp
 from typing import Final
 
 import trio
+from msgspec.structs import replace
 
+from protocol.record import sealed
 from protocol.views import RaceOptions
 from server.race.commands import PlayMove
 from server.store.database import DatabaseStore, open_database
 from server.store.journal import Journal
-from server.store.port import CommandTaken, RaceOpened
+from server.store.port import CommandTaken, Entry, PlayersLeft, RaceOpened, RaceOver, race_id
+from tests.server.store.keeping import made, rated
 
 WRITERS: Final = (1, 10, 100, 1_000, 10_000)
 BATCHES: Final = (1, 10, 500)
 SECONDS: Final = 4.0
 PACE_S: Final = 2.0
+STANDING: Final = 200
+ROUNDS: Final = 1_000
+A_BATCH: Final = 40
+A_RACE: Final = 120
 POSTGRES: Final = os.environ.get("CARPET_TEST_POSTGRES") or "postgresql://postgres@127.0.0.1:5432/test"
 
 runs = count(1)
@@ -134,6 +148,81 @@ def batches(store: DatabaseStore) -> None:
         print(f"a batch of {size:>3}: {costs[len(costs) // 2]:>6.1f} µs a command, the slowest batch {slowest * 1e3:.1f} ms", flush=True)
 
 
+class Races:
+    """A crowd that races: each command is of one of them by chance. A batch may open a race, end the oldest one, or empty its room."""
+
+    def __init__(self, store: DatabaseStore, *, is_rated: bool) -> None:
+        self._store = store
+        self._record = rated("r", anna=1, ben=2)
+        moves = (self._record.moves * 2)[:A_RACE]
+        self._record = replace(self._record, moves=moves, rated=is_rated)
+        self._chance = random.Random(7)
+        self._players = [f"{number:032x}" for number in range(10 * STANDING)]
+        store.write([[made(player, f"P{number}")] for number, player in enumerate(self._players)])
+        self._running: dict[str, int] = {}
+        self._over: deque[str] = deque()
+        store.write([[self.opened()] for _ in range(STANDING)])
+
+    def opened(self) -> RaceOpened:
+        code = "".join(self._chance.choices("BCDFGHJKLMNPQRSTVWXZ", k=6))
+        race = race_id(room=code, number=1, unique=self._chance.randbytes(8))
+        self._running[race] = 0
+        options = RaceOptions(public=False, rated=self._record.rated)
+        return RaceOpened(race=race, room=code, number=1, options=options, secret=bytes(32), software="bench", at_ms=1_700_000_000_000)
+
+    def ended(self) -> list[Entry]:
+        race, commands = next(iter(self._running.items()))
+        del self._running[race]
+        self._over.append(race)
+        players = tuple(self._chance.sample(self._players, 2))
+        seats = [replace(seat, player=player) for seat, player in zip(self._record.seats, players, strict=True)]
+        record = sealed(replace(self._record, id=race, room=race[:6], seats=tuple(seats)))
+        return [taken(race, commands + 1), RaceOver(race=race, record=record, players=players, at_ms=1_700_000_000_000, here=(0, 1))]
+
+    def left(self) -> PlayersLeft:
+        return PlayersLeft(race=self._over.popleft(), seats=(0, 1))
+
+    def commands(self, number: int) -> list[list[Entry]]:
+        races = self._chance.sample(list(self._running), number)
+        for race in races:
+            self._running[race] += 1
+        return [[taken(race, self._running[race])] for race in races]
+
+    def cost(self, requests: list[list[Entry]]) -> float:
+        began = time.thread_time()
+        outcomes = self._store.write(requests)
+        cost = (time.thread_time() - began) * 1e6
+        assert set(outcomes) == {None}
+        return cost
+
+
+def race_costs(store: DatabaseStore, *, is_rated: bool) -> None:
+    races = Races(store, is_rated=is_rated)
+    costs: dict[str, list[float]] = {"fewer": [], "more": [], "opened": [], "over": [], "left": [], "all": []}
+    swept: dict[str, list[float]] = {kind: [] for kind in costs}
+    written = 0
+    for _ in range(ROUNDS):
+        for kind in costs:
+            requests = races.commands(2 * A_BATCH if kind == "more" else A_BATCH)
+            if kind in ("opened", "all"):
+                requests.append([races.opened()])
+            if kind in ("over", "all"):
+                requests.append(races.ended())
+            if kind in ("left", "all"):
+                requests.append([races.left()])
+            written += sum(isinstance(entry, CommandTaken) for request in requests for entry in request)
+            assert store._batches is not None
+            under_way = swept if store._batches._log.is_swept else costs
+            under_way[kind].append(races.cost(requests))
+    means = {kind: fmean(costs[kind]) for kind in costs}
+    sweeping = sum(sum(swept[kind]) - means[kind] * len(swept[kind]) for kind in costs) / written
+    command = (means["more"] - means["fewer"]) / A_BATCH
+    batch = means["fewer"] - A_BATCH * command
+    opened, over, left, together = (means[kind] - means["fewer"] for kind in ("opened", "over", "left", "all"))
+    figures = [batch, command, sweeping, opened, over - command, left, together - command, together + A_RACE * (command + sweeping)]
+    print(f"{'rated' if is_rated else 'unrated':>8} " + " ".join(f"{figure:>8.1f}" for figure in figures), flush=True)
+
+
 def table(name: str, store: DatabaseStore) -> None:
     print(f"\n{name}")
     batches(store)
@@ -176,8 +265,17 @@ def a_store(where: str) -> Iterator[DatabaseStore]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="What an acknowledged command costs.")
     parser.add_argument("where", nargs="*", default=[".", POSTGRES])
-    for where in parser.parse_args().where:
+    parser.add_argument("--races", action="store_true", help="what a race costs the writer's thread, and nothing else")
+    arguments = parser.parse_args()
+    for where in arguments.where:
         try:
+            if arguments.races:
+                columns = "batch", "command", "swept", "opened", "over", "left", "all 3", "race"
+                print(f"\n{where}\n{'':>8} " + " ".join(f"{name:>8}" for name in columns))
+                for is_rated in (False, True):
+                    with a_store(where) as store:
+                        race_costs(store, is_rated=is_rated)
+                continue
             with a_store(where) as store:
                 table(store._location.url.get_backend_name(), store)
         except (ImportError, OSError) as error:

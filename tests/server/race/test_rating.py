@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from protocol.record import MoveRecord
 from protocol.views import SeatState
 from server.race.rating import NEW, Rating, Unratable, rate, rate_record
-from server.race.report import Played, SeatReport, have_raced
+from server.race.report import SeatReport, have_raced
 from tests.server.store.keeping import rated, won
 
 ratings = st.builds(Rating, st.floats(0, 50), st.floats(1, 25 / 3), st.integers(0, 99))
@@ -104,7 +105,7 @@ def test_a_record_that_cannot_count_is_refused(players: list[str]) -> None:
     ],
 )
 def test_it_was_a_race_when_all_have_moved_or_one_has_played_to_the_end(seats: list[tuple[SeatState, int]], is_race: bool) -> None:
-    move = Played("s", 100, 100, 0, 4)
+    move = MoveRecord(0, "s", 100, 100, 0, 4)
     reports = tuple(
         SeatReport(name="Ann", bot=None, round_trip_ms=0, state=state, ended_at_ms=100, played=(move,) * plies) for state, plies in seats
     )

@@ -30,7 +30,7 @@ from server.rooms.recovery import LeftRoom
 from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage
 from server.store.answers import RunningRace, StandingRace
-from server.store.errors import StoreError
+from server.store.errors import JournalClosed, StoreError
 from server.store.port import CommandTaken, Entry, PlayersLeft, RaceAborted, RaceOpened, RaceOver
 from server.store.replay import by_room
 
@@ -151,13 +151,14 @@ class Guest(Member):
 class Notebook:
     """A journal in memory, which keeps at once what is submitted. Satisfies `server.rooms.registry.RoomJournal`.
 
-    error: why nothing can be kept, where nothing can. `hold` has what is submitted wait for `release`.
+    error: why nothing can be kept, where nothing can. closed: it takes nothing any more. `hold` has what is submitted wait for `release`.
     """
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self.error: StoreError | None = None
         self.has_room = True
+        self.closed = False
         self._held: list[tuple[Sequence[Entry], Callable[[StoreError | None], None]]] | None = None
 
     def hold(self) -> None:
@@ -169,6 +170,8 @@ class Notebook:
             self.submit(entries, done)
 
     def submit(self, entries: Sequence[Entry], done: Callable[[StoreError | None], None]) -> None:
+        if self.closed:
+            raise JournalClosed
         if self._held is not None:
             self._held.append((entries, done))
             return

@@ -13,6 +13,7 @@ from protocol.server_messages import Error, Left
 from protocol.views import RaceOptions
 from server.race.machine import Race
 from server.rooms.driver import Room
+from server.runtime import log_lines
 from tests.server.rooms.playing import Guest, Table
 
 
@@ -56,6 +57,23 @@ async def test_a_crash_ends_one_room_tells_its_members_and_leaves_the_others_alo
     assert eve.ply == 1
     ann.version = 0
     await table.seated(ann, seats=2)
+
+
+async def test_a_room_that_cannot_even_be_ended_leaves_no_word_of_its_race_to_later_lines_of_the_log(
+    autojump_clock: MockClock, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob)
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("a bug")
+
+    for name in ("move", "fail"):
+        monkeypatch.setattr(room.core, name, fail)
+    with pytest.raises(RuntimeError):
+        ann.move(room)
+    assert log_lines.race.get() == ""
+    table.rooms.gone(room)
 
 
 async def test_whoever_asks_a_room_that_has_crashed_is_told_that_it_is_closed_and_bound_by_nothing(

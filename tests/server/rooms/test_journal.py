@@ -243,6 +243,42 @@ async def test_a_server_that_stops_leaves_its_races_to_the_next_one(autojump_clo
     assert again.core.race.phase == "racing"
 
 
+@pytest.mark.parametrize("keeps", [True, False])
+async def test_a_server_that_stops_tells_views_and_results_that_are_still_being_kept(
+    autojump_clock: MockClock, nursery: trio.Nursery, *, keeps: bool
+) -> None:
+    table = Table(nursery, keeps=keeps)
+    ann, bob, eve, zoe = (table.guest(name) for name in ("Ann", "Bob", "Eve", "Zoe"))
+    room, other = await table.racing(ann, bob), await table.racing(eve, zoe)
+    table.journal.hold()
+    ann.move(room)
+    eve.stop(other)
+    zoe.stop(other)
+    nursery.start_soon(table.rooms.stop)
+    await table.settle()
+    assert not ann.all(PlayerView)
+    assert not eve.all(Result)
+    assert len(table.rooms) == 2
+    table.journal.release()
+    assert ann.last(PlayerView).ply == bob.last(Progress).ply == 1
+    assert eve.last(Result).record == zoe.last(Result).record
+    assert bool(ann.all(Left)) is not keeps
+    await table.settle()
+    assert len(table.rooms) == 0
+
+
+async def test_a_room_whose_journal_takes_nothing_more_ends_and_no_other_hears_of_it(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob, eve, zoe = (table.guest(name) for name in ("Ann", "Bob", "Eve", "Zoe"))
+    room, other = await table.racing(ann, bob), await table.racing(eve, zoe, time_limit_s=60)
+    table.journal.closed = True
+    ann.move(room)
+    assert (ann.last(Error).code, ann.heard[-1]) == (ErrorCode.NOT_KEPT, Left(code=room.code, reason="failed"))
+    assert not ann.all(PlayerView)
+    await trio.sleep(100)
+    assert eve.heard[-1] == Left(code=other.code, reason="failed")
+    assert len(table.rooms) == 0
+
+
 async def test_a_server_that_breaks_down_leaves_its_races_to_the_next_one_too(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
     async with trio.open_nursery() as broken:
         table = Table(broken, keeps=True)

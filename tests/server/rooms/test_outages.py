@@ -7,10 +7,11 @@ import trio
 from trio.testing import MockClock
 
 from protocol.errors import ErrorCode, Refusal
-from protocol.room_events import PlayerView, Progress, Result, Seated
+from protocol.room_events import PlayerView, Progress, Result, Room, Seated
 from protocol.server_messages import Left
 from protocol.views import RaceOptions
 from server.store.availability import Outage
+from server.store.errors import StoreFull
 from tests.server.rooms.playing import Table
 
 LONG_S = 3600
@@ -104,6 +105,49 @@ async def test_no_room_is_opened_and_those_there_are_can_be_entered(autojump_clo
     assert not ann.all(Left)
     table.rooms.outage(None)
     table.rooms.open(RaceOptions())
+
+
+async def test_who_has_opened_a_race_that_is_not_kept_yet_is_told_why_they_wait_and_has_it_afterwards(
+    autojump_clock: MockClock, table: Table
+) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    table.journal.hold()
+    room = table.rooms.open(RaceOptions())
+    ann.enter(room)
+    table.rooms.outage(out())
+    bob.enter(room)
+    await table.settle()
+    assert ann.codes == [ErrorCode.CANNOT_WRITE]
+    assert not ann.all(Room)
+    assert not bob.all(Room)
+    table.rooms.outage(None)
+    table.journal.release()
+    await table.settle()
+    assert [guest.last(Room).seat for guest in (ann, bob)] == [0, 1]
+    await table.begin(room, ann, bob)
+
+
+async def test_who_has_opened_a_race_that_can_never_be_kept_is_told_so_and_free(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    table.journal.hold()
+    room = table.rooms.open(RaceOptions())
+    ann.enter(room)
+    bob.enter(room)
+    table.rooms.outage(out())
+    await trio.sleep(LONG_S)
+    table.journal.error = StoreFull("the server stops, and its disk is full")
+    table.journal.release()
+    await table.settle()
+    for guest in (ann, bob):
+        assert guest.codes == [ErrorCode.CANNOT_WRITE, ErrorCode.NOT_KEPT]
+        assert guest.heard[-1] == Left(code=room.code, reason="failed")
+        assert not guest.all(Room)
+        assert table.rooms.of(guest.player.id) is None
+    assert len(table.rooms) == 0
+    assert table.journal.entries == []
+    table.rooms.outage(None)
+    table.journal.error = None
+    await table.seated(ann)
 
 
 async def test_a_journal_with_more_to_do_than_it_can_takes_no_new_room(autojump_clock: MockClock, table: Table) -> None:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from typing import NoReturn
 
 import pytest
 import trio
 from trio.testing import MockClock
 
-from protocol.client_messages import JoinRace, LeaveRace
+from protocol.client_messages import JoinRace, LeaveRace, OpenRace, QuickMatch
 from protocol.errors import ErrorCode, Refusal
 from protocol.fairness import derive_seed
 from protocol.room_events import Dealt, Ghost, Result, Room
 from protocol.run_messages import Challenge, ChallengeInfo, Challenges, ListChallenges, OpenChallenge, RunChallenge
-from protocol.server_messages import Left
-from protocol.views import GhostInfo
+from protocol.server_messages import Error, Left
+from protocol.views import GhostInfo, RaceOptions
 from server.race.audit import audit
+from server.race.ghosts import GhostLine
+from server.rooms.core import RoomCore
+from server.rooms.ports import GhostWanted
 from server.runs.challenges import LISTED, OPEN_AT_ONCE, OPEN_FROM_PLACE, UNUSED_MS
+from server.runs.ghost_lines import RecordedGhosts
+from server.store.availability import Outage
 from server.store.memory import MemoryStore
 from tests.server.net.wire import Client, House, open_house
 from tests.server.runs.running import NOON, asked, begin, board, enter, play, run, until
@@ -192,6 +198,117 @@ async def test_a_ghost_is_there_again_behind_a_restart_of_the_server(autojump_cl
         await bert.hello("Bert", token)
         (ghost,) = (await enter(bert, RunChallenge(id=challenge.id))).ghosts
         assert (ghost.name, ghost.ply) == ("Anna", 5)
+
+
+@pytest.fixture
+def slow_ghosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ghosts of a run are read for a while."""
+    lines = RecordedGhosts.__call__
+
+    async def slowly(self: RecordedGhosts, wanted: tuple[GhostWanted, ...]) -> tuple[GhostLine, ...]:
+        await trio.sleep(5)
+        return await lines(self, wanted)
+
+    monkeypatch.setattr(RecordedGhosts, "__call__", slowly)
+
+
+@pytest.mark.usefixtures("slow_ghosts")
+async def test_while_the_ghosts_of_a_run_are_still_read_its_player_can_enter_no_other_race(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Anna") as anna, house.guest("Bert") as bert, house.guest("Eve") as eve:
+        challenge = await opened(anna)
+        await run(anna, RunChallenge(id=challenge.id))
+        await asked(anna, LeaveRace(), Left)
+        other = await anna.open(seats=3)
+        await bert.say(RunChallenge(id=challenge.id))
+        await bert.say(OpenRace(options=RaceOptions(seats=3), ref=1))
+        await bert.say(JoinRace(code=other.code, ref=2))
+        await bert.say(QuickMatch(ref=3))
+        errors = [await bert.error() for _ in range(3)]
+        assert [(error.code, error.ref) for error in errors] == [(ErrorCode.ALREADY_IN_ROOM, ref) for ref in (1, 2, 3)]
+        # Who is not invited there is not kept from others for longer than until that is known.
+        (code,) = {room.code for room in house.rooms} - {other.code}
+        await eve.say(JoinRace(code=code))
+        assert (await bert.hear_of(Room)).code == code
+        assert (await eve.error()).code == ErrorCode.NOT_INVITED
+        assert (await eve.join(other.code)).seat == 1
+        assert await asked(bert, LeaveRace(), Left) == Left(code=code, reason="left")
+        assert (await bert.join(other.code)).seat == 2
+
+
+@pytest.mark.usefixtures("slow_ghosts")
+async def test_nor_can_they_behind_a_restart_of_the_server(autojump_clock: MockClock) -> None:
+    store = MemoryStore()
+    async with open_house(wall_s=NOON / 1000, store=store) as house, house.guest("Anna") as anna, house.guest("Bert") as bert:
+        assert bert.welcome is not None
+        token = bert.welcome.token
+        challenge = await opened(anna)
+        await run(anna, RunChallenge(id=challenge.id))
+        code = (await enter(bert, RunChallenge(id=challenge.id))).code
+        await begin(bert)
+    async with open_house(wall_s=NOON / 1000 + 60, store=store) as house, house.client() as bert:
+        assert (await bert.hello("Bert", token)).room == code
+        assert not house.rooms.find(code).has_begun
+        await bert.say(OpenRace(options=RaceOptions(seats=3), ref=1))
+        assert ((error := await bert.error()).code, error.ref) == (ErrorCode.ALREADY_IN_ROOM, 1)
+        assert (await bert.join(code)).code == code
+        assert [room.code for room in house.rooms] == [code]
+
+
+@pytest.mark.usefixtures("slow_ghosts")
+async def test_who_leaves_a_run_while_its_ghosts_are_read_and_who_comes_behind_them_are_answered(
+    autojump_clock: MockClock, house: House
+) -> None:
+    async with house.guest("Anna") as anna, house.guest("Bert") as bert, house.guest("Eve") as eve:
+        challenge = await opened(anna)
+        await run(anna, RunChallenge(id=challenge.id))
+        await asked(anna, LeaveRace(), Left)
+        await bert.say(RunChallenge(id=challenge.id, ref=1))
+        await bert.say(LeaveRace(ref=2))
+        await bert.say(RunChallenge(id=challenge.id, ref=3))
+        await bert.say(OpenRace(options=RaceOptions(), ref=4))
+        assert (await bert.error()).ref == 4
+        (room,) = {room for room in house.rooms if not room.has_begun}
+        await eve.say(JoinRace(code=room.code, ref=1))
+        for client, ref in ((bert, 3), (eve, 1)):
+            assert ((error := await client.error()).code, error.ref) == (ErrorCode.ROOM_CLOSED, ref)
+        assert (await bert.hear_of(Left)).ref == 2
+        await bert.join((await eve.open()).code)
+
+
+@pytest.mark.parametrize(("broken", "method"), [(RecordedGhosts, "__call__"), (RoomCore, "begin")], ids=["read", "begin"])
+async def test_who_asked_for_a_run_that_cannot_begin_is_told_so_and_free(
+    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch, broken: type, method: str
+) -> None:
+    def breaks(*arguments: object, **named: object) -> NoReturn:
+        raise RuntimeError("a bug")
+
+    async with house.guest("Anna") as anna, house.guest("Bert") as bert:
+        challenge = await opened(anna)
+        await run(anna, RunChallenge(id=challenge.id))
+        await asked(anna, LeaveRace(), Left)
+        with monkeypatch.context() as patched:
+            patched.setattr(broken, method, breaks)
+            await bert.say(RunChallenge(id=challenge.id, ref=1))
+            assert ((error := await bert.error()).code, error.ref) == (ErrorCode.ROOM_CLOSED, 1)
+        await trio.sleep(1)
+        assert len(house.rooms) == 0
+        await bert.open()
+
+
+@pytest.mark.usefixtures("slow_ghosts")
+async def test_who_waits_for_the_ghosts_of_a_run_is_told_of_an_outage(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Anna") as anna, house.guest("Bert") as bert:
+        challenge = await opened(anna)
+        await run(anna, RunChallenge(id=challenge.id))
+        await bert.say(RunChallenge(id=challenge.id, ref=1))
+        await bert.say(RunChallenge(id=challenge.id, ref=2))
+        await bert.say(OpenRace(options=RaceOptions(), ref=3))
+        assert (await bert.error()).ref == 3
+        house.rooms.outage(Outage(trio.current_time(), "the disk is full"))
+        assert ((error := await bert.error()).code, error.ref) == (ErrorCode.CANNOT_WRITE, 0)
+        house.rooms.outage(None)
+        assert [(await bert.hear_of(Room)).ref for _ in range(2)] == [1, 2]
+        assert [message.code for message in bert.heard if isinstance(message, Error)] == [ErrorCode.ALREADY_IN_ROOM, ErrorCode.CANNOT_WRITE]
 
 
 async def test_no_more_than_seven_ghosts_and_only_of_runs_that_are_over(autojump_clock: MockClock, house: House) -> None:

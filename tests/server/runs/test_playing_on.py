@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+import trio
 from msgspec.structs import replace
 from trio.testing import MockClock
 
-from protocol.client_messages import LeaveRace, Stop
+from protocol.client_messages import LeaveRace, OpenRace, QuickMatch, Stop
 from protocol.errors import ErrorCode
 from protocol.record import BadRecord, sealed
 from protocol.room_events import Ghost, Result, Room
 from protocol.run_messages import PlayOn, RunDaily
 from protocol.server_messages import Left
+from protocol.views import RaceOptions
 from server.race.audit import audit, audited_start_position
+from server.race.ghosts import GhostLine
 from server.race.replay import frames
 from server.race.start_position import first_positions
 from server.race.view import see
+from server.rooms.ports import GhostWanted
 from server.rules.catalogue import RULE_SETS
+from server.runs.ghost_lines import RecordedGhosts
 from tests.server.net.wire import Client, House
 from tests.server.runs.running import asked, begin, enter, play, run
 
@@ -63,6 +70,24 @@ async def test_one_plays_on_from_after_any_move_beside_ones_past_self(autojump_c
     assert frames(again).first == replay.frames[ply - 1].view
 
 
+async def test_playing_on_is_not_given_up_for_another_race_before_it_has_begun(
+    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def slowly(self: RecordedGhosts, wanted: tuple[GhostWanted, ...]) -> tuple[GhostLine, ...]:
+        await trio.sleep(5)
+        return ()
+
+    monkeypatch.setattr(RecordedGhosts, "__call__", slowly)
+    async with house.guest("Anna") as anna:
+        record = (await raced(anna)).record
+        await asked(anna, LeaveRace(), Left)
+        await anna.say(PlayOn(race=record.id, seat=0, ply=3, ref=1))
+        await anna.say(OpenRace(options=RaceOptions(seats=3), ref=2))
+        assert ((error := await anna.error()).code, error.ref) == (ErrorCode.ALREADY_IN_ROOM, 2)
+        assert (await anna.hear_of(Room)).ref == 1
+        await begin(anna)
+
+
 async def test_what_was_played_on_can_be_played_on_in_its_turn(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Anna") as anna:
         record = (await raced(anna)).record
@@ -98,6 +123,29 @@ async def test_whoever_sits_in_a_race_opens_no_other_by_playing_on(autojump_cloc
         await anna.say(PlayOn(race=record.id, seat=0, ply=2))
         assert (await anna.error()).code == ErrorCode.ALREADY_IN_ROOM
         assert len(house.rooms) == rooms
+
+
+async def test_whoever_is_seated_while_the_record_is_checked_leaves_no_room_that_they_cannot_enter(
+    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checking = trio.Event()
+
+    async def slowly(function: Callable[..., object], *arguments: object) -> object:
+        checking.set()
+        await trio.sleep(20)
+        return function(*arguments)
+
+    monkeypatch.setattr(house.runs, "_compute", slowly)
+    async with house.guest("Anna") as anna, house.guest("Bert") as bert:
+        record = (await raced(anna)).record
+        await asked(anna, LeaveRace(), Left)
+        await anna.say(QuickMatch())
+        await anna.say(PlayOn(race=record.id, seat=0, ply=2, ref=1))
+        await checking.wait()
+        await bert.say(QuickMatch())
+        found = await anna.hear_of(Room)
+        assert ((error := await anna.error()).code, error.ref) == (ErrorCode.ALREADY_IN_ROOM, 1)
+        assert [room.code for room in house.rooms] == [found.code]
 
 
 async def test_there_is_no_playing_on_from_a_position_that_there_was_not(autojump_clock: MockClock, house: House) -> None:

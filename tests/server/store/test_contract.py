@@ -351,6 +351,43 @@ def test_a_refused_request_leaves_no_trace_and_keeps_no_other_out(store: Store) 
     assert names(store, "anna", "ben") == ["Anna", "Ben"]
 
 
+def test_the_end_of_a_race_that_is_refused_harms_nothing_else_in_its_batch(store: Store) -> None:
+    write(store, made("anna"), opened("r"), opened("s"), taken("r", 1))
+    outcomes = store.write(
+        [
+            [opened("t")],
+            [taken("t", 1)],
+            [taken("r", 2), over("r", "anna", "nobody")],
+            [taken("r", 2)],
+            [taken("s", 1), over("s", "anna", None, here=(0,))],
+            [opened("s")],
+            [taken("t", 2)],
+            [PlayersLeft(race="r", seats=(0,))],
+        ]
+    )
+    refusals = [str(outcome) for outcome in outcomes if outcome is not None]
+    assert [outcome is None for outcome in outcomes] == [True, True, False, True, True, False, True, False]
+    assert refusals == ["there is no player nobody", "race s was opened before", "race r is not over"]
+    found = {race.opened.race: race.commands for race in store.running().races}
+    assert found == {"r": (taken("r", 1), taken("r", 2)), "t": (taken("t", 1), taken("t", 2))}
+    assert [race.opened.race for race in store.standing()] == ["s"]
+    write(store, taken("t", 3), over("r", "anna", None))
+
+
+def test_the_opening_the_end_and_the_leaving_of_races_are_few_statements(empty_sqlite: str) -> None:
+    store = open_database(empty_sqlite)
+    write(store, made("anna"), opened("r"), opened("s"), over("s", "anna", None, here=(0,)))
+    statements: list[str] = []
+    with store._writing() as sql:
+        sql.connection.set_trace_callback(statements.append)
+    requests = [[opened("t")], [taken("r", 1), over("r", "anna", None)], [PlayersLeft(race="s", seats=(0,))]]
+    assert store.write(requests) == (None,) * 3
+    store.close()
+    made_of = [" ".join(statement.split()[:3]) for statement in statements]
+    end = ["UPDATE races SET", "INSERT INTO records", "INSERT INTO seats", "INSERT INTO seats"]
+    assert made_of == ["BEGIN IMMEDIATE", "INSERT INTO races", *end, "UPDATE seats SET", "INSERT INTO batches", "COMMIT"]
+
+
 def test_a_whole_life_in_one_batch(store: Store) -> None:
     requests = [[made("anna")], [opened("r")], *[[command] for command in logged("r")], [over("r", "anna", None)], [opened("r")]]
     outcomes = store.write(requests)

@@ -18,7 +18,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from server.store.database import DatabaseStore
 from server.store.errors import EntryRefused, JournalClosed, LeaseLost, NameTaken, StoreBusy, StoreError
-from server.store.journal import FLOOR_S, Journal
+from server.store.journal import FLOOR_S, LOOK_S, SLOW_S, Journal
 from server.store.memory import MemoryStore
 from server.store.port import Entry, Request
 from tests.server.store.keeping import made, opened, taken
@@ -332,6 +332,76 @@ async def test_a_commit_that_does_not_come_back_is_an_outage_before_it_fails(nob
         assert "has not answered" in journal.outage.why
         store.let_go()
     assert (told, journal.available) == ([None], True)
+
+
+async def begun(journal: Journal, *entries: Entry) -> float:
+    """The moment from which on these wait to be written."""
+    journal.submit(entries, lambda error: None)
+    await wait_all_tasks_blocked()
+    return trio.current_time()
+
+
+async def test_an_outage_is_dated_from_when_its_commit_was_first_tried(mock_clock: MockClock) -> None:
+    store = GatedStore()
+    store.failure = StoreBusy("held by another")
+    async with journalling(store) as journal:
+        mock_clock.jump(10)
+        since = await begun(journal, opened("a"))
+        mock_clock.jump(SLOW_S / 2)
+        await begun(journal, taken("a", 1))
+        for tries in range(1, 4):
+            mock_clock.jump(SLOW_S / 4)
+            store.let_go()
+            while journal.statistics.failed_commits < tries:
+                await trio.lowlevel.checkpoint()
+            assert journal.outage is not None
+            assert journal.outage.since == since
+        store.failure = None
+        store.let_go(2)
+        mock_clock.rate = 1
+        await journal.write()
+
+
+@pytest.mark.parametrize("looked", [False, True])
+async def test_an_outage_is_dated_from_when_its_commit_began_to_wait_for_the_writers_thread(mock_clock: MockClock, *, looked: bool) -> None:
+    store, tidied = GatedStore(), threading.Event()
+    outages: list[float | None] = []
+    async with journalling(store) as journal, trio.open_nursery() as nursery:
+        journal.outage_listeners.append(lambda outage: outages.append(outage.since if outage is not None else None))
+        nursery.start_soon(journal.tidy, tidied.wait)
+        await wait_all_tasks_blocked()
+        if looked:
+            # By somebody who waits for the thread since then, while nothing was to be written.
+            mock_clock.jump(LOOK_S)
+            await wait_all_tasks_blocked()
+        mock_clock.jump(LOOK_S / 2)
+        since = await begun(journal, opened("a"))
+        for _ in range(8):
+            mock_clock.jump(SLOW_S / 4)
+            await wait_all_tasks_blocked()
+        assert outages == [since]
+        tidied.set()
+        store.let_go()
+    assert outages == [since, None]
+
+
+async def test_of_two_outages_the_second_is_dated_from_its_own_commit(mock_clock: MockClock) -> None:
+    store = GatedStore()
+    outages: list[float | None] = []
+    async with journalling(store) as journal:
+        journal.outage_listeners.append(lambda outage: outages.append(outage.since if outage is not None else None))
+        moments = []
+        for race in "ab":
+            mock_clock.jump(10)
+            moments.append(await begun(journal, opened(race)))
+            while journal.available:
+                mock_clock.jump(SLOW_S / 2)
+                await wait_all_tasks_blocked()
+            store.let_go()
+            while not journal.available:
+                await trio.lowlevel.checkpoint()
+        mock_clock.jump(10)
+    assert outages == [moments[0], None, moments[1], None]
 
 
 async def test_an_idle_store_that_is_gone_is_noticed_and_so_is_its_return(nobody_waits: None) -> None:
