@@ -45,6 +45,7 @@ class Told(msgspec.Struct):
     race: int = 0
     seat: int | None = None
     ply: int = 0
+    retry_after_ms: int = 0
     state: str = ""
     view: Offered | None = None
     room: Any = None

@@ -31,7 +31,7 @@ REFUSED_S: Final = 5.0
 SETTLE_S: Final = 1.0
 REPORT_S: Final = 0.2
 WAIT_S: Final = 1.0
-"""Until the next try of who was told to come again later."""
+"""Until the next try of who was told to come again later, and not when."""
 TURNED_AWAY: Final = "the server answers 503"
 
 _STEPS: Final = 16
@@ -157,7 +157,7 @@ class Player:
                 self._started += 1
                 self.line.say(type="rematch", race=self._number)
             case "error" if message.code == "server/busy" and not self._race.code:
-                self._load.later(self._race.open)
+                self._load.later(self._race.open, message.retry_after_ms / 1000)
             case "error" if message.code != "race/over":
                 # The race may be over, by the other's win, while a move is on its way.
                 self._load.failed(message.code)
@@ -334,10 +334,10 @@ class Load:
         if self.measuring and sent is not None:
             self.tally.watched.add((now - sent) * 1000)
 
-    def later(self, act: Callable[[], None]) -> None:
-        """The server has too much to do: ask it again in a while."""
+    def later(self, act: Callable[[], None], wait_s: float = 0.0) -> None:
+        """The server has too much to do: ask it again when it says, or in a while."""
         self.asked_to_wait += 1
-        self.loop.at(time.perf_counter() + WAIT_S, lambda _: act())
+        self.loop.at(time.perf_counter() + (wait_s or WAIT_S), lambda _: act())
 
     def failed(self, why: str) -> None:
         self.errors[why] += 1

@@ -92,8 +92,7 @@ def _line(field: Field, options: RaceOptions, rules: tuple[RulesInfo, ...]) -> t
     value = getattr(options, field.name)
     match field.name:
         case "rules":
-            chosen = next((info for info in rules if info.id == value), None)
-            return field.label, chosen.name if chosen else value, f"{chosen.explanation if chosen else ''} Press enter for the list."
+            return rules_line(field, value, rules)
         case "bots":
             return field.label, ", ".join(value) or "none", field.explanation
         case "deal":
@@ -103,6 +102,12 @@ def _line(field: Field, options: RaceOptions, rules: tuple[RulesInfo, ...]) -> t
             return field.label, rated_sentence(options).replace("Not rated", "no"), field.explanation
         case _:
             return field.label, field.words(value), field.explain(value)
+
+
+def rules_line(field: Field, value: str, rules: tuple[RulesInfo, ...]) -> tuple[str, str, str]:
+    """The line of the rule set, in this form as in others."""
+    chosen = next((info for info in rules if info.id == value), None)
+    return field.label, chosen.name if chosen else value, f"{chosen.explanation if chosen else ''} Press enter for the list."
 
 
 def form_changed(options: RaceOptions, line: int, step: int, rules: tuple[RulesInfo, ...], bots: tuple[BotInfo, ...]) -> RaceOptions:

@@ -6,7 +6,7 @@ from msgspec.structs import replace as changed
 
 from client.text.tournaments import title_text
 from client.tui.actions import Do, Pick, ScreenAction, Typed
-from client.tui.form import KEYS, FormLines, form_page, next_of
+from client.tui.form import KEYS, FormLines, form_page, next_of, rules_line
 from client.tui.keymap import Command
 from client.tui.picture import Picture, Size
 from client.tui.scene import Scene
@@ -40,8 +40,7 @@ def _line(field: Field, options: TournamentOptions, rules: tuple[RulesInfo, ...]
         case "name":
             return field.label, title_text(value), "Press enter to type another."
         case "rules":
-            chosen = next((info for info in rules if info.id == value), None)
-            return field.label, chosen.name if chosen else value, f"{chosen.explanation if chosen else ''} Press enter for the list."
+            return rules_line(field, value, rules)
         case "pause_s" if value is None:
             return field.label, f"{field.words(value)} (N)", field.explanation
         case _:

@@ -103,10 +103,9 @@ class Dispatch:
         self._bans = bans
         self._departed = departed
         self._overload = overload or Overload()
-        self.rate = rate
-        self.burst = burst
-        self._rooms = rooms
-        self._players = players
+        rooms.on_open(self._overload.begun)
+        self.rate, self.burst = rate, burst
+        self._rooms, self._players = rooms, players
         self._lobby = lobby
         self._matchmaker = matchmaker
         self._spectators = spectators
@@ -205,7 +204,7 @@ class Dispatch:
 
     def _check_busy(self, message: ClientMessage) -> None:
         """The races that run come first."""
-        if (retry_after_ms := self._overload.begin(trio.current_time())) and not self.forwarding.relieves(message):
+        if (retry_after_ms := self._overload.wait_to_begin_ms(trio.current_time())) and not self.forwarding.relieves(message):
             raise Refusal(ErrorCode.SERVER_BUSY, retry_after_ms=retry_after_ms)
 
     def _serve_watcher(self, visit: Visit, player: PlayerName, message: ClientMessage) -> None:
@@ -244,7 +243,7 @@ class Dispatch:
                 pass
             case OpenRace(options=options, ref=ref):
                 self._give_up_unbegun(visit, player, options)
-                self._check_free(player)
+                self._rooms.check_free(player.id)
                 if not self.forwarding.takes_opener(visit, ref):
                     self._enter(visit, player, self._rooms.open(options, place=visit.place), version=0, ref=ref)
             case JoinRace() | WatchRace() if self.forwarding.takes(visit, message):
@@ -254,16 +253,17 @@ class Dispatch:
             case JoinRace(code=code, version=version, ref=ref):
                 room = self._rooms.find(code)
                 if self._rooms.of(player.id) is not room:
-                    self._check_free(player)
+                    self._rooms.check_free(player.id)
                 self._enter(visit, player, room, version=version, ref=ref)
             case RunDaily() | RunChallenge() | PlayOn():
                 # The store takes its time, and what is said meanwhile is heard after the answer.
                 visit.connection.hold()
+                self._overload.coming += 1
                 visit.connection.start_soon(self._enter_run, visit, player, message)
             case QuickMatch(cancel=True, ref=ref):
                 self._seek_no_more(visit, player, ref=ref)
             case QuickMatch(rules=rules, ref=ref):
-                self._check_free(player)
+                self._rooms.check_free(player.id)
                 if self.forwarding.takes_seeker(visit, ref):
                     return
                 visit.has_sought = True
@@ -316,34 +316,31 @@ class Dispatch:
             await self.forwarding.check_free(visit, player)
             # A room of its own is opened for each: not before it is known that they can go there.
             if isinstance(message, PlayOn):
-                self._check_free(player)
+                self._rooms.check_free(player.id)
             if not self._runs.has_room_for(player.id) and self.forwarding.takes_opener(visit, message.ref):
                 visit.connection.listen()
                 return
             room = await self._runs.room(player.id, message, place=visit.place)
             if self._rooms.of(player.id) is not room:
-                self._check_free(player)
+                self._rooms.check_free(player.id)
             self._enter(visit, player, room, version=0, ref=message.ref)
         except (Refusal, StoreError) as error:
             # At another server: also where the directory does not say so, or that one is just being taken over from.
             if isinstance(error, RunUnderWay) and self.forwarding.takes(visit, JoinRace(code=error.room, ref=message.ref)):
                 return
             visit.connection.refuse(_as_refusal(error), message.ref)
+        finally:
+            self._overload.coming -= 1
         visit.connection.listen()
 
     def _give_up_unbegun(self, visit: Visit, player: PlayerName, options: RaceOptions) -> None:
         """A race in which nobody else waits is left for one with other options."""
         room = self._rooms.of(player.id)
-        if room is None or room.spec is not None or room.options == options:
+        if room is None or room.spec is not None or room.options == options or not room.has_begun:
             return
         others = any(seat.player not in (None, player.id) and seat.bot is None for seat in room.summary.seats)
         if room.summary.phase == "waiting" and room.summary.number == 1 and not others:
             room.ask(Ask(player, visit.connection, LeaveRace()))
-
-    def _check_free(self, player: PlayerName) -> None:
-        room = self._rooms.of(player.id)
-        if room is not None:
-            raise Refusal(ErrorCode.ALREADY_IN_ROOM, f"its code is {room.code}")
 
     def _seek_no_more(self, visit: Visit, player: PlayerName, *, ref: int) -> None:
         if self._matchmaker.seeks(player.id):
@@ -358,6 +355,9 @@ class Dispatch:
     def _enter(self, visit: Visit, player: PlayerName, room: Room, *, version: int, ref: int) -> None:
         room.ask(Enter(player, visit.connection, version, ref))
         visit.room = room
+        if self._rooms.in_outage:
+            # As those were told who were there when it began: the answer has to wait.
+            visit.connection.refuse(Refusal(ErrorCode.CANNOT_WRITE), 0)
         self._matchmaker.leave(player.id, reason="elsewhere")
 
     def _say(self, visit: Visit, player: PlayerName, message: Say) -> None:

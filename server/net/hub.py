@@ -38,16 +38,16 @@ TICK_S: Final = 0.004
 it takes to serve it, and what they say waits for one commit of the journal anyhow. A lone one is served at once. A move counts from when
 the kernel had it, so that nobody loses by the tick."""
 
-LONG_TICK_S: Final = 0.010
-"""The same where the core is needed. To wake up, to commit and to wake up again costs as much as some moves do: a quarter of all the work
-where a tick brings eight of them."""
+LONG_TICK_S: Final = 0.016
+"""The same where the core is needed. To wake up, to commit and to wake up again costs as much as fifteen moves do. All but a few moves are
+answered within two such ticks."""
 
 EASY: Final = 0.5
-HARD: Final = 0.75
+HARD: Final = 0.85
 """Parts of a core in use: up to the one ticks are short, from the other on they are long, between them something between. So they settle
 where the time that long ones save is not yet missed."""
 
-TIMERS: Final = 128
+TIMERS: Final = 200
 """Timers that are called between two looks at the sockets: with long ticks twice as many a second as 20,000 connections need."""
 
 COARSE_S: Final = 1.0

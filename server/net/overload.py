@@ -1,4 +1,6 @@
-"""Whether the server has more to do than it can: then it takes no new races and connections, so that the running races stay quick. Pure.
+"""Whether the server has more to do than it can: then it takes no new races and connections, so that the running races stay quick.
+
+Pure, but for what spreads the times that are told.
 
 It shows in three ways. Lateness is how long sockets wait that have something to be read, while there are more of them than one turn of the
 hub can serve. One pause, as for a collection of garbage, is no overload; several within a second are. And where nearly all of a core is in
@@ -10,6 +12,7 @@ whatever it is that they wait for: a thread that writes, or a disk that others w
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable
 from typing import Final
 
@@ -27,7 +30,7 @@ CALM_S: Final = 0.5
 FULL: Final = 0.9
 """Of a core, from which on the server is busy. What serves connections runs on one core only, however many there are."""
 
-LASTING: Final = 0.85
+LASTING: Final = 0.8
 LASTING_S: Final = 2.0
 """The same over so many seconds, about. Else each quarter of a second with a little less to do would let some more in, until there is too
 much to do in all of them."""
@@ -39,16 +42,20 @@ their countdown is over."""
 BEGIN: Final = 400
 """Races a second for each core that is left to LASTING: those of a second take about a tenth of what is left."""
 
+BEGUN_S: Final = 1.0
+"""Seconds of their pace that races may have begun ahead of it: those of a tournament do not ask."""
+
 LOOK_S: Final = 0.25
-"""Seconds from one look at the processor time to the next."""
+"""Seconds from one look at the processor time to the next. Over so many are those spread who are told when to ask again: all at one moment
+would be late together, and find as many places as the first of them."""
 
 FEW: Final = 500
 """Connections, below which a core that is used up is no matter: it is for something that passes, such as all of them coming at once."""
 
-SLOWER_S: Final = 0.012
+SLOWER_S: Final = 0.015
 SLOWER_FOR_S: Final = 1.0
 """Seconds by which moves are answered later than at the best, in the mean over the last second, about, from which on the server is busy:
-one in a hundred waits for three or four times as long."""
+one in a hundred waits for twice as long. Long ticks account for 12 ms of it."""
 
 ENOUGH_MOVES: Final = 50
 """In one look, of which a mean is taken."""
@@ -69,6 +76,8 @@ BUSY_RESPONSE: Final = (
 
 
 class Overload:
+    """spread: gives a number from 0 up to 1, by which two who are refused at once are told different times."""
+
     __slots__ = (
         "_answered",
         "_best_s",
@@ -79,17 +88,22 @@ class Overload:
         "_score",
         "_share",
         "_slower_s",
+        "_spread",
         "_worked",
+        "coming",
         "load",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, spread: Callable[[], float] = random.random) -> None:
+        self._spread = spread
+        self.coming = 0
+        """Those who may begin a race, and will when they have been answered something else."""
         self.load = 0.0
         """The part of a core that was in use lately; 0 while only a few are connected."""
         self._score = 0.0
         self._worked: tuple[float, ...] = ()
         self._share = 0.0
-        # Races that may begin until the next look.
+        # Races that may begin until the next look. Less than none where more did: the next looks make up for it.
         self._places = math.inf
         self._answered = 0, 0.0
         self._best_s = math.inf
@@ -120,14 +134,16 @@ class Overload:
         before, self._worked = self._worked, worked()
         seconds, self._looked_at = now - self._looked_at, now
         share = max((new - old for old, new in zip(before, self._worked, strict=False)), default=0.0) / seconds
-        self._share += (share - self._share) * min(seconds / LASTING_S, 1.0)
+        # With several cores more than one may be in use for a moment. It shall not count for longer than a full one.
+        self._share += (min(share, 1.0) - self._share) * min(seconds / LASTING_S, 1.0)
         self.load = share if connections >= FEW else 0.0
         used = max(self.load, self._share)
         if self.load == 0.0 or used < PACED:
             self._places = math.inf
         else:
-            # What nobody took is no more than one: they would come all at once.
-            self._places = min(self._places, 1.0) + max(LASTING - used, 0.0) * BEGIN * seconds
+            pace = max(LASTING - used, 0.0) * BEGIN
+            # What nobody took is no more than one: they would come all at once. And what was taken beyond shows before long.
+            self._places = min(max(self._places, -pace * BEGUN_S), 1.0) + pace * seconds
         self._compare(*answered(), seconds)
         if connections >= FEW and (share >= FULL or self._share >= LASTING or self._slower_s >= SLOWER_S):
             self._busy_until = max(self._busy_until, now + CALM_S)
@@ -146,10 +162,15 @@ class Overload:
         """When to ask again for what is refused while the server is busy; 0 while it is not."""
         return math.ceil((self._busy_until - now) * 1000) if self._busy_until > now else 0
 
-    def begin(self, now: float) -> int:
-        """Somebody would begin a race: 0 where they may, and it counts; else when to ask again, as `retry_after_ms`."""
-        busy_ms = self.retry_after_ms(now)
-        if busy_ms or self._places >= 1:
-            self._places -= not busy_ms
-            return busy_ms
-        return max(math.ceil((self._looked_at + LOOK_S - now) * 1000), 1)
+    def wait_to_begin_ms(self, now: float) -> int:
+        """Somebody would begin a race: 0 where they may; else when to ask again, not the same for all."""
+        wait_s = self._busy_until - now
+        if wait_s <= 0:
+            if self._places >= 1 + self.coming:
+                return 0
+            wait_s = max(self._looked_at + LOOK_S - now, 0.0)
+        return max(math.ceil((wait_s + self._spread() * LOOK_S) * 1000), 1)
+
+    def begun(self) -> None:
+        """A race has got its room. Whoever asked, and was refused for something else or only waits, takes nobody's place."""
+        self._places -= 1

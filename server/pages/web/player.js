@@ -239,7 +239,9 @@ export class Player extends Hand {
       return;
     }
     if (error.code.startsWith("race/")) this.ahead = [];
-    if (this.wish && !this.room) {
+    // The answer to who joins has to wait until the server can write, and comes then.
+    const waits = error.code === "server/cannot-write" && this.wish?.type === "join-race";
+    if (this.wish && !this.room && !waits) {
       this.wish = null;
       this.isEager = false;
     }

@@ -6,6 +6,7 @@ import json
 import math
 import socket
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -99,6 +100,26 @@ def test_a_move_that_was_due_in_one_race_is_not_made_in_the_next(monkeypatch: py
     call(second)
     assert said.count("move") == 1
     assert [moment >= second + 5 for moment, _ in due] == [True]
+
+
+@pytest.mark.parametrize(("told_ms", "wait_s"), [(250, 0.25), (0, load_worker.WAIT_S)])
+def test_whoever_is_told_to_open_their_race_later_asks_again_when_they_were_told_to(
+    monkeypatch: pytest.MonkeyPatch, told_ms: int, wait_s: float
+) -> None:
+    said: list[object] = []
+    line = SimpleNamespace(say=lambda **message: said.append(message["type"]))
+    monkeypatch.setattr(load_worker, "Connection", lambda *_: line)
+    monkeypatch.setattr(load_worker.time, "perf_counter", lambda: 100.0)
+    load = Load(PLAN, parse_address(PLAN.url), "x")
+    due: list[tuple[float, Callable[[float], None]]] = []
+    monkeypatch.setattr(load.loop, "at", lambda moment, call: due.append((moment, call)))
+    Race(load, 0).players[0].heard(Told(type="error", code="server/busy", retry_after_ms=told_ms), 100.0)
+    ((moment, call),) = due
+    assert moment == 100.0 + wait_s
+    call(moment)
+    assert said == ["open-race"]
+    assert load.asked_to_wait == 1
+    assert not load.errors
 
 
 def test_the_largest_load_is_found_by_doubling_and_halving(monkeypatch: pytest.MonkeyPatch) -> None:

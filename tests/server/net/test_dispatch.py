@@ -18,6 +18,7 @@ from protocol.watch_messages import Unwatch, Unwatched, Watched, WatchRace
 from server.bots.house import HOUSE_BOTS
 from server.rooms.outgoing import Outgoing
 from server.rules.catalogue import RULE_SETS
+from server.store.availability import Outage
 from tests.server.net.wire import House, open_house, request_bytes
 
 
@@ -112,6 +113,21 @@ async def test_a_race_that_refuses_the_player_leaves_them_free(autojump_clock: M
         await eve.say(JoinRace(code=house.only_room.code))
         assert [(await eve.error()).code for _ in range(2)] == [ErrorCode.ROOM_FULL] * 2
         await eve.open()
+
+
+async def test_who_enters_a_race_while_nothing_can_be_written_is_told_why_the_answer_waits(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
+        code = (await ann.open()).code
+        house.rooms.outage(Outage(trio.current_time(), "the disk is full"))
+        assert ((error := await ann.error()).code, error.ref) == (ErrorCode.CANNOT_WRITE, 0)
+        await bob.say(JoinRace(code=code, ref=5))
+        heard = {type(message): message for message in (await bob.hear(), await bob.hear())}
+        assert heard.keys() == {Room, Error}
+        error = heard[Error]
+        assert isinstance(error, Error)
+        assert (error.code, error.ref) == (ErrorCode.CANNOT_WRITE, 0)
+        house.rooms.outage(None)
+        await house.start(ann, bob)
 
 
 async def test_without_a_room_there_is_nothing_to_ask(autojump_clock: MockClock, house: House) -> None:

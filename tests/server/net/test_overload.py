@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import random
+from collections.abc import Callable
+from contextlib import AsyncExitStack
 
 import pytest
 import trio
@@ -15,11 +18,12 @@ from protocol.client_messages import OpenRace, QuickMatch
 from protocol.errors import ErrorCode
 from protocol.room_events import PlayerView, Progress
 from protocol.run_messages import RunDaily
-from protocol.server_messages import WaitingOver
+from protocol.server_messages import WaitingMatch, WaitingOver
 from protocol.views import RaceOptions
 from server.net.hub_connection import HubConnection
 from server.net.overload import (
     BEGIN,
+    BEGUN_S,
     CALM_S,
     ENOUGH,
     ENOUGH_MOVES,
@@ -105,14 +109,22 @@ def test_less_of_a_core_makes_it_busy_where_it_lasts(share: float, busy: bool) -
     assert found[-1] is busy
 
 
+def asked_to_begin(overload: Overload, now: float) -> int:
+    """What who asks is told; who may begin does."""
+    wait_ms = overload.wait_to_begin_ms(now)
+    if not wait_ms:
+        overload.begun()
+    return wait_ms
+
+
 @pytest.mark.parametrize("share", [PACED - 0.02, PACED + 0.02, (PACED + LASTING) / 2, LASTING - 0.02])
 def test_the_less_of_a_core_is_left_the_fewer_races_begin_in_a_second(share: float) -> None:
-    overload, most, begun, waited_ms = Overload(), 1000, 0, set[int]()
+    overload, most, begun, waited_ms = Overload(spread=lambda: 0.0), 1000, 0, set[int]()
     for number in range(200):
         now = number * LOOK_S
         overload.look(lambda worked_s=share * now: (worked_s,), no_moves, now, connections=FEW)  # type: ignore[misc]
         if number >= 100:
-            answers = [overload.begin(now + LOOK_S / 2) for _ in range(most)]
+            answers = [asked_to_begin(overload, now + LOOK_S / 2) for _ in range(most)]
             begun += answers.count(0)
             waited_ms |= {*answers} - {0}
     if share < PACED:
@@ -121,6 +133,42 @@ def test_the_less_of_a_core_is_left_the_fewer_races_begin_in_a_second(share: flo
     else:
         assert begun == pytest.approx((LASTING - share) * BEGIN * 100 * LOOK_S, rel=0.02)
         assert waited_ms == {LOOK_S / 2 * 1000}
+
+
+def paced(share: float = (PACED + LASTING) / 2, **options: Callable[[], float]) -> tuple[Overload, float]:
+    """A server that has used this part of its core for long, and the moment of its last look."""
+    overload, looks = Overload(**options), 100
+    for number in range(looks):
+        overload.look(lambda worked_s=share * number * LOOK_S: (worked_s,), no_moves, number * LOOK_S, connections=FEW)  # type: ignore[misc]
+    return overload, (looks - 1) * LOOK_S
+
+
+def test_those_who_are_refused_together_are_told_times_that_are_spread_and_none_much_later_than_needed() -> None:
+    overload, looked_at = paced(spread=random.Random(1).random)
+    now, count = looked_at + LOOK_S / 2, 1000
+
+    def told() -> list[int]:
+        return sorted(wait_ms for _ in range(count) if (wait_ms := asked_to_begin(overload, now)))
+
+    for needed_s, waits_ms in ((LOOK_S / 2, told()), (CALM_S, (overload.note(ENOUGH * LATE_S, now), told())[1])):
+        assert len(waits_ms) > 0.9 * count
+        assert needed_s * 1000 <= waits_ms[0] <= waits_ms[-1] <= (needed_s + LOOK_S) * 1000
+        # Each tenth of the time has about a tenth of them.
+        for tenth in range(10):
+            begins_ms = (needed_s + LOOK_S * tenth / 10) * 1000
+            assert 60 < sum(begins_ms < wait_ms <= begins_ms + LOOK_S * 100 for wait_ms in waits_ms) < 140
+
+
+def test_what_begins_without_asking_is_made_up_for_within_a_second() -> None:
+    overload, now = paced()
+    for _ in range(10_000):
+        overload.begun()
+    refused_s = 0.0
+    while overload.wait_to_begin_ms(now):
+        now += LOOK_S
+        refused_s += LOOK_S
+        overload.look(lambda worked_s=now * (PACED + LASTING) / 2: (worked_s,), no_moves, now, connections=FEW)  # type: ignore[misc]
+    assert BEGUN_S <= refused_s <= BEGUN_S + 2 * LOOK_S
 
 
 @pytest.mark.parametrize("best_s", [0.002, 0.05], ids=["a quick disk", "a slow disk"])
@@ -166,6 +214,49 @@ async def test_nothing_is_left_of_those_who_are_turned_away_not_even_for_the_col
         assert left() == before
     finally:
         gc.enable()
+
+
+def test_who_asks_after_a_late_look_is_told_different_times_too() -> None:
+    overload, now = paced(spread=random.Random(1).random)
+    while not overload.wait_to_begin_ms(now):
+        overload.begun()
+    waits_ms = [overload.wait_to_begin_ms(now + 3 * LOOK_S) for _ in range(1000)]
+    assert 60 < sum(wait_ms <= LOOK_S * 100 for wait_ms in waits_ms) < 140
+    assert max(waits_ms) <= LOOK_S * 1000
+
+
+async def test_of_those_who_ask_for_runs_at_one_moment_no_more_begin_than_there_are_places(autojump_clock: MockClock, house: House) -> None:
+    async with AsyncExitStack() as stack:
+        guests = [await stack.enter_async_context(house.guest(f"Guest {number}")) for number in range(6)]
+        house.overload._places = 2.0
+        house.overload._looked_at = trio.current_time()
+        for guest in guests:
+            await guest.say(RunDaily())
+        refused = 0
+        for guest in guests:
+            with trio.move_on_after(0.1):
+                refused += (await guest.error()).code == ErrorCode.SERVER_BUSY
+        assert refused == 4
+        assert house.overload.coming == 0
+
+
+async def test_whoever_begins_no_race_takes_no_place_from_those_who_do(autojump_clock: MockClock, house: House) -> None:
+    async with house.race("Ann", "Bob") as (ann, _), house.guest("Eve") as eve, house.guest("Zoe") as zoe:
+        house.overload._places = 1.0
+        house.overload._looked_at = trio.current_time()
+        for _ in range(3):
+            for request in (OpenRace(options=RaceOptions()), QuickMatch(), RunDaily()):
+                await ann.say(request)
+                assert (await ann.error()).code == ErrorCode.ALREADY_IN_ROOM
+            await zoe.say(OpenRace(options=RaceOptions(rules="chess")))
+            assert (await zoe.error()).code == ErrorCode.UNKNOWN_RULES
+            await zoe.say(QuickMatch())
+            await zoe.hear_of(WaitingMatch)
+            await zoe.say(QuickMatch(cancel=True))
+            await zoe.hear_of(WaitingOver)
+        await eve.open()
+        await zoe.say(RunDaily())
+        assert (await zoe.error()).code == ErrorCode.SERVER_BUSY
 
 
 @pytest.mark.usefixtures("both_kinds")

@@ -295,7 +295,7 @@ class House:
             )
         )
         nursery.start_soon(self.tournaments.run)
-        self.overload = Overload()
+        self.overload = Overload(spread=lambda: 0.0)
         self.dispatch = Dispatch(
             overload=self.overload,
             rooms=self.rooms,
