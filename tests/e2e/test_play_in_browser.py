@@ -311,20 +311,24 @@ def test_the_keys_are_those_of_the_terminal(browser: Browser, server: str) -> No
         ada.start()
         wait_for_cards(browser)
         view = views(browser)[-1].get("view") or next(m["view"] for m in reversed(views(browser)) if m["type"] == "dealt")
-        able = next(move for move in view["moves"] if ":" not in move)
+        # One home, where the deal has one.
+        move = min(view["moves"], key=lambda move: ":" in move)
         keys = ActionChains(browser.driver)
+
+        def name(place: str) -> str:
+            return f"'{place}" if place[0] in "hj" else place
 
         def type_keys(text: str, moves: int) -> None:
             keys.send_keys(text).perform()
             browser.wait(lambda: own_moves(browser) == moves, f"{moves} moves after {text!r}")
 
         # By its name, by its chip, and the next one home.
-        place = able.rstrip("+-")
-        name = f"'{place}" if place[0] in "hj" else place
-        keys.send_keys(name).perform()
+        begin, _, end = move.partition(":")
+        place = begin.rstrip("+-")
+        keys.send_keys(name(place)).perform()
         if len([move for move in view["moves"] if move.partition(":")[0].rstrip("+-") == place]) > 1:
             browser.wait(lambda: browser.all(".place.held"), "the card that is held")
-            keys.send_keys(name).perform()
+            keys.send_keys(name(end or place)).perform()
         browser.wait(lambda: own_moves(browser) == 1, "the move")
         # Written whole, as the specification writes it.
         written = next(message["view"]["moves"][0] for message in reversed(views(browser)) if message["type"] == "view")
@@ -384,7 +388,7 @@ def test_a_race_survives_a_reload_a_cut_connection_and_a_second_window(browser: 
         browser.wait(lambda: table(browser) == before, "the same table")
         # The line is cut under a move: it is shown, and is said again.
         browser.run("lines.at(-1).close(); document.querySelector('.place.playable').click()")
-        wait_for_line(browser, 2)
+        wait_for_connection(browser, 2)
         play_one(browser)
         first = browser.driver.current_window_handle
         browser.driver.switch_to.new_window("tab")
@@ -394,6 +398,7 @@ def test_a_race_survives_a_reload_a_cut_connection_and_a_second_window(browser: 
         browser.driver.switch_to.window(first)
         browser.wait_for_text(".play .notice", "You are playing in another window.")
         press(browser, "Go on here")
+        wait_for_connection(browser, 3)
         play_one(browser)
         browser.driver.switch_to.window(second)
         browser.wait_for_text(".play .notice", "You are playing in another window.")
@@ -405,9 +410,10 @@ def test_a_race_survives_a_reload_a_cut_connection_and_a_second_window(browser: 
         browser.wait_for_text(".verdict", "The deal checks out: nobody chose the cards.")
 
 
-def wait_for_line(browser: Browser, number: int) -> None:
-    """Until the line of this number on the page stands."""
-    browser.wait(lambda: browser.run("return lines.length") >= number and not browser.text("#connection"), "the connection")
+def wait_for_connection(browser: Browser, number: int) -> None:
+    """Until the connection of this number on the page stands: before that no card can be played."""
+    welcomes = "return heard.filter((text) => JSON.parse(text).type === 'welcome').length"
+    browser.wait(lambda: int(browser.run(welcomes)) >= number, f"connection {number}")
 
 
 def table(browser: Browser) -> list[str]:
