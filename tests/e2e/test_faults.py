@@ -33,6 +33,7 @@ from server.race.audit import audit
 from tests.client.tui.hands import HandScreen, no_reviewer
 from tests.e2e.crash import ROOT, kept_records
 from tests.e2e.faulty_proxy import FaultyProxy
+from tests.e2e.ports import held_ports
 from tests.e2e.scripted import QUICK, ScriptedPlayer
 
 pytestmark = pytest.mark.slow
@@ -302,9 +303,9 @@ async def shown(screen: WatchedScreen, text: str) -> None:
 async def test_the_screens_tell_of_a_server_that_is_started_again(tmp_path: Path) -> None:
     database = tmp_path / "races.sqlite3"
     other, screen = ScriptedPlayer("bert", pace=0.3), WatchedScreen()
-    with trio.fail_after(PATIENCE_S):
+    with trio.fail_after(PATIENCE_S), held_ports(1) as (port,):
         async with trio.open_nursery() as nursery:
-            async with serving(database) as port:
+            async with serving(database, port):
                 url = f"ws://127.0.0.1:{port}"
                 nursery.start_soon(partial(other.race, url, OPEN, times=USUAL_TIMES))
                 await other.entered.wait()
