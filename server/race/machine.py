@@ -13,7 +13,7 @@ Time       A move counts at its arrival less the credit of its connection (`timi
            From the close on, no connection counts as slower than before: else a late move would count if sent again over a slower one.
 The close  `closes_at` is the moment after which nothing counts. It starts as the time limit; the first win brings it forward to the
            moment of that win, and so does a forfeit that leaves one seat which is not forfeited. What arrives later but counts earlier
-           is still taken: the race is settled only when nothing that counts can be on its way any more, MAX_CREDIT_MS after the close,
+           is still taken: the race is settled only when nothing that counts can be on its way any more, or lie here unread (`timing`),
            or when no seat is racing. In a swap nothing but the limit closes the race: each seat plays its shuffle to the end, because
            what it brings home is compared with what the other seat brings home of that shuffle in the other race.
 Series     Players away while a race waits free their seats after the grace; in a series under way, after the series' longer one. What

@@ -15,7 +15,7 @@ from protocol.views import SeatState
 from server.race.commands import TakeSeat
 from server.race.events import ConnectionChanged, SeatDealt, SeatEnded, SeatTaken
 from server.race.report import SeatReport
-from server.race.timing import MAX_CREDIT_MS, credit
+from server.race.timing import MAX_CREDIT_MS, MAX_WAITED_MS, credit
 from server.rules.moves import NotAMove, parse_move
 from server.rules.position import Position
 
@@ -172,8 +172,8 @@ class Close:
 
     @property
     def settles_ms(self) -> int:
-        """One past the window: what arrives in the very millisecond in which it closes still counts."""
-        return self.at_ms + MAX_CREDIT_MS + 1
+        """One past the window: what is read in the very millisecond in which it closes still counts."""
+        return self.at_ms + MAX_CREDIT_MS + MAX_WAITED_MS + 1
 
     def bring_forward(self, at_ms: int) -> None:
         if at_ms < self.at_ms:

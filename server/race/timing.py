@@ -10,6 +10,9 @@ from collections import deque
 MAX_CREDIT_MS = 150
 """Half a round trip counts for at most this much, so that a player who delays answers to pings gains little."""
 
+MAX_WAITED_MS = 16
+"""A server that has much to do reads a message so long after it came, at most. It counts from when it came."""
+
 KEPT_ROUND_TRIPS = 8
 """How many measured round trips are kept; the smallest of them is taken for the connection itself, the rest for congestion."""
 

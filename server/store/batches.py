@@ -180,7 +180,11 @@ class BatchWriter:
             self._running[race] = 0
         elif isinstance(entry, (RaceOver, RaceAborted)):
             race = entry.race.encode()
-            self._turned.append((race, self._running.pop(race)))
+            last = self._running.pop(race, None)
+            if last is None:
+                # Of another node.
+                raise EntryRefused(f"race {entry.race} is not running")
+            self._turned.append((race, last))
 
 
 class _Unsound(Exception):

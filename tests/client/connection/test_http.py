@@ -171,10 +171,11 @@ def test_a_server_that_is_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_where_nobody_listens_it_is_said_as_for_the_websocket() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    with pytest.raises(Unreachable, match="the connection was refused"):
-        fetch(parse_address(f"127.0.0.1:{port}"), "/x")
+    # A port that is taken, so that nobody else comes to listen there, and not listened at.
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        with pytest.raises(Unreachable, match="the connection was refused"):
+            fetch(parse_address(f"127.0.0.1:{taken.getsockname()[1]}"), "/x")
     with pytest.raises(Unreachable, match=r"no host named nowhere\.invalid"):
         fetch(parse_address("nowhere.invalid"), "/x")
 

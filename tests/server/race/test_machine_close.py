@@ -137,8 +137,19 @@ def test_a_late_arrival_counts_up_to_150_ms_after_the_close() -> None:
     driven.play(0, LINE, 5000)
     driven.do(PlayMove(1, 0, LINE[0]), 5150)
     assert driven.code(PlayMove(1, 1, LINE[1]), 5151) is ErrorCode.RACE_OVER
+    driven.advance(5167)
     assert driven.phase() == "over"
     assert driven.record.seats[1].plies == 1
+
+
+def test_a_late_arrival_counts_though_the_server_reads_it_a_long_tick_later() -> None:
+    driven = started(round_trips=(0, 1000))
+    driven.play(0, LINE, 5000)
+    driven.do(PlayMove(1, 0, LINE[0], waited_ms=16), 5166)
+    assert driven.code(PlayMove(1, 1, LINE[1], waited_ms=16), 5167) is ErrorCode.RACE_OVER
+    assert driven.phase() == "over"
+    (late,) = (move for move in driven.record.moves if move.seat == 1)
+    assert (late.received_ms, late.at_ms) == (5150, 5000)
 
 
 def test_a_win_before_a_forfeit_that_arrived_first_undoes_the_forfeit() -> None:

@@ -145,7 +145,7 @@ def test_an_absence_is_over_with_the_race() -> None:
     driven.do(StopSeat(0), 1500)
     driven.do(LoseConnection(1), 2000)
     driven.play(2, LINE, 3000)
-    driven.advance(3151)
+    driven.advance(3167)
     assert driven.phase() == "over"
     assert [seat.away_until for seat in driven.race.seats] == [None, None, None]
 

@@ -23,7 +23,7 @@ def test_the_deadlines_are_the_first_views_the_start_the_graces_and_the_settling
         driven.advance(due - START)
         if due == START:
             driven.do(LoseConnection(0), 0)
-    assert found == [-50, -30, 0, 5000, 10_151]
+    assert found == [-50, -30, 0, 5000, 10_167]
 
 
 def test_what_is_due_is_done_in_the_order_in_which_it_was_due() -> None:
@@ -57,7 +57,7 @@ def test_nothing_is_ever_due_after_it_was_done() -> None:
     driven = started(round_trips=(300, 0))
     driven.play(0, LINE[:-1], 1000)
     # The earliest close that a command can bring about is still ahead of the command.
-    driven.do(PlayMove(0, len(LINE) - 1, LINE[-1]), 5000)
+    driven.do(PlayMove(0, len(LINE) - 1, LINE[-1], waited_ms=16), 5000)
     assert driven.race.next_deadline() == START + 5001
     driven.advance(5001)
     assert driven.race.next_deadline() is None
@@ -104,7 +104,7 @@ def test_the_same_commands_at_the_same_times_give_the_same_race() -> None:
 
 def test_a_race_is_over_when_its_time_and_its_window_are_over_whatever_happens() -> None:
     driven = started(options(seats=8, time_limit_s=10))
-    assert not any(isinstance(event, RaceEnded) for event in driven.advance(10_150))
-    assert isinstance(driven.advance(10_151)[-1], RaceEnded)
+    assert not any(isinstance(event, RaceEnded) for event in driven.advance(10_166))
+    assert isinstance(driven.advance(10_167)[-1], RaceEnded)
     assert driven.phase() == "over"
     assert all(seat.state == "out-of-time" for seat in driven.record.seats)

@@ -26,9 +26,9 @@ def test_the_first_to_bring_every_card_home_wins_and_ends_the_race() -> None:
     (event,) = driven.play(0, LINE, 5000)
     assert isinstance(event, MovePlayed)
     assert (event.state, event.at_ms) == ("won", 5000)
-    driven.advance(5150)
+    driven.advance(5166)
     assert driven.phase() == "racing"
-    assert [type(event) for event in driven.advance(5151)] == [SeatEnded, RaceEnded]
+    assert [type(event) for event in driven.advance(5167)] == [SeatEnded, RaceEnded]
     record = driven.record
     assert [(seat.state, seat.place, seat.home, seat.ended_at_ms) for seat in record.seats] == [
         ("won", 1, 52, 5000),
@@ -94,9 +94,9 @@ def test_the_time_limit_ends_every_seat_that_still_races() -> None:
     driven = started(options(time_limit_s=10, seats=3))
     driven.play(0, LINE[:5], 1000)
     driven.do(StopSeat(1), 2000)
-    driven.advance(10_150)
+    driven.advance(10_166)
     assert driven.phase() == "racing"
-    driven.advance(10_151)
+    driven.advance(10_167)
     assert [(seat.state, seat.ended_at_ms, seat.place) for seat in driven.record.seats] == [
         ("out-of-time", 10_000, 1),
         ("stopped", 2000, 2),
@@ -120,7 +120,7 @@ def test_forfeits_that_leave_one_seat_end_the_race_whatever_that_seat_has() -> N
     driven.do(ResignSeat(0), 2000)
     assert driven.phase() == "racing"
     driven.do(ResignSeat(1), 3000)
-    driven.advance(3151)
+    driven.advance(3167)
     assert [(seat.state, seat.place) for seat in driven.record.seats] == [("forfeited", 2), ("forfeited", 3), ("stopped", 1)]
 
 

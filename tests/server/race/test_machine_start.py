@@ -122,9 +122,9 @@ def test_whoever_gives_up_in_the_countdown_has_forfeited_and_is_dealt_nothing(co
 def test_whoever_is_left_alone_by_forfeits_in_the_countdown_has_won_at_the_start() -> None:
     driven = counting_down()
     driven.do(LeaveSeat(1), -1000)
-    driven.advance(150)
+    driven.advance(166)
     assert driven.phase() == "racing"
-    driven.advance(151)
+    driven.advance(167)
     record = driven.record
     assert [(seat.state, seat.place, seat.ended_at_ms) for seat in record.seats] == [("stopped", 1, 0), ("forfeited", 2, 0)]
 

@@ -86,7 +86,7 @@ def test_commands_and_times_give_the_race_again() -> None:
     driven.do(ChooseDeal(3), -3000)
     record = driven.finish()
     again = replayed(CHOSEN, driven.log)
-    again.advance(START + CHOSEN.time_limit_s * 1000 + 151)
+    again.advance(START + CHOSEN.time_limit_s * 1000 + 167)
     assert again.record == record
 
 

@@ -260,7 +260,7 @@ async def test_nobody_is_told_of_a_win_before_what_they_played_earlier_could_be_
     assert room.summary.seats[0].home == seen[0].curves[0].home[-1] == 51
     await trio.sleep(0.1)
     assert {progress.state for progress in back.all(Progress)} <= {"racing"}
-    await trio.sleep(0.06)
+    await trio.sleep(0.07)
     assert (ann.ply, ann.state) == (len(line), "won")
     assert back.last(Progress).state == "stopped"
     assert "won" in {progress.state for progress in back.all(Progress)}

@@ -13,7 +13,7 @@ from server.store import batches, connections, nodes, running, shared, takeover
 from server.store.database import open_database
 from server.store.documents import decode_command
 from server.store.errors import EntryRefused, LeaseLost, StoreInUse, StoreUnavailable
-from server.store.port import SharedDealMade
+from server.store.port import RaceAborted, SharedDealMade
 from server.store.shared import SharedStore, open_shared
 from tests.server.store.keeping import logged, made, opened, over, rated_over, taken, write
 from tests.server.store.test_outages import Faulty
@@ -51,8 +51,11 @@ def test_each_node_brings_back_its_own_races_alone(node: Open) -> None:
     write(first, opened("r"), taken("r", 1))
     write(second, replace(opened("s"), room="OTHERS"), taken("s", 1), taken("s", 2))
     assert (commands(first), commands(second)) == ({"r": 1}, {"s": 2})
-    with pytest.raises(EntryRefused, match="race s is not running"):
-        write(first, taken("s", 3))
+    for entry in (taken("s", 3), over("s"), RaceAborted(race="s", reason="server-error", at_ms=0)):
+        with pytest.raises(EntryRefused, match="race s is not running"):
+            write(first, entry)
+    write(first, taken("r", 2))
+    assert (commands(first), commands(second)) == ({"r": 2}, {"s": 2})
 
 
 def test_a_node_whose_lease_has_lapsed_goes_on_as_long_as_nobody_has_taken_its_races(node: Open) -> None:
