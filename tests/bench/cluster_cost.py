@@ -32,7 +32,7 @@ from protocol.watch_messages import WatchRace
 from tests.bench.campaign import Postgres
 from tests.bench.processes import children, processor_s
 from tests.e2e.nodes import NodeProcess
-from tests.e2e.ports import held_ports
+from tests.ports import held_ports
 from tests.server.cluster.redis_server import redis_server
 
 SECONDS: Final = 10.0

@@ -28,7 +28,7 @@ from tests.bench.cluster_cost import redis_bytes
 from tests.bench.processes import children, processor_s
 from tests.bench.watchers import Pair, Told, answer, at, close, pair_of_players, program, race
 from tests.e2e.nodes import NodeProcess
-from tests.e2e.ports import held_ports
+from tests.ports import held_ports
 from tests.server.cluster.redis_server import RedisServer, redis_server
 
 PAUSE_S: Final = 0.2

@@ -30,7 +30,7 @@ from protocol.server_messages import ServerMessage
 from protocol.views import RaceOptions
 from server.race.audit import audit
 from server.store.opening import open_store
-from tests.e2e.ports import held_ports
+from tests.ports import held_ports
 
 ROOT = Path(__file__).parents[2]
 LISTENING = "listening on "

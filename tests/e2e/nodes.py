@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import trio
 
 from tests.e2e.crash import LISTENING, ROOT
-from tests.e2e.ports import held_ports
+from tests.ports import held_ports
 
 STARTS_S = 240
 """For a server to listen, or to end."""

@@ -33,8 +33,8 @@ from server.race.audit import audit
 from tests.client.tui.hands import HandScreen, no_reviewer
 from tests.e2e.crash import ROOT, kept_records
 from tests.e2e.faulty_proxy import FaultyProxy
-from tests.e2e.ports import held_ports
 from tests.e2e.scripted import QUICK, ScriptedPlayer
+from tests.ports import held_ports
 
 pytestmark = pytest.mark.slow
 

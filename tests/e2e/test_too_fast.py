@@ -15,7 +15,7 @@ from protocol.views import RaceOptions
 from server.app import running
 from server.config import Settings
 
-LINES = [f"line {number}" for number in range(30)]
+LINES = [f"line {number}" for number in range(36)]
 
 
 @pytest.mark.slow
@@ -23,7 +23,7 @@ async def test_what_was_dropped_as_too_many_is_heard_later_and_once() -> None:
     heard: list[str] = []
     told: list[str] = []
     async with (
-        running(Settings(port=0, rate=20, burst=20, database="memory")) as url,
+        running(Settings(port=0, rate=15, burst=20, database="memory")) as url,
         open_link(url, Identity("Ann")) as link,
     ):
         with trio.fail_after(60):

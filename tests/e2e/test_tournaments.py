@@ -30,7 +30,7 @@ from protocol.record import Record, check_deal, from_json
 from protocol.tournaments import TournamentDocument, TournamentOptions
 from tests.e2e.crash import LISTENING, ROOT
 from tests.e2e.entrants import Entrant, Hold, Referee
-from tests.e2e.ports import held_ports
+from tests.ports import held_ports
 
 FAST = TournamentOptions(name="Killed", check_in_s=600, no_show_s=60, pause_s=0, countdown_s=1, grace_s=60, rated=False, time_limit_s=120)
 

@@ -1,4 +1,4 @@
-"""A Redis or Valkey of a test's own, on a free port, which keeps nothing."""
+"""A Redis or Valkey of a test's own, on a port that is its own also while it is stopped. It keeps nothing."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
+from tests.ports import held_ports
+
 PROGRAM = shutil.which("valkey-server") or shutil.which("redis-server")
 NOT_HERE = "there is neither valkey-server nor redis-server"
 
 
 class RedisServer:
-    def __init__(self) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port: int = free.getsockname()[1]
+    def __init__(self, port: int) -> None:
+        self._port = port
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -71,9 +71,10 @@ def redis_server() -> Iterator[RedisServer]:
     """Skips the test where there is none."""
     if PROGRAM is None:
         pytest.skip(NOT_HERE)
-    server = RedisServer()
-    server.start()
-    try:
-        yield server
-    finally:
-        server.stop()
+    with held_ports(1) as (port,):
+        server = RedisServer(port)
+        try:
+            server.start()
+            yield server
+        finally:
+            server.stop()
