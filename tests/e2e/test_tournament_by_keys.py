@@ -106,7 +106,9 @@ def test_a_tournament_is_made_entered_played_and_looked_at_by_keys(tmp_path: Pat
 
 def test_whoever_looks_on_sees_tables_and_watches_one_and_a_director_directs_by_commands(tmp_path: Path) -> None:
     with serving() as url:
-        made = carpet_here(tmp_path / "grace", "tournament", "create", url, "Rugs", "--rounds", "2", "--check-in", "0", "--by-hand")
+        # A game of a hundred and fifty moves at least: the bots still race when all of this is done.
+        options = ("--rules", "colorado", "--rounds", "2", "--check-in", "0", "--by-hand")
+        made = carpet_here(tmp_path / "grace", "tournament", "create", url, "Rugs", *options)
         assert made.status == 0, made.err
         tournament = made.out.split()[1]
         for bot in ("greedy", "deep"):
