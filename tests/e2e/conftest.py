@@ -27,8 +27,9 @@ def default_rate_server() -> Iterator[str]:
 
 @pytest.fixture
 def strict_server() -> Iterator[str]:
-    """Takes so few messages that whoever does not pace themselves has too many in any race, on a slow machine too."""
-    with serving(rate=15, burst=15) as url:
+    """Takes so few messages that whoever does not pace themselves has too many in any race, on a machine that needs a tenth of a second a
+    move too. Half a second of quiet, and it listens again."""
+    with serving(rate=8, burst=8) as url:
         yield url
 
 
