@@ -31,7 +31,8 @@ from client.connection.client import open_link
 from protocol.watch_messages import WatchRace
 from tests.bench.campaign import Postgres
 from tests.bench.processes import children, processor_s
-from tests.e2e.nodes import NodeProcess, free_ports
+from tests.e2e.nodes import NodeProcess
+from tests.e2e.ports import held_ports
 from tests.server.cluster.redis_server import redis_server
 
 SECONDS: Final = 10.0
@@ -147,7 +148,7 @@ def figure(text: str, name: str) -> float:
 
 async def measure(point: Point, postgres: Postgres, folder: Path) -> tuple[Cost, list[dict[str, object]]]:
     """What it costs, and what each load generator says of it."""
-    with redis_server() as redis, free_ports(2 * point.nodes) as ports:
+    with redis_server() as redis, held_ports(2 * point.nodes) as ports:
         database = postgres.empty()
         metrics = ports[point.nodes :]
         place = [

@@ -27,7 +27,8 @@ from tests.bench.campaign import Postgres
 from tests.bench.cluster_cost import redis_bytes
 from tests.bench.processes import children, processor_s
 from tests.bench.watchers import Pair, Told, answer, at, close, pair_of_players, program, race
-from tests.e2e.nodes import NodeProcess, free_ports
+from tests.e2e.nodes import NodeProcess
+from tests.e2e.ports import held_ports
 from tests.server.cluster.redis_server import RedisServer, redis_server
 
 PAUSE_S: Final = 0.2
@@ -85,7 +86,7 @@ async def watched(pair: Pair, code: str, urls: list[str], size: int, place: tupl
 
 
 async def watchers(size: int, rounds: int) -> None:
-    with postgres() as (server, _), redis_server() as redis, free_ports(3) as ports:
+    with postgres() as (server, _), redis_server() as redis, held_ports(3) as ports:
         database = server.empty()
         place = tuple(NodeProcess(database, redis.url, port, OPTIONS) for port in ports)
         async with started(*place), pair_of_players(place[0].url, 0) as (pair, code):
@@ -103,7 +104,7 @@ async def watchers(size: int, rounds: int) -> None:
 
 
 async def moves(rounds: int) -> None:
-    with postgres() as (server, postmaster), redis_server() as redis, free_ports(2) as ports:
+    with postgres() as (server, postmaster), redis_server() as redis, held_ports(2) as ports:
         alone = NodeProcess(server.empty(), "", ports[0], OPTIONS)
         node = NodeProcess(server.empty(), redis.url, ports[1], OPTIONS)
         async with started(alone, node), AsyncExitStack() as stack:

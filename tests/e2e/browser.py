@@ -24,6 +24,20 @@ from selenium.webdriver.support.ui import WebDriverWait
 from tests.conftest import NO_CHROMIUM
 
 AXE = files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+PRESS = """
+    const [inside, words] = arguments;
+    for (const each of document.querySelectorAll(`:is(${inside}) :is(button, a)`)) {
+        if (each.disabled || !each.checkVisibility() || each.innerText.trim() !== words) continue;
+        for (const block of ["nearest", "center"]) {
+            each.scrollIntoView({ block, behavior: "instant" });
+            const { x, y, width, height } = each.getBoundingClientRect();
+            if (!each.contains(document.elementFromPoint(x + width / 2, y + height / 2))) continue;
+            each.click();
+            return true;
+        }
+    }
+    return false;
+"""
 VARIABLE = "CARPET_TEST_CHROMIUM"
 PATIENCE_S = 30
 
@@ -67,6 +81,13 @@ class Browser:
 
     def wait_for_text(self, selector: str, text: str) -> None:
         self.wait(lambda: text in self.text(selector), f"{text!r} in {selector}")
+
+    def press(self, words: str, inside: str = "main, dialog") -> None:
+        """The button or link with these words, as soon as it is there, nothing lies over it, and it can be pressed.
+
+        It is found and pressed in one step: a page that goes on may move it, or make it anew, between two.
+        """
+        self.wait(lambda: self.driver.execute_script(PRESS, inside, words), f"{words!r} to press in {self.text('main')}")
 
     def complaints(self) -> list[str]:
         """What the console says is wrong since this was last asked. Not of the canvas that axe has: our pages have none."""

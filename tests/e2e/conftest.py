@@ -8,6 +8,7 @@ import pytest
 
 from tests.e2e.browser import Browser, open_browser
 from tests.e2e.commands import serving
+from tests.e2e.ports import held_ports
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +27,17 @@ def default_rate_server() -> Iterator[str]:
 
 @pytest.fixture
 def strict_server() -> Iterator[str]:
-    """Takes so few messages that whoever does not pace themselves has too many in any race, on a slow machine too."""
-    with serving(rate=15, burst=15) as url:
+    """Takes so few messages that whoever does not pace themselves has too many in any race, on a machine that needs a tenth of a second a
+    move too. Half a second of quiet, and it listens again."""
+    with serving(rate=8, burst=8) as url:
         yield url
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """One that nobody else is given while a server is away from it."""
+    with held_ports(1) as (held,):
+        yield held
 
 
 @pytest.fixture(scope="session")

@@ -51,12 +51,31 @@ PATIENCE_S = 900
 """For what a tournament comes to."""
 
 
+class Hold:
+    """Keeps tables of a tournament at their race until it is let go: nobody there stops before. table: None for every one of the round."""
+
+    def __init__(self, number: int, table: int | None = None) -> None:
+        self._round = number
+        self._table = table
+        self._over = trio.Event()
+
+    def keeps(self, number: int, table: int) -> bool:
+        return number == self._round and self._table in (None, table) and not self._over.is_set()
+
+    def let_go(self) -> None:
+        self._over.set()
+
+    async def over(self) -> None:
+        await self._over.wait()
+
+
 @dataclass(slots=True)
 class Entrant:
-    """strength: moves that they play. called: the races they were called to."""
+    """strength: moves that they play. called: the races they were called to. holds: what may keep them from stopping."""
 
     name: str
     strength: int
+    holds: tuple[Hold, ...] = ()
     player: str = ""
     called: set[tuple[int, int, int]] = field(default_factory=set)
     entered: trio.Event = field(default_factory=trio.Event)
@@ -66,6 +85,8 @@ class Entrant:
     _room: str | None = None
     _race: int = 1
     _seat: int | None = None
+    _at: tuple[int, int] = (0, 0)  # round and table
+    _held: Stop | None = None
     _heard: str = "nothing"
     _heard_at: float = field(default_factory=trio.current_time)
 
@@ -80,6 +101,8 @@ class Entrant:
         async with open_link(url, Identity(self.name)) as link, trio.open_nursery() as nursery:
             link.send(EnterTournament(id=identity, ref=1))
             nursery.start_soon(self._check_in, link, identity, start)
+            for hold in self.holds:
+                nursery.start_soon(self._stop_after, link, hold)
             async for event in link.events:
                 if not isinstance(event, RoundTrip):
                     self._heard, self._heard_at = getattr(event, "code", "") or type(event).__name__, trio.current_time()
@@ -97,6 +120,14 @@ class Entrant:
         await start.wait()
         link.send(CheckIn(id=identity, nonce=secrets.token_hex(16), ref=2))
 
+    async def _stop_after(self, link: Link, hold: Hold) -> None:
+        await hold.over()
+        if self._held is not None and not self._is_held():
+            link.send(self._held)
+
+    def _is_held(self) -> bool:
+        return any(hold.keeps(*self._at) for hold in self.holds)
+
     def _hear(self, link: Link, event: object) -> None:  # noqa: C901  (a case for each message, and no more in any)
         match event:
             case Welcome(player=player):
@@ -107,6 +138,8 @@ class Entrant:
                 self.checked_in.set()
             case Called(round=number, table=table, race=race, code=code):
                 self.called.add((number, table, race))
+                if self._at != (number, table):
+                    self._at, self._held = (number, table), None
                 self._go(link, code)
             case Left():
                 self._room = None
@@ -157,6 +190,9 @@ class Entrant:
         assert view is not None
         if ply < self.strength and view.moves:
             link.send(Move(race=self._race, seat=self._seat, ply=ply, move=view.moves[0]))
+        elif self._is_held():
+            # Not lost with the connection: whoever comes back looks here again.
+            self._held = Stop(race=self._race, seat=self._seat)
         else:
             link.send(Stop(race=self._race, seat=self._seat))
 
@@ -221,7 +257,7 @@ class Referee:
 
     async def until(self, phase: str | None = None, *, round: int = 0, results: int = 0) -> Tournament:  # noqa: A002  (as the wire calls it)
         """Wait until it is told so. results: at least so many in that round, which must not be over; a later round will do, since not
-        every moment is told.
+        every moment is told. Only a round that is held is sure to be told while it is run.
         """
         with trio.fail_after(PATIENCE_S):
             while True:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import signal
-import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import trio
 
 from tests.e2e.crash import LISTENING, ROOT
+from tests.e2e.ports import held_ports
 
 STARTS_S = 240
 """For a server to listen, or to end."""
@@ -69,26 +69,14 @@ class NodeProcess:
 
 @asynccontextmanager
 async def nodes(database: str, redis: str, number: int = 3) -> AsyncIterator[list[NodeProcess]]:
-    """So many servers that run, on free ports of this machine."""
-    with free_ports(number) as ports:
+    """So many servers that run, on ports of this machine that are theirs also while they do not."""
+    with held_ports(number) as ports:
         started = [NodeProcess(database, redis, port) for port in ports]
-    try:
-        async with trio.open_nursery() as nursery:
+        try:
+            async with trio.open_nursery() as nursery:
+                for node in started:
+                    nursery.start_soon(node.start)
+            yield started
+        finally:
             for node in started:
-                nursery.start_soon(node.start)
-        yield started
-    finally:
-        for node in started:
-            node.forget()
-
-
-@contextmanager
-def free_ports(number: int) -> Iterator[list[int]]:
-    """Nobody else has them, unless they are very quick."""
-    sockets = [socket.socket() for _ in range(number)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    yield_ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    yield yield_ports
+                node.forget()

@@ -49,13 +49,14 @@ class Notes:
 
 
 class ScriptedPlayer:
-    """entered: set with the code of the race. ply: moves made. Its generator only spreads the tries to connect."""
+    """entered: set with the code of the race. rests: makes no move for now. Its generator only spreads the tries to connect."""
 
     def __init__(self, name: str, *, policy: str = "greedy", pace: float = 0.02, token: str | None = None) -> None:
         self.notes = Notes()
         self.entered = trio.Event()
         self.told = trio.Event()  # set, and replaced, with everything that was told
         self.identity = Identity(name, token)
+        self.rests = False
         self._choose = POLICIES[policy].choose
         self._pace = pace
         self._ready = False
@@ -132,7 +133,7 @@ class ScriptedPlayer:
         room = model.room
         if room is None or room.view is None or room.own is None or room.own.state != "racing" or room.started_at_ms is None:
             return
-        if model.in_flight is not None or trio.current_time() * 1000 < room.started_at_ms:
+        if self.rests or model.in_flight is not None or trio.current_time() * 1000 < room.started_at_ms:
             return
         move = self._choose(room.view)
         assert move is not None

@@ -177,6 +177,8 @@ class Player:
             self.send("hello", name=self.name, software="spec-client-json 1")
         elif code in ("race/over", "race/seat-ended"):
             self.closed = True  # nothing to do but wait for `result`
+        elif code == "room/closed" and request and request["type"] == "leave-race":
+            raise Over("")  # it was left already, by the same request before a snapshot, and nobody is there
         elif code in ("room/full", "room/closed", "room/no-such-code") and self.code is None:
             self.looking = True  # somebody was faster; the next `lobby` shows what else there is
         elif code == "wire/too-fast" and self.version:  # it was not read, so its ref is not known: a snapshot tells what is to be done

@@ -328,6 +328,8 @@ class Client:
                 self.say_hello()
             case "race/over" | "race/seat-ended":
                 self.finished = True  # wait for `result`
+            case "room/closed" if request["type"] == "leave-race":
+                self.ended = True  # it was left already, by a request that came before a snapshot and was not dropped: nobody is there
             case code if code.startswith("race/") and request["type"] == "move":
                 pass  # `current-view` comes next, and brings what to go on from
             case "wire/too-fast":  # it was not even read, so its ref is not known; nor what else was dropped after it

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 PATIENCE_S = 30.0
 """How long a screen is waited for: generous, since a busy machine is no fault. What comes, comes in milliseconds."""
 QUIET_S = 0.01
-"""With nothing more for so long, what was being drawn is whole."""
+"""With nothing more for so long, what was being drawn is whole, where the program does not say so itself."""
 LOOK_S = 0.1
 """How often the end of the process is looked for while a screen is waited for."""
 
@@ -38,7 +38,12 @@ ALTERNATE_ON, ALTERNATE_OFF = b"\x1b[?1049h", b"\x1b[?1049l"
 MOUSE_ON, MOUSE_OFF = b"\x1b[?1000h", b"\x1b[?1000l"
 _SEQUENCE = re.compile(rb"\x1b(?:\[[0-9;?<>=]*[A-Za-z]|[()][A-Z0-9]|[=>78])|[\x00-\x08\x0e-\x1f]")
 _APC = re.compile(rb"\x1b_[^\x1b]*\x1b\\")
-_APC_BEGUN = re.compile(rb"\x1b(?:_[^\x1b]*\x1b?)?$")
+_UPDATE, _UPDATED = b"\x1b[?2026h", b"\x1b[?2026l"
+"""Around what is to be shown all at once (synchronized output)."""
+_BEGUN = re.compile(rb"\x1b(?:_[^\x1b]*\x1b?|\[(?:\?\d*)?)?$")
+"""A command of which the end has yet to come."""
+_CAN_UPDATE, _IT_CAN = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
+"""A program's question whether the terminal knows synchronized output, and the answer."""
 
 
 def terminal_environment(**more: str) -> dict[str, str]:
@@ -64,7 +69,7 @@ class Terminal:
         self.screen = pyte.Screen(columns, rows)
         self.raw = b""
         self._stream = pyte.ByteStream(self.screen)
-        self._command = b""
+        self._held = b""
         # Held by the reader while it draws, and by whoever looks at the screen.
         self._drawn = threading.Condition()
         self._ours, self._its = pty.openpty()
@@ -175,14 +180,28 @@ class Terminal:
                     chunk += more
                 self._draw(chunk)
                 chunk = b""
-        self._draw(chunk)
+        self._draw(chunk, is_last=True)
 
-    def _draw(self, chunk: bytes) -> None:
+    def _draw(self, chunk: bytes, *, is_last: bool = False) -> None:
         with self._drawn:
+            if _CAN_UPDATE in self.raw[1 - len(_CAN_UPDATE) :] + chunk and not is_last:
+                os.write(self._ours, _IT_CAN)
             self.raw += chunk
             # Commands for the terminal's program (APC), which pyte would show as text.
-            chunk = _APC.sub(b"", self._command + chunk)
-            begun = _APC_BEGUN.search(chunk)
-            self._command = begun[0] if begun else b""
-            self._stream.feed(chunk[: len(chunk) - len(self._command)])
+            chunk = _APC.sub(b"", self._held + chunk)
+            whole = len(chunk) if is_last else _whole(chunk)
+            self._held = chunk[whole:]
+            self._stream.feed(chunk[:whole])
             self._drawn.notify_all()
+
+
+def _whole(chunk: bytes) -> int:
+    """How much of it can be shown: no command that has only begun, and no part of what is to be shown all at once.
+
+    On a busy machine a program may be held up for long in the middle of a picture.
+    """
+    update = chunk.rfind(_UPDATE)
+    if update >= 0 and _UPDATED not in chunk[update:]:
+        return update
+    begun = _BEGUN.search(chunk)
+    return begun.start() if begun else len(chunk)

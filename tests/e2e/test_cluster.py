@@ -43,9 +43,9 @@ from tests.e2e.cluster import (
     raced_at,
 )
 from tests.e2e.crash import check_pairs
-from tests.e2e.entrants import Entrant
+from tests.e2e.entrants import Entrant, Hold
 from tests.e2e.nodes import nodes
-from tests.e2e.test_play_in_browser import HEARD, play_one, press, wait_for_cards
+from tests.e2e.test_play_in_browser import HEARD, play_one, wait_for_cards
 from tests.server.cluster.redis_server import redis_server
 from tests.server.store.conftest import postgres_schema
 
@@ -111,8 +111,13 @@ async def test_a_run_goes_on_with_every_move_when_its_server_is_killed_and_when_
             over.set()
 
     async def play(url: str) -> None:
-        async with open_link(url, Identity("anna")) as link:
-            await _Player(link, POLICIES["steady"], RunDaily(ref=1), pace=0.15, generator=ground.generator, watch=watch).race()
+        while True:
+            # On a busy machine a server may just lose its lease and begin anew, and a first connection is not made again by the link.
+            with suppress(LinkError):
+                async with open_link(url, Identity("anna")) as link:
+                    await _Player(link, POLICIES["steady"], RunDaily(ref=1), pace=0.15, generator=ground.generator, watch=watch).race()
+                return
+            await trio.sleep(0.2)
 
     with redis_server() as redis:
         async with nodes(database, redis.url) as place, trio.open_nursery() as nursery:
@@ -192,8 +197,9 @@ async def test_the_page_of_one_server_races_and_watches_at_another_and_goes_on_w
 
     with redis_server() as redis, open_browser() as browser:
         async with nodes(database, redis.url, 2) as (first, second), trio.open_nursery() as nursery:
-            options = RaceOptions(public=False, countdown_s=1, grace_s=600)
-            opens = partial(run_bot, name="anna", policy=POLICIES["steady"], open_options=options, pace=0.5, watch=note)
+            # Of twice the cards, at an easy pace: she is not to be through before the browser has seen it all.
+            options = RaceOptions(rules="colorado", public=False, countdown_s=1, grace_s=600)
+            opens = partial(run_bot, name="anna", policy=POLICIES["steady"], open_options=options, pace=1.5, watch=note)
             nursery.start_soon(partial(played, opens, second.url))
             await opened.wait()
             page = first.url.replace("ws://", "http://")
@@ -243,16 +249,20 @@ async def played(race: Callable[[str], Awaitable[object]], url: str) -> None:
 def take_seat(browser: Browser, address: str) -> None:
     browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": HEARD})
     browser.open(address)
-    press(browser, "Ready")
+    browser.press("Ready")
     wait_for_cards(browser)
 
 
 def race_on(browser: Browser) -> None:
     """A move of one's own is answered, and one of the opponent's is told."""
-    theirs = "return heard.filter((text) => JSON.parse(text).type === 'progress').length"
+    theirs = """
+        const messages = heard.map((text) => JSON.parse(text));
+        const { seat } = messages.find(({ type }) => type === "room");
+        return messages.filter((message) => message.type === "progress" && message.seat !== seat).length;
+    """
     before = int(browser.run(theirs))
     play_one(browser)
-    browser.wait(lambda: int(browser.run(theirs)) > before + 1, "moves of both")
+    browser.wait(lambda: int(browser.run(theirs)) > before, "a move of the opponent")
 
 
 @pytest.mark.slow
@@ -262,21 +272,26 @@ async def test_a_tournament_over_three_servers_outlives_one_with_tables_one_that
     options = TournamentOptions(
         name="Eight", rounds=3, check_in_s=600, no_show_s=60, pause_s=0, countdown_s=1, grace_s=60, rated=False, time_limit_s=120, places=8
     )
-    entrants = [Entrant(f"bot {number}", strength=4 + number) for number in range(8)]
+    # Of each round something is still raced when its server goes.
+    tables, second, third = Hold(1), Hold(2, table=1), Hold(3, table=1)
+    entrants = [Entrant(f"bot {number}", strength=4 + number, holds=(tables, second, third)) for number in range(8)]
     with redis_server() as redis:
         async with nodes(database, redis.url) as place, trio.open_nursery() as nursery:
             referee = await begin_tournament(nursery, place, options, entrants)
             assert await leader(place, database, referee.identity) is place[0]
             await raced_at(place[2], database, referee.identity)
             await place[2].end(signal.SIGKILL)
+            tables.let_go()
             nursery.start_soon(place[2].start)
             await referee.until("running", round=2, results=1)
             await place[0].end(signal.SIGKILL)
+            second.let_go()
             await referee.until("running", round=3)
             with trio.fail_after(60):
                 while (leaver := await leader(place, database, referee.identity)) is place[0]:  # noqa: ASYNC110  (the database tells nobody)
                     await trio.sleep(0.1)
             assert await leaver.end(signal.SIGTERM) == 0
+            third.let_go()
             with trio.fail_after(60):
                 await referee.until("over")
             nursery.cancel_scope.cancel()

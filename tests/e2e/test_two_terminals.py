@@ -69,7 +69,9 @@ class Player:
 
     def races(self) -> None:
         """Wait for the clock: from then on moves are taken."""
-        self.terminal.wait_until(lambda lines: re.match(r" ▸ (?:\d+ cards?|One card|Nothing fits)", lines[20]), what="the start")
+        self.terminal.wait_until(
+            lambda lines: re.match(r" ▸ (?:\d+ cards?|One card|Nothing fits|Fill the gap)", lines[20]), what="the start"
+        )
 
     def carpet(self) -> list[str]:
         """The cards that lie on the table, as they are drawn, without cursor, marks and the keys beside them."""

@@ -47,6 +47,12 @@ def race(url: str, one: str = "Ada", other: str = "Zoë", **options: Any) -> Ite
         yield ada, zoe
 
 
+def get_ahead(one: Racer, other: Racer) -> None:
+    """Have one bring home more than the other has: on any deal, which after a dozen moves may still have brought none."""
+    while one.home <= other.home:
+        one.play()
+
+
 def spoken(card: str) -> str:
     return f"{NAMES.get(card[0], card[0])} of {SUITS[card[1]]}"
 
@@ -76,9 +82,8 @@ def test_the_lobby_is_live(browser: Browser, server: str) -> None:
         assert browser.text(".open h3") == f"{grace.name} (1 open seat)"
         assert browser.text(".open .facts").startswith("Crazy Quilt · 2 seats")
         assert browser.text(".open code") == f"carpet join {server} {grace.code}"
-        ada.play(12)
+        get_ahead(ada, zoe)
         browser.wait(lambda: meters(browser) == [(ada.name, home(ada)), (zoe.name, home(zoe))], "Ada's cards")
-        assert ada.home > 4
         assert not any(badge.is_displayed() for badge in browser.all(".badge"))
         with race(server, "Barbara", "Donald") as closest_two:
             for player in closest_two:
@@ -214,9 +219,9 @@ def test_a_series_shows_its_score_the_race_before_and_its_ratings(browser: Brows
         browser.open(page(server, f"/watch/{ada.code}"))
         browser.wait_for_text(".series", "Best of 3. Race 1 is being run.")
         assert not browser.all(".score")[0].is_displayed()
-        ada.play(12)
         # Nobody's rating moves by a race that only one of them has raced.
         zoe.play(1)
+        get_ahead(ada, zoe)
         for player in (ada, zoe):
             player.stop()
         record = ada.hear_of("result")["record"]
@@ -249,10 +254,9 @@ def test_a_series_shows_its_score_the_race_before_and_its_ratings(browser: Brows
 def test_whoever_comes_late_is_shown_the_whole_curves(browser: Browser, server: str) -> None:
     with race(server, rules="colorado") as (ada, _):
         homes = [ada.home]
-        for _move in range(30):
+        while len(homes) <= 3:
             ada.play()
             homes += [ada.home] if ada.home != homes[-1] else []
-        assert len(homes) > 3
         browser.open(page(server, f"/watch/{ada.code}"))
         browser.wait(lambda: browser.all(".plot .curve.seat-0"), "the curve")
         corners = points(browser, 0)
@@ -319,7 +323,9 @@ def test_the_lobby_tells_ratings_and_series(browser: Browser, server: str) -> No
         browser.open(page(server))
         browser.wait_for_text(".open h3", f"{ada.name} {after[0]} (1 open seat)")
         assert browser.text(".open .facts") == "Carpet · session of 3 · 2 seats · at most 10:00 · rated"
-        assert browser.text(".here") == f"{ada.name} {after[0]}, {zoe.name} {after[1]}"
+        # Somebody of an earlier test may stand there a moment longer.
+        here = f"{ada.name} {after[0]}, {zoe.name} {after[1]}"
+        browser.wait(lambda: browser.text(".here") == here, here)
         zoe.sit_down("join-race", code=ada.code)
         for player in (ada, zoe):
             player.ready()
@@ -514,7 +520,7 @@ def test_keys_reach_everything_in_order_and_it_is_seen(browser: Browser, tables_
     browser.open(page(tables_server))
     wait_for_page(browser, "/", tables)
     browser.driver.switch_to.active_element.send_keys(Keys.TAB, Keys.ENTER)
-    assert browser.run("return document.activeElement.id") == "main"
+    browser.wait(lambda: browser.run("return document.activeElement.id") == "main", "the skip link's end")
     browser.driver.switch_to.active_element.send_keys(Keys.TAB)
     browser.driver.switch_to.active_element.send_keys(Keys.ENTER)
     browser.wait(lambda: browser.driver.current_url == page(tables_server, "/play"), "the way to play")
@@ -536,8 +542,8 @@ NO_TRY_BY_ITSELF = """
 
 
 @pytest.mark.parametrize("how", ["by its button", "by itself"])
-def test_a_lost_connection_is_told_and_comes_back(browser: Browser, how: str) -> None:
-    with serving() as url:
+def test_a_lost_connection_is_told_and_comes_back(browser: Browser, port: int, how: str) -> None:
+    with serving(port=port) as url:
         browser.open(page(url))
         browser.wait_for_text(".summary", "0 races being run")
         assert browser.text("#connection") == ""
@@ -547,7 +553,7 @@ def test_a_lost_connection_is_told_and_comes_back(browser: Browser, how: str) ->
     for scheme in ("light", "dark"):
         browser.look(scheme=scheme)
         assert browser.run(CONTRAST)[1] == browser.breaches() == []
-    with serving(port=int(url.rpartition(":")[2])), sitting(url, "Grace"):
+    with serving(port=port), sitting(url, "Grace"):
         if how == "by its button":
             browser.all("#connection button")[0].send_keys(Keys.ENTER)
         browser.wait_for_text(".here", "Grace")

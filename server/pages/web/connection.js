@@ -131,6 +131,7 @@ export class Connection {
     socket.onopen = async () => {
       await this.page;
       if (socket === this.#socket) for (const message of [this.hello(), ...this.asks()]) this.send(message);
+      else socket.close();
     };
     socket.onmessage = (frame) => socket === this.#socket && this.#hear(frame.data);
     socket.onclose = ({ code }) => socket === this.#socket && (code === TAKEN_OVER ? this.#taken() : this.#lose(code));
@@ -146,7 +147,8 @@ export class Connection {
     clearTimeout(this.#retry);
     const socket = this.#socket;
     this.open();
-    socket?.close();
+    // One that does not stand yet is closed when it does: a browser takes it for a fault else.
+    if (socket?.readyState === WebSocket.OPEN) socket.close();
   }
 
   tryNow() {

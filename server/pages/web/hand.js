@@ -1,6 +1,7 @@
 // What a player does at their table: what is held, the move that is on its way, and what was pressed meanwhile. Draws nothing.
 //
-// One move is on its way at a time; what is pressed meanwhile is played when the answer is there, against the position of then.
+// One move is on its way at a time; what is pressed meanwhile is played when the answer is there, against the position of then. So is at the start
+// what is pressed before it: the cards come ahead of it, and no move is taken by then.
 
 import { bestHome, dealtChips, glides, isWhole, press, preview, source } from "./moves.js";
 
@@ -38,6 +39,11 @@ export class Hand {
     this.isHoming = false;
   }
 
+  /** Whether a move could not be sent now: one is on its way, or the clock does not run yet. */
+  get #waits() {
+    return this.inFlight !== null || (this.room !== null && this.room.isRacing && this.room.elapsed(performance.now()) < 0);
+  }
+
   /** What was on its way is answered as soon as the position is beyond it. */
   settle() {
     const { room } = this;
@@ -46,10 +52,10 @@ export class Hand {
       return;
     }
     if (this.inFlight && room.own.ply > this.inFlight.ply) this.inFlight = null;
-    while (!this.inFlight && this.ahead.length) this.#press(this.ahead.shift());
-    if (this.inFlight) return;
+    while (!this.#waits && this.ahead.length) this.#press(this.ahead.shift());
+    if (this.#waits) return;
     if (this.isHoming) this.sendAllHome();
-    else if (this.isAuto && room.options.autoplay && !this.held && this.isOnline && room.elapsed(performance.now()) >= 0) {
+    else if (this.isAuto && room.options.autoplay && !this.held && this.isOnline) {
       const best = bestHome(room.view);
       if (best !== null) this.#move(best);
     }
@@ -67,7 +73,7 @@ export class Hand {
   press(place) {
     if (!this.isOnline) {
       this.tell("note", "Not connected. No moves for now; the clock runs on.");
-    } else if (!this.inFlight) {
+    } else if (!this.#waits) {
       this.#press(place);
     } else if (["s", "r"].includes(place) && this.ahead.includes(place)) {
       this.tell("note", `${place} is waiting to be played already.`);
@@ -113,7 +119,7 @@ export class Hand {
   sendAllHome() {
     const { room } = this;
     if (!room?.options.autoplay) return this.tell("note", BY_HAND);
-    if (this.inFlight) {
+    if (this.#waits) {
       this.isHoming = true;
       return;
     }

@@ -238,7 +238,11 @@ export class Player extends Hand {
       else this.#gone("closed");
       return;
     }
-    if (error.code.startsWith("race/")) this.ahead = [];
+    // The move that was on its way, if it was one, is not played, and nothing more is to come of it.
+    if (error.code.startsWith("race/")) {
+      this.inFlight = null;
+      this.ahead = [];
+    }
     // The answer to who joins has to wait until the server can write, and comes then.
     const waits = error.code === "server/cannot-write" && this.wish?.type === "join-race";
     if (this.wish && !this.room && !waits) {

@@ -356,6 +356,84 @@ def test_cards_go_home_by_themselves_only_where_the_race_allows_it() -> None:
     assert told[2:] == [[], [[], True, by_hand]]
 
 
+def test_what_is_pressed_before_the_start_is_played_at_the_start_and_a_refused_move_holds_up_none() -> None:
+    script = f"""{SCRIPTED}
+        const {{ view, places }} = given;
+        let now = 0;
+        performance.now = () => now;
+        const seat = {{ seat: 0, name: "Ada", bot: null, connected: true, ready: true, state: "waiting", ply: 0, home: 4, elapsed_ms: 0 }};
+        const room = {{ type: "room", version: 1, code: "HKTRWM", race: 1, phase: "countdown", commitment: "00", seat: 0, starts_in_ms: 100,
+            elapsed_ms: 0, view: null, record: null, chat: [], series: null, ended: [], seats: [seat],
+            options: {{ series: {{ format: "single" }}, autoplay: true }} }};
+        const steps = [];
+        const step = () => steps.push([take().map(({{ ply, move }}) => [ply, move]), [...player.ahead], player.inFlight?.move ?? null]);
+        player.up(welcome("HKTRWM"), null);
+        player.hear(room, now);
+        take();
+        player.hear({{ type: "dealt", version: 2, seat: 0, starts_in_ms: 100, view }}, now);
+        player.press(places[0]);
+        step();
+        player.sendAllHome();
+        step();
+        now = 101;
+        for (const act of later) act();
+        step();
+        player.press(places[1]);
+        player.hear({{ type: "error", code: "race/not-started", ref: 0, message: "" }}, now);
+        step();
+        player.press(places[1]);
+        step();
+        console.log(JSON.stringify(steps));
+    """
+    view, moves = next(
+        (view, moves)
+        for view, _ in games()["carpet"]
+        if len(moves := [move for move in view.moves if press(view, "", source(move)).move == move]) > 1
+    )
+    first, second = moves[:2]
+    told = node(script, {"view": msgspec.to_builtins(view), "places": [source(move) for move in moves[:2]]})
+    assert told == [
+        [[], [source(first)], None],
+        [[], [source(first)], None],
+        [[[0, first]], [], first],
+        [[], [], None],
+        [[[0, second]], [], second],
+    ]
+
+
+def source(move: str) -> str:
+    """The place where a move takes its card."""
+    return move.partition(":")[0].rstrip("+-")
+
+
+def test_a_connection_that_is_begun_anew_closes_no_socket_before_it_stands() -> None:
+    script = """
+        const made = [];
+        globalThis.WebSocket = class {
+            static OPEN = 1;
+            readyState = 0;
+            log = [];
+            constructor() { made.push(this); }
+            send(text) { this.log.push(JSON.parse(text).type); }
+            close() { this.log.push(["closed at", this.readyState]); }
+        };
+        Object.assign(globalThis, { location: { protocol: "http:", host: "x" }, document: { addEventListener() {} },
+            addEventListener() {}, setInterval() {} });
+        const { Connection } = await import(`${web}/connection.js`);
+        const nothing = () => {};
+        const connection = new Connection({ hello: () => ({ type: "hello" }), asks: () => [], onUp: nothing, onMessage: nothing,
+            onLost: nothing, onMoved: nothing, onTaken: nothing });
+        const stand = (socket) => { socket.readyState = 1; return socket.onopen(); };
+        connection.open();
+        connection.restart();
+        await stand(made[0]);
+        await stand(made[1]);
+        connection.restart();
+        console.log(JSON.stringify(made.map(({ log }) => log)));
+    """
+    assert node(script, None) == [[["closed at", 1]], ["hello", ["closed at", 1]], []]
+
+
 def test_a_player_whom_the_server_forgot_is_told_and_can_be_themselves_again() -> None:
     script = """
         const { Player } = await import(`${web}/player.js`);
