@@ -351,6 +351,8 @@ class UnusableTlsFiles(Exception):
 def tls_context(certificate: str, key: str) -> ssl.SSLContext:
     """A server's TLS context from PEM files. Raises UnusableTlsFiles."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    # Some systems have Python leave it to OpenSSL.
+    context.minimum_version = max(context.minimum_version, ssl.TLSVersion.TLSv1_2)
     try:
         context.load_cert_chain(certificate, key, password=_no_password)
     except (OSError, ValueError) as error:

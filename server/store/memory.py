@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -19,6 +20,8 @@ class MemoryStore(SqlStore):
     def __init__(self) -> None:
         super().__init__("the store in memory")
         connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        # Of one that is only dropped, Python would complain.
+        weakref.finalize(self, connection.close)
         connection.executescript(TABLES)
         self._sql = sqlite(connection)
 

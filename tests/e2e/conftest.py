@@ -8,6 +8,7 @@ import pytest
 
 from tests.e2e.browser import Browser, open_browser
 from tests.e2e.commands import serving
+from tests.e2e.ports import held_ports
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,13 @@ def strict_server() -> Iterator[str]:
     move too. Half a second of quiet, and it listens again."""
     with serving(rate=8, burst=8) as url:
         yield url
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """One that nobody else is given while a server is away from it."""
+    with held_ports(1) as (held,):
+        yield held
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 import signal
-import socket
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -401,10 +400,7 @@ def table(browser: Browser) -> list[str]:
     return list(browser.run("return [...document.querySelectorAll('.layout .place')].map((place) => place.ariaLabel)"))
 
 
-def test_a_race_survives_a_server_that_is_killed(chromium: Browser, tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+def test_a_race_survives_a_server_that_is_killed(chromium: Browser, port: int, tmp_path: Path) -> None:
     options = ("--port", str(port), "--database", str(tmp_path / "races.sqlite3"), "--rate", "1000", "--burst", "1000")
     chromium.look()
     with ExitStack() as killed:

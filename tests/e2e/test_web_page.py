@@ -542,8 +542,8 @@ NO_TRY_BY_ITSELF = """
 
 
 @pytest.mark.parametrize("how", ["by its button", "by itself"])
-def test_a_lost_connection_is_told_and_comes_back(browser: Browser, how: str) -> None:
-    with serving() as url:
+def test_a_lost_connection_is_told_and_comes_back(browser: Browser, port: int, how: str) -> None:
+    with serving(port=port) as url:
         browser.open(page(url))
         browser.wait_for_text(".summary", "0 races being run")
         assert browser.text("#connection") == ""
@@ -553,7 +553,7 @@ def test_a_lost_connection_is_told_and_comes_back(browser: Browser, how: str) ->
     for scheme in ("light", "dark"):
         browser.look(scheme=scheme)
         assert browser.run(CONTRAST)[1] == browser.breaches() == []
-    with serving(port=int(url.rpartition(":")[2])), sitting(url, "Grace"):
+    with serving(port=port), sitting(url, "Grace"):
         if how == "by its button":
             browser.all("#connection button")[0].send_keys(Keys.ENTER)
         browser.wait_for_text(".here", "Grace")
