@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.browser import Browser, open_browser
 from tests.e2e.commands import serving
-from tests.e2e.ports import held_ports
+from tests.ports import held_ports
 
 
 @pytest.fixture(scope="module")
