@@ -105,6 +105,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         status = INTERRUPTED
     finally:
         give_back()
+    if status == INTERRUPTED:
+        # Python notes an interrupt that comes while text is executed, as a dataclass is made of, and even where it is caught would end
+        # `python -m` by that signal and not with a status; the next text lets it forget.
+        exec("")  # noqa: S102  (nothing is)
     sys.exit(status)
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import trio
@@ -281,3 +282,24 @@ client.cli.main.main(["demo"])
 def test_a_deal_by_name_is_not_one_that_can_be_won_by_wish(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
     ran = run(capsys, *command, "--winnable", "--deal", "tuesday")
     assert (ran.status, ran.sentence) == (2, "carpet: --winnable and --deal do not go together: a named deal is always the same one.")
+
+
+STRIKES = """
+import signal, sys
+
+class Strike:
+    def find_spec(self, name, path, target=None):
+        if name == "client.cli.commands":
+            exec("signal.raise_signal(signal.SIGINT)")
+
+sys.meta_path.insert(0, Strike())
+"""
+
+
+@pytest.mark.slow
+def test_an_interrupt_while_a_command_is_loaded_is_a_status_wherever_it_strikes(tmp_path: Path) -> None:
+    """As when a dataclass is made, whose methods are text that is executed."""
+    (tmp_path / "sitecustomize.py").write_text(STRIKES)
+    command = [sys.executable, "-m", "client.cli.main", "races", "127.0.0.1:1"]
+    ran = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "")
