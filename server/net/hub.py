@@ -27,10 +27,11 @@ from server.net.stream import SocketStream
 
 logger = logging.getLogger("carpet.net")
 
-EVENTS: Final = 64
-"""Sockets that are looked at before the other tasks of the server have their turn."""
+EVENTS: Final = 256
+"""Sockets that are looked at before the other tasks of the server have their turn: more than a long tick brings, so that it is one turn and
+one commit. A turn costs as much as ten moves before it has served any, and a commit as much again."""
 
-TURN_S: Final = 0.005
+TURN_S: Final = 0.008
 """Seconds after which they have it however many sockets wait: to let somebody in takes as long as ten moves."""
 
 TICK_S: Final = 0.004
