@@ -42,6 +42,16 @@ their countdown is over."""
 BEGIN: Final = 400
 """Races a second for each core that is left to LASTING: those of a second take about a tenth of what is left."""
 
+RACE_MOVES: Final = 20
+"""Moves that cost as much as it does to open a race, seat two players and deal to them."""
+
+MUCH: Final = 1000
+"""Moves a second from which on they are what the core is used for."""
+
+DEAREST_S: Final = 30.0
+"""Of what moves have cost, the most counts for so long at least, and twice as long at most. A machine whose cores others use too is slower
+in one minute than in another: by what they cost at its quickest, it would let in more, little by little, than it serves at its slowest."""
+
 BEGUN_S: Final = 1.0
 """Seconds of their pace that races may have begun ahead of it: those of a tournament do not ask."""
 
@@ -80,15 +90,21 @@ class Overload:
 
     __slots__ = (
         "_answered",
+        "_begun",
         "_best_s",
         "_busy_until",
+        "_dearest",
+        "_dearest_before",
+        "_dearest_since",
         "_looked_at",
+        "_moves",
         "_noted_at",
         "_places",
         "_score",
         "_share",
         "_slower_s",
         "_spread",
+        "_work",
         "_worked",
         "coming",
         "load",
@@ -103,6 +119,11 @@ class Overload:
         self._score = 0.0
         self._worked: tuple[float, ...] = ()
         self._share = 0.0
+        # Moves a second, and what races cost that have begun; seconds of a core for one of them at the most, now and in the time before.
+        self._work = 0.0
+        self._moves = self._begun = 0
+        self._dearest = self._dearest_before = 0.0
+        self._dearest_since = -math.inf
         # Races that may begin until the next look. Less than none where more did: the next looks make up for it.
         self._places = math.inf
         self._answered = 0, 0.0
@@ -137,16 +158,28 @@ class Overload:
         # With several cores more than one may be in use for a moment. It shall not count for longer than a full one.
         self._share += (min(share, 1.0) - self._share) * min(seconds / LASTING_S, 1.0)
         self.load = share if connections >= FEW else 0.0
-        used = max(self.load, self._share)
+        moves, waited_s = answered()
+        used = max(self.load, self._share, self._at_the_dearest(moves, seconds))
         if self.load == 0.0 or used < PACED:
             self._places = math.inf
         else:
             pace = max(LASTING - used, 0.0) * BEGIN
             # What nobody took is no more than one: they would come all at once. And what was taken beyond shows before long.
             self._places = min(max(self._places, -pace * BEGUN_S), 1.0) + pace * seconds
-        self._compare(*answered(), seconds)
+        self._compare(moves, waited_s, seconds)
         if connections >= FEW and (share >= FULL or self._share >= LASTING or self._slower_s >= SLOWER_S):
             self._busy_until = max(self._busy_until, now + CALM_S)
+
+    def _at_the_dearest(self, moves: int, seconds: float) -> float:
+        """The part of a core that all there is to do would take, at what it has cost at the most lately."""
+        made, self._moves = moves - self._moves, moves
+        work, self._begun = made + RACE_MOVES * self._begun, 0
+        self._work += (work / seconds - self._work) * min(seconds / LASTING_S, 1.0)
+        if self._looked_at >= self._dearest_since + DEAREST_S:
+            self._dearest_before, self._dearest, self._dearest_since = self._dearest, 0.0, self._looked_at
+        if self._share >= PACED and made >= MUCH * seconds:
+            self._dearest = max(self._dearest, self._share / self._work)
+        return max(self._dearest, self._dearest_before) * self._work
 
     def _compare(self, moves: int, waited_s: float, seconds: float) -> None:
         before, waited_before_s = self._answered
@@ -174,3 +207,4 @@ class Overload:
     def begun(self) -> None:
         """A race has got its room. Whoever asked, and was refused for something else or only waits, takes nobody's place."""
         self._places -= 1
+        self._begun += 1

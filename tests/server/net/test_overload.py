@@ -25,6 +25,7 @@ from server.net.overload import (
     BEGIN,
     BEGUN_S,
     CALM_S,
+    DEAREST_S,
     ENOUGH,
     ENOUGH_MOVES,
     FEW,
@@ -35,6 +36,7 @@ from server.net.overload import (
     LATE_S,
     LOOK_S,
     PACED,
+    RACE_MOVES,
     SLOWER_FOR_S,
     SLOWER_S,
     Overload,
@@ -169,6 +171,41 @@ def test_what_begins_without_asking_is_made_up_for_within_a_second() -> None:
         refused_s += LOOK_S
         overload.look(lambda worked_s=now * (PACED + LASTING) / 2: (worked_s,), no_moves, now, connections=FEW)  # type: ignore[misc]
     assert BEGUN_S <= refused_s <= BEGUN_S + 2 * LOOK_S
+
+
+def test_races_begin_only_as_far_as_the_machine_can_serve_them_at_its_slowest_of_late() -> None:
+    overload, now, worked_s, moves = Overload(spread=lambda: 0.0), 0.0, 0.0, 0
+
+    def worked() -> tuple[float]:
+        return (worked_s,)
+
+    def answered() -> tuple[int, float]:
+        return moves, 0.0
+
+    def pass_time(seconds: float, moves_a_second: int, us_move: float) -> int:
+        """How many races have begun in that time, of a thousand for each look. One costs as much as it should."""
+        nonlocal now, worked_s, moves
+        begun = 0
+        for _ in range(round(seconds / LOOK_S)):
+            now += LOOK_S
+            moves += round(moves_a_second * LOOK_S)
+            worked_s += moves_a_second * LOOK_S * us_move / 1e6
+            overload.look(worked, answered, now, connections=FEW)
+            here = [asked_to_begin(overload, now) for _ in range(1000)].count(0)
+            worked_s += here * RACE_MOVES * us_move / 1e6
+            begun += here
+        return begun
+
+    pass_time(10, 6000, 110)
+    assert pass_time(10, 6000, 110) > 0
+    # For some seconds it takes a quarter longer. Nobody begins for a while then.
+    pass_time(4, 6000, 138)
+    assert pass_time(DEAREST_S - 1, 6000, 110) == 0
+    # Where there is less to do, there is room at once.
+    assert pass_time(2 * LASTING_S, 4000, 110) > 0
+    # And that it was slow is not held against it for ever.
+    assert pass_time(2 * DEAREST_S, 6000, 110) > 0
+    assert pass_time(10, 6000, 110) > 0
 
 
 @pytest.mark.parametrize("best_s", [0.002, 0.05], ids=["a quick disk", "a slow disk"])
