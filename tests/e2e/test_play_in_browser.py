@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import re
 import signal
+import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -431,6 +432,23 @@ def test_a_race_survives_a_server_that_is_killed(chromium: Browser, port: int, t
     chromium.open("about:blank")
     # Of the lost line and the tries to have another the console tells.
     chromium.complaints()
+
+
+def test_whoever_comes_while_the_server_cannot_write_has_their_seat_as_soon_as_it_can(browser: Browser, tmp_path: Path) -> None:
+    database = tmp_path / "races.sqlite3"
+    with running_server("--database", str(database)) as (url, _), sitting(url, "Ada", countdown_s=1, public=False) as ada:
+        browser.open(page(url, f"/play/{ada.code}"))
+        browser.wait(lambda: any(button.text == "Ready" for button in browser.all("button")), "the invitation")
+        with closing(sqlite3.connect(database, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            ada.ready()
+            ada.hear_until("error", code="server/cannot-write")
+            browser.press("Ready")
+            browser.wait_for_text(".notice", "The server cannot save anything just now.")
+        ada.start()
+        wait_for_cards(browser)
+        # The one who looked on, and the player: no connection was given up.
+        assert browser.run("return lines.length") == 2
 
 
 def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None:

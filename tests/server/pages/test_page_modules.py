@@ -476,6 +476,37 @@ def test_a_player_whom_the_server_forgot_is_told_and_can_be_themselves_again() -
     ]
 
 
+def test_a_hello_that_the_server_could_not_take_is_said_again_once_and_what_was_wished_for_after_it() -> None:
+    script = f"""{SCRIPTED}
+        keeping.identity.token = null;
+        const steps = [];
+        const step = () => steps.push([take().map((each) => each.type ?? each), told.splice(0).map(([kind]) => kind)]);
+        const refused = (code) => player.hear({{ type: "error", code, ref: 0, message: "", retry_after_ms: null }}, 0);
+        player.up({{ ...welcome(null), player: "" }}, "HKTRWM");
+        player.want({{ type: "join-race", code: "HKTRWM" }}, {{ isEager: true }});
+        line.send(player.hello());
+        refused("server/cannot-write");
+        step();
+        later.shift()();
+        refused("server/busy");
+        step();
+        // The line was lost meanwhile, and another one stands: that has its own.
+        line.send(player.hello());
+        later.shift()();
+        player.up(welcome(null), "HKTRWM");
+        step();
+        refused("server/cannot-write");
+        console.log(JSON.stringify([...steps, later.length, player.wish]));
+    """
+    assert node(script, None) == [
+        [["restart", "hello"], ["refused"]],
+        [["hello"], ["refused"]],
+        [["hello", "join-race"], []],
+        0,
+        {"type": "join-race", "code": "HKTRWM"},
+    ]
+
+
 def test_what_somebody_did_in_a_race_stays_theirs_when_they_leave_and_a_seat_that_waits_is_open() -> None:
     script = """
         const { WatchedRace, standing } = await import(`${web}/model.js`);
