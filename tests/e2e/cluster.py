@@ -285,16 +285,19 @@ async def leader(place: list[NodeProcess], database: str, tournament: str) -> No
     return next(node for node in place if node.url == found)
 
 
-async def raced_at(node: NodeProcess, database: str, tournament: str) -> None:
-    """Wait until this server has a table of it."""
-    tables = "SELECT races.id FROM races JOIN nodes ON nodes.id = node WHERE url = :url AND deal LIKE :deal AND phase = 'running'"
+async def raced_at(place: list[NodeProcess], database: str, tournament: str) -> NodeProcess:
+    """Wait until one of these servers has a table of it. Which has how many depends on who is connected where, and plays whom."""
+    tables = "SELECT DISTINCT url FROM races JOIN nodes ON nodes.id = node WHERE deal LIKE :deal AND phase = 'running'"
 
-    def has_table() -> bool:
+    def have_tables() -> set[str]:
         with brief_reading(existing(database)) as sql:
-            return bool(sql.rows(tables, {"url": node.url, "deal": f"%{tournament}/%"}))
+            return {str(row.url) for row in sql.rows(tables, {"deal": f"%{tournament}/%"})}
 
     with trio.fail_after(60):
-        while not await trio.to_thread.run_sync(has_table):  # noqa: ASYNC110  (the database tells nobody)
+        while True:
+            urls = await trio.to_thread.run_sync(have_tables)
+            if (found := next((node for node in place if node.url in urls), None)) is not None:
+                return found
             await trio.sleep(0.05)
 
 

@@ -279,10 +279,10 @@ async def test_a_tournament_over_three_servers_outlives_one_with_tables_one_that
         async with nodes(database, redis.url) as place, trio.open_nursery() as nursery:
             referee = await begin_tournament(nursery, place, options, entrants)
             assert await leader(place, database, referee.identity) is place[0]
-            await raced_at(place[2], database, referee.identity)
-            await place[2].end(signal.SIGKILL)
+            helper = await raced_at(place[1:], database, referee.identity)
+            await helper.end(signal.SIGKILL)
             tables.let_go()
-            nursery.start_soon(place[2].start)
+            nursery.start_soon(helper.start)
             await referee.until("running", round=2, results=1)
             await place[0].end(signal.SIGKILL)
             second.let_go()
