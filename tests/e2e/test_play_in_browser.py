@@ -452,6 +452,23 @@ def test_whoever_comes_while_the_server_cannot_write_has_their_seat_as_soon_as_i
         assert browser.run("return lines.length") == 2
 
 
+def test_what_is_said_without_a_connection_is_kept_in_its_field(browser: Browser, server: str) -> None:
+    with sitting(server, "Ada", countdown_s=1, public=False) as ada:
+        open_link(browser, server, ada.code)
+        browser.wait(lambda: browser.all("#say"), "the field for what is said")
+        field = browser.all("#say")[0]
+        field.send_keys("Good luck")
+        browser.run("dispatchEvent(new Event('offline'))")
+        field.send_keys(Keys.ENTER)
+        browser.wait_for_text(".play .notice", "Not connected: that was not taken.")
+        assert field.get_property("value") == "Good luck"
+        # After the one who looked on, and the player.
+        wait_for_connection(browser, 3)
+        field.send_keys(Keys.ENTER)
+        browser.wait_for_text(".lines", "Good luck")
+        assert field.get_property("value") == ""
+
+
 def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None:
     browser.open(page(server, "/play?rules=carpet-whist"))
     browser.press("Run today’s deal")
