@@ -8,7 +8,7 @@ export function ask(text, [yes, no], act) {
   const choose = (word, does) => {
     const button = element("button", { type: "button" }, word);
     button.addEventListener("click", () => {
-      dialog.close();
+      shut(dialog);
       does?.();
     });
     return button;
@@ -25,12 +25,18 @@ export function tell(title, rows) {
   const dialog = element("dialog", { "aria-label": title }, element("h2", {}, title),
     element("table", { class: "keys" }, element("tbody", {}, rows.map(([keys, words]) => element("tr", {}, element("th", { scope: "row" }, keys), element("td", {}, words))))),
     element("p", { class: "answers" }, close));
-  close.addEventListener("click", () => dialog.close());
+  close.addEventListener("click", () => shut(dialog));
   open(dialog);
 }
 
 function open(dialog) {
-  dialog.addEventListener("close", () => dialog.remove());
+  for (const way of ["cancel", "close"]) dialog.addEventListener(way, () => shut(dialog));
   document.body.append(dialog);
   dialog.showModal();
+}
+
+/** With what has the focus in it: a browser would leave it there until its next frame, and the next key be pressed on what is not seen. */
+function shut(dialog) {
+  dialog.close();
+  dialog.remove();
 }
