@@ -136,7 +136,7 @@ def _another_room(step: Step, before: RoomModel | None, room: RoomModel | None) 
         return step if before is None else _cleared(step)
     if before is not None and (before.code, before.race, before.phase) == (room.code, room.race, room.phase):
         return step
-    step = _cleared(step).but(over_at_ms=step.now_ms if room.phase == "over" and before is not None else None)
+    step = _cleared(step)
     if before is None or (before.code, before.race) != (room.code, room.race):
         step = step.but(cursor="a1", note=step.ui.remark, remark="")
     return step

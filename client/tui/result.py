@@ -43,8 +43,6 @@ ROOMY = 20
 """With so many rows for the curves there is room for what is worth a picture."""
 SENTENCES_AT = 15
 """Columns of what was checked, before the sentences about it."""
-STILL_RACING_MS = 700
-"""For so long after the end a key that plays cards may still be on its way from somebody who has not seen it."""
 
 
 CLOSED = "Others have yet to play this deal. You can see its cards and your record once everybody has."
@@ -245,12 +243,6 @@ def review_lines(sentences: tuple[str, ...], width: int, rows: int) -> list[Line
 # ---- what keys and clicks do
 
 
-def _typed_in_the_race(step: Step, key: str) -> Step | None:
-    """A card or the stock was meant, not a rematch or the list of what to share."""
-    over_at_ms = step.ui.over_at_ms
-    return step if key in ("enter", "s") and over_at_ms is not None and step.now_ms - over_at_ms < STILL_RACING_MS else None
-
-
 def _update(step: Step, action: ScreenAction) -> Step:
     match action:
         case Do(Command.REMATCH) if step.state.is_at_table:
@@ -334,4 +326,4 @@ def _is_shown(state: Model, ui: Ui) -> bool:
     return state.room is not None and (state.room.phase == "over" or (state.room.phase == "waiting" and state.finished is not None))
 
 
-SCREEN = Screen("result", "Before and after a race", KEYS, _is_shown, _update, _view, type_key=_typed_in_the_race)
+SCREEN = Screen("result", "Before and after a race", KEYS, _is_shown, _update, _view)

@@ -97,9 +97,8 @@ class Ui(Struct, frozen=True):
     item: the marked line of a menu or question. form, tournament_form: the race and the
     tournament that are about to be made. rules: the id of the rule set that was chosen last. help_from: first line of the help page, None
     when it is closed. note: a remark about the last key; noted_at_ms: when it was told, or what was taken back, None where it stays until
-    a key is pressed. prompt: what is being typed. over_at_ms: when one's race ended. details, review: what the result shows in place of the
-    curves; of the review no sentences while it is thought of. replay: the replay that is looked at. standing: how a race stands among
-    one's own.
+    a key is pressed. prompt: what is being typed. details, review: what the result shows in place of the curves; of the review no
+    sentences while it is thought of. replay: the replay that is looked at. standing: how a race stands among one's own.
     watch: the race that is watched; first_seat: whose board is the one on the left. tournament_view: where one looks at tournaments, None
     where one does not.
 
@@ -130,7 +129,6 @@ class Ui(Struct, frozen=True):
     question: Question | None = None
     prompt: Prompt | None = None
     help_from: int | None = None
-    over_at_ms: int | None = None
     details: bool = False
     review: tuple[str, ...] | None = None
     replay: ReplayState | None = None

@@ -325,7 +325,8 @@ def test_the_keys_are_those_of_the_terminal(browser: Browser, server: str) -> No
         browser.wait(lambda: own_moves(browser) == 2, f"the move {written}")
         keys.send_keys("?").perform()
         browser.wait_for_text("dialog h2", "Keys of a race")
-        browser.press("Close", "dialog")
+        # From this very moment keys are the table's again.
+        assert browser.run("document.querySelector('dialog button').click(); return document.activeElement.tagName") == "BODY"
         for moves in (3, 4, 5):
             keys.send_keys(" ").perform()
             browser.wait(lambda moves=moves: own_moves(browser) == moves, f"move {moves}, by the next card home")

@@ -8,7 +8,7 @@ export function ask(text, [yes, no], act) {
   const choose = (word, does) => {
     const button = element("button", { type: "button" }, word);
     button.addEventListener("click", () => {
-      shut(dialog);
+      close(dialog);
       does?.();
     });
     return button;
@@ -21,22 +21,22 @@ export function ask(text, [yes, no], act) {
 
 /** @param {string} title @param {string[][]} rows */
 export function tell(title, rows) {
-  const close = element("button", { type: "button" }, "Close");
+  const out = element("button", { type: "button" }, "Close");
   const dialog = element("dialog", { "aria-label": title }, element("h2", {}, title),
     element("table", { class: "keys" }, element("tbody", {}, rows.map(([keys, words]) => element("tr", {}, element("th", { scope: "row" }, keys), element("td", {}, words))))),
-    element("p", { class: "answers" }, close));
-  close.addEventListener("click", () => shut(dialog));
+    element("p", { class: "answers" }, out));
+  out.addEventListener("click", () => close(dialog));
   open(dialog);
 }
 
 function open(dialog) {
-  for (const way of ["cancel", "close"]) dialog.addEventListener(way, () => shut(dialog));
+  for (const way of ["cancel", "close"]) dialog.addEventListener(way, () => close(dialog));
   document.body.append(dialog);
   dialog.showModal();
 }
 
-/** With what has the focus in it: a browser would leave it there until its next frame, and the next key be pressed on what is not seen. */
-function shut(dialog) {
+/** At once: until the event of its close, the button that was pressed would go on to take keys, and swallow those that were meant for the table. */
+function close(dialog) {
   dialog.close();
   dialog.remove();
 }

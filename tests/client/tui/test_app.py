@@ -391,20 +391,6 @@ async def test_the_result_and_a_rematch() -> None:
         assert ready.race == 2
 
 
-async def test_a_key_that_was_meant_for_the_table_asks_for_no_rematch_and_shares_nothing(
-    mock_clock: trio.testing.MockClock,
-) -> None:
-    async with running() as run:
-        await into_race(run)
-        await run.say(Result(version=8, record=scenes.record()))
-        await run.give("enter", "s")
-        assert run.link.taken() == []
-        assert not run.screen.shows("Write into a file")
-        mock_clock.jump(1)
-        await run.give("enter")
-        assert run.link.taken() == [Rematch(race=1)]
-
-
 async def test_a_rematch_against_a_bot_is_waited_for_by_nobody() -> None:
     async with running() as run:
         seats = (scenes.seat(0, "Anna"), scenes.seat(1, "greedy", bot="greedy"))

@@ -165,7 +165,6 @@ async def test_the_result_is_written_into_a_file_by_a_key_which_says_where_and_o
     let.set()
     async with running(replayer=answer, size=(120, 40)) as run:
         await over(run)
-        mock_clock.jump(1)
         await run.give("s")
         assert run.screen.shows("Write into a file here, to share:")
         await run.give(key)
