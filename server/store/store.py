@@ -56,10 +56,6 @@ class Store(Protocol):
         """Those whose names begin so, as `name_key` compares, in its order."""
         ...
 
-    def name_taken(self, name: str) -> bool:
-        """Whether any player has it, as `name_key` compares. Only `write` decides: somebody may be quicker."""
-        ...
-
     def stood_last(self, room: str) -> StandingRace | None:
         """The race that was over last in the rooms that have had this code, whoever is there still; None where none was finished."""
         ...
