@@ -8,10 +8,10 @@ former one; it changes by `rename` alone. All of that is in the store; here is w
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import trio
 
@@ -23,7 +23,9 @@ from server.rooms.clock import Clock
 from server.rooms.member import PlayerConnection, PlayerName
 from server.store.answers import Player
 from server.store.errors import NameTaken, StoreError
+from server.store.journal import Journal
 from server.store.port import Entry, PlayerMade, PlayerRenamed, PlayerSeen
+from server.store.store import Store
 
 TOKEN_BYTES = 16
 ID_BYTES = 8
@@ -35,25 +37,6 @@ that moment is kept for is counted in days.
 
 COUNTED_NAMES = 9
 """So many players of one name are told apart by counting; from then on by chance, which finds a free name at once."""
-
-
-class PlayerStore(Protocol):
-    """The part of `server.store.store.Store` that tells who is who."""
-
-    def player_by_token_hash(self, token_hash: bytes) -> Player | None: ...
-
-
-class PlayerJournal(Protocol):
-    """The part of `server.store.journal.Journal` that players need."""
-
-    @property
-    def available(self) -> bool: ...
-
-    def submit(self, entries: Sequence[Entry], done: Callable[[StoreError | None], None]) -> None: ...
-
-    async def write(self, *entries: Entry) -> None: ...
-
-    async def ask(self, call: Callable[[bytes], Player | None], token_hash: bytes, /) -> Player | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +63,7 @@ class _Arrival:
 class Players:
     """The connections of those who are here."""
 
-    def __init__(
-        self, *, entropy: Callable[[int], bytes], store: PlayerStore, journal: PlayerJournal, clock: Clock, bans: Bans | None = None
-    ) -> None:
+    def __init__(self, *, entropy: Callable[[int], bytes], store: Store, journal: Journal, clock: Clock, bans: Bans | None = None) -> None:
         self._bans = bans
         self._entropy = entropy
         self._store = store

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from operator import attrgetter
-from typing import Protocol
 
 import trio
 
@@ -29,27 +28,16 @@ from server.rooms.codes import new_code, read_code
 from server.rooms.deadlines import Deadlines
 from server.rooms.driver import Room, RoomPorts
 from server.rooms.options import check_options
-from server.rooms.ports import FindDeal, GhostLines, GhostWanted, RatingChanges
+from server.rooms.ports import FindDeal, GhostLines, GhostWanted, JournalPort, RatingChanges
 from server.rooms.race_sequence import RoomSetup
 from server.rooms.recovery import EarlierRoom, LeftRoom, earlier_room
 from server.rooms.requests import Close
 from server.rules.position import IllegalMove
 from server.store.answers import StandingRace
 from server.store.availability import Outage
-from server.store.errors import StoreError
-from server.store.port import Entry
 from server.store.replay import RunningRoom
 
 logger = logging.getLogger("carpet.rooms")
-
-
-class RoomJournal(Protocol):
-    """The part of `server.store.journal.Journal` that rooms need."""
-
-    @property
-    def has_room(self) -> bool: ...
-
-    def submit(self, entries: Sequence[Entry], done: Callable[[StoreError | None], None]) -> None: ...
 
 
 async def no_ghosts(wanted: tuple[GhostWanted, ...]) -> tuple[GhostLine, ...]:
@@ -69,7 +57,7 @@ class Rooms:
         clock: Clock,
         entropy: Callable[[int], bytes],
         software: str,
-        journal: RoomJournal,
+        journal: JournalPort,
         find_deal: FindDeal,
         rating_changes: RatingChanges,
         ghost_lines: GhostLines = no_ghosts,
