@@ -55,13 +55,12 @@ from server.net.forwarding import Forwarding
 from server.net.identification import NOBODY, Identification, Visit, put_out
 from server.net.overload import Overload
 from server.net.traffic import Traffic
-from server.rooms.chat import words
 from server.rooms.codes import read_code
 from server.rooms.driver import Room
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
-from server.rooms.requests import Ask, Enter, Exit, RoomMessage
+from server.rooms.requests import Ask, Enter, Exit, RoomMessage, words
 from server.runs.admission import RunUnderWay
 from server.runs.service import RunService
 from server.spectate.spectator_registry import SpectatorRegistry

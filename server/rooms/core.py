@@ -23,7 +23,6 @@ from server.race.race_deal import DealWanted
 from server.race.seat import Seat
 from server.rooms.abort_summary import ABORTED_BECAUSE, ENDED_BY_HOST, seats_left
 from server.rooms.broadcast import LineSaid, SeatsRated
-from server.rooms.chat import words
 from server.rooms.effects import Closing, Draft, Effects
 from server.rooms.member import Member, PlayerName
 from server.rooms.outgoing import Outgoing, refused
@@ -43,6 +42,7 @@ from server.rooms.requests import (
     check_move,
     check_race,
     race_command,
+    words,
 )
 from server.rooms.spectator_port import Shown
 from server.rooms.summary import RoomSummary, summarized
