@@ -5,7 +5,7 @@ Phases     One room has one race after another (`race_sequence`). It closes when
 Order      What was due by the time of a request is done before it. A request is either done whole, or refused with nothing changed.
 Secrecy    The core may know what is not safe yet; what its effects tell of is delivered only when it is (`commit_gate`).
 
-Members are handles here: they are named as recipients, and never called.
+Members are handles here: they are named as recipients, and asked for nothing but the round trip to them.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class RoomCore:
             seat = self._seat_here(player, member)
             if message.race != races.race.number or message.seat != seat.number:
                 check_move(message, seat=seat.number, race=races.race.number)
-            if self._setup.round_trip(member) != seat.round_trip_ms:
+            if member.round_trip_ms != seat.round_trip_ms:
                 races.measure(seat, member)
             is_new = races.play(PlayMove(seat.number, message.ply, message.move, waited_ms))
         except Refusal as refusal:

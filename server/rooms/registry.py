@@ -10,7 +10,6 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from operator import attrgetter
 
 import trio
 
@@ -215,7 +214,6 @@ class Rooms:
             place=place,
             earlier=earlier,
             entropy=self._entropy,
-            round_trip=attrgetter("round_trip_ms"),
             wall_ms=self._ports.clock.wall_ms,
             software=self._ports.software,
             keeps=self._ports.keeps,
