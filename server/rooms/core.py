@@ -152,7 +152,7 @@ class RoomCore:
         return self._draft.take()
 
     def shown(self, now: int, *, with_boards: bool) -> Shown:
-        """What somebody without a seat may know now. From here on the effects tell the spectators what happens."""
+        """What somebody without a seat may know now."""
         return self._broadcast.shown(self.race, self._races.time(now), with_boards=with_boards)
 
     def watch(self) -> None:
