@@ -17,7 +17,7 @@ import trio
 from protocol.server_messages import Lobby as LobbyMessage
 from protocol.server_messages import LobbyChanges
 from protocol.views import OpenRaceInfo, RunningChange, RunningRaceInfo, RunningSeatInfo
-from server.cluster.bus import UNREADABLE
+from server.cluster.bus import readable
 from server.lobby.listing import Listing
 from server.lobby.players import Players
 from server.race.lead_ranking import CloseRace
@@ -149,7 +149,9 @@ class Lobby:
 
     def hear_closest(self, texts: Sequence[bytes]) -> None:
         """Those of the others, as each has said last."""
-        self.closest_elsewhere = tuple(sorted((race for text in texts for race in _read(text)), key=lambda race: (race.rank, race.code)))
+        self.closest_elsewhere = tuple(
+            sorted((race for told in readable(texts, _CLOSEST) for race in told), key=lambda race: (race.rank, race.code))
+        )
 
     def _closest(self) -> str | None:
         """The code of the closest race of the place; None where nothing is known of the others'."""
@@ -220,14 +222,6 @@ class Lobby:
     def _mark(self) -> None:
         self._changed = True
         self._wake.set()
-
-
-def _read(text: bytes) -> list[CloseRace]:
-    try:
-        return _CLOSEST.decode(text)
-    except UNREADABLE:
-        # Of a server with another version.
-        return []
 
 
 def merged(own: LobbyMessage, others: Sequence[LobbyMessage], *, closest: str | None = None) -> LobbyMessage:

@@ -10,7 +10,6 @@ owner, they are sent to the owner, as whoever asks is who has the host's key.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,7 +21,7 @@ import trio
 from protocol.codec import MSGPACK
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.server_messages import Moved
-from server.cluster.bus import TICK_S, UNREADABLE, Bus, node_channel
+from server.cluster.bus import TICK_S, Bus, node_channel, readable
 from server.rooms.driver import Room
 from server.rooms.member import Member, PlayerName
 from server.rooms.outgoing import Bundle, Outgoing
@@ -31,8 +30,6 @@ from server.spectate.relayed_race import Packet, RelayedRace, TalkLine
 from server.spectate.spectator import Spectator, SpectatorConnection
 from server.spectate.spectator_registry import SpectatorRegistry, watched_over
 from server.store.nodes import Node
-
-logger = logging.getLogger("carpet.spectate")
 
 ASK_S: Final = 1.0
 """Seconds between two times that a server says which races of others are watched at it."""
@@ -175,12 +172,7 @@ class Relay:
 
     def _hear(self, parts: list[bytes], follows: bool) -> None:
         del follows
-        for part in parts:
-            try:
-                message = self._decoder.decode(part)
-            except UNREADABLE:
-                logger.debug("what another node says cannot be read")
-                continue
+        for message in readable(parts, self._decoder):
             if isinstance(message, Asks):
                 self._take_asks(message)
             else:
