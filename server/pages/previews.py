@@ -37,18 +37,12 @@ def preview_routes(described: Mapping[str, Describe], readers: Readers, compute:
     def png_at(place: str, describe: Describe) -> Route:
         async def show(asked: Asked) -> Page:
             svg = await _drawing(describe, asked)
-            key = hashlib.sha256(svg.encode()).hexdigest()
 
-            async def make() -> None:
-                # Somebody may have had the same made since it was asked for.
-                if drawn.find(key) is None:
-                    drawn.add(key, await compute(to_png, svg))
+            async def make() -> tuple[bytes]:
+                return (await compute(to_png, svg),)
 
-            if drawn.find(key) is None:
-                await readers.work(make)
-            found = drawn.find(key)
-            assert found is not None
-            return _picture(found[0], "image/png")
+            png, _ = await drawn.get(hashlib.sha256(svg.encode()).hexdigest(), readers, make)
+            return _picture(png, "image/png")
 
         return Route(f"{place.rstrip('/')}/picture.png", show)
 
