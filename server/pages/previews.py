@@ -11,7 +11,6 @@ from typing import Final, TypeAlias
 import msgspec
 
 from server.net.http import Asked, NoPage, Page, Route
-from server.pages.limit import asked_limit
 from server.pages.pictures import AS_PNG, HEIGHT, WIDTH, draw, to_png
 from server.pages.races import Kept
 from server.pages.readers import Readers
@@ -72,7 +71,7 @@ def preview_routes(described: Mapping[str, Describe], readers: Readers, compute:
         _, place, *rest = path.split("/")
         if embeds and place in EMBEDDABLE:
             sizes = zip(("maxwidth", "maxheight"), FRAME, strict=True)
-            width, height = (min(size, asked_limit(asked, name, usual=size, most=9999)) for name, size in sizes)
+            width, height = (min(size, asked.number(name, usual=size, most=9999)) for name, size in sizes)
             frame = f'<iframe src="{escape(asked.base)}/embed/{escape(rest[0])}" width="{width}" height="{height}"'
             html = f'{frame} title="{escape(about.title)}" loading="lazy" style="border:0"></iframe>'
             told |= {"type": "rich", "html": html, "width": width, "height": height}

@@ -16,7 +16,6 @@ from protocol.pages import PAGE_RACES, History, HistoryRace, HistorySeat, is_rac
 from protocol.record import Record, to_json
 from protocol.text import clean_chat, clean_name
 from server.net.http import Asked, NoPage, Page, Route
-from server.pages.limit import asked_limit
 from server.pages.readers import Readers
 from server.pages.review_text import review_document
 from server.race.boards import boards_document
@@ -104,7 +103,7 @@ def race_routes(readers: Readers, clock: Clock, compute: Compute) -> tuple[Route
         name = asked.values["name"]
         if clean_name(name) != name:
             raise _no_such_player()
-        limit, before = asked_limit(asked, usual=USUAL_RACES, most=PAGE_RACES), _before(asked.query)
+        limit, before = asked.number("limit", usual=USUAL_RACES, most=PAGE_RACES), _before(asked.query)
         return Page(await readers.ask(partial(_history, name=name, limit=limit, before=before, now_ms=clock.wall_ms())))
 
     return (
