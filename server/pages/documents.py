@@ -19,7 +19,7 @@ from server.net.http import Asked, Elsewhere, NoPage
 from server.pages.pictures import Curve, curves_of, running_curves
 from server.pages.races import record_of
 from server.pages.readers import Readers
-from server.pages.runs import NOBODY
+from server.pages.runs import ask_runs
 from server.pages.web_page import ALWAYS, Describe, Description
 from server.rooms.clock import Clock
 from server.rooms.codes import is_code, read_code
@@ -172,10 +172,7 @@ class Documents:
         )
 
     async def _runs(self, question: ListRuns) -> Runs:
-        try:
-            told = await self._readers.wait(lambda: self._run_service.answer(NOBODY, question))
-        except Refusal as refusal:
-            raise NoPage(HTTPStatus.NOT_FOUND, str(refusal)) from refusal
+        told = await ask_runs(self._readers, self._run_service, question)
         assert isinstance(told, Runs)
         return told
 
