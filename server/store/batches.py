@@ -109,7 +109,7 @@ class BatchWriter:
         is_sound = trusts and all(KINDS[type(entry)].is_sound(entry) for entry in others)
         part: AbstractContextManager[None] = nullcontext()
         if others and not is_sound:
-            part = sql.part(is_single=len(request) == 1 and KINDS[type(request[0])].is_single(request[0]))
+            part = sql.part(is_single=len(request) == 1 and KINDS[type(request[0])].is_single)
         taken, turned = len(self._taken), len(self._turned)
         try:
             self._write_each(sql, request, part, is_sound=is_sound)

@@ -14,7 +14,6 @@ from protocol.errors import Refusal
 from protocol.record import BadRecord, Record
 from server.race.audit import audit
 from server.store import schema
-from server.store.answers import RunningRace
 from server.store.compaction import batches
 from server.store.connections import brief_reading, translated
 from server.store.database import open_database
@@ -226,14 +225,10 @@ def _running_faults(sql: Sql) -> Faults:
     running = running_races(sql)
     yield from (damaged.what for damaged in running.damaged)
     for race in running.races:
-        yield from _replay_faults(race)
-
-
-def _replay_faults(running: RunningRace) -> Faults:
-    try:
-        replay(running)
-    except (Refusal, LookupError, ValueError) as error:
-        yield f"race {running.opened.race} cannot be brought back: {error}"
+        try:
+            replay(race)
+        except (Refusal, LookupError, ValueError) as error:
+            yield f"race {race.opened.race} cannot be brought back: {error}"
 
 
 def _notes(sql: Sql) -> Iterator[str]:
