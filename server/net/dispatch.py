@@ -90,8 +90,8 @@ class Dispatch:
         software: str,
         rate: float,
         burst: int,
-        overload: Overload | None = None,
-        bans: Bans | None = None,
+        overload: Overload,
+        bans: Bans,
         node: ClusterNode | None = None,
         announce: Callable[[str], Awaitable[str | None]] | None = None,
         departed: Callable[[str], None] | None = None,
@@ -101,7 +101,7 @@ class Dispatch:
         self.traffic = Traffic()
         self._bans = bans
         self._departed = departed
-        self._overload = overload or Overload()
+        self._overload = overload
         rooms.on_open(self._overload.begun)
         self.rate, self.burst = rate, burst
         self._rooms, self._players = rooms, players
@@ -128,12 +128,11 @@ class Dispatch:
         visit = self._visits[connection] = Visit(connection)
         if self.forwarding.refuse(connection):
             return
-        if self._bans is not None:
-            try:
-                self._bans.check_place(place_of(connection.remote_host))
-            except Refusal as refusal:
-                put_out(connection, refusal)
-                return
+        try:
+            self._bans.check_place(place_of(connection.remote_host))
+        except Refusal as refusal:
+            put_out(connection, refusal)
+            return
         self._identification.expect_hello(visit)
         connection.listen()
 

@@ -58,7 +58,7 @@ class Forwarding:
         visits: Mapping[Connection, Visit],
         hear: Callable[[Connection, JoinRace | WatchRace | OpenRace | QuickMatch], None],
         spectators: SpectatorRegistry,
-        seat_elsewhere: Callable[[str], Awaitable[str | None]] | None = None,
+        seat_elsewhere: Callable[[str], Awaitable[str | None]] | None,
     ) -> None:
         self.relay: Relay | None = None
         """By which races of other nodes are watched at this one; without it whoever wants to is sent there."""

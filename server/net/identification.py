@@ -78,8 +78,8 @@ class Identification:
         spectators: SpectatorRegistry,
         tournaments: TournamentService,
         software: str,
-        nodes: Callable[[], tuple[str, ...]] = tuple,
-        announce: Callable[[str], Awaitable[str | None]] | None = None,
+        nodes: Callable[[], tuple[str, ...]],
+        announce: Callable[[str], Awaitable[str | None]] | None,
     ) -> None:
         self._visits = visits
         self._rooms = rooms

@@ -38,7 +38,7 @@ _ONE_AFTER_ANOTHER: Final = "SELECT pg_advisory_xact_lock(hashtext('carpet-race 
 class BatchWriter:
     """What the writer knows of what is stored: read from the database, then kept in step with it. After an error, make a new one."""
 
-    def __init__(self, sql: Sql, writer: bytes, holding: Holding | None = None) -> None:
+    def __init__(self, sql: Sql, writer: bytes, holding: Holding | None) -> None:
         """writer: random bytes, which nobody else has. holding: of a node; None for a server alone."""
         self._writer = writer
         self._holding = holding

@@ -49,7 +49,7 @@ _LOCK: Final = "SELECT pg_advisory_lock(hashtext('carpet-race ' || current_schem
 _LOCK_SHARED: Final = "SELECT pg_advisory_lock_shared(hashtext('carpet-race ' || current_schema()))"
 
 
-def connect_to_write(location: Location, *, shared: bool = False) -> Sql:
+def connect_to_write(location: Location, *, shared: bool) -> Sql:
     """PostgreSQL: the connection holds the lock of the store from its beginning, the one made after a broken connection too.
 
     shared: with the other nodes of a cluster, and with nobody else.

@@ -189,7 +189,7 @@ def check_own(sql: Sql, holding: Holding) -> None:
         raise LeaseLost(holding.lost)
 
 
-def seize(sql: Sql, node: int, *, hung_up: bool = False) -> bool:
+def seize(sql: Sql, node: int, *, hung_up: bool) -> bool:
     """From here on nothing that this node decides is written. False when it holds its lease, or has a line again."""
     return bool(sql.run(_SEIZE, [{"id": node, "hung_up": hung_up, "late_ms": LEASE_MS - SILENT_MS}]))
 

@@ -64,7 +64,7 @@ class _Overtaken(Exception):
 class Director:
     """Run `run` in a task. changed: called with it after every event, and when a room of it has changed. leads: see above."""
 
-    def __init__(self, state: TournamentState, ports: TournamentPorts, changed: Callable[[Director], None], *, leads: bool = True) -> None:
+    def __init__(self, state: TournamentState, ports: TournamentPorts, changed: Callable[[Director], None], *, leads: bool) -> None:
         self.state = state
         self.leads = leads
         self.tables = TableRooms(ports)

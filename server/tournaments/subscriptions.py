@@ -45,7 +45,7 @@ class Subscriptions:
         players: Players,
         clock: Clock,
         beside: Beside,
-        here_elsewhere: Callable[[], AbstractSet[str]] = frozenset,
+        here_elsewhere: Callable[[], AbstractSet[str]],
     ) -> None:
         """here_elsewhere: who is connected to another server of the place."""
         self._here_elsewhere = here_elsewhere
