@@ -52,12 +52,12 @@ from server.lobby.players import Players
 from server.net.connection import Connection
 from server.net.connection_limits import place_of
 from server.net.forwarding import Forwarding
-from server.net.identification import NOBODY, Identification, Visit, put_out
+from server.net.identification import Identification, Visit, put_out
 from server.net.overload import Overload
 from server.net.traffic import Traffic
 from server.rooms.codes import read_code
 from server.rooms.driver import Room
-from server.rooms.member import PlayerName
+from server.rooms.member import NOBODY, PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage, words

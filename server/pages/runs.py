@@ -14,9 +14,8 @@ from protocol.run_messages import ListChallenges, ListDailies, ListRuns, RunMess
 from protocol.views import RunKind
 from server.net.http import Asked, NoPage, Page, Route
 from server.pages.readers import Readers
+from server.rooms.member import NOBODY
 from server.runs.service import RunService
-
-NOBODY = ""
 
 
 def run_routes(readers: Readers, service: RunService) -> tuple[Route, ...]:
@@ -49,7 +48,7 @@ def _runs(kind: RunKind, deal: str, rules: str = "carpet") -> ListRuns:
 async def ask_runs(readers: Readers, service: RunService, question: RunQuestion) -> RunMessage:
     """What anybody is told to that. Raises NoPage."""
     try:
-        return await readers.wait(lambda: service.answer(NOBODY, question))
+        return await readers.wait(lambda: service.answer(NOBODY.id, question))
     except Refusal as refusal:
         # Whoever asks by an address can be wrong in its steps alone.
         raise NoPage(HTTPStatus.NOT_FOUND, str(refusal)) from refusal

@@ -23,7 +23,7 @@ from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.server_messages import Moved
 from server.cluster.bus import TICK_S, Bus, node_channel, readable
 from server.rooms.driver import Room
-from server.rooms.member import Member, PlayerName
+from server.rooms.member import NOBODY, Member, PlayerName
 from server.rooms.outgoing import Bundle, Outgoing
 from server.rooms.registry import Rooms
 from server.spectate.relayed_race import Packet, RelayedRace, TalkLine
@@ -39,9 +39,6 @@ SILENT_S: Final = 3.0
 
 DEAF_S: Final = 2 * SILENT_S
 """Seconds without a word after which an owner that is there all the same is taken for one that the bus does not reach."""
-
-NOBODY: Final = PlayerName("", "")
-
 
 BROUGHT_BACK_S: Final = 5.0
 """Seconds in which an owner that has no such race may still bring it back, as long as the database says that the race is there."""
