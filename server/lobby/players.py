@@ -24,7 +24,7 @@ from server.rooms.member import PlayerConnection, PlayerName
 from server.store.answers import Player
 from server.store.errors import NameTaken, StoreError
 from server.store.journal import Journal
-from server.store.port import Entry, PlayerMade, PlayerRenamed, PlayerSeen
+from server.store.port import PlayerMade, PlayerRenamed, PlayerSeen
 from server.store.store import Store
 
 TOKEN_BYTES = 16
@@ -116,9 +116,13 @@ class Players:
         # One after another, so that what is shown here is the last of what was written; and whoever asked may be gone by then.
         async with self._renaming:
             with trio.CancelScope(shield=True), _kept():
-                entries = PlayerRenamed(player=renamed.id, name=renamed.name), PlayerSeen(player=renamed.id, at_ms=self._clock.wall_ms())
-                if not await self._wrote(*entries):
-                    raise Refusal(ErrorCode.NAME_TAKEN, path="$.name")
+                if not self._journal.available:
+                    raise Refusal(ErrorCode.CANNOT_WRITE)
+                seen = PlayerSeen(player=renamed.id, at_ms=self._clock.wall_ms())
+                try:
+                    await self._journal.write(PlayerRenamed(player=renamed.id, name=renamed.name), seen)
+                except NameTaken:
+                    raise Refusal(ErrorCode.NAME_TAKEN, path="$.name") from None
             self._note_change(renamed.id)
             here = self._here.get(renamed.id)
             if here is None:
@@ -253,16 +257,6 @@ class Players:
         if known is None:
             raise Refusal(ErrorCode.UNKNOWN_TOKEN, path="$.token")
         return known
-
-    async def _wrote(self, *entries: Entry) -> bool:
-        """False when the name in it is another player's. Raises Refusal while nothing can be written."""
-        if not self._journal.available:
-            raise Refusal(ErrorCode.CANNOT_WRITE)
-        try:
-            await self._journal.write(*entries)
-        except NameTaken:
-            return False
-        return True
 
     def _changed(self) -> None:
         for listener in self._listeners:
