@@ -88,10 +88,7 @@ class Lobby:
         self._known.pop(member, None)
 
     def remind(self, member: Member) -> None:
-        """Tell a follower the latest news again; nothing to anybody else.
-
-        Never makes news for one member's sake: what has changed since the last look, all followers hear in a moment.
-        """
+        """Tell a follower the latest news again. What has changed since then they hear with all the others, in a moment."""
         if member in self._followers:
             self._known[member] = self._latest_state()
             member.post(self.latest())

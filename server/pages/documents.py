@@ -110,7 +110,7 @@ class Documents:
         return running_curves(shown[0].room.seats, shown[0].curves, shown[0].room.elapsed_ms) if shown else ()
 
     async def _room(self, asked: Asked) -> Room | None:
-        """None for one that another server of this place has: the page's line is sent there."""
+        """None for one that another server of this place has: the page's connection is sent there."""
         code = read_code(asked.values["code"])
         try:
             return self._rooms.find(code)

@@ -5,7 +5,7 @@ owner takes up one spectator, whose connection is a channel of the bus: what goe
 face down, once however many servers listen. A race that nobody watches elsewhere has no such spectator, and costs nothing.
 
 When the owner is gone, its watchers wait until another server has the race, and go on with that one. When the bus is gone, here or at the
-owner, they are sent to the owner, as whoever asks is who has the host's key.
+owner, they are sent to the owner; and so is, at any time, whoever has the host's key.
 """
 
 from __future__ import annotations
