@@ -125,7 +125,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             journal.outage_listeners.append(rooms.outage)
             bans = Bans(journal=journal, clock=clock)
             players = Players(entropy=secrets.token_bytes, store=store, journal=journal, clock=clock, bans=bans)
-            rooms.on_rated(players.rated)
+            rooms.on_rated.append(players.rated)
             lobby = Lobby(rooms, players, clock)
             nursery.start_soon(lobby.run)
             matchmaker = Matchmaker(rooms, clock=clock, rating=players.rating)

@@ -71,9 +71,9 @@ class Lobby:
         """Of the other servers of the place, the closest first."""
         for room in rooms:
             self._listing.changed(room)
-        rooms.on_room_change(self._listing.changed)
-        rooms.on_change(self._mark)
-        players.on_change(self._mark)
+        rooms.on_room_change.append(self._listing.changed)
+        rooms.on_change.append(self._mark)
+        players.on_change.append(self._mark)
 
     def follow(self, member: Member, *, changes: bool = False) -> None:
         """Tell `member` now and on every change. changes: on a change it is enough to say what has changed."""

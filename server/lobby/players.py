@@ -72,7 +72,8 @@ class Players:
         self._here: dict[str, _Here] = {}
         self._renaming = trio.Lock()
         self._arriving: set[_Arrival] = set()
-        self._listeners: list[Callable[[], None]] = []
+        self.on_change: list[Callable[[], None]] = []
+        """Called when somebody came, went, or has another name or rating. They must not block or raise."""
 
     async def arrive(self, *, name: str, token: str | None, connection: PlayerConnection) -> tuple[PlayerName, str]:
         """Say who it is that comes by `connection`: the player, with their token.
@@ -170,10 +171,6 @@ class Players:
     def __len__(self) -> int:
         return len(self._here)
 
-    def on_change(self, listener: Callable[[], None]) -> None:
-        """Call `listener` whenever somebody came, went, or has another name or rating. It must not block or raise."""
-        self._listeners.append(listener)
-
     def _check_ban(self, player: str) -> None:
         if self._bans is not None:
             self._bans.check_player(player)
@@ -259,7 +256,7 @@ class Players:
         return known
 
     def _changed(self) -> None:
-        for listener in self._listeners:
+        for listener in self.on_change:
             listener()
 
 

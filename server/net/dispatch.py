@@ -102,7 +102,7 @@ class Dispatch:
         self._bans = bans
         self._departed = departed
         self._overload = overload
-        rooms.on_open(self._overload.begun)
+        rooms.on_open.append(self._overload.begun)
         self.rate, self.burst = rate, burst
         self._rooms, self._players = rooms, players
         self._lobby = lobby

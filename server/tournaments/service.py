@@ -80,8 +80,8 @@ class TournamentService:
         self.elsewhere = Elsewhere(self._running, ports, presence_changed=presence_changed)
         self._ports = ports = replace(ports, choose_node=self.elsewhere.choose_node)
         self._maker = Maker(ports, self._running)
-        ports.rooms.on_over(self._race_over)
-        ports.rooms.on_room_change(self._room_changed)
+        ports.rooms.on_over.append(self._race_over)
+        ports.rooms.on_room_change.append(self._room_changed)
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Until cancelled or `stop`. Started once the tournaments of the last server are back. Raises StoreError if they cannot be read."""

@@ -62,7 +62,7 @@ class Subscriptions:
         self._is_news = False
         self._told: dict[Shown, Tournament] = {}
         self._wake = trio.Event()
-        players.on_change(self.presence_changed)
+        players.on_change.append(self.presence_changed)
 
     def follow_list(self, member: Member) -> None:
         """Tell `member` now and on every change."""
