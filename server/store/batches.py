@@ -94,15 +94,15 @@ class BatchWriter:
             sql.run(_WRITE, [batch])
         elif not sql.run(_WRITE_AS_NODE, [(*batch, self._holding.node, self._holding.epoch)]):
             raise LeaseLost(self._holding.lost)
-        # A pass that begins now sweeps from the next batch on, in its transaction.
-        is_swept = self._log.is_swept
+        # A pass that begins now compacts from the next batch on, in its transaction.
+        is_compacting = self._log.is_compacting
         self._log.add(len(self._taken), self._running)
-        if is_swept:
-            self._log.sweep(sql, self._running, added=len(self._taken))
+        if is_compacting:
+            self._log.compact(sql, self._running, added=len(self._taken))
 
     def is_one_statement(self, requests: Sequence[Request]) -> bool:
         """Whether writing them needs no transaction around it."""
-        return not self._log.is_swept and {type(entry) for request in requests for entry in request} <= {CommandTaken}
+        return not self._log.is_compacting and {type(entry) for request in requests for entry in request} <= {CommandTaken}
 
     def _judge(self, sql: Sql, request: Request, *, trusts: bool) -> EntryRefused | None:
         others = [entry for entry in request if type(entry) is not CommandTaken]

@@ -55,7 +55,7 @@ def connect_to_write(location: Location, *, shared: bool) -> Sql:
     shared: with the other nodes of a cluster, and with nobody else.
     """
     if location.path is not None:
-        # Some systems have SQLite write zeros over pages that have become free, which the sweep of the log makes by the hundred. With FAST
+        # Some systems have SQLite write zeros over pages that have become free, which compacting the log makes by the hundred. With FAST
         # it does so only where a page is written anyway.
         pragmas = "journal_mode = WAL", f"journal_size_limit = {KEPT_LOG_BYTES}", "secure_delete = FAST"
         return sqlite(_connect_sqlite(location.path, *pragmas), begin="BEGIN IMMEDIATE")
