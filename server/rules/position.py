@@ -172,8 +172,8 @@ class RuleSet(ABC):
 class PositionBase(Struct, frozen=True, kw_only=True, eq=False, gc=False):
     """The part of a position that is the same in every family; a family's own satisfies Position with it.
 
-    Fields that begin with an underscore keep what follows from the others, and are no part of the value. A struct and not a dataclass,
-    because a race makes one for each move, and a frozen dataclass takes ten times as long to make.
+    Fields that begin with an underscore keep what follows from the others, and are no part of the value: they alone are written, by
+    `force_setattr`. A struct and not a dataclass, because a race makes one for each move, and a frozen dataclass takes ten times as long.
     """
 
     _legal_moves: tuple[str, ...] | None = None
@@ -195,16 +195,12 @@ class PositionBase(Struct, frozen=True, kw_only=True, eq=False, gc=False):
         texts = self._pile_texts
         if texts is None:
             texts = {slot: tuple([CARD_TEXT[card] for card in pile]) for slot, pile in self.piles.items()}
-            self._keep("_pile_texts", texts)
+            force_setattr(self, "_pile_texts", texts)
         return texts
 
     def forget_derived(self) -> None:
         force_setattr(self, "_legal_moves", None)
         force_setattr(self, "_pile_texts", None)
-
-    def _keep(self, name: str, value: object) -> None:
-        """The one write to a frozen value: it only keeps what follows from the other fields."""
-        force_setattr(self, name, value)
 
     def _value(self) -> tuple[object, ...]:
         return tuple(getattr(self, name) for name in self.__struct_fields__ if name[0] != "_")
