@@ -341,7 +341,6 @@ class Director:
         if due is not None and due <= now:
             decision = await self._ports.beside(partial(when_due, self.state))
             await self._happen(decision.events, pairs=decision.pairs)
-
         expires = self._expires_at_ms
         if expires is not None and expires <= now:
             await self._happen([CalledOff("nobody has used it")])
