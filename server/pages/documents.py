@@ -14,12 +14,12 @@ from protocol.errors import Refusal
 from protocol.pages import is_race_id
 from protocol.record import Record
 from protocol.run_messages import ListRuns, Runs
-from protocol.tournaments import is_tournament_id
 from server.net.http import Asked, Elsewhere, NoPage
 from server.pages.pictures import Curve, curves_of, running_curves
 from server.pages.races import record_of
 from server.pages.readers import Readers
 from server.pages.runs import ask_runs
+from server.pages.tournaments import find_tournament
 from server.pages.web_page import ALWAYS, Describe, Description
 from server.rooms.clock import Clock
 from server.rooms.codes import is_code, read_code
@@ -144,10 +144,7 @@ class Documents:
             raise Elsewhere(moved.place.replace("/race/", "/embed/", 1)) from moved
 
     async def _tournament(self, asked: Asked) -> Description:
-        identity = asked.values["id"].upper()
-        found = await self._tournaments.document(identity) if is_tournament_id(identity) else None
-        if found is None:
-            raise NoPage(HTTPStatus.NOT_FOUND, "There is no tournament of that id.")
+        found = await find_tournament(self._tournaments, asked)
         options = found.options
         return Description(
             f"{options.name} · Carpet Race", f"A tournament at {RULE_SETS[options.rules].name}: {len(found.entrants)} entrants."
