@@ -325,7 +325,8 @@ def test_the_keys_are_those_of_the_terminal(browser: Browser, server: str) -> No
         browser.wait(lambda: own_moves(browser) == 2, f"the move {written}")
         keys.send_keys("?").perform()
         browser.wait_for_text("dialog h2", "Keys of a race")
-        browser.press("Close", "dialog")
+        # From this very moment keys are the table's again.
+        assert browser.run("document.querySelector('dialog button').click(); return document.activeElement.tagName") == "BODY"
         for moves in (3, 4, 5):
             keys.send_keys(" ").perform()
             browser.wait(lambda moves=moves: own_moves(browser) == moves, f"move {moves}, by the next card home")
@@ -336,6 +337,33 @@ def test_the_keys_are_those_of_the_terminal(browser: Browser, server: str) -> No
         browser.press("Stay", "dialog")
         ada.stop()
         browser.wait_for_text(".verdict", "The deal checks out")
+
+
+def test_no_key_is_lost_after_a_phrase_or_beside_the_table_and_what_is_not_played_is_told(browser: Browser, server: str) -> None:
+    with sitting(server, "Ada", countdown_s=1, public=False) as ada:
+        open_link(browser, server, ada.code)
+        ada.ready()
+        ada.start()
+        wait_for_cards(browser)
+        keys = ActionChains(browser.driver)
+        keys.send_keys("t", "n").perform()
+        browser.wait_for_text(".lines", "Nice!")
+        keys.send_keys("M").perform()
+        browser.wait_for_text(".hint", "Cards do not glide.")
+        browser.run("document.querySelector('.play details summary').focus()")
+        keys.send_keys("t", Keys.ESCAPE, "M").perform()
+        browser.wait_for_text(".hint", "Cards glide.")
+        browser.run("document.activeElement.blur()")
+        for closed_by in ("dialog.querySelector('button').click()", "dialog.dispatchEvent(new Event('cancel'))"):
+            keys.send_keys("?").perform()
+            browser.wait_for_text("dialog h2", "Keys of a race")
+            focused = f"const dialog = document.querySelector('dialog'); {closed_by}; return document.activeElement.tagName"
+            assert browser.run(focused) == "BODY"
+        browser.run("WebSocket.prototype.send = () => {}")
+        keys.send_keys("s", "w").perform()
+        browser.wait_for_text(".hint", "Waiting to be played: w.")
+        browser.run("dispatchEvent(new Event('offline'))")
+        browser.wait_for_text(".hint", "Not played: w. Not connected:")
 
 
 def test_every_shape_of_board_fits_a_phone_and_can_be_played(browser: Browser, server: str) -> None:
@@ -449,6 +477,23 @@ def test_whoever_comes_while_the_server_cannot_write_has_their_seat_as_soon_as_i
         wait_for_cards(browser)
         # The one who looked on, and the player: no connection was given up.
         assert browser.run("return lines.length") == 2
+
+
+def test_what_is_said_without_a_connection_is_kept_in_its_field(browser: Browser, server: str) -> None:
+    with sitting(server, "Ada", countdown_s=1, public=False) as ada:
+        open_link(browser, server, ada.code)
+        browser.wait(lambda: browser.all("#say"), "the field for what is said")
+        field = browser.all("#say")[0]
+        field.send_keys("Good luck")
+        browser.run("dispatchEvent(new Event('offline'))")
+        field.send_keys(Keys.ENTER)
+        browser.wait_for_text(".play .notice", "Not connected: that was not taken.")
+        assert field.get_property("value") == "Good luck"
+        # After the one who looked on, and the player.
+        wait_for_connection(browser, 3)
+        field.send_keys(Keys.ENTER)
+        browser.wait_for_text(".lines", "Good luck")
+        assert field.get_property("value") == ""
 
 
 def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None:

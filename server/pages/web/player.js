@@ -24,7 +24,7 @@ export class Player extends Hand {
   #hellos = 0;
 
   /** tell(kind, about): "room", "left", "refused", "waiting", "note", "moved", "result", "proof" … to whoever draws. random(): 16 bytes.
-   * @param {{send: (message: import("carpet-wire").ClientMessage) => void, restart: () => void}} connection @param {typeof import("./identity.js")} keeping @param {{tell: (kind: string, about?: any) => void, random: () => Uint8Array, later: (act: () => void, ms: number) => void}} ports */
+   * @param {{send: (message: import("carpet-wire").ClientMessage) => boolean, restart: () => void}} connection @param {typeof import("./identity.js")} keeping @param {{tell: (kind: string, about?: any) => void, random: () => Uint8Array, later: (act: () => void, ms: number) => void}} ports */
   constructor(connection, keeping, { tell, random, later }) {
     super(connection, tell);
     this.keeping = keeping;
@@ -67,10 +67,11 @@ export class Player extends Hand {
     return Boolean(!welcome.room && this.wish);
   }
 
-  /** Back to the seat that is held in another race than the one that was asked for. */
+  /** Back to the seat that is held in another race than the one that was asked for. Whether it could be asked for. */
   goOnElsewhere() {
-    this.#peeks = null;
-    this.connection.send({ type: "join-race", code: this.elsewhere });
+    const isSent = this.connection.send({ type: "join-race", code: this.elsewhere });
+    if (isSent) this.#peeks = null;
+    return isSent;
   }
 
   #peeks = null;
@@ -91,8 +92,7 @@ export class Player extends Hand {
   lost() {
     this.isOnline = false;
     this.#isBehind = false;
-    this.ahead = [];
-    this.isHoming = false;
+    this.takeBack();
   }
 
   send(message) {
@@ -251,7 +251,7 @@ export class Player extends Hand {
     // The move that was on its way, if it was one, is not played, and nothing more is to come of it.
     if (error.code.startsWith("race/")) {
       this.inFlight = null;
-      this.ahead = [];
+      this.takeBack();
     }
     // The answer to who joins has to wait until the server can write, and comes then.
     const waits = error.code === "server/cannot-write" && this.wish?.type === "join-race";
