@@ -287,7 +287,7 @@ def test_a_race_is_won_by_touch_on_a_phone(browser: Browser, server: str) -> Non
 
 def line_of(deal: str) -> tuple[str, ...]:
     position = RULE_SETS["carpet-free"].deal(named_seed(deal))
-    return solve(position, shorten=20_000).moves
+    return solve(position).moves
 
 
 def tap(browser: Browser, place: str) -> None:
