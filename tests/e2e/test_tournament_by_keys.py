@@ -117,7 +117,8 @@ def test_whoever_looks_on_sees_tables_and_watches_one_and_a_director_directs_by_
             zoe.wait_for("Open to enter: 2 entered.")
             assert carpet_here(tmp_path / "grace", "tournament", "start", url, tournament).status == 0
             zoe.wait_for("is being raced: 0 of 1 table is done")
-            zoe.wait_until(lambda lines: any("█" in line for line in lines), what="bars")
+            # A bar that fills no whole column yet ends in one of these.
+            zoe.wait_until(lambda lines: any(set("▏▎▍▌▋▊▉█") & set(line) for line in lines), what="bars")
             zoe.type("\r")
             zoe.wait_for("Watching")
             zoe.type("L")
