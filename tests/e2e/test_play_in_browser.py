@@ -31,7 +31,7 @@ from server.bots.house import HOUSE_BOTS
 from server.rules.catalogue import RULE_SETS
 from server.solver.solve import solve
 from tests.e2e.browser import Browser, open_browser, page
-from tests.e2e.commands import SHAPES, environment, running_server, serving
+from tests.e2e.commands import SHAPES, environment, running_server, serving_at_noon
 from tests.e2e.page_checks import CONTRAST, OVERFLOW
 from tests.e2e.peer import Racer, sitting
 from tests.e2e.terminal import Terminal, terminal_environment
@@ -60,7 +60,7 @@ def hearing(chromium: Browser) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    with serving(rate=1000, burst=1000) as url:
+    with serving_at_noon(rate=1000, burst=1000) as url:
         yield url
 
 
