@@ -39,7 +39,9 @@ def load(
     seconds: Annotated[float, typer.Option(metavar="S", min=0.5, max=3600, help="How long to measure, once all races run.")] = 10.0,
     watchers: Annotated[int, typer.Option(metavar="K", min=0, max=100_000, help="Guests who watch, spread over the races.")] = 0,
     rules: Rules = "carpet",
-    processes: Annotated[int, typer.Option(metavar="N", min=0, max=256, help="Its own processes. [default: all cores but one]")] = 0,
+    processes: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=256, help="Processes that make the load. [default: all cores but one]")
+    ] = None,
     find: Annotated[bool, typer.Option("--find", help="Look for the most races within --bound.")] = False,
     bound: Annotated[float, typer.Option(metavar="MS", min=1, max=10_000, help="With --find: milliseconds for 99 of 100 moves.")] = 50.0,
     as_json: Json = False,

@@ -36,7 +36,7 @@ from client.local.sitting import play_on as played_on
 from client.replay.own_server import replay_race, server_command, server_environment
 from client.replay.timeline import TimeLine
 from client.storage.identity import IdentityStore, home_folder
-from client.storage.saved_records import NAME, kept_record
+from client.storage.saved_records import record_path
 from client.text.past_races import past_race
 from client.tui.app import run_replay
 from client.tui.export import TEXT_COLOURS, cast_of, coloured, moving_svg_of, screen_at, svg_of, text_of
@@ -48,35 +48,50 @@ from protocol.text import clean_chat
 app = typer.Typer(rich_markup_mode=None)
 
 
-@app.command(epilog="Example: carpet demo --json | carpet verify -")
+@app.command(epilog=examples("carpet verify", "carpet demo --json | carpet verify -"))
 def verify(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A record, or a tournament's document, as JSON; - reads standard input.")],
-    records: Annotated[list[str] | None, typer.Argument(metavar="[RECORD]...", help="Records of the tournament's races.")] = None,
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FILE|ID",
+            help="A record, or a tournament's document, as JSON; - for standard input; or the id of a race kept here. "
+            "[default: your last race]",
+        ),
+    ] = None,
+    records: Annotated[list[str] | None, typer.Argument(metavar="RECORD", help="Records of the tournament's races.")] = None,
 ) -> None:
     """Check the record of a race, or a whole tournament.
 
     Of a race the shuffle, every move and the result are worked out again; of a tournament the shuffles of its rounds, the records given,
     points, tie-breaks and places. The exit status is 0 only if all of it is true.
     """
-    _ask_server(["verify", "--", file, *(records or [])])
+    _ask_server(["verify", "--", _kept(file), *(records or [])])
 
 
-@app.command(epilog=examples("carpet review race.json --seat 1", "carpet demo --fast --json | carpet review -"))
+@app.command(epilog=examples("carpet review", "carpet review race.json --seat 1", "carpet demo --fast --json | carpet review -"))
 def review(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A record as JSON; - reads standard input.")],
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FILE|ID", help="A record as JSON; - for standard input; or the id of a race kept here. [default: your last race]"
+        ),
+    ] = None,
     seat: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only this seat, counted from 1 as verify does.")] = None,
 ) -> None:
     """See what was possible in a finished race.
 
     For each game: the best possible result, the move that lost it, and the move that would have kept it.
     """
-    _ask_server(["review", *(["--seat", str(seat)] if seat is not None else []), "--", file])
+    _ask_server(["review", *(["--seat", str(seat)] if seat is not None else []), "--", _kept(file)])
 
 
 To = Annotated[str | None, typer.Option(metavar="FILE", help="Write the race as an asciinema recording, at its own pace; - prints it.")]
 Svg = Annotated[str | None, typer.Option(metavar="FILE", help="Write one moment as a picture; - prints it.")]
 Moving = Annotated[bool, typer.Option("--moving", help="The picture plays the whole race by itself, in a minute at most.")]
 At = Annotated[float | None, typer.Option(metavar="S", min=0, help="That moment, in seconds from the start. [default: the end]")]
+Server = Annotated[
+    str | None, typer.Option(metavar="URL", help="The server to ask for that id. [default: none; your own races are searched]")
+]
 Screen = Annotated[str, typer.Option(metavar="COLUMNSxROWS", help="How large a screen is written.")]
 
 
@@ -92,9 +107,7 @@ def replay(
             help="A record as JSON, - for standard input, or the id of a race, as carpet history shows it. [default: your last race]",
         ),
     ] = None,
-    server: Annotated[
-        str | None, typer.Option(metavar="URL", help="The server to ask for that id. [default: none, of your own races]")
-    ] = None,
+    server: Server = None,
     cast: To = None,
     svg: Svg = None,
     moving: Moving = False,
@@ -139,7 +152,7 @@ def play_on(
     ] = None,
     ply: Annotated[int, typer.Option("--from", metavar="K", min=0, help="Start after so many moves of the seat.")] = 0,
     seat: Annotated[int | None, typer.Option(metavar="N", min=1, help="The seat, counted from 1 as verify does. [default: yours]")] = None,
-    server: Annotated[str | None, typer.Option(metavar="URL", help="The server to ask for that id. [default: none]")] = None,
+    server: Server = None,
     name: Name = None,
     *,
     settings: UiSettings,
@@ -225,32 +238,40 @@ async def read_record(source: str | None, server: Address | None) -> Record:
     if source is None or not is_race_id(source):
         if server is not None:
             raise NoRecord("--server goes with the id of a race, like HKTRWM-1-0a1b2c3d4e5f, as carpet history shows it.")
-        return _read(source)
-    if server is not None:
+    elif server is not None:
         return await trio.to_thread.run_sync(fetch_record, server, source)
-    record = kept_record(home_folder(), source)
-    if record is None:
-        raise NoRecord(f"Race {source} is not kept here: name the server that has it with --server URL.")
-    return record
+    return _read(_kept(source, "name the server that has it with --server URL"))
 
 
-def _read(source: str | None) -> Record:
-    path = home_folder() / NAME if source is None else Path(source)
+def _kept(source: str | None, otherwise: str = "carpet export saves it from the server that has it") -> str:
+    """The file that a command names: by a path, by the id of a race that is kept here, or with None that of the last race.
+
+    otherwise: what to do where the race of that id is not kept. Raises NoRecord.
+    """
+    if source is not None and not is_race_id(source):
+        return source
+    path = record_path(home_folder(), source)
+    if path.exists():
+        return str(path)
+    if source is None:
+        raise NoRecord("No race of yours has been kept here yet: name the file of a record, or the id of a race.")
+    raise NoRecord(f"Race {source} is not kept here: {otherwise}.")
+
+
+def _read(source: str) -> Record:
     try:
         if source == "-":
             document = sys.stdin.buffer.read(LONGEST_RECORD + 1)
         else:
-            with path.open("rb") as file:
+            with Path(source).open("rb") as file:
                 document = file.read(LONGEST_RECORD + 1)
     except OSError as error:
-        if source is None and isinstance(error, FileNotFoundError):
-            raise NoRecord("No race of yours has been kept here yet: name the file of a record, or the id of a race.") from error
-        raise NoRecord(f"{path} cannot be read: {error.strerror}.") from error
+        raise NoRecord(f"{source} cannot be read: {error.strerror}.") from error
     try:
         return from_json(document)
     except BadRecord as error:
         why = clean_chat(str(error)).removeprefix("not a record of a race: ")
-        raise NoRecord(f"{path} does not hold the record of a race: {why}.") from error
+        raise NoRecord(f"{source} does not hold the record of a race: {why}.") from error
 
 
 def _ask_server(arguments: list[str]) -> NoReturn:

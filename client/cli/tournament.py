@@ -45,7 +45,7 @@ tournament_app.add_typer(tournament_pages_app)
 Name = Annotated[str | None, typer.Option(metavar="NAME", help="Your name there; another name is another player. [default: as last time]")]
 Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why, for the tournament's log.")]
 
-OTHER_SCREEN = "It takes your connection over: a screen of yours at that server is disconnected. There, a key does the same."
+OTHER_SCREEN = "It takes your connection over: a screen of yours at that server is disconnected. On that screen a key does the same."
 
 
 # ---- to make one

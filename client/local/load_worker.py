@@ -352,7 +352,7 @@ class Load:
         # A connection that is refused before the first race runs is refused to all of them.
         self.loop.run(self._patience)
         if self.stands < self.plan.races:
-            pipe.send(f"Only {self.stands} of {self.plan.races} races came to stand{self._because()}.")
+            pipe.send(f"Only {self.stands} of {self.plan.races} races could be opened{self._because()}.")
             return
         self.tally.setup_s = time.perf_counter() - begun
         self.watch()

@@ -69,13 +69,9 @@ def kept_records(folder: Path) -> Iterator[Record]:
             continue
 
 
-def kept_record(folder: Path, race: str) -> Record | None:
-    """The record of the race of this id, by `is_race_id`, or None where none is kept that can be read."""
-    try:
-        with (folder / FOLDER / f"{race}.json").open("rb") as file:
-            return from_json(file.read(LONGEST_RECORD + 1))
-    except (OSError, BadRecord):
-        return None
+def record_path(folder: Path, race: str | None) -> Path:
+    """Where the record of the race of this id, by `is_race_id`, is if it is kept; with None that of the last race."""
+    return folder / NAME if race is None else folder / FOLDER / f"{race}.json"
 
 
 def _forget_oldest(races: Path) -> None:

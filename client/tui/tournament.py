@@ -37,6 +37,7 @@ from client.tui.scene import Scene, head, remarks
 from client.tui.screen import Screen
 from client.tui.tournament_keys import KEYS, update
 from client.tui.tournament_view_state import (
+    ONLY_WATCHING,
     PAGES,
     StandingsLine,
     TournamentPage,
@@ -149,7 +150,9 @@ def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
             return "N pairs the next round."
         if own is not None:
             return "You have withdrawn."
-        return "You are not playing." if told.rounds else "You have not entered. Press i to enter."
+        if told.rounds:
+            return "You are not playing."
+        return ONLY_WATCHING if is_guest(model) else "You have not entered. Press i to enter."
     if not own.checked_in and told.phase != "registration":
         return "Press c to check in, or you will be left out."
     if told.phase == "registration":

@@ -15,6 +15,7 @@ from client.tui.keymap import OUT, Binding, Command, Keys
 from client.tui.step import Step, way
 from client.tui.subscriptions import follow
 from client.tui.tournament_view_state import (
+    ONLY_WATCHING,
     PAGES,
     TournamentView,
     directs,
@@ -152,7 +153,7 @@ def _go(step: Step, view_state: TournamentView, tournament: TournamentModel, lin
 
 def _take_part(step: Step, tournament: TournamentModel, command: Command) -> Step:
     if is_guest(step.state):
-        return step.note("You are only watching. To play, run carpet tournament join.")
+        return step.note(ONLY_WATCHING)
     own = own_entrant(step.state, tournament)
     plays = own is not None and not own.withdrawn
     match command:

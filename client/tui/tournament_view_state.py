@@ -106,6 +106,9 @@ def own_table(model: Model, tournament: TournamentModel) -> TournamentTable | No
     return table if table is not None and table.result is None and table.code is not None else None
 
 
+ONLY_WATCHING = "You are only watching. To play, run carpet tournament join."
+
+
 def is_guest(model: Model) -> bool:
     """Whether this one only watches, without a name."""
     return model.welcome is not None and not model.welcome.player

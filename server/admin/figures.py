@@ -50,7 +50,7 @@ def figures(
         Figure("players_connected", "Players who are connected.", lambda: len(players)),
         Figure("journal_requests", "Requests that the journal has written.", lambda: counts.requests, "counter"),
         Figure("journal_entries", "Entries that the journal has written.", lambda: counts.entries, "counter"),
-        Figure("journal_refused", "Requests that the journal has refused.", lambda: counts.refused, "counter"),
+        Figure("journal_refused", "Requests that did not fit what the store has.", lambda: counts.refused, "counter"),
         Figure("journal_failed_commits", "Commits that failed.", lambda: counts.failed_commits, "counter"),
         Figure("journal_outages", "Times when nothing could be written.", lambda: counts.outages, "counter"),
         Figure("journal_available", "1 while the store can be written, as far as is known.", lambda: journal.available),

@@ -85,15 +85,15 @@ PLAYER = ("NAME", "The player's name, or id.")
 CONNECTION = ("NUMBER", "Of the connection, as `list` and the log show it.")
 ADDRESS = ("ADDRESS", "An IPv4 address, or an IPv6 one, which stands for its /64.")
 
-_command("tournaments", "list", "--json", None, "List the tournaments that run, and those that were over lately.")
+_command("tournaments", "list", "--json", None, "List the tournaments that run.\n\nThose that were over lately stand there too.")
 _command(
     "tournaments",
     "end",
     "KWPRTM --reason 'test entries'",
     TOURNAMENT,
-    "Call a tournament off, and end the races of its round; they count for nothing.",
+    "Call a tournament off.\n\nThe races of its round end, and count for nothing.",
 )
-_command("tournaments", "remove", "KWPRTM", TOURNAMENT, "Call a tournament off, and forget it: one of which no round was paired.")
+_command("tournaments", "remove", "KWPRTM", TOURNAMENT, "Call a tournament off and forget it.\n\nOnly before its first round is paired.")
 _command("rooms", "list", "--json", None, "List the rooms: who races, and what.")
 _command(
     "rooms",
@@ -102,24 +102,24 @@ _command(
     ROOM,
     "End a room. A race that is not over has no result, and is not rated.",
 )
-_command("players", "list", "--json", None, "List the players who are connected, or with --banned those who are kept out.")
+_command("players", "list", "--json", None, "List the players who are connected.\n\nWith --banned those who are kept out.")
 _command("players", "end", "Anna", PLAYER, "Close a player's connections. They may come again.")
 _command(
     "players",
     "ban",
     "Anna --reason 'plays by program'",
     PLAYER,
-    "Keep a player out, here or not. The race that they sit in ends without a result.",
+    "Keep a player out, whether they are here or not.\n\nThe race that they sit in ends without a result.",
 )
 _command("players", "unban", "Anna", PLAYER, "Let a player come again.")
-_command("connections", "list", "--json", None, "List the connections, or with --banned the addresses that are kept out.")
+_command("connections", "list", "--json", None, "List the connections.\n\nWith --banned the addresses that are kept out.")
 _command("connections", "end", "17", CONNECTION, "Close a connection. Its player may come again.")
 _command(
     "connections",
     "ban",
     "192.0.2.7 --reason 'floods'",
     ADDRESS,
-    "Keep everybody at an address out. The races that they sit in end without a result.",
+    "Keep everybody at an address out.\n\nThe races that they sit in end without a result.",
 )
 _command("connections", "unban", "192.0.2.7", ADDRESS, "Let those at an address come again.")
 
@@ -184,7 +184,7 @@ def _show(answer: Answer, question: Question) -> None:
         typer.echo(f"no {question.noun}" if question.verb == "list" else "nobody is banned")
         return
     titles = list(answer.rows[0])
-    table = [titles, *([_cell(key, row.get(key)) for key in titles] for row in answer.rows)]
+    table = [[title.removesuffix("_ms") for title in titles], *([_cell(key, row.get(key)) for key in titles] for row in answer.rows)]
     widths = [max(len(row[column]) for row in table) for column in range(len(titles))]
     for row in table:
         typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

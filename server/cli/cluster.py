@@ -14,7 +14,7 @@ from server.cli.shared import fail
 if TYPE_CHECKING:
     from server.store.nodes import Node
 
-cluster_app = typer.Typer(help="Several servers that are one place to play: look how they are.", rich_markup_mode=None)
+cluster_app = typer.Typer(help="Several servers that are one place to play: see how they are.", rich_markup_mode=None)
 
 
 @cluster_app.callback(invoke_without_command=True)
@@ -32,9 +32,10 @@ def _as_json(node: Node) -> dict[str, str | int]:
 def status(
     database: DatabaseOption = None, as_json: Annotated[bool, typer.Option("--json", help="One JSON list instead of text.")] = False
 ) -> None:
-    """List the servers of the place: where they are, for how long their lease lasts, and the races that run on them.
+    """List the servers of the place.
 
-    Exit status 1 when there are races that no server answers for.
+    Of each: where it is, how long its lease lasts, and how many races run on it. Exit status 1 when there are races that no server
+    answers for.
     """
     from server.store.errors import StoreError
     from server.store.maintenance import nodes

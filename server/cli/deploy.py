@@ -35,7 +35,7 @@ FILES = {
 
 
 @deploy_app.command(epilog=examples("carpet-server deploy systemd > carpet-server.service", "carpet-server deploy compose > compose.yaml"))
-def deploy(kind: Annotated[Kind, typer.Argument(help="Which file.")]) -> None:
+def deploy(kind: Annotated[Kind, typer.Argument(metavar="KIND", help="Which file.")]) -> None:
     """Print a file to run servers by, or to watch over them.
 
     compose: three servers that are one place, with their engines and a proxy; docker: the image; systemd: one server; prometheus: rules;

@@ -89,7 +89,7 @@ def verify(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="A record, or the document of a tournament, as JSON; - reads standard input.")
     ],
-    records: Annotated[list[str] | None, typer.Argument(metavar="[RECORD]...", help="Records of the tournament's races.")] = None,
+    records: Annotated[list[str] | None, typer.Argument(metavar="RECORD", help="Records of the tournament's races.")] = None,
 ) -> None:
     """Check a record, or a whole tournament.
 
@@ -226,7 +226,7 @@ def rules_walk(rules: RulesArgument, seed: SeedOption) -> None:
 def schema(
     name: Annotated[str, typer.Argument(metavar="NAME", help="asyncapi, openapi, or a document: record, tournament …")],
 ) -> None:
-    """Print a schema, for who writes a client.
+    """Print a schema, for those who write a client.
 
     asyncapi: the messages of the wire. openapi: the pages over HTTP. Else the JSON Schema of a document.
     """

@@ -14,7 +14,9 @@ logger = logging.getLogger("carpet.store")
 
 @dataclass(slots=True)
 class CommitStatistics:
-    """Since the start. failed_commits: tries of them. largest: requests in one batch. commit_s: in commits, max_commit_s in the slowest."""
+    """Since the start. failed_commits: tries of them. largest: requests in one batch. commit_s: in commits, max_commit_s in the slowest.
+    refused: requests that do not fit what the store has. That a name is taken, or a run had, is an answer, and no sign of a fault.
+    """
 
     batches: int = 0
     requests: int = 0
@@ -31,7 +33,8 @@ class CommitStatistics:
         self.batches += 1
         self.requests += len(requests)
         self.entries += sum(map(len, requests))
-        self.refused += len(outcomes) - outcomes.count(None)
+        if outcomes.count(None) < len(outcomes):
+            self.refused += sum(type(outcome) is EntryRefused for outcome in outcomes)
         self.largest = max(self.largest, len(requests))
         self.commit_s += seconds
         self.max_commit_s = max(self.max_commit_s, seconds)

@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, Final, Literal, TypeAlias
 
+from server.store.errors import EntryRefused
+
 Dialect: TypeAlias = Literal["sqlite", "postgresql"]
 Values: TypeAlias = Mapping[str, Any] | tuple[Any, ...]
 """By their names, or in order, where the text has `?` for each: that is twice as fast with many columns."""
@@ -93,28 +95,26 @@ class Sql:
 
     @contextmanager
     def part(self, *, is_single: bool) -> Iterator[None]:
-        """A part of a transaction, of which an error leaves nothing. is_single: one statement in it writes, and one row. Raises
-        Contradiction.
+        """A part of a transaction, of which a refusal leaves nothing; any other error is to end the transaction.
+
+        is_single: one statement in it writes, and one row. Raises Contradiction.
         """
         # SQLite undoes a statement that is refused, and goes on; in PostgreSQL the whole transaction is over.
         is_marked = not is_single or self.dialect != "sqlite"
+        refusals: tuple[type[Exception], ...] = EntryRefused, *self.refusals
         if is_marked:
             self.connection.execute("SAVEPOINT part")
         try:
             yield
-        except Exception as error:
+        except refusals as error:
             if is_marked:
-                self._undo_part()
+                # Where this cannot be done, none of the transaction may be kept: that error is the one that is raised.
+                self.connection.execute("ROLLBACK TO SAVEPOINT part")
+                self.connection.execute("RELEASE SAVEPOINT part")
             if isinstance(error, self.refusals):
                 raise Contradiction(str(error)) from error
             raise
         if is_marked:
-            self.connection.execute("RELEASE SAVEPOINT part")
-
-    def _undo_part(self) -> None:
-        # Where this cannot be done either, the error that led here says why.
-        with suppress(Exception):
-            self.connection.execute("ROLLBACK TO SAVEPOINT part")
             self.connection.execute("RELEASE SAVEPOINT part")
 
 

@@ -238,7 +238,7 @@ def main() -> None:
         (begin_at, begin_s, _), (come_at, come_s, _), (gone_at_, gone_s, _) = (looks[when] for when in ("begin", "come", "gone"))
         extra_s = gone_s - come_s - (come_s - begin_s) / (come_at - begin_at) * (gone_at_ - come_at)
         print(f"a new player: {extra_s / max(2 * stands, 1) * 1e6:.0f} µs of processor time")
-    print(f"of {more.races} races more {stands} came to stand, asked to wait {asked_to_wait} times; {errors or 'no errors'}")
+    print(f"of {more.races} more races {stands} were opened, asked to wait {asked_to_wait} times; {errors or 'no errors'}")
     print(f"what knocks led to: {knocked}")
     print(f"a new race ran {gone_at[0]:.1f} s after the crowd had gone" if gone_at else "no new race ran afterwards")
     quarter = max(len(watch.memory_mb) // 4, 1)

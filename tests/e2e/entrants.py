@@ -7,12 +7,15 @@ they are strong, and stop.
 from __future__ import annotations
 
 import secrets
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 import trio
 
-from client.connection.client import open_link
-from client.connection.events import Connected, Identity, Link, RoundTrip
+from client.connection.client import NetLink, open_link
+from client.connection.errors import LinkError
+from client.connection.events import Identity, Link, RoundTrip
 from protocol.client_messages import JoinRace, LeaveRace, Move, Ready, Stop
 from protocol.room_events import Dealt, Ended, PlayerView, Room, Started
 from protocol.server_messages import CurrentView, Error, Left, Welcome
@@ -49,6 +52,20 @@ AGAIN_S = 1.0
 
 PATIENCE_S = 900
 """For what a tournament comes to."""
+
+
+@asynccontextmanager
+async def persistent_link(url: str, identity: Identity) -> AsyncIterator[NetLink]:
+    """A link of which the very first connection too is tried again and again: a server of several on a busy machine may just lose its lease
+    and begin anew.
+    """
+    async with AsyncExitStack() as stack:
+        while True:
+            with suppress(LinkError):
+                link = await stack.enter_async_context(open_link(url, identity))
+                break
+            await trio.sleep(0.2)
+        yield link
 
 
 class Hold:
@@ -98,27 +115,37 @@ class Entrant:
 
     async def play(self, url: str, identity: str, start: trio.Event) -> None:
         """Until cancelled. start: when to check in."""
-        async with open_link(url, Identity(self.name)) as link, trio.open_nursery() as nursery:
-            link.send(EnterTournament(id=identity, ref=1))
+        async with persistent_link(url, Identity(self.name)) as link, trio.open_nursery() as nursery:
             nursery.start_soon(self._check_in, link, identity, start)
             for hold in self.holds:
                 nursery.start_soon(self._stop_after, link, hold)
             async for event in link.events:
                 if not isinstance(event, RoundTrip):
                     self._heard, self._heard_at = getattr(event, "code", "") or type(event).__name__, trio.current_time()
-                if isinstance(event, Error) and event.code in PASSING_ERRORS and event.ref != 2:
-                    nursery.start_soon(self._go_again, link)
+                if isinstance(event, Error) and event.code in PASSING_ERRORS:
+                    nursery.start_soon(self._go_again, link, identity, start)
                 else:
                     self._hear(link, event)
+                if isinstance(event, Welcome):
+                    self._ask(link, identity, start)
 
-    async def _go_again(self, link: Link) -> None:
+    async def _go_again(self, link: Link, identity: str, start: trio.Event) -> None:
         await trio.sleep(AGAIN_S)
+        self._ask(link, identity, start)
         if self._wanted is not None and self._room is None:
             link.send(JoinRace(code=self._wanted))
 
     async def _check_in(self, link: Link, identity: str, start: trio.Event) -> None:
         await start.wait()
-        link.send(CheckIn(id=identity, nonce=secrets.token_hex(16), ref=2))
+        self._ask(link, identity, start)
+
+    def _ask(self, link: Link, identity: str, start: trio.Event) -> None:
+        """For what has not been granted: the request may be lost with a connection, and the link does not repeat those of tournaments."""
+        if not self.entered.is_set():
+            self._asked += 1
+            link.send(EnterTournament(id=identity, ref=1))
+        elif start.is_set() and not self.checked_in.is_set():
+            link.send(CheckIn(id=identity, nonce=secrets.token_hex(16), ref=2))
 
     async def _stop_after(self, link: Link, hold: Hold) -> None:
         await hold.over()
@@ -171,12 +198,16 @@ class Entrant:
                 # They had left, and the answer was lost with the line.
                 self._room = None
                 link.send(JoinRace(code=self._wanted))
+            case Error(code="tournament/refused" | "tournament/full", ref=1) if self._asked > 1:
+                # They are in it: only the answer was lost.
+                self.entered.set()
             case Error(code=code) if code not in STATE_ERRORS and not code.startswith("wire/"):
                 self.unexpected.append(event)
             case _:
                 pass
 
     _first: View | None = None
+    _asked: int = 0  # times that they asked to be let in
 
     def _go(self, link: Link, code: str) -> None:
         self._wanted = code
@@ -213,31 +244,52 @@ class Referee:
     told_at: float = field(default_factory=trio.current_time)
     _changed: trio.Event = field(default_factory=trio.Event)
     _link: Link | None = None
+    _starts: bool = False  # it has been asked for, and not granted
+    _is_lost: bool = False  # what was asked of the connection before this one may be
 
     async def direct(self, url: str, options: TournamentOptions) -> None:
         """Until cancelled."""
-        async with open_link(url, Identity("Referee")) as link:
+        async with persistent_link(url, Identity("Referee")) as link, trio.open_nursery() as nursery:
             self._link = link
-            link.send(CreateTournament(options=options, ref=1))
             async for event in link.events:
                 match event:
-                    case Decided(ref=1, id=identity):
+                    case Decided(ref=1, id=identity) if not self.identity:
                         self.identity = identity
                         link.send(FollowTournament(id=identity))
                         self.made.set()
-                    case Connected() if self.identity:
-                        pass
+                    case Decided(ref=2):
+                        self._starts = False
                     case Welcome() if self.identity:
                         # Each line begins with nothing that is followed.
                         link.send(FollowTournament(id=self.identity))
+                        self._is_lost = True
+                    case Welcome():
+                        link.send(CreateTournament(options=options, ref=1))
+                    case Error(code=code, ref=1 | 2) if code in PASSING_ERRORS:
+                        nursery.start_soon(self._ask_again, link, options)
                     case Tournament():
                         self._note(event)
+                        if self._is_lost and event.phase == "registration":
+                            # As this says, it was lost with a connection: another one in its place would begin the first round.
+                            self._ask_to_start()
+                        self._is_lost = False
                     case _:
                         pass
 
+    async def _ask_again(self, link: Link, options: TournamentOptions) -> None:
+        await trio.sleep(AGAIN_S)
+        if not self.identity:
+            link.send(CreateTournament(options=options, ref=1))
+        self._ask_to_start()
+
     def start(self) -> None:
+        self._starts = True
+        self._ask_to_start()
+
+    def _ask_to_start(self) -> None:
         assert self._link is not None
-        self._link.send(StartTournament(id=self.identity, ref=2))
+        if self._starts:
+            self._link.send(StartTournament(id=self.identity, ref=2))
 
     def _note(self, told: Tournament) -> None:
         self.told_at = trio.current_time()

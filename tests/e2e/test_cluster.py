@@ -15,11 +15,11 @@ from functools import partial
 import pytest
 import trio
 
-from client.connection.client import NetLink, open_link
+from client.connection.client import NetLink
 from client.connection.errors import LinkError
 from client.connection.events import Identity, LinkEvent
 from client.local.policies import POLICIES
-from client.local.scripted_player import BotFailed, _Player, run_bot
+from client.local.scripted_player import _Player, run_bot
 from client.state.store import Model
 from protocol.client_messages import QuickMatch
 from protocol.room_events import Ended, Room
@@ -43,7 +43,7 @@ from tests.e2e.cluster import (
     raced_at,
 )
 from tests.e2e.crash import check_pairs
-from tests.e2e.entrants import Entrant, Hold
+from tests.e2e.entrants import Entrant, Hold, persistent_link
 from tests.e2e.nodes import nodes
 from tests.e2e.test_play_in_browser import HEARD, play_one, wait_for_cards
 from tests.server.cluster.redis_server import redis_server
@@ -111,13 +111,8 @@ async def test_a_run_goes_on_with_every_move_when_its_server_is_killed_and_when_
             over.set()
 
     async def play(url: str) -> None:
-        while True:
-            # On a busy machine a server may just lose its lease and begin anew, and a first connection is not made again by the link.
-            with suppress(LinkError):
-                async with open_link(url, Identity("anna")) as link:
-                    await _Player(link, POLICIES["steady"], RunDaily(ref=1), pace=0.15, generator=ground.generator, watch=watch).race()
-                return
-            await trio.sleep(0.2)
+        async with persistent_link(url, Identity("anna")) as link:
+            await _Player(link, POLICIES["steady"], RunDaily(ref=1), pace=0.15, generator=ground.generator, watch=watch).race()
 
     with redis_server() as redis:
         async with nodes(database, redis.url) as place, trio.open_nursery() as nursery:
@@ -139,7 +134,11 @@ async def test_whoever_looks_for_an_opponent_finds_one_when_the_server_at_which_
     database: str,
 ) -> None:
     async def seek(link: NetLink, rules: str) -> None:
-        await link.entered()
+        while True:
+            with suppress(LinkError):
+                await link.entered()
+                break
+            await trio.sleep(0.2)
         link.send(QuickMatch(rules=rules))
 
     async def heard(link: NetLink, kind: type[ServerMessage]) -> ServerMessage:
@@ -154,7 +153,7 @@ async def test_whoever_looks_for_an_opponent_finds_one_when_the_server_at_which_
             by_age = sorted(place, key=lambda node: [each.url for each in all_nodes(database)].index(node.url))
             oldest, second, third = by_age
             ann, bob, cleo, dan = [
-                await stack.enter_async_context(open_link(url, Identity(name)))
+                await stack.enter_async_context(persistent_link(url, Identity(name)))
                 for name, url in (("ann", second.url), ("bob", third.url), ("cleo", third.url), ("dan", second.url))
             ]
             for seeker, rules in ((ann, "carpet"), (cleo, "twenty")):
@@ -197,9 +196,10 @@ async def test_the_page_of_one_server_races_and_watches_at_another_and_goes_on_w
 
     with redis_server() as redis, open_browser() as browser:
         async with nodes(database, redis.url, 2) as (first, second), trio.open_nursery() as nursery:
-            options = RaceOptions(public=False, countdown_s=1, grace_s=600)
+            # Its games are long: the bot plays on for as long as the test may take.
+            options = RaceOptions(rules="colorado", public=False, countdown_s=1, grace_s=600)
             opens = partial(run_bot, name="anna", policy=POLICIES["steady"], open_options=options, pace=0.5, watch=note)
-            nursery.start_soon(partial(played, opens, second.url))
+            nursery.start_soon(played, opens, second.url)
             await opened.wait()
             page = first.url.replace("ws://", "http://")
             await act(partial(take_seat, browser, f"{page}/play/{code}"))
@@ -241,8 +241,12 @@ def told(browser: Browser, kind: str, number: int) -> None:
 
 
 async def played(race: Callable[[str], Awaitable[object]], url: str) -> None:
-    with suppress(LinkError, BotFailed):
-        await race(url)
+    """As with `persistent_link`."""
+    while True:
+        with suppress(LinkError):
+            await race(url)
+            return
+        await trio.sleep(0.2)
 
 
 def take_seat(browser: Browser, address: str) -> None:

@@ -325,7 +325,8 @@ def test_the_keys_are_those_of_the_terminal(browser: Browser, server: str) -> No
         browser.wait(lambda: own_moves(browser) == 2, f"the move {written}")
         keys.send_keys("?").perform()
         browser.wait_for_text("dialog h2", "Keys of a race")
-        browser.press("Close", "dialog")
+        # From this very moment keys are the table's again.
+        assert browser.run("document.querySelector('dialog button').click(); return document.activeElement.tagName") == "BODY"
         for moves in (3, 4, 5):
             keys.send_keys(" ").perform()
             browser.wait(lambda moves=moves: own_moves(browser) == moves, f"move {moves}, by the next card home")
@@ -451,6 +452,23 @@ def test_whoever_comes_while_the_server_cannot_write_has_their_seat_as_soon_as_i
         assert browser.run("return lines.length") == 2
         # Or it would complain of the server that goes.
         browser.open("about:blank")
+
+
+def test_what_is_said_without_a_connection_is_kept_in_its_field(browser: Browser, server: str) -> None:
+    with sitting(server, "Ada", countdown_s=1, public=False) as ada:
+        open_link(browser, server, ada.code)
+        browser.wait(lambda: browser.all("#say"), "the field for what is said")
+        field = browser.all("#say")[0]
+        field.send_keys("Good luck")
+        browser.run("dispatchEvent(new Event('offline'))")
+        field.send_keys(Keys.ENTER)
+        browser.wait_for_text(".play .notice", "Not connected: that was not taken.")
+        assert field.get_property("value") == "Good luck"
+        # After the one who looked on, and the player.
+        wait_for_connection(browser, 3)
+        field.send_keys(Keys.ENTER)
+        browser.wait_for_text(".lines", "Good luck")
+        assert field.get_property("value") == ""
 
 
 def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None:

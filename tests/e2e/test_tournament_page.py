@@ -218,3 +218,36 @@ def test_a_director_decides_by_the_page(newcomer: Browser, fast_server: str) -> 
         newcomer.press("End it")
         newcomer.wait_for_text(".summary", "Broken off by its director.")
         assert newcomer.breaches() == []
+
+
+PRESS_UNCONNECTED = "dispatchEvent(new Event('offline')); document.querySelector('.part .main-button:not([hidden])').click()"
+PRESS_UNHEARD = """
+    const { send } = WebSocket.prototype;
+    WebSocket.prototype.send = () => {};
+    document.querySelector('.part .main-button:not([hidden])').click();
+    WebSocket.prototype.send = send;
+    dispatchEvent(new Event('offline'));
+"""
+
+
+def test_whoever_checks_in_without_a_connection_is_told_that_it_may_not_be_done(newcomer: Browser, fast_server: str) -> None:
+    with Entrant(fast_server, "Niklaus") as director:
+        tournament = director.create("Cut off", format="round-robin", check_in_s=60, pause_s=None, no_show_s=600)
+        newcomer.open(page(fast_server, f"/tournament/{tournament}"))
+        newcomer.press("Enter")
+        newcomer.wait_for_text(".part", "You have entered.")
+        director.decide("start-tournament", id=tournament)
+        newcomer.wait_for_text(".part", "Check in, or you will be left out.")
+        newcomer.run(PRESS_UNCONNECTED)
+        newcomer.wait_for_text(".part .notice", "Not connected: that was not taken.")
+        newcomer.wait(lambda: not newcomer.text("#connection"), "the connection")
+        newcomer.run(PRESS_UNHEARD)
+        newcomer.wait_for_text(".part .notice", "The connection was lost before there was an answer.")
+        newcomer.wait(lambda: not newcomer.text("#connection"), "the connection")
+        newcomer.press("Check in")
+        newcomer.wait_for_text(".part", "You are in.")
+        assert newcomer.text(".part .notice") == ""
+        newcomer.run("dispatchEvent(new Event('offline'))")
+        newcomer.wait(lambda: not newcomer.text("#connection"), "the connection")
+        # It was answered before: nothing is in doubt.
+        assert newcomer.text(".part .notice") == ""

@@ -22,6 +22,9 @@ const MOVES = 4;
 const RELOADED = "carpet.reloaded";
 const RELOADED_MS = 60000;
 
+/** Said of a press that could not go out. */
+export const UNSENT = "Not connected: that was not taken. Try again when the connection is back.";
+
 /** The address of this server for programs. */
 export function serverAddress() {
   const isSecure = location.protocol === "https:";
@@ -137,9 +140,11 @@ export class Connection {
     socket.onclose = ({ code }) => socket === this.#socket && (code === TAKEN_OVER ? this.#taken() : this.#lose(code));
   }
 
-  /** @param {import("carpet-wire").ClientMessage} message */
+  /** Whether it has gone out: without a connection nothing does. @param {import("carpet-wire").ClientMessage} message */
   send(message) {
-    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
+    if (this.#socket?.readyState !== WebSocket.OPEN) return false;
+    this.#socket.send(JSON.stringify(message));
+    return true;
   }
 
   /** Begin anew, as somebody else: a guest cannot become a player by the same connection. */

@@ -8,7 +8,7 @@ export function ask(text, [yes, no], act) {
   const choose = (word, does) => {
     const button = element("button", { type: "button" }, word);
     button.addEventListener("click", () => {
-      dialog.close();
+      close(dialog);
       does?.();
     });
     return button;
@@ -21,11 +21,11 @@ export function ask(text, [yes, no], act) {
 
 /** @param {string} title @param {string[][]} rows */
 export function tell(title, rows) {
-  const close = element("button", { type: "button" }, "Close");
+  const out = element("button", { type: "button" }, "Close");
   const dialog = element("dialog", { "aria-label": title }, element("h2", {}, title),
     element("table", { class: "keys" }, element("tbody", {}, rows.map(([keys, words]) => element("tr", {}, element("th", { scope: "row" }, keys), element("td", {}, words))))),
-    element("p", { class: "answers" }, close));
-  close.addEventListener("click", () => dialog.close());
+    element("p", { class: "answers" }, out));
+  out.addEventListener("click", () => close(dialog));
   open(dialog);
 }
 
@@ -33,4 +33,10 @@ function open(dialog) {
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
+}
+
+/** At once: until the event of its close, the button that was pressed would go on to take keys, and swallow those that were meant for the table. */
+function close(dialog) {
+  dialog.close();
+  dialog.remove();
 }

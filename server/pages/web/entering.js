@@ -1,6 +1,7 @@
 // One's own part in a tournament: entering, checking in, and the way to one's table. Who only looks on takes over no window in which they race.
 
 import { hex } from "./sha256.js";
+import { UNSENT } from "./connection.js";
 import { announce, clean, clockText, element, nameOf, setText } from "./dom.js";
 import { ask } from "./dialog.js";
 import * as keeping from "./identity.js";
@@ -49,6 +50,7 @@ export class TakingPart {
   me = "";
   #wish = null;
   #isPlayer = false;
+  #isAsked = false;
   #codes = null;
   #commitment = "";
 
@@ -82,13 +84,19 @@ export class TakingPart {
     if (!this.#isPlayer) return;
     keeping.identity.keep(welcome.token, welcome.name);
     this.name.show(welcome.name);
-    if (this.#wish) this.connection.send(this.#wish);
+    if (this.#wish) this.#isAsked = this.connection.send(this.#wish);
     this.#wish = null;
+  }
+
+  lost() {
+    // It may have been done all the same, and not all of it may be done twice.
+    if (this.#isAsked) this.#note("The connection was lost before there was an answer. Look whether it was done when the connection is back.");
+    this.#isAsked = false;
   }
 
   /** Another window of the same player has taken over: here one looks on. */
   taken() {
-    this.#isPlayer = false;
+    this.#isPlayer = this.#isAsked = false;
     this.#note("You are playing in another window. Here you are watching.");
     this.connection.open();
   }
@@ -97,7 +105,10 @@ export class TakingPart {
   send(message) {
     this.#note("");
     const asked = { ...message, ref: ASKED };
-    if (this.#isPlayer) return this.connection.send(asked);
+    if (this.#isPlayer) {
+      this.#isAsked = this.connection.send(asked);
+      return this.#isAsked || this.#note(UNSENT);
+    }
     if (!keeping.identity.token) keeping.identity.propose(this.name.value || keeping.proposedName());
     this.#wish = asked;
     this.#isPlayer = true;
@@ -113,6 +124,7 @@ export class TakingPart {
 
   /** @param {import("carpet-wire").ServerMessage} message */
   hear(message) {
+    if ("ref" in message && message.ref === ASKED) this.#isAsked = false;
     if (message.type === "called" && message.id === this.id) this.#goTo(message.code);
     else if (message.type === "you-are") this.name.show(message.name);
     else if (message.type === "decided" && message.ref === ASKED) announce("It is done.");
@@ -123,7 +135,7 @@ export class TakingPart {
       this.#wish = null;
       this.connection.send(this.hello());
       this.#note(`The server no longer knows you as ${clean(name)}. Your key to that name stays in this browser: you can try it again under Play.`);
-    } else if (message.type === "error" && message.ref === ASKED) this.#note(clean(message.message));
+    } else if (message.type === "error" && (message.ref === ASKED || this.#wish)) this.#note(clean(message.message));
   }
 
   #note(text) {

@@ -25,7 +25,7 @@ export class Hand {
   isOnline = false;
 
   /** tell(kind, about): "note", "moved", "refusedPress" … to whoever draws.
-   * @param {{send: (message: import("carpet-wire").ClientMessage) => void, restart: () => void}} connection @param {(kind: string, about?: any) => void} tell */
+   * @param {{send: (message: import("carpet-wire").ClientMessage) => boolean, restart: () => void}} connection @param {(kind: string, about?: any) => void} tell */
   constructor(connection, tell) {
     this.connection = connection;
     this.tell = tell;

@@ -1,5 +1,6 @@
 // The page at `/play` and `/play/CODE`: from a name to a seat, a race and its end. What is shown follows from the player's side of the connection.
 
+import { UNSENT } from "./connection.js";
 import { announce, arrange, clean, clockText, element, nameOf, setText } from "./dom.js";
 import { Elsewhere, askToBe, takenToken } from "./elsewhere.js";
 import { Ending } from "./ending.js";
@@ -47,7 +48,7 @@ export class PlayPage {
     this.facts = element("p", { class: "facts" });
     this.clock = element("p", { class: "clock", role: "timer", "aria-label": "Time", hidden: true });
     this.notice = element("p", { class: "notice", role: "status", hidden: true });
-    this.name = new NameField(keeping.identity.name ?? keeping.proposedName(), (name) => this.connection.send({ type: "rename", name, token: keeping.identity.token }));
+    this.name = new NameField(keeping.identity.name ?? keeping.proposedName(), (name) => this.#ask({ type: "rename", name, token: keeping.identity.token }));
     this.start = new StartForm((wish) => this.#wish(wish));
     this.take = button("Ready", () => this.#wish({ type: "join-race", code: this.code }, { isEager: true }), "main-button");
     this.lookedRules = element("p", { class: "explained" });
@@ -56,7 +57,7 @@ export class PlayPage {
     this.call = element("p", { class: "notice actions", role: "status", hidden: true });
     this.back = element("p", { class: "actions", hidden: true });
     this.look = element("div", { class: "waiting-room" }, this.lookedRules, element("p", { class: "actions" }, this.take));
-    this.stopLooking = button("Stop looking", () => this.connection.send({ type: "quick-match", cancel: true }));
+    this.stopLooking = button("Stop looking", () => this.#ask({ type: "quick-match", cancel: true }));
     this.looking = element("div", {}, this.lookingText = element("p", { class: "summary", role: "status" }), element("p", { class: "actions" }, this.stopLooking));
     this.waiting = new WaitingRoom({ ready: () => { player.ready(); this.#soon(); }, leave: () => player.send({ type: "leave-race" }) });
     this.text = element("input", { id: "say", maxlength: "200", autocomplete: "off", placeholder: "Say something", "aria-label": "Say something" });
@@ -124,9 +125,17 @@ export class PlayPage {
     this.#soon();
   }
 
+  /** What is not asked again by itself. Whether it has gone out. */
+  #ask(message) {
+    const isSent = this.connection.send(message);
+    if (!isSent) this.#note(UNSENT);
+    return isSent;
+  }
+
   #say(what) {
-    if (what.phrase || what.text?.trim()) this.connection.send({ type: "say", code: this.player.room?.code, ...what });
-    this.text.value = "";
+    const isSaid = !(what.phrase || what.text?.trim()) || this.#ask({ type: "say", code: this.player.room?.code, ...what });
+    // What could not be said is kept, so that it need not be typed again.
+    if (isSaid) this.text.value = "";
     this.phrase.value = "";
   }
 
@@ -260,7 +269,7 @@ export class PlayPage {
     if (this.elsewhere.hidden) return;
     const code = elsewhere;
     this.elsewhere.replaceChildren(`You hold a seat in race ${clean(code)}. `,
-      button("Go on there", () => this.player.goOnElsewhere()), button("Leave it", () => this.connection.send({ type: "leave-race" })));
+      button("Go on there", () => this.player.goOnElsewhere() || this.#note(UNSENT)), button("Leave it", () => this.#ask({ type: "leave-race" })));
   }
 
   // ---- drawing

@@ -24,7 +24,7 @@ export class Player extends Hand {
   #hellos = 0;
 
   /** tell(kind, about): "room", "left", "refused", "waiting", "note", "moved", "result", "proof" … to whoever draws. random(): 16 bytes.
-   * @param {{send: (message: import("carpet-wire").ClientMessage) => void, restart: () => void}} connection @param {typeof import("./identity.js")} keeping @param {{tell: (kind: string, about?: any) => void, random: () => Uint8Array, later: (act: () => void, ms: number) => void}} ports */
+   * @param {{send: (message: import("carpet-wire").ClientMessage) => boolean, restart: () => void}} connection @param {typeof import("./identity.js")} keeping @param {{tell: (kind: string, about?: any) => void, random: () => Uint8Array, later: (act: () => void, ms: number) => void}} ports */
   constructor(connection, keeping, { tell, random, later }) {
     super(connection, tell);
     this.keeping = keeping;
@@ -67,10 +67,11 @@ export class Player extends Hand {
     return Boolean(!welcome.room && this.wish);
   }
 
-  /** Back to the seat that is held in another race than the one that was asked for. */
+  /** Back to the seat that is held in another race than the one that was asked for. Whether it could be asked for. */
   goOnElsewhere() {
-    this.#peeks = null;
-    this.connection.send({ type: "join-race", code: this.elsewhere });
+    const isSent = this.connection.send({ type: "join-race", code: this.elsewhere });
+    if (isSent) this.#peeks = null;
+    return isSent;
   }
 
   #peeks = null;

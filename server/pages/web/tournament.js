@@ -97,6 +97,10 @@ export class TournamentPage {
     return this.part.hello();
   }
 
+  lost() {
+    this.part.lost();
+  }
+
   taken() {
     this.part.taken();
   }

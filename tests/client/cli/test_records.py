@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -193,3 +194,27 @@ def test_what_is_typed_wrong_is_one_sentence_and_status_2(capsys: pytest.Capture
     ran = run(capsys, *arguments)
     assert ran.status == 2
     assert says in ran.sentence
+
+
+# ---- verify and review
+
+
+def test_without_a_file_the_last_race_is_checked_and_by_its_id_any_that_is_kept(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    asked: list[str] = []
+
+    def answered(command: list[str], **more: object) -> subprocess.CompletedProcess[bytes]:
+        asked.append(command[-1])
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr("client.cli.replay.subprocess.run", answered)
+    for command in ("verify", "review"):
+        none = run(capsys, command).sentence
+        assert none == "carpet: No race of yours has been kept here yet: name the file of a record, or the id of a race."
+        unknown = run(capsys, command, RACE).sentence
+        assert unknown == f"carpet: Race {RACE} is not kept here: carpet export saves it from the server that has it."
+    keep_record(home, RECORD)
+    for command in ("verify", "review"):
+        assert (run(capsys, command).status, run(capsys, command, RACE).status) == (0, 0)
+    assert asked == [str(home / "last-race.json"), str(home / "races" / f"{RACE}.json")] * 2

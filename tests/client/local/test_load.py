@@ -6,6 +6,7 @@ import json
 import math
 import socket
 from collections.abc import Callable
+from multiprocessing.connection import Connection as Pipe
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from client.cli.load import load_lines, trial_line
-from client.connection.address import parse_address
+from client.connection.address import Address, parse_address
 from client.local import load as generator
 from client.local import load_worker
 from client.local.load import LoadFailed, LoadResult, find_load, run_load
@@ -136,13 +137,34 @@ def test_the_largest_load_is_found_by_doubling_and_halving(monkeypatch: pytest.M
     assert trial_line(result(10, 200.0), 50).endswith("p99 200.0 ms: too many")
 
 
+class PatientLoad(Load):
+    """Measures on, where the time was too short for a slow machine, until each figure is there."""
+
+    def __init__(self, plan: Plan, address: Address, mark: str) -> None:
+        super().__init__(plan, address, mark)
+        run, tally = self.loop.run, self.tally
+
+        def lacks() -> bool:
+            return tally.moves <= 15 or not tally.progress.total or (plan.watchers > 0 and not tally.watched.total)
+
+        def run_on(until: Callable[[], float]) -> None:
+            run(lambda: math.inf if self.measuring and lacks() else until())
+
+        self.loop.run = run_on  # type: ignore[method-assign]
+
+
+def work_patiently(pipe: Pipe, plan: Plan, seconds: float, mark: str) -> None:
+    load_worker.Load = PatientLoad  # type: ignore[misc]
+    load_worker.work(pipe, plan, seconds, mark)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("rate", "watchers"), [(5.0, 2), (0.0, 0)], ids=["open loop, watched", "closed loop"])
 async def test_races_are_set_up_played_and_measured_without_an_error(rate: float, watchers: int) -> None:
     async with open_server(options=["--rate", "100000", "--burst", "100000"]) as url:
         plan = Plan(url=url, races=3, rate=rate, watchers=watchers, rules="carpet")
         told: list[tuple[int, int, float | None]] = []
-        measured = run_load(plan, seconds=1.5, processes=2, progress=lambda *each: told.append(each))
+        measured = run_load(plan, seconds=1.5, processes=2, progress=lambda *each: told.append(each), worker=work_patiently)
         assert measured.errors == {}
         assert (measured.races, measured.processes) == (3, 2)
         assert measured.moves > 15

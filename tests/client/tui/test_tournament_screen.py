@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from urwid.testing import render_text
 
 from client.state.store import Model
@@ -140,6 +141,9 @@ def test_a_player_is_told_what_to_do_at_every_stage() -> None:
 
     absent = tuple(each for each in tournaments.ENTRANTS if each.id != tournaments.ANNA)
     assert told(tournaments.told(entrants=absent)) == "You have not entered. Press i to enter."
+    watching = scenes.reduced(scenes.at_home(), replace(scenes.welcome(), player="", token=""), tournaments.told(entrants=absent))
+    sentence = render_text(Painted(view(scene_at(watching, None, 0), (80, 24))), (80, 24))[2].strip()
+    assert sentence == "You are only watching. To play, run carpet tournament join."
     assert told(tournaments.told()) == "You have entered. The director will open the check-in."
     assert told(tournaments.told("check-in")) == "You are in. When the next round is paired, you are taken to your table."
     assert told(tournaments.running(entrants=absent)) == "You are not playing."

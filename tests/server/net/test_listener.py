@@ -23,6 +23,7 @@ from protocol.errors import CloseCode
 from server.app import running
 from server.config import Settings
 from server.net.listener import AddressUnavailable, UnusableTlsFiles, tls_context
+from tests.ports import held_ports
 from tests.server.net import wire
 from tests.server.net.wire import Client
 
@@ -335,25 +336,26 @@ async def test_a_name_with_several_addresses_gets_one_port() -> None:
 
 
 async def test_leaving_tells_the_clients_and_frees_the_port() -> None:
-    async with trio.open_nursery() as nursery:
-        ends: list[object] = []
+    ends: list[object] = []
 
-        async def stay(url: str, task_status: trio.TaskStatus[None]) -> None:
-            async with connect(url, subprotocols=[Subprotocol(MSGPACK)]) as line:
-                client = Client(line)
-                await client.hello("Ann")
-                await client.open()
-                task_status.started()
-                ends.append(await client.hear_end())
-                ends.append(type(client.heard[-1]).__name__)
+    async def stay(url: str, task_status: trio.TaskStatus[None]) -> None:
+        async with connect(url, subprotocols=[Subprotocol(MSGPACK)]) as line:
+            client = Client(line)
+            await client.hello("Ann")
+            await client.open()
+            task_status.started()
+            ends.append(await client.hear_end())
+            ends.append(type(client.heard[-1]).__name__)
 
-        async with served() as url:
+    # Held, so that nobody else is given it once it is free.
+    with held_ports(1) as (port,):
+        async with trio.open_nursery() as nursery, served(port=port) as url:
             await nursery.start(stay, url)
-    assert ends == [(1001, "the server stops"), "Left"]
-    with pytest.raises(OSError, match=r"attempts to connect|refused"):
-        await trio.open_tcp_stream("127.0.0.1", port_of(url))
-    async with served(port=port_of(url)):
-        pass
+        assert ends == [(1001, "the server stops"), "Left"]
+        with pytest.raises(OSError, match=r"attempts to connect|refused"):
+            await trio.open_tcp_stream("127.0.0.1", port)
+        async with served(port=port):
+            pass
 
 
 async def test_a_connection_in_the_middle_of_its_handshake_does_not_hold_up_the_end(

@@ -74,7 +74,7 @@ def typescript(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFac
     npm = shutil.which("npm")
     if npm is None:
         pytest.skip(f"{NO_TYPESCRIPT}: install npm")
-    cache = pytestconfig.cache
+    cache: pytest.Cache | None = getattr(pytestconfig, "cache", None)
     folder = cache.mkdir("typescript") if cache is not None else tmp_path_factory.mktemp("typescript")
     kept = folder / "packages.json"
     if not kept.exists() or json.loads(kept.read_text()) != list(PACKAGES):

@@ -14,7 +14,7 @@ import pytest
 from server.store import connections
 from server.store.answers import RunningRace
 from server.store.database import DatabaseStore, open_database
-from server.store.errors import StoreBusy, StoreCorrupt, StoreForeign, StoreFull, StoreInUse, StoreUnavailable
+from server.store.errors import NameTaken, StoreBusy, StoreCorrupt, StoreForeign, StoreFull, StoreInUse, StoreUnavailable
 from server.store.maintenance import check
 from server.store.opening import NOTHING_KEPT, open_store
 from server.store.port import RaceAborted
@@ -53,6 +53,23 @@ def test_a_full_disk_is_said_and_what_was_there_stays(empty_sqlite: str) -> None
         pragma(store, "max_page_count = 100000")
         assert set(store.write(much)) == {None}
         assert len(store.running().races[0].commands) == 1999
+
+
+def test_nothing_of_a_refused_request_stays_where_it_cannot_be_undone_alone(empty_sqlite: str) -> None:
+    def forbid(action: int, what: str | None, *_: object) -> int:
+        return sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_SAVEPOINT and what == "ROLLBACK" else sqlite3.SQLITE_OK
+
+    with opened_store(empty_sqlite) as store:
+        write(store, made("anna"))
+        half, whole = [made("ben"), made("thief", "ANNA")], [made("cleo")]
+        with store._writing() as sql:
+            sql.connection.set_authorizer(forbid)
+        with pytest.raises(StoreUnavailable, match="not authorized"):
+            store.write([half, whole])
+        assert store.player("ben") is None
+        # By a connection of its own.
+        assert [type(outcome) for outcome in store.write([half, whole])] == [NameTaken, type(None)]
+        assert [store.player(player) is None for player in ("ben", "cleo")] == [True, False]
 
 
 def test_a_database_that_another_program_holds_is_busy_and_can_be_read(empty_sqlite: str) -> None:
