@@ -27,7 +27,7 @@ from server.lobby.players import Players
 from server.net.connection_limits import Admission, TrustedProxies
 from server.net.descriptors import connections_for
 from server.net.dispatch import Dispatch
-from server.net.listener import AddressUnavailable, listening, tls_context
+from server.net.listener import AddressUnavailable, open_listeners, serving, tls_context
 from server.net.origins import Origins, page_origin
 from server.net.overload import Overload
 from server.net.stream import RoundTripRule
@@ -125,7 +125,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             journal.outage_listeners.append(rooms.outage)
             bans = Bans(journal=journal, clock=clock)
             players = Players(entropy=secrets.token_bytes, store=store, journal=journal, clock=clock, bans=bans)
-            rooms.on_rated(players.rated)
+            rooms.on_rated.append(players.rated)
             lobby = Lobby(rooms, players, clock)
             nursery.start_soon(lobby.run)
             matchmaker = Matchmaker(rooms, clock=clock, rating=players.rating)
@@ -203,19 +203,18 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             administration = Administration(
                 rooms=rooms, players=players, tournaments=tournaments, dispatch=dispatch, bans=bans, store=store, journal=journal
             )
-            async with listening(
+            port, listeners = await open_listeners(settings.host, settings.port, admission)
+            async with serving(
                 dispatch,
-                host=settings.host,
-                port=settings.port,
+                listeners,
                 tls=tls,
                 origins=Origins(settings.origins, of_place=of_place),
                 site=site,
-                admission=admission,
                 plain_sockets=settings.plain_sockets,
                 overload=overload,
                 gathering=journal,
                 round_trip_rule=RoundTripRule(trust_pings=settings.trust_pings),
-            ) as port:
+            ):
                 clock.resume()
                 if node is not None:
                     journal.lease_listeners.append(dispatch.forwarding.let_go)

@@ -98,7 +98,6 @@ class Settings:
             raise BadSettings("--workers is at least 1")
         if self.metrics is not None and not 0 <= self.metrics_address[1] <= 65535:
             raise BadSettings(f"--metrics is a port from 0 to 65535, with an address before it or without, not {self.metrics}")
-
         self._check_cluster()
 
     def _check_cluster(self) -> None:

@@ -113,7 +113,6 @@ def rename(
 
     You stay the same player. A race that you are in goes on under the old name, and its record keeps it.
     """
-
     if not clean_name(new_name):
         fail("Nothing printable is left of that name; choose another.", MISUSED)
     place = address_of(url).url
@@ -156,7 +155,6 @@ def import_identity(
 
     What is here already stays. The file is taken whole or not at all.
     """
-
     brought = read_export(_read(file))
     outcomes: tuple[Brought, ...] = ()
 

@@ -78,7 +78,6 @@ def export(
 
     carpet verify checks it, and carpet review says what was possible.
     """
-
     if not is_race_id(race):
         fail(f"{race!r} is not the id of a race: it is like HKTRWM-1-0a1b2c3d4e5f, as carpet history shows it.", MISUSED)
     address = address_of(url)
@@ -138,7 +137,6 @@ def best(as_json: Json = False) -> None:
 
     They are kept on this machine, for each rule set. Every race on a shuffle that nobody could know adds to them, carpet play --alone too.
     """
-
     bests = BestsStore(home_folder()).read()
     if as_json:
         print_json({"rules": bests.rules})
@@ -159,13 +157,11 @@ def best(as_json: Json = False) -> None:
 
 def told_races(address: Address, name: str, limit: int) -> list[PastRace]:
     """What a server says of a player, newest first, at most `limit`. Raises PageRefused, NotAPage, LinkError."""
-
     return [PastRace(race, race.seat) for race in fetch_history(address, name, limit=limit)]
 
 
 def kept_races(name: str | None, limit: int) -> list[PastRace]:
     """What this machine has kept, newest first, at most `limit`: of the player of that name, or of whoever uses the machine."""
-
     folder = home_folder()
     records = kept_records(folder)
     if name is not None:
@@ -191,7 +187,6 @@ def player_at(address: Address, player: str | None) -> str:
 
 def cleaned(player: str) -> str:
     """The name as servers keep it; ends the command when nothing is left of it."""
-
     name = clean_name(player)
     if not name:
         fail("Nothing printable is left of that name; --player is the name of a player.", MISUSED)

@@ -173,7 +173,6 @@ def play_on(
 
 def own_seat(record: Record) -> int:
     """The seat of whoever uses this machine, from 0; ends the command where that is not to be known."""
-
     known = [each.identity for each in IdentityStore(home_folder()).known()]
     players = {identity.player for identity in known if identity.player is not None}
     own = past_race(record, players=players, names={identity.name for identity in known}).own
@@ -276,7 +275,6 @@ def _read(source: str) -> Record:
 
 def _ask_server(arguments: list[str]) -> NoReturn:
     """Leave the rest to a command of the server of this installation, its words and its exit status too."""
-
     environment = server_environment() | {protocol.PROGRAM_VARIABLE: "carpet"}
     finished = subprocess.run(server_command(arguments), env=environment, check=False)  # noqa: S603  (our own)
     raise typer.Exit(finished.returncode if finished.returncode >= 0 else FAILED)

@@ -110,7 +110,6 @@ def daily_board(
 
     While the day lasts, only once you have had your own run.
     """
-
     address = address_of(url)
     _keep_commitments(address)
     show_board(address, ListRuns(kind="daily", id=date, rules=rules), name=name, as_json=as_json)
@@ -263,7 +262,6 @@ def challenge_board(url: Url, challenge: Id, name: Name = None, as_json: Json = 
 
     Until it is revealed, only once you have had your own run.
     """
-
     show_board(address_of(url), ListRuns(kind="challenge", id=code_of(challenge)), name=name, as_json=as_json)
 
 
@@ -272,7 +270,6 @@ def challenge_board(url: Url, challenge: Id, name: Name = None, as_json: Json = 
 
 def show_board(address: Address, asked: ListRuns, *, name: str | None, as_json: bool) -> None:
     """Ask for a board, as the player who is known there, and print it."""
-
     token = _identity(address, name).token
     told = fetch_runs(address, asked) if token is None else run(lambda: ask(address.url, replace(asked, token=token), Runs))
     if as_json:

@@ -39,7 +39,6 @@ Url = Annotated[str, typer.Argument(metavar="URL", help=URL_HELP)]
 
 def address_of(url: str) -> Address:
     """The address that was typed; ends the command when it is none."""
-
     try:
         return parse_address(url)
     except BadAddress as error:
@@ -69,7 +68,6 @@ def print_json(value: object) -> None:
     """Print a value as JSON for programs. What a terminal might obey in it is written as escapes, and so are all but ASCII letters where
     standard output lacks any of them: a program is not to read question marks.
     """
-
     text = msgspec.json.format(msgspec.json.encode(value), indent=1).decode()
     print_text(printable_json(text) if prints(text) else json.dumps(json.loads(text), indent=1))
 
@@ -252,18 +250,22 @@ def need_terminal(command: str, *, keys: bool = True) -> None:
         fail(f"carpet {command} needs a terminal, and there is none here; carpet demo shows a race in plain text.", MISUSED)
 
 
-def race_options(**fields: object) -> Any:
-    """RaceOptions of these fields, by the limits that the wire has for them."""
-
-    if fields.get("winnable") and fields.get("deal") is not None:
-        fail("--winnable and --deal do not go together: a named deal is always the same one.", MISUSED)
+def converted(kind: type[Any], **fields: object) -> Any:
+    """What these fields make, by the limits that the wire has for them; ends the command where one does not fit."""
     try:
-        options = msgspec.convert(fields, RaceOptions)
+        return msgspec.convert(fields, kind)
     except msgspec.ValidationError as error:
         # "Expected `str` of length <= 100 - at `$.deal`"
         what, _, where = str(error).replace("`str`", "a text").partition(" - at `$.")
         option = {"bots": "bot"}.get(name := where.rstrip("`").split("[")[0], name).removesuffix("_s").replace("_", "-")
         fail(f"--{option} does not fit: {what[0].lower()}{what[1:]}.", MISUSED)
+
+
+def race_options(**fields: object) -> Any:
+    """RaceOptions of these fields, by the limits that the wire has for them."""
+    if fields.get("winnable") and fields.get("deal") is not None:
+        fail("--winnable and --deal do not go together: a named deal is always the same one.", MISUSED)
+    options = converted(RaceOptions, **fields)
     if options.deal is not None and clean_chat(options.deal) != options.deal:
         # Not cleaned but refused, as servers do: another name would be another deal.
         fail("--deal does not fit: it is one line of printable text.", MISUSED)
@@ -280,7 +282,6 @@ def race_options(**fields: object) -> Any:
 
 def series_fields(best_of: int | None, session: int | None, *, swap: bool, grace_s: int | None = None) -> dict[str, object]:
     """The fields of SeriesOptions; none for a single race. grace_s: None for the usual one."""
-
     if (best_of is not None) + (session is not None) + swap > 1:
         fail("--best-of, --session and --swap are three kinds of series: choose one.", MISUSED)
     grace = {} if grace_s is None else {"grace_s": grace_s}
@@ -313,7 +314,6 @@ def write_new(path: Path, text: str, *, force: bool) -> None:
 
 def _write(path: Path, text: str, *, force: bool) -> None:
     """In one piece or not at all, and over nothing unless forced. Raises OSError, ValueError."""
-
     try:
         make_file(path, text.encode(), mode=USUAL)
     except FileExistsError:

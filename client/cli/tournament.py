@@ -8,10 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
-import msgspec
 import typer
 
-from client.cli.shared import MISUSED, Json, Url, address_of, examples, fail, finish, need_terminal, print_json, print_text, run, with_looks
+from client.cli.shared import (
+    MISUSED,
+    Json,
+    Url,
+    address_of,
+    converted,
+    examples,
+    fail,
+    finish,
+    need_terminal,
+    print_json,
+    print_text,
+    run,
+    with_looks,
+)
 from client.cli.tournament_pages import Id, tournament_id, tournament_pages_app
 from client.local.sitting import attend
 from client.local.tournament_client import correct as correct_at
@@ -98,7 +111,7 @@ def create(
     if code is not None and not 1 <= len(code) <= 32:
         fail("--code takes 1 to 32 characters.", MISUSED)
 
-    options = _converted(
+    options = converted(
         TournamentOptions,
         name=title[:200],
         format=played_as,
@@ -314,17 +327,6 @@ def _visit(url: str, tournament: str | None, *, name: str | None, code: str | No
     if outcome.code is not None:
         print_text(f"You still have a seat at a table; to go on: carpet tournament join {url} {tournament}")
     finish(outcome)
-
-
-def _converted(kind: type[Any], **fields: object) -> Any:
-    """By the limits that the wire has for them."""
-
-    try:
-        return msgspec.convert(fields, kind)
-    except msgspec.ValidationError as error:
-        what, _, where = str(error).replace("`str`", "a text").partition(" - at `$.")
-        option = where.rstrip("`").removesuffix("_s").replace("_", "-")
-        fail(f"--{option} does not fit: {what[0].lower()}{what[1:]}.", MISUSED)
 
 
 app = typer.Typer(rich_markup_mode=None)

@@ -87,7 +87,6 @@ def export(
 
 def tournament_id(typed: str) -> str:
     """The id of a tournament, as it is read out: with spaces or hyphens between the letters, maybe."""
-
     id_ = "".join(typed.replace("-", " ").split()).upper()
     if not is_tournament_id(id_):
         fail(f"{typed[:40]!r} is not the id of a tournament: it is six letters, as carpet tournament list shows them.", MISUSED)
@@ -115,7 +114,6 @@ def listing_lines(listed: Sequence[TournamentListing]) -> list[str]:
 
 def standings_lines(document: TournamentDocument, *, plain: bool) -> list[str]:
     """How it stands; names at the end of the lines. plain: fractions as decimals."""
-
     entrants = {entrant.id: entrant for entrant in document.entrants}
     number = f", round {len(document.rounds)}" if document.rounds else ""
     lines = [f"{title_text(document.options.name)}: {FORMAT_WORDS[document.options.format]}, {PHASE_WORDS[document.phase]}{number}."]

@@ -145,15 +145,24 @@ def go_on(step: Step) -> Step:
 def send_all(step: Step) -> Step:
     """Send home the next card, and then, when its answer is there, the next."""
     room = step.state.room
-    if room is None or room.view is None or step.ui.held:
+    if room is None or room.view is None:
         return step.but(homing=False)
-    if not room.options.autoplay:
-        return step.note(BY_HAND)
-    if best_home(room.view) is None and not step.ui.homing:
-        return step.note("No card can go home now.")
-    if best_home(room.view) is None or step.state.link.state != "connected" or not still_racing(step):
-        return step.but(homing=False)
+    why = _why_not_all(step, room, room.view)
+    if why:
+        return step.but(homing=False) if step.ui.homing else step.note(why)
     return place(step, HOME).but(homing=True) if step.state.in_flight is None else step.but(homing=True)
+
+
+def _why_not_all(step: Step, room: RoomModel, view: View) -> str:
+    if not room.options.autoplay:
+        return BY_HAND
+    if step.state.link.state != "connected":
+        return OFFLINE
+    if not still_racing(step):
+        return why_not(view, board(step, view), HOME, room.own)
+    if step.ui.held:
+        return "First put the held card back (esc)."
+    return "" if best_home(view) is not None else "No card can go home now."
 
 
 def board(step: Step, view: View) -> Board:

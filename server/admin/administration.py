@@ -122,17 +122,11 @@ class Administration:
             }
 
     async def _end_tournament(self, target: str, reason: str) -> str:
-        try:
-            await self._tournaments.end(target, reason)
-        except LookupError:
-            raise _Refused(f"there is no tournament {target}") from None
+        await self._tournaments.end(target, reason)
         return "ended, with the races that were being run"
 
     async def _remove_tournament(self, target: str, reason: str) -> str:
-        try:
-            await self._tournaments.remove(target, reason)
-        except LookupError:
-            raise _Refused(f"there is no tournament {target}") from None
+        await self._tournaments.remove(target, reason)
         return "removed"
 
     # ---- rooms

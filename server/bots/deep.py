@@ -5,7 +5,6 @@ order the unseen cards at random many times, play each order out by the simple r
 the answer that wins most often. All the answers are tried on the same orders, so that luck weighs on none of them.
 """
 
-from abc import ABC, abstractmethod
 from typing import Final
 
 from protocol.cards import DECK_SIZE
@@ -41,16 +40,19 @@ def deep(rules: RuleSet, seed: int, *, samples: int = SAMPLES) -> Strategy:
     return Greedy(seed)
 
 
-class _GapKeeper(ABC):
-    """Plays what cannot be wrong; asks whether to fill a gap from the waste where it can."""
+class Deep:
+    """Plays what cannot be wrong, and thinks where a gap can be filled from the waste: see the module.
 
-    def __init__(self, *, holds_back: bool) -> None:
+    Stateless: the same view and seed give the same move, however the view was reached.
+    """
+
+    def __init__(self, seed: int, *, holds_back: bool, samples: int = SAMPLES) -> None:
+        """holds_back: a playable carpet card stays until its slot is needed, because a gap would be filled at once."""
+        if samples < 1:
+            raise ValueError(f"at least one sample, not {samples!r}")
         self._holds_back = holds_back
-        """A playable carpet card stays until its slot is needed, because a gap would be filled at once."""
-
-    @abstractmethod
-    def fills(self, table: Table, view: View) -> bool:
-        """Whether to lay the waste's top into a gap (there is one of each), or to go on: turn, redeal, fill the pending gap unseen."""
+        self._seed = seed_bytes(seed)
+        self._samples = samples
 
     def choose(self, view: View) -> str:
         moves = view.moves
@@ -78,25 +80,8 @@ class _GapKeeper(ABC):
         goes_home = len(table.waste) < len(view.waste)
         return goes_home or self.fills(table, view)
 
-
-class SimpleRule(_GapKeeper):
-    """Fills a gap from the waste when the card's rank minus its foundation's count is at most 2 plus the number of gaps."""
-
     def fills(self, table: Table, view: View) -> bool:
-        return table.follows_the_rule()
-
-
-class Deep(_GapKeeper):
-    """See the module. Stateless: the same view and seed give the same move, however the view was reached."""
-
-    def __init__(self, seed: int, *, holds_back: bool, samples: int = SAMPLES) -> None:
-        super().__init__(holds_back=holds_back)
-        if samples < 1:
-            raise ValueError(f"at least one sample, not {samples!r}")
-        self._seed = seed_bytes(seed)
-        self._samples = samples
-
-    def fills(self, table: Table, view: View) -> bool:
+        """Whether to lay the waste's top into a gap (there is one of each), or to go on: turn, redeal, fill the pending gap unseen."""
         answers = [table]
         while answers[-1].can_fill:
             answers.append(answers[-1].filled())

@@ -80,13 +80,11 @@ class Table:
         table._fill(card)
         return table
 
-    def follows_the_rule(self) -> bool:
-        """Whether the simple rule lays the waste's top card into a gap: it does when few enough cards must go home before it."""
-        card = self.waste[-1]
-        return card - self.wanted[card // _STRIDE] <= self.gaps + 1
-
     def play_out(self, order: Sequence[Code]) -> int:
-        """Cards home at the end, when the stock comes in this order and gaps are filled by the simple rule; the table stays."""
+        """Cards home at the end, when the stock comes in this order and gaps are filled by the simple rule; the table stays.
+
+        The rule: the waste's top card goes into a gap when no more cards must go home before it than there are gaps, and one.
+        """
         table = _play(self, order)
         return _drain(table)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from server.cli.shared import examples, fail
+from server.cli.shared import examples, fail, show_help
 
 if TYPE_CHECKING:
     from server.admin.messages import Answer, Noun, Question, Verb
@@ -28,15 +28,10 @@ GROUPS = {
 }
 
 
-def _show_help(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-
-
-admin_app.callback(invoke_without_command=True)(_show_help)
+admin_app.callback(invoke_without_command=True)(show_help)
 for noun, group in GROUPS.items():
     admin_app.add_typer(group, name=noun)
-    group.callback(invoke_without_command=True)(_show_help)
+    group.callback(invoke_without_command=True)(show_help)
 
 
 DatabaseOption = Annotated[

@@ -9,18 +9,14 @@ import typer
 
 from protocol.text import counted
 from server.cli.db import DatabaseOption
-from server.cli.shared import fail
+from server.cli.shared import fail, show_help
 
 if TYPE_CHECKING:
     from server.store.nodes import Node
 
 cluster_app = typer.Typer(help="Several servers that are one place to play: see how they are.", rich_markup_mode=None)
 
-
-@cluster_app.callback(invoke_without_command=True)
-def _root(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+cluster_app.callback(invoke_without_command=True)(show_help)
 
 
 def _as_json(node: Node) -> dict[str, str | int]:

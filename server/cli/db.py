@@ -11,9 +11,10 @@ from typing import Annotated
 import typer
 
 from protocol.text import counted
-from server.cli.shared import examples, fail
+from server.cli.shared import examples, fail, show_help
 
 db_app = typer.Typer(help="What the server keeps: check it, copy it, bring it up to date.", rich_markup_mode=None)
+db_app.callback(invoke_without_command=True)(show_help)
 
 _DAYS = re.compile("([0-9]{1,4})([dw])")
 
@@ -26,12 +27,6 @@ DatabaseOption = Annotated[
         help="Path of a SQLite file, or postgresql://USER:PASSWORD@HOST/NAME; else the usual file in the user's data folder.",
     ),
 ]
-
-
-@db_app.callback(invoke_without_command=True)
-def _root(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
 
 
 @contextmanager
@@ -50,10 +45,10 @@ def db_check(database: DatabaseOption = None) -> None:
 
     The file, every record with its moves, every race that runs. Exit status 1 when something is wrong.
     """
-    from server.store import maintenance as care
+    from server.store import maintenance
 
     with _one_sentence():
-        checked = care.check(database)
+        checked = maintenance.check(database)
     for note in checked.notes:
         typer.echo(f"note: {note}")
     for fault in checked.faults:
@@ -71,10 +66,10 @@ def db_backup(
     database: DatabaseOption = None,
 ) -> None:
     """Copy the SQLite database to FILE, also while the server runs. Keep it as you keep a key: it knows the deals of running races."""
-    from server.store import maintenance as care
+    from server.store import maintenance
 
     with _one_sentence():
-        done = care.backup(target, database)
+        done = maintenance.backup(target, database)
     typer.echo(f"{done.where} copied to {done.target}, {done.size} bytes")
 
 
@@ -84,10 +79,10 @@ def db_upgrade(database: DatabaseOption = None) -> None:
 
     `serve` does it too when it starts. Where there are no tables, they are made.
     """
-    from server.store import maintenance as care
+    from server.store import maintenance
 
     with _one_sentence():
-        typer.echo(care.upgrade(database))
+        typer.echo(maintenance.upgrade(database))
 
 
 @db_app.command("prune", epilog="Example: carpet-server db prune --older-than 90d --database races.sqlite3")
@@ -103,14 +98,14 @@ def db_prune(
     """
     import time
 
-    from server.store import maintenance as care
+    from server.store import maintenance
 
     days = _DAYS.fullmatch(older_than)
     if days is None:
         fail(f"--older-than is a number of days or weeks, as 90d or 12w, not {older_than!r}", 2)
     age_s = int(days[1]) * (7 if days[2] == "w" else 1) * 86_400
     with _one_sentence():
-        gone = care.prune(round((time.time() - age_s) * 1000), database)
+        gone = maintenance.prune(round((time.time() - age_s) * 1000), database)
     typer.echo(f"removed: rooms without a race {gone.races}, players {gone.players}, challenges {gone.shared_deals}")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -169,21 +168,14 @@ async def _measure(sample: Sample, processes: int) -> Odds:
     from server.runtime.workers import open_workers
 
     async with open_workers(processes) as workers:
-        return await measure(sample, workers, processes=processes, progress=_bar() if sys.stderr.isatty() else _silence)
+        return await measure(sample, workers, processes=processes, progress=_show_bar if sys.stderr.isatty() else lambda done, total: None)
 
 
-def _bar() -> Callable[[int, int], None]:
-    def show(done: int, total: int) -> None:
-        filled = BAR_WIDTH * done // total
-        end = "\n" if done == total else ""
-        sys.stderr.write(f"\r[{'#' * filled}{'.' * (BAR_WIDTH - filled)}] {done} of {counted(total, 'game')}{end}")
-        sys.stderr.flush()
-
-    return show
-
-
-def _silence(done: int, total: int) -> None:
-    del done, total
+def _show_bar(done: int, total: int) -> None:
+    filled = BAR_WIDTH * done // total
+    end = "\n" if done == total else ""
+    sys.stderr.write(f"\r[{'#' * filled}{'.' * (BAR_WIDTH - filled)}] {done} of {counted(total, 'game')}{end}")
+    sys.stderr.flush()
 
 
 def _text(odds: Odds, family: Family) -> str:

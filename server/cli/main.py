@@ -31,6 +31,7 @@ from server.cli.shared import (
     read_document,
     rules_of,
     seed_of,
+    show_help,
     true_record,
 )
 
@@ -49,6 +50,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 rules_app = typer.Typer(help="The rule sets: list them, count move sequences, walk a game.", rich_markup_mode=None)
+rules_app.callback(invoke_without_command=True)(show_help)
 app.add_typer(rules_app, name="rules")
 app.add_typer(db_app, name="db")
 app.add_typer(cluster_app, name="cluster")
@@ -71,17 +73,7 @@ def _root(
     version: Annotated[bool, typer.Option("-V", "--version", callback=_version, is_eager=True, help="Print the version and exit.")] = False,
 ) -> None:
     del version
-    _show_help(context)
-
-
-@rules_app.callback(invoke_without_command=True)
-def _rules_root(context: typer.Context) -> None:
-    _show_help(context)
-
-
-def _show_help(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+    show_help(context)
 
 
 @app.command(epilog=examples("carpet-server verify race.json", "carpet-server verify KWPRTM.json races/*.json"))

@@ -193,9 +193,7 @@ def serve(
     raise_limit()
     try:
         trio.run(_serve, settings, exit_with_parent)
-    except* (UnusableTlsFiles, TooFewDescriptors, SocketUnavailable) as group:
-        fail(str(_first(group)))
-    except* StoreCorrupt as group:
+    except* (UnusableTlsFiles, TooFewDescriptors, SocketUnavailable, StoreCorrupt) as group:
         fail(str(_first(group)))
     except* StoreError as group:
         fail(f"{_first(group)}; --database names another place")

@@ -32,6 +32,12 @@ def examples(*commands: str) -> str:
     return "\b\n" + (f"Example: {commands[0]}" if len(commands) == 1 else "\n".join(["Examples:", *(f"  {each}" for each in commands)]))
 
 
+def show_help(context: typer.Context) -> None:
+    """What a group of commands does where none of them is named."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
 def fail(sentence: str, status: int = 1) -> NoReturn:
     """Say what is wrong on standard error, and end."""
     typer.echo(f"{program()}: {sentence}", err=True)

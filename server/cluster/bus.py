@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 import msgspec
 import trio
@@ -32,11 +33,22 @@ MESSAGE_BYTES: Final = 2 * QUEUE_BYTES
 
 NODE: Final = "node:"
 
-UNREADABLE: Final = (ValueError, RecursionError)
+_UNREADABLE: Final = (ValueError, RecursionError)
 """What msgspec raises for bytes that it cannot read: not all are errors of its own (UTF-8, too deep a nesting)."""
+
+Told = TypeVar("Told")
 
 Hear: TypeAlias = Callable[[list[bytes], bool], None]
 """Called with what was said together, and whether it follows on what was heard before. It must not block or raise."""
+
+
+def readable(texts: Iterable[bytes], decoder: msgspec.msgpack.Decoder[Told]) -> list[Told]:
+    """What can be read of these: a server of another version may say something else."""
+    read: list[Told] = []
+    for text in texts:
+        with suppress(*_UNREADABLE):
+            read.append(decoder.decode(text))
+    return read
 
 
 def node_channel(node: int) -> str:
@@ -76,7 +88,6 @@ class Bus:
         """Whether what is said is heard, as far as is known."""
         self.said = 0
         """Messages that were published since the start."""
-        self.said_bytes = 0
 
     def say(self, channel: str, part: bytes) -> None:
         """Tell all who listen to this channel, with the next tick; nobody while the engine is gone."""
@@ -149,7 +160,7 @@ class Bus:
             if len(data) > MESSAGE_BYTES:
                 raise ValueError(len(data))
             message = self._decoder.decode(data)
-        except UNREADABLE:
+        except _UNREADABLE:
             logger.warning("what was heard on %s cannot be read", channel)
             return
         follows = ear.speaker == message.speaker and message.serial == ear.serial + 1
@@ -184,7 +195,5 @@ class Bus:
             # What is said to a node may be about what was said to all.
             for channel, parts in sorted(queue.items(), key=lambda each: each[0].startswith(NODE)):
                 serial = self._serials[channel] = self._serials.get(channel, 0) + 1
-                data = msgspec.msgpack.encode(_Message(self._speaker, serial, parts))
                 self.said += 1
-                self.said_bytes += len(data)
-                pipeline.publish(self._name(channel), data)
+                pipeline.publish(self._name(channel), msgspec.msgpack.encode(_Message(self._speaker, serial, parts)))

@@ -76,7 +76,7 @@ afterwards, because the engine was away or has forgotten it, is as old as it is.
 """
 
 AWAY: Final = (RedisError, OSError, trio.TooSlowError, RuntimeError)
-"""What comes of a question while the engine is away. RuntimeError: of a client whose line has just broken, and who is being closed."""
+"""What comes of a question while the engine is away. RuntimeError: of a client that is being closed, as its connection has broken."""
 
 TOLD_AT_ONCE: Final = 500
 """Players of whom a node hears in one look that they are connected elsewhere by now."""

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from server.cluster.bus import UNREADABLE
+from server.cluster.bus import readable
 
 _CONNECTIONS_A_ROOM: Final = 10
 """Connections that cost about as much as a room in which a race is run."""
@@ -46,6 +46,9 @@ class Load(msgspec.Struct, frozen=True):
         return self.rooms + self.connections / _CONNECTIONS_A_ROOM
 
 
+_DECODER: Final = msgspec.msgpack.Decoder(Load)
+
+
 class Loads:
     """own: how busy this server is now. places: as of `Load`, which takes longer to say."""
 
@@ -55,14 +58,13 @@ class Loads:
         self.others: dict[int, Load] = {}
         """By node; empty while nobody can be heard."""
         self._connections, self._rooms = Counter[str](), Counter[str]()
-        self._decoder = msgspec.msgpack.Decoder(Load)
 
     def say(self) -> bytes:
         return msgspec.msgpack.encode(replace(self.own(), places=self._places()))
 
     def hear(self, texts: Sequence[bytes]) -> None:
         """What each of the others has said last."""
-        told = [load for text in texts if (load := self._read(text)) is not None]
+        told = readable(texts, _DECODER)
         self.others = {load.node: load for load in told}
         self._connections, self._rooms = Counter[str](), Counter[str]()
         for load in told:
@@ -98,13 +100,6 @@ class Loads:
     def rooms_elsewhere(self, place: str) -> int:
         """The same of rooms that were opened from there."""
         return self._rooms[place]
-
-    def _read(self, text: bytes) -> Load | None:
-        try:
-            return self._decoder.decode(text)
-        except UNREADABLE:
-            # Of a server with another version.
-            return None
 
 
 def places_told(connections: Mapping[str, int], rooms: Mapping[str, int]) -> dict[str, tuple[int, int]]:

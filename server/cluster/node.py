@@ -7,13 +7,14 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import trio
 
 from protocol.errors import ErrorCode, Refusal
 from server.cluster.leases import BEAT_S, Watch
 from server.store.errors import LeaseLost, StoreError, StoreInUse
+from server.store.journal import Journal
 from server.store.nodes import LEASE_MS, Node
 from server.store.takeover import TakenOver
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from server.store.shared import SharedStore
 
 logger = logging.getLogger("carpet.cluster")
-
-Answer = TypeVar("Answer")
 
 LEAVING: Final = "leaving"
 """The channel of the bus on which a node that has left says so: whoever hears it looks at once."""
@@ -59,18 +58,10 @@ LETTING_GO_S: Final = 1.0
 """Seconds for players to be told that they have to go, when the lease is lost."""
 
 
-class NodeJournal(Protocol):
-    """The part of `server.store.journal.Journal` that a node needs."""
-
-    async def ask(self, call: Callable[..., Answer], *arguments: object) -> Answer: ...
-
-    async def tidy(self, call: Callable[..., Answer], *arguments: object) -> Answer: ...
-
-
 class ClusterNode:
     """`join` first; `run` is its one task. url: at which players reach this node."""
 
-    def __init__(self, store: SharedStore, journal: NodeJournal, url: str) -> None:
+    def __init__(self, store: SharedStore, journal: Journal, url: str) -> None:
         self.url = url
         self._store = store
         self._journal = journal

@@ -8,41 +8,25 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Final, Protocol, TypeVar
+from typing import Final
 
 import trio
 
 from protocol.errors import ErrorCode, Refusal
 from server.rooms.clock import Clock
 from server.store.errors import EntryRefused, StoreError
-from server.store.port import BanKind, Banned, Entry, Unbanned
+from server.store.journal import Journal
+from server.store.port import BanKind, Banned, Unbanned
+from server.store.store import Store
 
 logger = logging.getLogger("carpet.lobby")
-
-Answer = TypeVar("Answer")
 
 LOOK_S: Final = 0.5
 """Seconds between two looks at what the host has said to other servers."""
 
 
-class BanJournal(Protocol):
-    """The part of `server.store.journal.Journal` that bans need."""
-
-    async def write(self, *entries: Entry) -> None: ...
-
-    async def ask(self, call: Callable[..., Answer], *arguments: object) -> Answer: ...
-
-
-class BanStore(Protocol):
-    """The part of `server.store.store.Store` that bans need."""
-
-    def bans(self) -> tuple[Banned, ...]: ...
-
-    def bans_mark(self) -> tuple[int, int]: ...
-
-
 class Bans:
-    def __init__(self, *, journal: BanJournal, clock: Clock) -> None:
+    def __init__(self, *, journal: Journal, clock: Clock) -> None:
         self._journal = journal
         self._clock = clock
         self._banned: dict[tuple[BanKind, str], Banned] = {}
@@ -55,7 +39,7 @@ class Bans:
         """These were banned before the server began."""
         self._banned = {(each.kind, each.subject): each for each in banned}
 
-    async def follow(self, store: BanStore, put_out: Callable[[BanKind, str, str], object]) -> None:
+    async def follow(self, store: Store, put_out: Callable[[BanKind, str, str], object]) -> None:
         """Hold what other servers of the place have been told, until cancelled. put_out: called with kind, subject and reason of each ban
         that is new.
         """

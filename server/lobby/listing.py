@@ -62,7 +62,7 @@ class Listing:
             self._forget(room)
 
     def longest_open(self, most: int) -> list[Room]:
-        """Open rooms, who has been open longest first. Where there are more, each place's first before any place's second."""
+        """Open rooms, those first that have been open longest. Where there are more than `most`, each place has one before any has two."""
         rows = zip_longest(*islice(self._by_place.values(), most))
         chosen = islice((room for row in rows for room in row if room is not None), most)
         return sorted(chosen, key=self.open.__getitem__)

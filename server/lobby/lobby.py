@@ -17,7 +17,7 @@ import trio
 from protocol.server_messages import Lobby as LobbyMessage
 from protocol.server_messages import LobbyChanges
 from protocol.views import OpenRaceInfo, RunningChange, RunningRaceInfo, RunningSeatInfo
-from server.cluster.bus import UNREADABLE
+from server.cluster.bus import readable
 from server.lobby.listing import Listing
 from server.lobby.players import Players
 from server.race.lead_ranking import CloseRace
@@ -71,9 +71,9 @@ class Lobby:
         """Of the other servers of the place, the closest first."""
         for room in rooms:
             self._listing.changed(room)
-        rooms.on_room_change(self._listing.changed)
-        rooms.on_change(self._mark)
-        players.on_change(self._mark)
+        rooms.on_room_change.append(self._listing.changed)
+        rooms.on_change.append(self._mark)
+        players.on_change.append(self._mark)
 
     def follow(self, member: Member, *, changes: bool = False) -> None:
         """Tell `member` now and on every change. changes: on a change it is enough to say what has changed."""
@@ -88,10 +88,7 @@ class Lobby:
         self._known.pop(member, None)
 
     def remind(self, member: Member) -> None:
-        """Tell a follower the latest news again; nothing to anybody else.
-
-        Never makes news for one member's sake: what has changed since the last look, all followers hear in a moment.
-        """
+        """Tell a follower the latest news again. What has changed since then they hear with all the others, in a moment."""
         if member in self._followers:
             self._known[member] = self._latest_state()
             member.post(self.latest())
@@ -149,7 +146,9 @@ class Lobby:
 
     def hear_closest(self, texts: Sequence[bytes]) -> None:
         """Those of the others, as each has said last."""
-        self.closest_elsewhere = tuple(sorted((race for text in texts for race in _read(text)), key=lambda race: (race.rank, race.code)))
+        self.closest_elsewhere = tuple(
+            sorted((race for told in readable(texts, _CLOSEST) for race in told), key=lambda race: (race.rank, race.code))
+        )
 
     def _closest(self) -> str | None:
         """The code of the closest race of the place; None where nothing is known of the others'."""
@@ -220,14 +219,6 @@ class Lobby:
     def _mark(self) -> None:
         self._changed = True
         self._wake.set()
-
-
-def _read(text: bytes) -> list[CloseRace]:
-    try:
-        return _CLOSEST.decode(text)
-    except UNREADABLE:
-        # Of a server with another version.
-        return []
 
 
 def merged(own: LobbyMessage, others: Sequence[LobbyMessage], *, closest: str | None = None) -> LobbyMessage:

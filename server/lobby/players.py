@@ -8,10 +8,10 @@ former one; it changes by `rename` alone. All of that is in the store; here is w
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import trio
 
@@ -23,7 +23,9 @@ from server.rooms.clock import Clock
 from server.rooms.member import PlayerConnection, PlayerName
 from server.store.answers import Player
 from server.store.errors import NameTaken, StoreError
-from server.store.port import Entry, PlayerMade, PlayerRenamed, PlayerSeen
+from server.store.journal import Journal
+from server.store.port import PlayerMade, PlayerRenamed, PlayerSeen
+from server.store.store import Store
 
 TOKEN_BYTES = 16
 ID_BYTES = 8
@@ -35,25 +37,6 @@ that moment is kept for is counted in days.
 
 COUNTED_NAMES = 9
 """So many players of one name are told apart by counting; from then on by chance, which finds a free name at once."""
-
-
-class PlayerStore(Protocol):
-    """The part of `server.store.store.Store` that tells who is who."""
-
-    def player_by_token_hash(self, token_hash: bytes) -> Player | None: ...
-
-
-class PlayerJournal(Protocol):
-    """The part of `server.store.journal.Journal` that players need."""
-
-    @property
-    def available(self) -> bool: ...
-
-    def submit(self, entries: Sequence[Entry], done: Callable[[StoreError | None], None]) -> None: ...
-
-    async def write(self, *entries: Entry) -> None: ...
-
-    async def ask(self, call: Callable[[bytes], Player | None], token_hash: bytes, /) -> Player | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +63,7 @@ class _Arrival:
 class Players:
     """The connections of those who are here."""
 
-    def __init__(
-        self, *, entropy: Callable[[int], bytes], store: PlayerStore, journal: PlayerJournal, clock: Clock, bans: Bans | None = None
-    ) -> None:
+    def __init__(self, *, entropy: Callable[[int], bytes], store: Store, journal: Journal, clock: Clock, bans: Bans | None = None) -> None:
         self._bans = bans
         self._entropy = entropy
         self._store = store
@@ -91,7 +72,8 @@ class Players:
         self._here: dict[str, _Here] = {}
         self._renaming = trio.Lock()
         self._arriving: set[_Arrival] = set()
-        self._listeners: list[Callable[[], None]] = []
+        self.on_change: list[Callable[[], None]] = []
+        """Called when somebody came, went, or has another name or rating. They must not block or raise."""
 
     async def arrive(self, *, name: str, token: str | None, connection: PlayerConnection) -> tuple[PlayerName, str]:
         """Say who it is that comes by `connection`: the player, with their token.
@@ -135,9 +117,13 @@ class Players:
         # One after another, so that what is shown here is the last of what was written; and whoever asked may be gone by then.
         async with self._renaming:
             with trio.CancelScope(shield=True), _kept():
-                entries = PlayerRenamed(player=renamed.id, name=renamed.name), PlayerSeen(player=renamed.id, at_ms=self._clock.wall_ms())
-                if not await self._wrote(*entries):
-                    raise Refusal(ErrorCode.NAME_TAKEN, path="$.name")
+                if not self._journal.available:
+                    raise Refusal(ErrorCode.CANNOT_WRITE)
+                seen = PlayerSeen(player=renamed.id, at_ms=self._clock.wall_ms())
+                try:
+                    await self._journal.write(PlayerRenamed(player=renamed.id, name=renamed.name), seen)
+                except NameTaken:
+                    raise Refusal(ErrorCode.NAME_TAKEN, path="$.name") from None
             self._note_change(renamed.id)
             here = self._here.get(renamed.id)
             if here is None:
@@ -184,10 +170,6 @@ class Players:
 
     def __len__(self) -> int:
         return len(self._here)
-
-    def on_change(self, listener: Callable[[], None]) -> None:
-        """Call `listener` whenever somebody came, went, or has another name or rating. It must not block or raise."""
-        self._listeners.append(listener)
 
     def _check_ban(self, player: str) -> None:
         if self._bans is not None:
@@ -273,18 +255,8 @@ class Players:
             raise Refusal(ErrorCode.UNKNOWN_TOKEN, path="$.token")
         return known
 
-    async def _wrote(self, *entries: Entry) -> bool:
-        """False when the name in it is another player's. Raises Refusal while nothing can be written."""
-        if not self._journal.available:
-            raise Refusal(ErrorCode.CANNOT_WRITE)
-        try:
-            await self._journal.write(*entries)
-        except NameTaken:
-            return False
-        return True
-
     def _changed(self) -> None:
-        for listener in self._listeners:
+        for listener in self.on_change:
             listener()
 
 

@@ -143,13 +143,13 @@ class Connection(Caller):
         "_limit",
         "_missed",
         "_move_read_at",
-        "_number",
         "_read_at",
         "_round_trip_rule",
         "_round_trips",
         "_shut",
         "_text",
         "_whole",
+        "number",
         "round_trip_ms",
         "waited_ms",
         "waiting_bytes",
@@ -180,8 +180,8 @@ class Connection(Caller):
         # The first of the moves that wait for their answer; None while none does.
         self._move_read_at: float | None = None
         self._shut = False
-        # For the log: which connection of this server it is.
-        self._number = str(next(_NUMBERS))
+        self.number = str(next(_NUMBERS))
+        """Which connection of this server it is, as in the log."""
         self.waiting_bytes = 0
 
     # ---- what each kind does its own way
@@ -212,11 +212,6 @@ class Connection(Caller):
         """Send whole frames, some time: what the kernel does not take at once waits, counted in `waiting_bytes`."""
 
     # ---- in
-
-    @property
-    def number(self) -> str:
-        """Which connection of this server it is, as in the log."""
-        return self._number
 
     def _measured(self, ping_ms: int) -> None:
         """A ping was answered."""
@@ -313,13 +308,13 @@ class Connection(Caller):
         elif (price := PRICES.get(type(message), 1) - 1) and not self._allowed(price, message.ref):
             return
         # Of a move nothing is logged unless something is wrong.
-        about = log_lines.connection.set(self._number) if type(message) is not Move else None
+        about = log_lines.connection.set(self.number) if type(message) is not Move else None
         try:
             self._dispatch.heard(self, message)
         except Refusal as refusal:
             self.refuse(refusal, message.ref)
         except Exception:
-            about = about or log_lines.connection.set(self._number)
+            about = about or log_lines.connection.set(self.number)
             logger.exception("%s of %s could not be served", type(message).__name__, self.remote_address)
             self.refuse(Refusal(ErrorCode.INTERNAL), message.ref)
         finally:

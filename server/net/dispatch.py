@@ -52,16 +52,15 @@ from server.lobby.players import Players
 from server.net.connection import Connection
 from server.net.connection_limits import place_of
 from server.net.forwarding import Forwarding
-from server.net.identification import NOBODY, Identification, Visit, put_out
+from server.net.identification import Identification, Visit, put_out
 from server.net.overload import Overload
 from server.net.traffic import Traffic
-from server.rooms.chat import words
 from server.rooms.codes import read_code
 from server.rooms.driver import Room
-from server.rooms.member import PlayerName
+from server.rooms.member import NOBODY, PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
-from server.rooms.requests import Ask, Enter, Exit, RoomMessage
+from server.rooms.requests import Ask, Enter, Exit, RoomMessage, words
 from server.runs.admission import RunUnderWay
 from server.runs.service import RunService
 from server.spectate.spectator_registry import SpectatorRegistry
@@ -91,8 +90,8 @@ class Dispatch:
         software: str,
         rate: float,
         burst: int,
-        overload: Overload | None = None,
-        bans: Bans | None = None,
+        overload: Overload,
+        bans: Bans,
         node: ClusterNode | None = None,
         announce: Callable[[str], Awaitable[str | None]] | None = None,
         departed: Callable[[str], None] | None = None,
@@ -102,8 +101,8 @@ class Dispatch:
         self.traffic = Traffic()
         self._bans = bans
         self._departed = departed
-        self._overload = overload or Overload()
-        rooms.on_open(self._overload.begun)
+        self._overload = overload
+        rooms.on_open.append(self._overload.begun)
         self.rate, self.burst = rate, burst
         self._rooms, self._players = rooms, players
         self._lobby = lobby
@@ -129,12 +128,11 @@ class Dispatch:
         visit = self._visits[connection] = Visit(connection)
         if self.forwarding.refuse(connection):
             return
-        if self._bans is not None:
-            try:
-                self._bans.check_place(place_of(connection.remote_host))
-            except Refusal as refusal:
-                put_out(connection, refusal)
-                return
+        try:
+            self._bans.check_place(place_of(connection.remote_host))
+        except Refusal as refusal:
+            put_out(connection, refusal)
+            return
         self._identification.expect_hello(visit)
         connection.listen()
 

@@ -58,7 +58,7 @@ class Forwarding:
         visits: Mapping[Connection, Visit],
         hear: Callable[[Connection, JoinRace | WatchRace | OpenRace | QuickMatch], None],
         spectators: SpectatorRegistry,
-        seat_elsewhere: Callable[[str], Awaitable[str | None]] | None = None,
+        seat_elsewhere: Callable[[str], Awaitable[str | None]] | None,
     ) -> None:
         self.relay: Relay | None = None
         """By which races of other nodes are watched at this one; without it whoever wants to is sent there."""
@@ -140,8 +140,9 @@ class Forwarding:
 
     @property
     def told(self) -> tuple[str, ...]:
-        """What clients are told of them: of a node that knows of no other just now its own, since to be the only one is something else.
-        Whoever comes there and is told of no seat may have one in a race that is still to be taken over.
+        """The addresses that clients are told: the others', or this node's own while it knows of no other.
+
+        By that they know it from a server alone: a player who is told of no seat may have one in a race that is still to be taken over.
         """
         return self.others or ((self._node.url,) if self._node is not None else ())
 

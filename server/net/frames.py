@@ -120,7 +120,7 @@ def short_message(data: bytes) -> bytes | None:
 
 def unmasked(frame: bytes) -> bytes:
     """What is in a client's short frame."""
-    return apply_mask(frame[6:], frame[2:6])
+    return apply_mask(frame[_SHORT_HEADER:], frame[2:_SHORT_HEADER])
 
 
 def framed(payload: bytes, *, binary: bool) -> bytes:

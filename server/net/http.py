@@ -92,6 +92,13 @@ class Asked:
     path: str = ""
     base: str = ""
 
+    def number(self, name: str, *, usual: int, most: int) -> int:
+        """That field of the query, or `usual` where it has none. Raises NoPage for what is no number from 1 to `most`."""
+        text = self.query.get(name, str(usual))
+        if re.fullmatch(r"[0-9]{1,4}", text) is None or not 1 <= int(text) <= most:
+            raise NoPage(HTTPStatus.BAD_REQUEST, f"{name} is a number from 1 to {most}.")
+        return int(text)
+
 
 @dataclass(frozen=True, slots=True)
 class Page:

@@ -21,7 +21,7 @@ from server.lobby.players import Made, Players
 from server.net.connection import Connection
 from server.net.connection_limits import THIS_MACHINE, place_of
 from server.rooms.driver import Room
-from server.rooms.member import PlayerConnection, PlayerName
+from server.rooms.member import NOBODY, PlayerConnection, PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.rules.catalogue import RULE_SETS, describe
@@ -33,9 +33,6 @@ HELLO_S = 10.0
 
 LATE_S = 1.0
 """A timer that is late by so much was not late: this server stood still."""
-
-NOBODY = PlayerName("", "")
-"""Somebody who comes to watch and has no token: no player has an empty id, so they hold no seat anywhere."""
 
 
 @dataclass(slots=True)
@@ -78,8 +75,8 @@ class Identification:
         spectators: SpectatorRegistry,
         tournaments: TournamentService,
         software: str,
-        nodes: Callable[[], tuple[str, ...]] = tuple,
-        announce: Callable[[str], Awaitable[str | None]] | None = None,
+        nodes: Callable[[], tuple[str, ...]],
+        announce: Callable[[str], Awaitable[str | None]] | None,
     ) -> None:
         self._visits = visits
         self._rooms = rooms

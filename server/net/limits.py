@@ -73,7 +73,7 @@ ADDRESSES = 4096
 
 
 class AddressRates:
-    """A bucket for each of the addresses that were heard of last, as `connection_limits` counts them."""
+    """A rate limit for each of the addresses that asked last, as `connection_limits` counts them."""
 
     def __init__(self, *, rate: float, burst: int, addresses: int = ADDRESSES) -> None:
         self._rate = rate

@@ -52,27 +52,8 @@ all are told so, at a tenth of a core. Those whom nobody accepts would wait in t
 _STOPS = "the server stops"
 
 
-@asynccontextmanager
-async def listening(
-    dispatch: Dispatch,
-    *,
-    host: str,
-    port: int,
-    tls: ssl.SSLContext | None,
-    origins: Origins,
-    admission: Admission,
-    site: Site | None = None,
-    plain_sockets: bool = False,
-    round_trip_rule: RoundTripRule | None = None,
-    overload: Overload | None = None,
-    gathering: AbstractContextManager[None] | None = None,
-) -> AsyncIterator[int]:
-    """Accept connections inside the context, as many as `admission` lets in; gives the port (the one chosen, where `port` is 0).
-
-    origins: of web pages that may connect, beside the server's own and whoever names none (a browser always does). site: the pages for who
-    asks by plain HTTP. plain_sockets: do not serve by the hub, as over TLS and where there is no epoll. gathering: of the hub. On leaving,
-    every client is told with close code 1001. Raises AddressUnavailable.
-    """
+async def open_listeners(host: str, port: int, admission: Admission) -> tuple[int, list[SocketListener]]:
+    """Those of a host's addresses, with their port: the one chosen, where `port` is 0. Raises AddressUnavailable."""
     try:
         listeners = await trio.open_tcp_listeners(port, host=host, backlog=BACKLOG)
     except OSError as error:
@@ -83,18 +64,7 @@ async def listening(
         for listener in listeners[1:]:
             await listener.aclose()
         del listeners[1:]
-    async with serving(
-        dispatch,
-        [SocketListener(socket.socket(fileno=listener.socket.detach()), admission) for listener in listeners],
-        tls=tls,
-        origins=origins,
-        site=site,
-        plain_sockets=plain_sockets,
-        round_trip_rule=round_trip_rule,
-        overload=overload,
-        gathering=gathering,
-    ):
-        yield chosen
+    return chosen, [SocketListener(socket.socket(fileno=listener.socket.detach()), admission) for listener in listeners]
 
 
 @asynccontextmanager
@@ -110,7 +80,11 @@ async def serving(
     overload: Overload | None = None,
     gathering: AbstractContextManager[None] | None = None,
 ) -> AsyncIterator[None]:
-    """The same on listeners that are there already."""
+    """Accept connections inside the context. On leaving, every client is told with close code 1001.
+
+    origins: of web pages that may connect, beside the server's own and whoever names none (a browser always does). site: the pages for who
+    asks by plain HTTP. plain_sockets: do not serve by the hub, as over TLS and where there is no epoll. gathering: of the hub.
+    """
     overload = overload or Overload()
     rule = round_trip_rule or RoundTripRule()
     async with trio.open_nursery() as nursery:

@@ -155,12 +155,8 @@ class SocketStream(trio.abc.HalfCloseableStream):
         self.ticket = ticket
         self.received = received
         self._sending = trio.Lock()
-        self._peer: Any = (peer or sock.getpeername()) if is_tcp else None
-
-    @property
-    def peer_name(self) -> Any:
+        self.peer_name: Any = (peer or sock.getpeername()) if is_tcp else None
         """The address of the other end, also after closing; None for a socket that has none."""
-        return self._peer
 
     def kernel_round_trip(self, of: Callable[[socket.socket], int | None]) -> int | None:
         """Of its socket, by the given way."""

@@ -14,12 +14,12 @@ from protocol.errors import Refusal
 from protocol.pages import is_race_id
 from protocol.record import Record
 from protocol.run_messages import ListRuns, Runs
-from protocol.tournaments import is_tournament_id
 from server.net.http import Asked, Elsewhere, NoPage
 from server.pages.pictures import Curve, curves_of, running_curves
 from server.pages.races import record_of
 from server.pages.readers import Readers
-from server.pages.runs import NOBODY
+from server.pages.runs import ask_runs
+from server.pages.tournaments import find_tournament
 from server.pages.web_page import ALWAYS, Describe, Description
 from server.rooms.clock import Clock
 from server.rooms.codes import is_code, read_code
@@ -110,7 +110,7 @@ class Documents:
         return running_curves(shown[0].room.seats, shown[0].curves, shown[0].room.elapsed_ms) if shown else ()
 
     async def _room(self, asked: Asked) -> Room | None:
-        """None for one that another server of this place has: the page's line is sent there."""
+        """None for one that another server of this place has: the page's connection is sent there."""
         code = read_code(asked.values["code"])
         try:
             return self._rooms.find(code)
@@ -144,10 +144,7 @@ class Documents:
             raise Elsewhere(moved.place.replace("/race/", "/embed/", 1)) from moved
 
     async def _tournament(self, asked: Asked) -> Description:
-        identity = asked.values["id"].upper()
-        found = await self._tournaments.document(identity) if is_tournament_id(identity) else None
-        if found is None:
-            raise NoPage(HTTPStatus.NOT_FOUND, "There is no tournament of that id.")
+        found = await find_tournament(self._tournaments, asked)
         options = found.options
         return Description(
             f"{options.name} · Carpet Race", f"A tournament at {RULE_SETS[options.rules].name}: {len(found.entrants)} entrants."
@@ -172,10 +169,7 @@ class Documents:
         )
 
     async def _runs(self, question: ListRuns) -> Runs:
-        try:
-            told = await self._readers.wait(lambda: self._run_service.answer(NOBODY, question))
-        except Refusal as refusal:
-            raise NoPage(HTTPStatus.NOT_FOUND, str(refusal)) from refusal
+        told = await ask_runs(self._readers, self._run_service, question)
         assert isinstance(told, Runs)
         return told
 

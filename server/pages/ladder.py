@@ -9,7 +9,6 @@ import msgspec
 
 from protocol.pages import LADDER_PLAYERS, Ladder, LadderPlayer
 from server.net.http import Asked, Page, Route
-from server.pages.limit import asked_limit
 from server.pages.readers import Readers
 from server.store.store import Store
 
@@ -18,7 +17,7 @@ USUAL_PLAYERS: Final = 20
 
 def ladder_route(readers: Readers) -> Route:
     async def show(asked: Asked) -> Page:
-        limit = asked_limit(asked, usual=USUAL_PLAYERS, most=LADDER_PLAYERS)
+        limit = asked.number("limit", usual=USUAL_PLAYERS, most=LADDER_PLAYERS)
         return Page(await readers.ask(partial(_ladder, limit=limit)), cache="max-age=1")
 
     return Route("/ladder.json", show)

@@ -11,7 +11,6 @@ from typing import Final, TypeAlias
 import msgspec
 
 from server.net.http import Asked, NoPage, Page, Route
-from server.pages.limit import asked_limit
 from server.pages.pictures import AS_PNG, HEIGHT, WIDTH, draw, to_png
 from server.pages.races import Kept
 from server.pages.readers import Readers
@@ -37,18 +36,12 @@ def preview_routes(described: Mapping[str, Describe], readers: Readers, compute:
     def png_at(place: str, describe: Describe) -> Route:
         async def show(asked: Asked) -> Page:
             svg = await _drawing(describe, asked)
-            key = hashlib.sha256(svg.encode()).hexdigest()
 
-            async def make() -> None:
-                # Somebody may have had the same made since it was asked for.
-                if drawn.find(key) is None:
-                    drawn.add(key, await compute(to_png, svg))
+            async def make() -> tuple[bytes]:
+                return (await compute(to_png, svg),)
 
-            if drawn.find(key) is None:
-                await readers.work(make)
-            found = drawn.find(key)
-            assert found is not None
-            return _picture(found[0], "image/png")
+            png, _ = await drawn.get(hashlib.sha256(svg.encode()).hexdigest(), readers, make)
+            return _picture(png, "image/png")
 
         return Route(f"{place.rstrip('/')}/picture.png", show)
 
@@ -78,7 +71,7 @@ def preview_routes(described: Mapping[str, Describe], readers: Readers, compute:
         _, place, *rest = path.split("/")
         if embeds and place in EMBEDDABLE:
             sizes = zip(("maxwidth", "maxheight"), FRAME, strict=True)
-            width, height = (min(size, asked_limit(asked, name, usual=size, most=9999)) for name, size in sizes)
+            width, height = (min(size, asked.number(name, usual=size, most=9999)) for name, size in sizes)
             frame = f'<iframe src="{escape(asked.base)}/embed/{escape(rest[0])}" width="{width}" height="{height}"'
             html = f'{frame} title="{escape(about.title)}" loading="lazy" style="border:0"></iframe>'
             told |= {"type": "rich", "html": html, "width": width, "height": height}

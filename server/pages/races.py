@@ -16,7 +16,6 @@ from protocol.pages import PAGE_RACES, History, HistoryRace, HistorySeat, is_rac
 from protocol.record import Record, to_json
 from protocol.text import clean_chat, clean_name
 from server.net.http import Asked, NoPage, Page, Route
-from server.pages.limit import asked_limit
 from server.pages.readers import Readers
 from server.pages.review_text import review_document
 from server.race.boards import boards_document
@@ -48,15 +47,27 @@ class Kept:
     def __init__(self) -> None:
         self._documents: OrderedDict[str, tuple[bytes, bytes]] = OrderedDict()
 
-    def find(self, race: str) -> tuple[bytes, bytes] | None:
-        if race in self._documents:
-            self._documents.move_to_end(race)
-        return self._documents.get(race)
+    def find(self, key: str) -> tuple[bytes, bytes] | None:
+        if key in self._documents:
+            self._documents.move_to_end(key)
+        return self._documents.get(key)
 
-    def add(self, race: str, *document: bytes) -> None:
-        self._documents[race] = (document[0], document[-1])
+    def add(self, key: str, *document: bytes) -> tuple[bytes, bytes]:
+        self._documents[key] = kept = document[0], document[-1]
         while sum(len(part) for parts in self._documents.values() for part in set(parts)) > KEPT_BYTES:
             self._documents.popitem(last=False)
+        return kept
+
+    async def get(self, key: str, readers: Readers, make: Callable[[], Awaitable[tuple[bytes, ...]]]) -> tuple[bytes, bytes]:
+        """The document that is kept, or else one that a worker makes when it is its turn."""
+
+        async def in_turn() -> tuple[bytes, bytes]:
+            # Somebody may have had the same made since it was asked for.
+            return self.find(key) or self.add(key, *await make())
+
+        if (kept := self.find(key)) is not None:
+            return kept
+        return await readers.work(in_turn)
 
 
 def race_routes(readers: Readers, clock: Clock, compute: Compute) -> tuple[Route, ...]:
@@ -83,18 +94,8 @@ def race_routes(readers: Readers, clock: Clock, compute: Compute) -> tuple[Route
         async def show(asked: Asked) -> Page:
             race = asked.values["id"]
             record = await find_record(asked)
-
-            async def make() -> tuple[bytes, bytes]:
-                # Somebody may have had the same made since it was asked for.
-                if (found := known.find(race)) is None:
-                    found = await compute(job, record)
-                    known.add(race, *found)
-                return found
-
-            document = known.find(race)
-            if document is None:
-                document = await readers.work(make)
-            return Page(document[0], cache=_AN_HOUR, tag=f'"{race}-{__version__}"', zipped=document[1])
+            body, zipped = await known.get(race, readers, partial(compute, job, record))
+            return Page(body, cache=_AN_HOUR, tag=f'"{race}-{__version__}"', zipped=zipped)
 
         return show
 
@@ -102,7 +103,7 @@ def race_routes(readers: Readers, clock: Clock, compute: Compute) -> tuple[Route
         name = asked.values["name"]
         if clean_name(name) != name:
             raise _no_such_player()
-        limit, before = asked_limit(asked, usual=USUAL_RACES, most=PAGE_RACES), _before(asked.query)
+        limit, before = asked.number("limit", usual=USUAL_RACES, most=PAGE_RACES), _before(asked.query)
         return Page(await readers.ask(partial(_history, name=name, limit=limit, before=before, now_ms=clock.wall_ms())))
 
     return (

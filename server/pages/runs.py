@@ -10,13 +10,12 @@ from http import HTTPStatus
 import msgspec
 
 from protocol.errors import Refusal
-from protocol.run_messages import ListChallenges, ListDailies, ListRuns, RunQuestion
+from protocol.run_messages import ListChallenges, ListDailies, ListRuns, RunMessage, RunQuestion
 from protocol.views import RunKind
 from server.net.http import Asked, NoPage, Page, Route
 from server.pages.readers import Readers
+from server.rooms.member import NOBODY
 from server.runs.service import RunService
-
-NOBODY = ""
 
 
 def run_routes(readers: Readers, service: RunService) -> tuple[Route, ...]:
@@ -46,10 +45,14 @@ def _runs(kind: RunKind, deal: str, rules: str = "carpet") -> ListRuns:
     return ListRuns(kind=kind, id=deal, rules=rules)
 
 
-async def _page(readers: Readers, service: RunService, question: RunQuestion) -> Page:
+async def ask_runs(readers: Readers, service: RunService, question: RunQuestion) -> RunMessage:
+    """What anybody is told to that. Raises NoPage."""
     try:
-        told = await readers.wait(lambda: service.answer(NOBODY, question))
+        return await readers.wait(lambda: service.answer(NOBODY.id, question))
     except Refusal as refusal:
         # Whoever asks by an address can be wrong in its steps alone.
         raise NoPage(HTTPStatus.NOT_FOUND, str(refusal)) from refusal
-    return Page(msgspec.json.encode(told) + b"\n", cache="max-age=1")
+
+
+async def _page(readers: Readers, service: RunService, question: RunQuestion) -> Page:
+    return Page(msgspec.json.encode(await ask_runs(readers, service, question)) + b"\n", cache="max-age=1")

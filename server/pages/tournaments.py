@@ -34,7 +34,7 @@ def tournament_routes(tournaments: TournamentService) -> list[Route]:
         return Page(msgspec.json.encode(TournamentsDocument(tournaments=tournaments.listings())) + b"\n", cache="max-age=1")
 
     async def show(asked: Asked) -> Page:
-        found = await _find(tournaments, asked)
+        found = await find_tournament(tournaments, asked)
         known, page = kept.get(found.id, (None, None))
         if page is None or known is not found:
             page = await tournaments.beside(partial(_page, found))
@@ -44,7 +44,7 @@ def tournament_routes(tournaments: TournamentService) -> list[Route]:
         return page
 
     async def show_csv(asked: Asked) -> Page:
-        found = await _find(tournaments, asked)
+        found = await find_tournament(tournaments, asked)
         rows = await tournaments.beside(partial(standings_csv, found))
         return Page(rows.encode(), content_type=CSV_TYPE, cache="max-age=1")
 
@@ -60,7 +60,8 @@ def _page(found: TournamentDocument) -> Page:
     return Page(body, cache="max-age=1", zipped=gzip.compress(body, mtime=0))
 
 
-async def _find(tournaments: TournamentService, asked: Asked) -> TournamentDocument:
+async def find_tournament(tournaments: TournamentService, asked: Asked) -> TournamentDocument:
+    """The one whose id stands in the address. Raises NoPage."""
     identity = asked.values["id"].upper()
     try:
         found = await tournaments.document(identity) if is_tournament_id(identity) else None

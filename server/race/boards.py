@@ -11,6 +11,7 @@ from protocol.pages import BoardStep, RaceBoards
 from protocol.record import from_json
 from protocol.replay import Frame
 from protocol.views import View
+from server.race.face_down import common_bottom
 from server.race.replay import frames
 
 
@@ -30,11 +31,7 @@ def boards_document(record: bytes) -> tuple[bytes, bytes]:
 
 def _step(before: View, frame: Frame) -> BoardStep:
     after = frame.view
-    kept = 0
-    for one, other in zip(before.waste, after.waste, strict=False):
-        if one != other:
-            break
-        kept += 1
+    kept = common_bottom(before.waste, after.waste)
     return BoardStep(
         seat=frame.seat,
         ply=frame.ply,

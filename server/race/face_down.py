@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from protocol.cards import FACE_DOWN, Card
+from protocol.cards import FACE_DOWN
 from protocol.views import View
 from server.race.view import see
 from server.rules.moves import REDEAL, WASTE, parse_move
@@ -72,7 +72,7 @@ def turns_after(turns: Turns, before: Position, move: str, after: Position) -> T
     for slot in changed:
         # The top card of the source has gone, even where its double has taken its place.
         cards = before_piles[slot][:-1] if slot == source else before_piles[slot]
-        stayed = _common(cards, after_piles[slot])
+        stayed = common_bottom(cards, after_piles[slot])
         moved += zip(before_piles[slot][stayed:], piles[slot][stayed:], strict=True)
         piles[slot] = piles[slot][:stayed]
     for slot in changed:
@@ -121,7 +121,7 @@ def _redealt(position: Position) -> int:
     return position.rules.redeals - position.redeals_left
 
 
-def _common(one: tuple[Card, ...], other: tuple[Card, ...]) -> int:
+def common_bottom(one: tuple[object, ...], other: tuple[object, ...]) -> int:
     """How many cards from the bottom are the same."""
     length = 0
     for mine, theirs in zip(one, other, strict=False):

@@ -34,7 +34,7 @@ class GhostLine:
         return bisect_right(self.steps, elapsed_ms, key=lambda step: step.at_ms)
 
 
-def ghost_line(record: Record, *, seat: int = 0, from_ply: int = 0) -> GhostLine:
+def ghost_line(record: Record, *, seat: int, from_ply: int) -> GhostLine:
     """The line of one seat of a race. from_ply: what it did behind so many moves, counted from there, by a clock from there."""
     own = [move for move in record.moves if move.seat == seat]
     ended = record.seats[seat]

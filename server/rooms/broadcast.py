@@ -100,7 +100,7 @@ class Broadcast:
     def __init__(
         self, members: Members, draft: Draft, ghosts: Ghosts, *, version: int, ratings: tuple[SeatRating, ...], series: SeriesInfo | None
     ) -> None:
-        """version: that of the last event of all times, 0 before the first. ratings: what the race, if it is over, did to them.
+        """version: of the last event of all times, 0 before the first. ratings: what the race, if it is over, did to its players'.
 
         series: how that of the current race stands.
         """

@@ -11,7 +11,7 @@ ALPHABET = "ABCDEFGHJKMNPRSTUWXY"
 LENGTH = 6
 
 SHOWN_LENGTH = 8
-"""Letters that stand for a private room where everybody may read of it: no code, so nobody takes them for one."""
+"""Letters that stand for a private room where everybody may read of it: too many to be taken for a code."""
 
 _FAIR: Final = 256 - 256 % len(ALPHABET)
 

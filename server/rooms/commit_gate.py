@@ -48,7 +48,7 @@ class CommitGate:
         self._waiting.clear()
 
     def close(self) -> None:
-        """Nothing waits, and nothing will: who has given `deliver` and `fail` is let go of, and is in no cycle with this."""
+        """Nothing waits, and nothing will. Forgets `deliver` and `fail`, so that the room is in no cycle with this."""
         self._deliver = self._fail = _forget
 
     def _done(self, error: StoreError | None) -> None:

@@ -5,7 +5,7 @@ Phases     One room has one race after another (`race_sequence`). It closes when
 Order      What was due by the time of a request is done before it. A request is either done whole, or refused with nothing changed.
 Secrecy    The core may know what is not safe yet; what its effects tell of is delivered only when it is (`commit_gate`).
 
-Members are handles here: they are named as recipients, and never called.
+Members are handles here: they are named as recipients, and asked for nothing but the round trip to them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from server.race.race_deal import DealWanted
 from server.race.seat import Seat
 from server.rooms.abort_summary import ABORTED_BECAUSE, ENDED_BY_HOST, seats_left
 from server.rooms.broadcast import LineSaid, SeatsRated
-from server.rooms.chat import words
 from server.rooms.effects import Closing, Draft, Effects
 from server.rooms.member import Member, PlayerName
 from server.rooms.outgoing import Outgoing, refused
@@ -43,6 +42,7 @@ from server.rooms.requests import (
     check_move,
     check_race,
     race_command,
+    words,
 )
 from server.rooms.spectator_port import Shown
 from server.rooms.summary import RoomSummary, summarized
@@ -113,7 +113,7 @@ class RoomCore:
             seat = self._seat_here(player, member)
             if message.race != races.race.number or message.seat != seat.number:
                 check_move(message, seat=seat.number, race=races.race.number)
-            if self._setup.round_trip(member) != seat.round_trip_ms:
+            if member.round_trip_ms != seat.round_trip_ms:
                 races.measure(seat, member)
             is_new = races.play(PlayMove(seat.number, message.ply, message.move, waited_ms))
         except Refusal as refusal:
@@ -152,7 +152,7 @@ class RoomCore:
         return self._draft.take()
 
     def shown(self, now: int, *, with_boards: bool) -> Shown:
-        """What somebody without a seat may know now. From here on the effects tell the spectators what happens."""
+        """What somebody without a seat may know now."""
         return self._broadcast.shown(self.race, self._races.time(now), with_boards=with_boards)
 
     def watch(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from protocol.errors import CloseCode
 from server.rooms.outgoing import Outgoing
@@ -16,6 +16,10 @@ class PlayerName:
 
     id: str
     name: str
+
+
+NOBODY: Final = PlayerName("", "")
+"""Somebody who has no token: no player has an empty id, so they hold no seat anywhere."""
 
 
 class Member(Protocol):

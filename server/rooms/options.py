@@ -1,4 +1,4 @@
-"""Which options a room can be opened with, beyond what their types say. House bots are checked where they are found (`house_players`)."""
+"""Which options a room can be opened with, beyond what their types say. House bots are checked where they are found (`bots`)."""
 
 from __future__ import annotations
 

@@ -38,7 +38,11 @@ class GhostWanted:
 
 
 class JournalPort(Protocol):
-    """Where rooms have their entries kept."""
+    """The part of `server.store.journal.Journal` that rooms need."""
+
+    @property
+    def has_room(self) -> bool:
+        """Whether another room may be opened, as far as what waits to be written goes."""
 
     def submit(self, entries: Sequence[Entry], done: Callable[[StoreError | None], None]) -> None:
         """Have the entries kept, all of them together; never waits. Those of one race are kept in the order of their submission.

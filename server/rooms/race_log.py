@@ -17,8 +17,8 @@ from server.store.answers import RunningRace
 from server.store.port import CommandTaken, PlayedSeat, PlayersLeft, RaceAborted, RaceOpened, RaceOver, race_id
 
 MARK_MS = 10_000
-"""After so long without a command, the time is noted of a race that is being run, or whose players are waited for. What has passed since
-the last note, a crash forgives."""
+"""Of a race that is being run, or whose players are waited for, the time is noted after so long without a command. After a crash the race
+goes on from its last note: what has passed since counts for nobody."""
 
 UNIQUE_BYTES = 6
 """Random bytes in a race's id: codes are few enough to come again in the years a store is kept."""

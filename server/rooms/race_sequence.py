@@ -37,8 +37,7 @@ class RoomSetup:
     """All that a room begins with. spec, secret: of the deal that its race shares with others. start_position: from where its races begin,
     where not at a deal. earlier: what goes on here, of an earlier server. entropy(n): n random bytes fit for secrets.
 
-    wall_ms: what the wall clock shows. round_trip: of the connection to a member, as measured by now. keeps: what is kept outlives the
-    server. place: what of its opener's address counts as one.
+    wall_ms: what the wall clock shows. keeps: what is kept outlives the server. place: what of its opener's address counts as one.
     """
 
     code: str
@@ -49,7 +48,6 @@ class RoomSetup:
     earlier: EarlierRoom | None
     entropy: Callable[[int], bytes]
     wall_ms: Callable[[], int]
-    round_trip: Callable[[Member], int | None]
     software: str
     keeps: bool
     place: str | None = None
@@ -254,7 +252,7 @@ class RaceSequence:
 
     def measure(self, seat: Seat, member: Member | None) -> None:
         """Note how long the round trip to this seat takes by now, where that has changed. member: by whom its player is here."""
-        measured = self._setup.round_trip(member) if member is not None else None
+        measured = member.round_trip_ms if member is not None else None
         if measured is not None and measured != seat.round_trip_ms:
             self.do(MeasureConnection(seat.number, measured))
 

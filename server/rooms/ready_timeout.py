@@ -1,8 +1,7 @@
-"""How long a race waits for players who sit in it and do not get ready: nobody may hold a seat for ever that others wait at.
+"""How long a race waits for players who hold a seat and do not get ready.
 
-Only the wait of others counts. Where nobody is ready yet, nobody waits; where a seat is free, it is somebody else who is waited for; and
-friends in a private race settle it between them. In a series under way, private or not, the others wait as long as its grace; whoever is
-late then gives it up.
+It counts from when all seats are taken and somebody is ready, so that somebody is kept waiting; in a private race friends settle it between
+them. In a series under way, private or not, the others wait as long as its grace, and whoever is late then gives the series up.
 """
 
 from __future__ import annotations

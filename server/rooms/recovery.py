@@ -1,7 +1,7 @@
 """What an earlier server has left of a room, made again from what the store has of it: its race, how its series stands, and who was there.
 
 Two kinds: a race that runs, by its commands, and one that is over, by its record; with the latter its room was still there, for the
-result to be looked at and a rematch to be asked for. Knows nothing of lines.
+result to be looked at and a rematch to be asked for. Knows nothing of connections.
 """
 
 from __future__ import annotations

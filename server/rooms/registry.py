@@ -1,17 +1,15 @@
 """All rooms of the server by code, and the room in which each player holds a seat.
 
-Opens rooms and forgets them. Knows nothing of what happens in one; whoever wants to hear that the list has changed says so once, with
-`on_change`.
+Opens rooms and forgets them. Knows nothing of what happens in one. Whoever wants to hear of changes appends a function to `on_change` or
+another of the lists of listeners.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from operator import attrgetter
-from typing import Protocol
 
 import trio
 
@@ -29,27 +27,16 @@ from server.rooms.codes import new_code, read_code
 from server.rooms.deadlines import Deadlines
 from server.rooms.driver import Room, RoomPorts
 from server.rooms.options import check_options
-from server.rooms.ports import FindDeal, GhostLines, GhostWanted, RatingChanges
+from server.rooms.ports import FindDeal, GhostLines, GhostWanted, JournalPort, RatingChanges
 from server.rooms.race_sequence import RoomSetup
 from server.rooms.recovery import EarlierRoom, LeftRoom, earlier_room
 from server.rooms.requests import Close
 from server.rules.position import IllegalMove
 from server.store.answers import StandingRace
 from server.store.availability import Outage
-from server.store.errors import StoreError
-from server.store.port import Entry
 from server.store.replay import RunningRoom
 
 logger = logging.getLogger("carpet.rooms")
-
-
-class RoomJournal(Protocol):
-    """The part of `server.store.journal.Journal` that rooms need."""
-
-    @property
-    def has_room(self) -> bool: ...
-
-    def submit(self, entries: Sequence[Entry], done: Callable[[StoreError | None], None]) -> None: ...
 
 
 async def no_ghosts(wanted: tuple[GhostWanted, ...]) -> tuple[GhostLine, ...]:
@@ -69,7 +56,7 @@ class Rooms:
         clock: Clock,
         entropy: Callable[[int], bytes],
         software: str,
-        journal: RoomJournal,
+        journal: JournalPort,
         find_deal: FindDeal,
         rating_changes: RatingChanges,
         ghost_lines: GhostLines = no_ghosts,
@@ -97,12 +84,19 @@ class Rooms:
         self._of_tournaments: dict[str, set[Room]] = {}
         self._stopping = False
         self._emptied = trio.Event()
-        self._listeners: list[Callable[[], None]] = []
-        self._open_listeners: list[Callable[[], None]] = []
-        self._room_listeners: list[Callable[[Room], None]] = []
-        self._seat_listeners: list[Callable[[Room, str], None]] = []
-        self._rating_listeners: list[Callable[[str, Rating], None]] = []
-        self._over_listeners: list[Callable[[Room, Record], None]] = []
+        # Who wants to hear of something appends a function to one of these. It must not block or raise.
+        self.on_open: list[Callable[[], None]] = []
+        """A new room was opened."""
+        self.on_room_change: list[Callable[[Room], None]] = []
+        """This room was opened, closed or changed in its seats or phase."""
+        self.on_change: list[Callable[[], None]] = []
+        """The same of any room; called behind all of `on_room_change`."""
+        self.on_seat: list[Callable[[Room, str], None]] = []
+        """In this room this player has taken a seat."""
+        self.on_rated: list[Callable[[str, Rating], None]] = []
+        """A race has made this player's rating this one."""
+        self.on_over: list[Callable[[Room, Record], None]] = []
+        """In this room, which was opened on a shared deal, the race is over, and its record is kept."""
         self._journal = journal
         self.in_outage = False
         """The journal cannot write."""
@@ -168,7 +162,7 @@ class Rooms:
         while code in self._rooms:
             code = new_code(self._entropy)
         room = self._begin(self._room(code, options, spec=spec, secret=secret, start_position=start_position, place=place))
-        for listener in self._open_listeners:
+        for listener in self.on_open:
             listener()
         return room
 
@@ -227,7 +221,6 @@ class Rooms:
             place=place,
             earlier=earlier,
             entropy=self._entropy,
-            round_trip=attrgetter("round_trip_ms"),
             wall_ms=self._ports.clock.wall_ms,
             software=self._ports.software,
             keeps=self._ports.keeps,
@@ -273,32 +266,6 @@ class Rooms:
         """The rooms of its tables."""
         return tuple(self._of_tournaments.get(tournament, ()))
 
-    def on_change(self, listener: Callable[[], None]) -> None:
-        """Call `listener` whenever a room was opened, closed or changed in its seats or phase. It must not block or raise."""
-        self._listeners.append(listener)
-
-    def on_open(self, listener: Callable[[], None]) -> None:
-        """Call `listener` whenever a new room was opened. It must not block or raise."""
-        self._open_listeners.append(listener)
-
-    def on_room_change(self, listener: Callable[[Room], None]) -> None:
-        """The same with the room, and before any listener of `on_change`."""
-        self._room_listeners.append(listener)
-
-    def on_seat(self, listener: Callable[[Room, str], None]) -> None:
-        """Call `listener` with room and player whenever somebody takes a seat. It must not block or raise."""
-        self._seat_listeners.append(listener)
-
-    def on_rated(self, listener: Callable[[str, Rating], None]) -> None:
-        """Call `listener` with a player's id and new rating whenever a race has changed it. It must not block or raise."""
-        self._rating_listeners.append(listener)
-
-    def on_over(self, listener: Callable[[Room, Record], None]) -> None:
-        """Call `listener` with a room that was opened on a shared deal and the record of its race, once that is kept. It must not block
-        or raise.
-        """
-        self._over_listeners.append(listener)
-
     async def stop(self) -> None:
         """Open no more rooms and close those there are; returns when the last one has told its members."""
         self._stopping = True
@@ -322,7 +289,7 @@ class Rooms:
     def seat_taken(self, room: Room, player: str) -> None:
         self._seated[player] = room
         self._players[room].add(player)
-        for listener in self._seat_listeners:
+        for listener in self.on_seat:
             listener(room, player)
 
     def seat_left(self, room: Room, player: str) -> None:
@@ -332,17 +299,17 @@ class Rooms:
             del self._seated[player]
 
     def changed(self, room: Room) -> None:
-        for each in self._room_listeners:
+        for each in self.on_room_change:
             each(room)
-        for listener in self._listeners:
+        for listener in self.on_change:
             listener()
 
     def over(self, room: Room, record: Record) -> None:
-        for listener in self._over_listeners:
+        for listener in self.on_over:
             listener(room, record)
 
     def rated(self, player: str, rating: Rating) -> None:
-        for listener in self._rating_listeners:
+        for listener in self.on_rated:
             listener(player, rating)
 
     def gone(self, room: Room) -> None:

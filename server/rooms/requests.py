@@ -1,4 +1,4 @@
-"""What a room is asked and told by others, as values, and which of the race's commands a message stands for.
+"""What a room is asked and told by others, as values; which of the race's commands a message stands for, and what a line of chat says.
 
 Knows nothing of what comes of those that are taken.
 """
@@ -12,6 +12,8 @@ from msgspec import Struct
 
 from protocol.client_messages import LeaveRace, Move, Ready, Rematch, Resign, Say, Stop
 from protocol.errors import ErrorCode, Refusal
+from protocol.phrases import PHRASES
+from protocol.text import clean_chat
 from server.race.commands import GetReady, OtherCommand, ResignSeat, StopSeat
 from server.race.race_deal import DealWanted
 from server.race.rating import RatingChange
@@ -124,9 +126,8 @@ def race_command(message: RaceMessage, *, seat: int, race: int) -> OtherCommand:
 
 def check_move(message: Move, *, seat: int, race: int) -> None:
     """Raises Refusal when the holder of this seat means another race than this, or another seat."""
-    if message.race != race or message.seat != seat:
-        check_race(message.race, race)
-        _check_seat(message.seat, seat)
+    check_race(message.race, race)
+    _check_seat(message.seat, seat)
 
 
 def _check_seat(meant: int, own: int) -> None:
@@ -138,3 +139,16 @@ def check_race(meant: int, current: int) -> None:
     """Raises Refusal when a message means another race than the current one."""
     if meant != current:
         raise Refusal(ErrorCode.WRONG_RACE, f"the current one is {current}", path="$.race")
+
+
+def words(message: Say) -> str:
+    """The text of a line: cleaned, or that of a phrase. Raises Refusal for an unknown phrase, and for a line of which nothing is left."""
+    if message.phrase is not None:
+        text = PHRASES.get(message.phrase)
+        if text is None:
+            raise Refusal(ErrorCode.UNKNOWN_PHRASE, path="$.phrase")
+        return text
+    text = clean_chat(message.text)
+    if not text:
+        raise Refusal(ErrorCode.EMPTY_CHAT, path="$.text")
+    return text

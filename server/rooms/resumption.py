@@ -6,9 +6,9 @@ One that cannot come back is ended as aborted, and keeps no other from it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final, Protocol, TypeVar
+from typing import Final
 
 from protocol.room_events import Room as RoomMessage
 from protocol.text import counted
@@ -17,30 +17,21 @@ from server.rooms.clock import Clock
 from server.rooms.registry import Rooms
 from server.store.answers import Running, StandingRace
 from server.store.errors import EntryRefused, StoreError
-from server.store.port import Entry, PlayersLeft, RaceAborted
+from server.store.journal import Journal
+from server.store.port import PlayersLeft, RaceAborted
 from server.store.replay import by_room
 from server.store.store import Store
 from server.store.takeover import TakenOver
 
 logger = logging.getLogger("carpet.rooms")
 
-Answer = TypeVar("Answer")
-
 STANDS_S: Final = 900
 """How long ago the last race of a room may have ended for it to be brought back. Who was there meant to see the result and maybe to race
 again; after a longer while they do not expect to be led back there."""
 
 
-class ResumptionJournal(Protocol):
-    """The part of `server.store.journal.Journal` that this needs."""
-
-    async def write(self, *entries: Entry) -> None: ...
-
-    async def ask(self, call: Callable[..., Answer], *arguments: object) -> Answer: ...
-
-
 class Resumption:
-    def __init__(self, rooms: Rooms, store: Store, journal: ResumptionJournal, clock: Clock) -> None:
+    def __init__(self, rooms: Rooms, store: Store, journal: Journal, clock: Clock) -> None:
         self._rooms = rooms
         self._store = store
         self._journal = journal

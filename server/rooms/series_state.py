@@ -49,9 +49,9 @@ class SeriesState:
     def after(cls, standing: StandingRace) -> SeriesState:
         """That of a room whose last race an earlier server has brought to its end. Raises ValueError where they do not belong together."""
         opened = standing.opened
-        run = cls(opened.options, None)
-        run._series = (opened.series or replace(run._fresh, id=opened.race)).raced(standing.record)
-        return run
+        state = cls(opened.options, None)
+        state._series = (opened.series or replace(state._fresh, id=opened.race)).raced(standing.record)
+        return state
 
     # ---- how it stands
 

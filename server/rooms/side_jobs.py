@@ -27,7 +27,7 @@ class SideJobs:
         return scope
 
     def cancel(self) -> None:
-        """End all of them, for good. Of how they end nobody is told, and who gave `failed` is let go of."""
+        """End all of them, for good. Nobody is told how they end. Forgets `failed`, so that the room is in no cycle with this."""
         self._failed = _forget
         for scope in self._scopes:
             scope.cancel()

@@ -132,7 +132,7 @@ class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
         texts = self._pile_texts
         if texts is None:
             texts = dict(zip(_SLOTS, map(_PILE_TEXT_OF.__getitem__, self.carpet), strict=True))
-            self._keep("_pile_texts", texts)
+            force_setattr(self, "_pile_texts", texts)
         return texts
 
     @property

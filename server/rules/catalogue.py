@@ -14,8 +14,6 @@ from server.rules.quilt import QuiltRules, Redealing
 from server.rules.twin import StockTurn, TwinRules
 from server.rules.weave import Clear
 
-__all__ = ["RULE_SETS", "RuleSet", "UnknownRules", "describe", "rule_set"]
-
 
 class UnknownRules(LookupError):
     """No rule set has this id."""

@@ -1,14 +1,14 @@
 """The port of the rules: what a rule set and a position are to the rest of the server.
 
 Owns the two interfaces, RuleSet and Position, which all twelve rule sets satisfy, and what follows from them alone: how a
-move is checked, the outcome, the text form, the count of the cards. Must not know any family of rules.
+move is checked, and the text form. Must not know any family of rules.
 
 A position shows everything, the order of the stock too. What a player may see of it is decided in one place,
 server/race/view.py. So neither a position's text nor the text of an IllegalMove is for a player's eyes.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -17,7 +17,7 @@ from typing import Final, Protocol, Self, TypeVar
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from protocol.cards import CARD_TEXT, DECK_SIZE, SUIT_SIZE, SUITS, Card, fresh_deck
+from protocol.cards import CARD_TEXT, DECK_SIZE, Card, fresh_deck
 from protocol.shuffle import DEAL_LABEL, shuffle
 
 _COLUMN_LETTERS: Final = "abcdefghij"
@@ -38,13 +38,6 @@ class Difficulty(StrEnum):
     EASY = "easy"
     MODERATE = "moderate"
     HARD = "hard"
-
-
-class Outcome(StrEnum):
-    """How a position without a legal move has ended."""
-
-    WON = "won"
-    STALLED = "stalled"
 
 
 class Position(Protocol):
@@ -109,9 +102,6 @@ class Position(Protocol):
 
     def play_unchecked(self, move: str) -> Self:
         """The same for a move known to be legal. What it does with any other one is not defined."""
-
-    def cards(self) -> tuple[Card, ...]:
-        """Every card in the position, wherever it lies and in no particular order: always the whole deck."""
 
 
 class IllegalMove(Exception):
@@ -178,18 +168,12 @@ class RuleSet(ABC):
     def slots(self) -> tuple[str, ...]:
         return slot_names(self.columns, self.rows)
 
-    @property
-    def foundation_ids(self) -> tuple[str, ...]:
-        if self.decks == 1:
-            return tuple(SUITS)
-        return tuple(suit + sign for suit in SUITS for sign in "+-")
-
 
 class PositionBase(Struct, frozen=True, kw_only=True, eq=False, gc=False):
     """The part of a position that is the same in every family; a family's own satisfies Position with it.
 
-    Fields that begin with an underscore keep what follows from the others, and are no part of the value. A struct and not a dataclass,
-    because a race makes one for each move, and a frozen dataclass takes ten times as long to make.
+    Fields that begin with an underscore keep what follows from the others, and are no part of the value: they alone are written, by
+    `force_setattr`. A struct and not a dataclass, because a race makes one for each move, and a frozen dataclass takes ten times as long.
     """
 
     _legal_moves: tuple[str, ...] | None = None
@@ -211,16 +195,12 @@ class PositionBase(Struct, frozen=True, kw_only=True, eq=False, gc=False):
         texts = self._pile_texts
         if texts is None:
             texts = {slot: tuple([CARD_TEXT[card] for card in pile]) for slot, pile in self.piles.items()}
-            self._keep("_pile_texts", texts)
+            force_setattr(self, "_pile_texts", texts)
         return texts
 
     def forget_derived(self) -> None:
         force_setattr(self, "_legal_moves", None)
         force_setattr(self, "_pile_texts", None)
-
-    def _keep(self, name: str, value: object) -> None:
-        """The one write to a frozen value: it only keeps what follows from the other fields."""
-        force_setattr(self, name, value)
 
     def _value(self) -> tuple[object, ...]:
         return tuple(getattr(self, name) for name in self.__struct_fields__ if name[0] != "_")
@@ -249,9 +229,6 @@ class PositionBase(Struct, frozen=True, kw_only=True, eq=False, gc=False):
     def text(self: Position) -> str:
         return position_text(self)
 
-    def cards(self: Position) -> tuple[Card, ...]:
-        return cards_of(self)
-
     def __repr__(self: Position) -> str:
         return f"<{type(self).__name__} {self.text}>"
 
@@ -263,13 +240,6 @@ _PositionT = TypeVar("_PositionT", bound=Position)
 def slot_names(columns: int, rows: int) -> tuple[str, ...]:
     """Column letter, then row number; row by row, the order in which cards are dealt: `a1 b1 … a2 …`."""
     return tuple(f"{column}{row}" for row in range(1, rows + 1) for column in _COLUMN_LETTERS[:columns])
-
-
-def outcome(position: Position) -> Outcome | None:
-    """None while a move is legal."""
-    if not position.is_over:
-        return None
-    return Outcome.WON if position.is_won else Outcome.STALLED
 
 
 def position_text(position: Position) -> str:
@@ -295,24 +265,6 @@ def position_text(position: Position) -> str:
         str(position.redeals_left),
     )
     return " ".join(fields)
-
-
-def cards_of(position: Position) -> tuple[Card, ...]:
-    """Every card in the position, those on the foundations too."""
-    return (
-        *(card for pile in position.piles.values() for card in pile),
-        *position.waste,
-        *position.stock,
-        *(card for item in position.foundations.items() for card in _foundation_cards(*item)),
-    )
-
-
-def _foundation_cards(foundation: str, height: int) -> Iterator[Card]:
-    ace = SUITS.index(foundation[0]) * SUIT_SIZE
-    if foundation.endswith("-"):
-        king = ace + SUIT_SIZE - 1
-        return iter(range(king, king - height, -1))
-    return iter(range(ace, ace + height))
 
 
 def _cards_text(cards: tuple[Card, ...]) -> str:

@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final, TypeAlias
 
+from msgspec.structs import force_setattr
+
 from protocol.cards import CARD_TEXT, DECK_SIZE, Card, suit
 from protocol.shuffle import redeal_label, shuffle
 from server.rules.foundations import DOWN, FOUNDATIONS, FOUNDED, UP, Heights, lift_aces_and_kings, raised, wanted
@@ -131,7 +133,7 @@ class QuiltPosition(PositionBase, frozen=True, eq=False, gc=False):
         slots = self._available
         if slots is None:
             slots = available(self.quilt, self.rules.clear)
-            self._keep("_available", slots)
+            force_setattr(self, "_available", slots)
         return slots
 
     def play_unchecked(self, move: str) -> "QuiltPosition":

@@ -41,7 +41,7 @@ class Closing:
         self._runs: dict[Room, SharedDealSpec] = {}
         for room in rooms:
             self._note(room)
-        rooms.on_room_change(self._note)
+        rooms.on_room_change.append(self._note)
 
     def _note(self, room: Room) -> None:
         spec = room.spec

@@ -86,7 +86,7 @@ class RunService:
         self._dailies = DailyDeals(store=store, journal=journal, clock=clock, entropy=entropy)
         self._challenges = ChallengeRegistry(store=store, journal=journal, clock=clock, entropy=entropy)
         self._boards = Boards(store=store, journal=journal, clock=clock)
-        rooms.on_over(self._over)
+        rooms.on_over.append(self._over)
         self._admission = RunAdmission(rooms, self._boards, store=store, journal=journal, clock=clock)
         self._closing = Closing(rooms, self._challenges, clock)
         self._rooms = rooms

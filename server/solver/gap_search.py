@@ -1,4 +1,4 @@
-"""Searching the game of gaps: depth first for whether it can be won, shortest first for how soon.
+"""Searching the game of gaps: depth first, for whether it can be won and how many cards can be brought home.
 
 Owns the order in which states are looked at. Must not know how a step changes a state, nor the real game.
 """
@@ -107,44 +107,6 @@ def trimmed(game: GapGame, plan: Plan) -> Plan:
                 continue
         state = game.follow(state, plan[index : index + 1])[0]
         index += 1
-    return plan
-
-
-def shortest(game: GapGame, plan: Plan, budget: Budget) -> Plan:
-    """The shortest winning plan in moves under free refill, `plan` being a winning one; `plan` again if the budget is spent before.
-
-    A* over the states, by the moves that a line has beyond bringing each card home and turning each of the first stock once (GapGame.cost):
-    a fill 1, a redeal 1 and 1 for each card to be turned again. The least that is still to come is the number of blocking cards
-    (GapGame.blocking): a fill takes away one at most, a redeal no more than it costs. So cost and bound together never fall
-    along a line, lines can be looked at in the order of that sum, and the first to win is the shortest.
-    """
-    limit = game.cost_of(plan)
-    by_sum: list[list[tuple[State, State | None, int]]] = [[] for _ in range(limit)]
-    """For each sum of cost and bound, the states to look at: with the state before, and the bound."""
-
-    def put(state: State, cost: int, from_state: State | None) -> None:
-        bound = game.blocking(state)
-        if cost + bound < limit:
-            by_sum[cost + bound].append((state, from_state, bound))
-
-    before: dict[int, State | None] = {}
-    put(game.start, 0, None)
-    for total, waiting in enumerate(by_sum):
-        while waiting:
-            state, from_state, bound = waiting.pop()
-            if state[0] in before:
-                continue
-            if not budget.spend():
-                return plan
-            before[state[0]] = from_state
-            if state[2] == ALL_HOME:
-                return game.plan(_line(before, state))
-            choices = game.choices(state, at_once=False) + game.reluctant_choices(state)
-            if game.redeal_size(state):
-                choices.append(game.redealt(state))
-            for choice in choices:
-                if choice[0] not in before:
-                    put(choice, total - bound + game.cost(state, choice), state)
     return plan
 
 

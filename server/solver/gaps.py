@@ -144,11 +144,11 @@ class GapGame:
         current, turned, waste = self._read(state)
         return state if current.haste else _settled(self._rounds[(state[0] >> _ROUND_SHIFT) + 1], turned, waste, *state[1:])
 
-    def choices(self, state: State, *, at_once: bool = True) -> list[State]:
+    def choices(self, state: State) -> list[State]:
         """The states to go on with without a redeal, the most promising last; several steps on where nothing else is to be done between.
 
-        A step is left out where another is as good while no redeal is made, and where no more cards can go home without one.
-        at_once: fills that leave as many gaps as there were are made, and nothing else is tried. Such a line can win in more moves.
+        A step is left out where another is as good while no redeal is made, and where no more cards can go home without one. Fills that
+        leave as many gaps as there were are made, and nothing else is tried.
         """
         current, turned, waste = self._read(state)
         _, carpet, wanted = state
@@ -176,7 +176,7 @@ class GapGame:
             gaps -= 1
             if bits[waste.bit_length() - 1] & wanted and waste:
                 after = _settled(current, turned, waste, filled, wanted)
-                if at_once and after[1].bit_count() <= carpet.bit_count():
+                if after[1].bit_count() <= carpet.bit_count():
                     return [after]
                 found.append(after)
                 break
@@ -268,36 +268,9 @@ class GapGame:
         steps = (_FILL,) * fills + (_TURN,) * turns
         return steps + (_PLAY,) * (waste.bit_count() + turns - waste_after.bit_count()) if current.redeals_left else steps
 
-    def cost(self, before: State, after: State) -> int:
-        """Moves from a state to a next one, beyond bringing each card home and turning each of the first stock once."""
-        steps = self.steps_between(before, after)
-        return steps.count(_FILL) + (1 + self.redeal_size(before) if steps[-1:] == (_REDEAL,) else 0)
-
     def plan(self, line: Sequence[State]) -> Plan:
         """The steps of a line of states, each of which leads to the next one."""
         return tuple(step for before, after in pairwise(line) for step in self.steps_between(before, after))
-
-    def cost_of(self, plan: Plan) -> int:
-        """The cost of all steps of a plan."""
-        state = self.start
-        cost = 0
-        for step in plan:
-            after = self.follow(state, (step,))[0]
-            cost += self.cost(state, after)
-            state = after
-        return cost
-
-    def blocking(self, state: State) -> int:
-        """How many cards of the waste lie over a lower one of their suit: each has to be put into a gap, or be redealt."""
-        current, _, waste = self._read(state)
-        under = count = 0
-        while waste:
-            bit = waste & -waste
-            waste ^= bit
-            card = current.bits[bit.bit_length() - 1]
-            count += under & _LOWER[card] != 0
-            under |= card
-        return count
 
     def _read(self, state: State) -> tuple[_Round, int, int]:
         """The round, how many of its cards are turned, and which of them are in the waste."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from server.rules.position import Position
-from server.solver.solution import Cancelled
 from server.solver.solve import best_home
 
 _Line: TypeAlias = tuple[str, ...]
@@ -36,11 +35,11 @@ class Review:
     exact: bool
 
 
-def review(first: Position, moves: Sequence[str], *, budget: int | None = None, cancelled: Cancelled | None = None) -> Review:
+def review(first: Position, moves: Sequence[str], *, budget: int | None = None) -> Review:
     """Review the game that `moves` made of `first`; IllegalMove where a move is not legal.
 
     What can be reached never rises along a game, so the slip is found by halving: at most 2 + log2(moves) searches, each
-    with a `budget` of its own (positions; solve's usual one by default). cancelled: as for solve.
+    with a `budget` of its own (positions; solve's usual one by default).
     """
     positions = [first]
     for move in moves:
@@ -50,7 +49,7 @@ def review(first: Position, moves: Sequence[str], *, budget: int | None = None, 
 
     def search(ply: int) -> tuple[int, _Line, bool]:
         nonlocal nodes
-        found = best_home(positions[ply], budget=budget, cancelled=cancelled)
+        found = best_home(positions[ply], budget=budget)
         nodes += found.nodes
         return found.home, found.moves, found.exact
 

@@ -3,25 +3,18 @@
 Owns the values that solve, best_home and the budget speak in. Must not know how anything is searched.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 OutcomeFound: TypeAlias = Literal["won", "lost", "unknown"]
-
-Cancelled: TypeAlias = Callable[[], bool]
-"""Asked now and then during a search; once it says True the search answers with what it has."""
-
-# Often enough to be called off within a few milliseconds, seldom enough not to be felt.
-_ASK_EVERY: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
     """Whether a position can be won, knowing every card.
 
-    outcome: `won`; `lost`: no way to win was left to try; `unknown`: budget spent, called off, or (for a family
-    that is searched as well as can be) nothing found.
+    outcome: `won`; `lost`: no way to win was left to try; `unknown`: budget spent, or (for a family that is
+    searched as well as can be) nothing found.
     nodes: positions looked at. moves: for `won` a line that replays from the position to the win; none otherwise.
     exact: the outcome is certain. A win always is, for its line shows it; a loss is where everything was tried.
     """
@@ -48,25 +41,17 @@ class BestHome:
 class Budget:
     """The positions that a search may still look at; shared by its parts."""
 
-    __slots__ = ("_cancelled", "_limit", "nodes")
+    __slots__ = ("_limit", "nodes")
 
-    def __init__(self, limit: int, cancelled: Cancelled | None = None) -> None:
+    def __init__(self, limit: int) -> None:
         if limit < 0:
             raise ValueError(f"a budget is 0 positions or more, not {limit!r}")
         self.nodes = 0
         self._limit = limit
-        self._cancelled = cancelled
 
     def spend(self) -> bool:
-        """Take one position off; False when there is none left or the search was called off."""
+        """Take one position off; False when there is none left."""
         if self.nodes >= self._limit:
-            return False
-        if self._cancelled is not None and self.nodes % _ASK_EVERY == 0 and self._cancelled():
-            self._limit = self.nodes
             return False
         self.nodes += 1
         return True
-
-    def alongside(self, limit: int) -> "Budget":
-        """Another one of `limit` positions that is called off with this one."""
-        return Budget(limit, self._cancelled)

@@ -3,7 +3,7 @@
 Owns the choice of the search for a position and what its result means. Must not know how any search works.
 
 What is certain: a line always replays. For the Carpet family the answer is exact whatever the columns of the rule set, unless the budget
-is spent or the search called off. For any other family the search is as good as a budget makes it: a win is a win, a loss is said
+is spent. For any other family the search is as good as a budget makes it: a win is a win, a loss is said
 only when every position was looked at, and everything else is unknown.
 """
 
@@ -16,9 +16,9 @@ from server.rules.carpet import CarpetPosition, Refill
 from server.rules.position import Family, Position
 from server.solver.carpet_tree import search_carpet_tree
 from server.solver.gap_line import say
-from server.solver.gap_search import search_gaps, shortest, trimmed
+from server.solver.gap_search import search_gaps, trimmed
 from server.solver.gaps import GapGame, is_game_of_gaps
-from server.solver.solution import BestHome, Budget, Cancelled, Solution
+from server.solver.solution import BestHome, Budget, Solution
 from server.solver.tree import search_tree
 
 USUAL_BUDGET: Final[Mapping[Family, int]] = MappingProxyType({Family.CARPET: 1_000_000, Family.TWIN: 5_000, Family.QUILT: 5_000})
@@ -35,55 +35,50 @@ class _Found:
     exact: bool
 
 
-def solve(
-    position: Position, *, budget: int | None = None, shorten: int = 0, line: bool = True, cancelled: Cancelled | None = None
-) -> Solution:
-    """Whether a win can be reached from a position, and by which moves.
+def solve(position: Position, *, budget: int | None = None, line: bool = True) -> Solution:
+    """Whether a win can be reached from a position, and by which moves: under free refill without fills that it wins without.
 
-    line: False where the moves are not wanted; a carpet is then decided in a third of the time.
-
-    budget: positions to look at, USUAL_BUDGET by default. cancelled: asked about every hundred positions.
-    shorten: positions to look at beyond those for a shorter line, under free refill. Where they suffice the line is a shortest one: none
-    wins in fewer moves. Otherwise the line is short, but no shortest one is promised: fills of gaps that it wins without are left out.
+    budget: positions to look at, USUAL_BUDGET by default. line: False where the moves are not wanted; a carpet is then decided in a third
+    of the time.
     """
-    spent = _budget(position, budget, cancelled)
-    found = _search(position, spent, shorten=shorten, line=line)
+    spent = _budget(position, budget)
+    found = _search(position, spent, line=line)
     if found.won:
         return Solution("won", spent.nodes, found.moves if line else (), exact=True)
     return Solution("lost" if found.exact else "unknown", spent.nodes, (), exact=found.exact)
 
 
-def best_home(position: Position, *, budget: int | None = None, cancelled: Cancelled | None = None) -> BestHome:
-    """The most cards that can be brought home from a position: all of them where it can be won. budget, cancelled: as for solve."""
-    spent = _budget(position, budget, cancelled)
-    found = _search(position, spent, shorten=0, line=True)
+def best_home(position: Position, *, budget: int | None = None) -> BestHome:
+    """The most cards that can be brought home from a position: all of them where it can be won. budget: as for solve."""
+    spent = _budget(position, budget)
+    found = _search(position, spent, line=True)
     return BestHome(found.home, spent.nodes, found.moves, found.exact)
 
 
-def _budget(position: Position, budget: int | None, cancelled: Cancelled | None) -> Budget:
-    return Budget(USUAL_BUDGET[position.rules.family] if budget is None else budget, cancelled)
+def _budget(position: Position, budget: int | None) -> Budget:
+    return Budget(USUAL_BUDGET[position.rules.family] if budget is None else budget)
 
 
-def _search(position: Position, budget: Budget, *, shorten: int, line: bool) -> _Found:
+def _search(position: Position, budget: Budget, *, line: bool) -> _Found:
     if position.is_won:
         return _Found(position.home, (), won=True, exact=True)
     if not isinstance(position, CarpetPosition):
         tree = search_tree(position, budget)
     elif is_game_of_gaps(position):
-        return _search_gaps(position, budget, shorten=shorten, line=line)
+        return _search_gaps(position, budget, line=line)
     elif is_game_of_gaps(position, once_refilled=True):
-        return _search_pending(position, budget, shorten=shorten, line=line)
+        return _search_pending(position, budget, line=line)
     else:
         tree = search_carpet_tree(position, budget)
     return _Found(tree.home, tree.moves, tree.won, tree.exact)
 
 
-def _search_pending(position: CarpetPosition, budget: Budget, *, shorten: int, line: bool) -> _Found:
+def _search_pending(position: CarpetPosition, budget: Budget, *, line: bool) -> _Found:
     """A pending gap has to be refilled before the game of gaps begins: the better of the ways to do it."""
     best: _Found | None = None
     exact = True
     for move in position.legal_moves():
-        found = _search_gaps(position.play_unchecked(move), budget, shorten=shorten, line=line)
+        found = _search_gaps(position.play_unchecked(move), budget, line=line)
         exact = exact and found.exact
         if best is None or found.home > best.home:
             best = _Found(found.home, (move, *found.moves), found.won, exact=True)
@@ -93,7 +88,7 @@ def _search_pending(position: CarpetPosition, budget: Budget, *, shorten: int, l
     return _Found(best.home, best.moves, won=False, exact=exact)
 
 
-def _search_gaps(position: CarpetPosition, budget: Budget, *, shorten: int, line: bool) -> _Found:
+def _search_gaps(position: CarpetPosition, budget: Budget, *, line: bool) -> _Found:
     game = GapGame(position)
     found = search_gaps(game, budget)
     if not line:
@@ -101,9 +96,4 @@ def _search_gaps(position: CarpetPosition, budget: Budget, *, shorten: int, line
     if not found.won or position.rules.refill is not Refill.FREE:
         # With other refills a slot may be refilled by no move of its own, and a line with fewer fills is seldom the shorter one.
         return _Found(found.home, say(position, found.plan), found.won, found.exact)
-    plan = trimmed(game, found.plan)
-    if shorten:
-        part = budget.alongside(shorten)
-        plan = shortest(game, plan, part)
-        budget.nodes += part.nodes
-    return _Found(found.home, say(position, plan), found.won, found.exact)
+    return _Found(found.home, say(position, trimmed(game, found.plan)), found.won, found.exact)

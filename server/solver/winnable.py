@@ -14,7 +14,6 @@ from typing import Final
 from protocol.fairness import derive_seed
 from server.rules.catalogue import rule_set
 from server.rules.position import Family
-from server.solver.solution import Cancelled
 from server.solver.solve import solve
 
 BUDGET: Final[Mapping[Family, int]] = MappingProxyType({Family.CARPET: 1_000_000, Family.TWIN: 5_000, Family.QUILT: 5_000})
@@ -25,19 +24,17 @@ MAX_SEEDS: Final = 64
 
 
 class NoneWinnable(Exception):
-    """None of MAX_SEEDS numbers gives a deal that the search wins, or it was called off."""
+    """None of MAX_SEEDS numbers gives a deal that the search wins."""
 
 
 class FalseNumber(ValueError):
     """The number is not the first that gives a winnable deal. Says why."""
 
 
-def first_winnable(rules: str, secret: bytes, nonces: Sequence[bytes], *, cancelled: Cancelled | None = None) -> int:
+def first_winnable(rules: str, secret: bytes, nonces: Sequence[bytes]) -> int:
     """The first k whose deal the search wins within BUDGET. Raises NoneWinnable; UnknownRules; ValueError for bytes that do not fit."""
     for k in range(MAX_SEEDS):
-        if cancelled is not None and cancelled():
-            break
-        if _is_won(rules, derive_seed(secret, nonces, k), cancelled):
+        if _is_won(rules, derive_seed(secret, nonces, k)):
             return k
     raise NoneWinnable(f"none of {MAX_SEEDS} deals of {rules} was won")
 
@@ -48,16 +45,16 @@ def check_first_winnable(rules: str, secret: bytes, nonces: Sequence[bytes], k: 
         raise FalseNumber(f"k is {k}, but no more than {MAX_SEEDS} numbers are tried")
     row = rule_set(rules)
     for number in range(k + 1):
-        won = _is_won(rules, derive_seed(secret, nonces, number), None)
+        won = _is_won(rules, derive_seed(secret, nonces, number))
         if won and number < k:
             raise FalseNumber(f"the deal of k = {number} can be won, so that is the number and not {k}{_caution(row.family)}")
         if not won and number == k:
             raise FalseNumber(f"the deal of k = {k} {'cannot be' if row.family is Family.CARPET else 'is not'} won{_caution(row.family)}")
 
 
-def _is_won(rules: str, seed: bytes, cancelled: Cancelled | None) -> bool:
+def _is_won(rules: str, seed: bytes) -> bool:
     row = rule_set(rules)
-    return solve(row.deal(seed), budget=BUDGET[row.family], line=False, cancelled=cancelled).outcome == "won"
+    return solve(row.deal(seed), budget=BUDGET[row.family], line=False).outcome == "won"
 
 
 def _caution(family: Family) -> str:

@@ -42,16 +42,16 @@ class FanoutScheduler:
         self._others = _Others()
         self._telling = 0
 
-    async def tell(self, lines: Sequence[Each], tell: Callable[[Sequence[Each]], bool]) -> None:
-        """Call `tell` with all of the lines in their order, a few at a time, until it says False. It must not block or raise."""
+    async def tell(self, everybody: Sequence[Each], tell: Callable[[Sequence[Each]], bool]) -> None:
+        """Call `tell` with everybody in their order, a few at a time, until it says False. It must not block or raise."""
         told = 0
         with self._others_counted():
-            while told < len(lines):
+            while told < len(everybody):
                 async with self._one_at_a_time:
                     await self._let_others()
                     ends_at = self._stopwatch() + SLICE_S
-                    while told < len(lines):
-                        if not tell(lines[told : told + CHECKED]):
+                    while told < len(everybody):
+                        if not tell(everybody[told : told + CHECKED]):
                             return
                         told += CHECKED
                         if self._stopwatch() >= ends_at:

@@ -5,12 +5,11 @@ owner takes up one spectator, whose connection is a channel of the bus: what goe
 face down, once however many servers listen. A race that nobody watches elsewhere has no such spectator, and costs nothing.
 
 When the owner is gone, its watchers wait until another server has the race, and go on with that one. When the bus is gone, here or at the
-owner, they are sent to the owner, as whoever asks is who has the host's key.
+owner, they are sent to the owner; and so is, at any time, whoever has the host's key.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,17 +21,15 @@ import trio
 from protocol.codec import MSGPACK
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.server_messages import Moved
-from server.cluster.bus import TICK_S, UNREADABLE, Bus, node_channel
+from server.cluster.bus import TICK_S, Bus, node_channel, readable
 from server.rooms.driver import Room
-from server.rooms.member import Member, PlayerName
+from server.rooms.member import NOBODY, Member, PlayerName
 from server.rooms.outgoing import Bundle, Outgoing
 from server.rooms.registry import Rooms
 from server.spectate.relayed_race import Packet, RelayedRace, TalkLine
 from server.spectate.spectator import Spectator, SpectatorConnection
 from server.spectate.spectator_registry import SpectatorRegistry, watched_over
 from server.store.nodes import Node
-
-logger = logging.getLogger("carpet.spectate")
 
 ASK_S: Final = 1.0
 """Seconds between two times that a server says which races of others are watched at it."""
@@ -42,9 +39,6 @@ SILENT_S: Final = 3.0
 
 DEAF_S: Final = 2 * SILENT_S
 """Seconds without a word after which an owner that is there all the same is taken for one that the bus does not reach."""
-
-NOBODY: Final = PlayerName("", "")
-
 
 BROUGHT_BACK_S: Final = 5.0
 """Seconds in which an owner that has no such race may still bring it back, as long as the database says that the race is there."""
@@ -175,12 +169,7 @@ class Relay:
 
     def _hear(self, parts: list[bytes], follows: bool) -> None:
         del follows
-        for part in parts:
-            try:
-                message = self._decoder.decode(part)
-            except UNREADABLE:
-                logger.debug("what another node says cannot be read")
-                continue
+        for message in readable(parts, self._decoder):
             if isinstance(message, Asks):
                 self._take_asks(message)
             else:

@@ -74,7 +74,7 @@ class SpectatorRegistry:
         """Gives a room that is gone as it stood after its last race, for who comes back too late; None for what is not shown."""
         self._led: dict[Spectator, None] = {}
         self._wanted = trio.Event()
-        rooms.on_seat(self._seat_taken)
+        rooms.on_seat.append(self._seat_taken)
 
     # ---- requests
 

@@ -38,7 +38,7 @@ _ONE_AFTER_ANOTHER: Final = "SELECT pg_advisory_xact_lock(hashtext('carpet-race 
 class BatchWriter:
     """What the writer knows of what is stored: read from the database, then kept in step with it. After an error, make a new one."""
 
-    def __init__(self, sql: Sql, writer: bytes, holding: Holding | None = None) -> None:
+    def __init__(self, sql: Sql, writer: bytes, holding: Holding | None) -> None:
         """writer: random bytes, which nobody else has. holding: of a node; None for a server alone."""
         self._writer = writer
         self._holding = holding
@@ -94,22 +94,22 @@ class BatchWriter:
             sql.run(_WRITE, [batch])
         elif not sql.run(_WRITE_AS_NODE, [(*batch, self._holding.node, self._holding.epoch)]):
             raise LeaseLost(self._holding.lost)
-        # A pass that begins now sweeps from the next batch on, in its transaction.
-        is_swept = self._log.is_swept
+        # A pass that begins now compacts from the next batch on, in its transaction.
+        is_compacting = self._log.is_compacting
         self._log.add(len(self._taken), self._running)
-        if is_swept:
-            self._log.sweep(sql, self._running, added=len(self._taken))
+        if is_compacting:
+            self._log.compact(sql, self._running, added=len(self._taken))
 
     def is_one_statement(self, requests: Sequence[Request]) -> bool:
         """Whether writing them needs no transaction around it."""
-        return not self._log.is_swept and {type(entry) for request in requests for entry in request} <= {CommandTaken}
+        return not self._log.is_compacting and {type(entry) for request in requests for entry in request} <= {CommandTaken}
 
     def _judge(self, sql: Sql, request: Request, *, trusts: bool) -> EntryRefused | None:
         others = [entry for entry in request if type(entry) is not CommandTaken]
         is_sound = trusts and all(KINDS[type(entry)].is_sound(entry) for entry in others)
         part: AbstractContextManager[None] = nullcontext()
         if others and not is_sound:
-            part = sql.part(is_single=len(request) == 1 and KINDS[type(request[0])].is_single(request[0]))
+            part = sql.part(is_single=len(request) == 1 and KINDS[type(request[0])].is_single)
         taken, turned = len(self._taken), len(self._turned)
         try:
             self._write_each(sql, request, part, is_sound=is_sound)

@@ -1,7 +1,7 @@
-"""The log of commands, and how those of races that are over are swept out of it, a little with each commit.
+"""The log of commands, and how it is compacted: those of races that are over are taken out of it, a little with each commit.
 
-A pass begins when as many commands are dead as alive, and no fewer than `SWEPT_AT`, and goes through the log once, from its beginning. So
-each command is looked at about twice in its life, and the log is about twice as long as what runs at most.
+A pass begins when as many commands are dead as alive, and no fewer than `COMPACTED_AT`; it goes through the log once, from its beginning.
+So each command is looked at about twice in its life, and the log is about twice as long as what runs at most.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from server.store.documents import BadDocument, Taken, decode_commands, encode_c
 from server.store.nodes import LAST_NUMBER, numbers_of
 from server.store.sql import Row, Sql
 
-SWEPT_AT: Final = 20_000
+COMPACTED_AT: Final = 20_000
 """Commands of races that are over which may lie about in any case."""
 
-SWEPT_AT_ONCE: Final = 250
+COMPACTED_AT_ONCE: Final = 250
 """Commands looked at in one commit, or twice those that it adds: few enough that no move waits, and enough to come to an end."""
 
 READ_AT_ONCE: Final = 20
 """Batches in memory at a time."""
 
 ROW: Final = 1
-"""What a batch counts for beside its commands: one without any is swept out too."""
+"""What a batch counts for beside its commands: one without any is taken out too."""
 
 
 def batches(sql: Sql, *, after: int = 0, until: int = LAST_NUMBER, at_once: int = READ_AT_ONCE) -> Iterator[Row]:
@@ -44,7 +44,7 @@ class Log:
         self._size = 0
         self._look_at = 0
         # The number after which the pass goes on; None between passes.
-        self._swept_to: int | None = None
+        self._compacted_to: int | None = None
         for row in batches(sql, after=self._first, until=self._end):
             self.last = row.number
             commands = _readable(row)
@@ -54,41 +54,41 @@ class Log:
                     running[race] = sequence
 
     @property
-    def is_swept(self) -> bool:
+    def is_compacting(self) -> bool:
         """Whether a pass is under way."""
-        return self._swept_to is not None
+        return self._compacted_to is not None
 
     def add(self, commands: int, running: Mapping[bytes, int]) -> None:
         """A batch is written. running: race to its number of commands."""
         self.last += 1
         self._size += ROW + commands
-        if self._swept_to is None and self._size >= self._look_at:
+        if self._compacted_to is None and self._size >= self._look_at:
             alive = sum(running.values())
-            allowed = max(SWEPT_AT, alive)
+            allowed = max(COMPACTED_AT, alive)
             if self._size - alive >= allowed:
-                self._swept_to = self._first
+                self._compacted_to = self._first
             else:
                 self._look_at = alive + allowed
 
-    def sweep(self, sql: Sql, running: Mapping[bytes, int], *, added: int) -> None:
+    def compact(self, sql: Sql, running: Mapping[bytes, int], *, added: int) -> None:
         """One step of the pass, if there is one. running: the races that run."""
-        if self._swept_to is None:
+        if self._compacted_to is None:
             return
-        left = max(SWEPT_AT_ONCE, 2 * added)
+        left = max(COMPACTED_AT_ONCE, 2 * added)
         # Those that will be looked at, if they are about as large as the one that was written.
         at_once = min(max(left // (ROW + added), 1), READ_AT_ONCE)
-        for row in batches(sql, after=self._swept_to, until=self._end, at_once=at_once):
+        for row in batches(sql, after=self._compacted_to, until=self._end, at_once=at_once):
             # The last one stays: it says which batch was the last.
             if row.number >= self.last or left <= 0:
                 break
-            self._swept_to = row.number
-            left -= self._sweep_batch(sql, row, running)
+            self._compacted_to = row.number
+            left -= self._compact_batch(sql, row, running)
         else:
             row = None
         if row is None or row.number >= self.last:
-            self._swept_to = None
+            self._compacted_to = None
 
-    def _sweep_batch(self, sql: Sql, row: Row, running: Mapping[bytes, int]) -> int:
+    def _compact_batch(self, sql: Sql, row: Row, running: Mapping[bytes, int]) -> int:
         """Gives its size before."""
         try:
             commands = decode_commands(row.commands)

@@ -49,13 +49,13 @@ _LOCK: Final = "SELECT pg_advisory_lock(hashtext('carpet-race ' || current_schem
 _LOCK_SHARED: Final = "SELECT pg_advisory_lock_shared(hashtext('carpet-race ' || current_schema()))"
 
 
-def connect_to_write(location: Location, *, shared: bool = False) -> Sql:
+def connect_to_write(location: Location, *, shared: bool) -> Sql:
     """PostgreSQL: the connection holds the lock of the store from its beginning, the one made after a broken connection too.
 
     shared: with the other nodes of a cluster, and with nobody else.
     """
     if location.path is not None:
-        # Some systems have SQLite write zeros over pages that have become free, which the sweep of the log makes by the hundred. With FAST
+        # Some systems have SQLite write zeros over pages that have become free, which compacting the log makes by the hundred. With FAST
         # it does so only where a page is written anyway.
         pragmas = "journal_mode = WAL", f"journal_size_limit = {KEPT_LOG_BYTES}", "secure_delete = FAST"
         return sqlite(_connect_sqlite(location.path, *pragmas), begin="BEGIN IMMEDIATE")

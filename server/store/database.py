@@ -124,7 +124,7 @@ class DatabaseStore(SqlStore):
         return self._readers.reading()
 
 
-def open_database(where: str | None = None) -> DatabaseStore:
+def open_database(where: str | None) -> DatabaseStore:
     """The store at a path or URL, or at the usual place. Raises StoreError."""
     return DatabaseStore(locate(where))
 

@@ -370,9 +370,9 @@ def _known(what: str) -> Callable[[Any, str], EntryRefused]:
 
 
 KINDS: Final[dict[type[Entry], Kind]] = {
-    PlayerMade: Kind(steps=_make_player, is_single=lambda entry: True, clash=_name_clash),
+    PlayerMade: Kind(steps=_make_player, is_single=True, clash=_name_clash),
     PlayerRenamed: Kind(steps=_rename_player, needs=lambda entry: (entry.player,), clash=_name_clash),
-    PlayerSeen: Kind(steps=_see_player, is_single=lambda entry: True, needs=lambda entry: (entry.player,)),
+    PlayerSeen: Kind(steps=_see_player, is_single=True, needs=lambda entry: (entry.player,)),
     RaceOpened: Kind(
         steps=_open_race,
         is_sound=lambda entry: entry.spec is None,

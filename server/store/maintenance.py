@@ -14,7 +14,6 @@ from protocol.errors import Refusal
 from protocol.record import BadRecord, Record
 from server.race.audit import audit
 from server.store import schema
-from server.store.answers import RunningRace
 from server.store.compaction import batches
 from server.store.connections import brief_reading, translated
 from server.store.database import open_database
@@ -54,14 +53,14 @@ class BackedUp:
     size: int
 
 
-def upgrade(where: str | None = None) -> Upgraded:
+def upgrade(where: str | None) -> Upgraded:
     """Make the database if there is none, and bring its tables to this program's version. Raises StoreInUse while a server runs on it."""
     store = open_database(where)
     store.close()
     return store.upgraded
 
 
-def check(where: str | None = None) -> StoreCheck:
+def check(where: str | None) -> StoreCheck:
     """Read all of it, also while a server runs on it. Raises StoreError where there is nothing that could be checked."""
     location = existing(where)
     with brief_reading(location) as sql:
@@ -80,7 +79,7 @@ def check(where: str | None = None) -> StoreCheck:
         )
 
 
-def prune(before_ms: int, where: str | None = None) -> Pruned:
+def prune(before_ms: int, where: str | None) -> Pruned:
     """Remove what nobody will miss and is older. Raises StoreInUse while a server runs on it, which does it by itself."""
     existing(where)
     store = open_database(where)
@@ -90,7 +89,7 @@ def prune(before_ms: int, where: str | None = None) -> Pruned:
         store.close()
 
 
-def nodes(where: str | None = None) -> tuple[Node, ...]:
+def nodes(where: str | None) -> tuple[Node, ...]:
     """The servers that share it, each with the races that run on it. Raises StoreError."""
     location = existing(where)
     if location.path is not None:
@@ -100,7 +99,7 @@ def nodes(where: str | None = None) -> tuple[Node, ...]:
         return all_nodes(sql)
 
 
-def backup(target: Path, where: str | None = None) -> BackedUp:
+def backup(target: Path, where: str | None) -> BackedUp:
     """Copy a SQLite store to a file that is not there yet, as it is at one moment, also while a server runs on it.
 
     The copy is one file for its owner alone, checked before it gets its name. To restore it, stop the server and put it in the place of the
@@ -226,14 +225,10 @@ def _running_faults(sql: Sql) -> Faults:
     running = running_races(sql)
     yield from (damaged.what for damaged in running.damaged)
     for race in running.races:
-        yield from _replay_faults(race)
-
-
-def _replay_faults(running: RunningRace) -> Faults:
-    try:
-        replay(running)
-    except (Refusal, LookupError, ValueError) as error:
-        yield f"race {running.opened.race} cannot be brought back: {error}"
+        try:
+            replay(race)
+        except (Refusal, LookupError, ValueError) as error:
+            yield f"race {race.opened.race} cannot be brought back: {error}"
 
 
 def _notes(sql: Sql) -> Iterator[str]:

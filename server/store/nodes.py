@@ -4,7 +4,7 @@ A node has a row with an epoch and the end of its lease, by the database's clock
 locked against a change. Whoever takes its races over changes the epoch first; so of two that believe themselves the owner of a race, one
 can write. What a node has not renewed for the length of the lease may be taken, and is not before another node does so.
 
-Beside its lease a node holds a lock for as long as its line to the database stands. Whoever has had one, has none any more and has not
+Beside its lease a node holds a lock for as long as its connection to the database stands. A node that has had one, has lost it and has not
 renewed its lease for a while is a process that has ended: its races may be taken at once. If it has not, it finds that its epoch is over.
 
 Each node's batches are a log of its own, in a range of numbers of its own. With a race its commands go to the log of the new owner.
@@ -22,7 +22,7 @@ from server.store.sql import Row, Sql
 LEASE_MS: Final = 5_000
 
 SILENT_MS: Final = 1_500
-"""Who has not renewed their lease for so long, three times over, and has no line to the database either, has ended."""
+"""Who has not renewed their lease for so long, three times over, and has no connection to the database either, has ended."""
 
 _BITS: Final = 40
 """Of a batch's number within its node's log: a thousand commits a second for 34 years."""
@@ -115,17 +115,17 @@ _COUNTED: Final = (
     " HAVING nodes.id > 0 OR count(races.id) > 0 ORDER BY nodes.id"
 )
 _OWN: Final = "SELECT id FROM nodes WHERE id = :node AND epoch = :epoch FOR SHARE"
-_LINE: Final = "hashtext('carpet-race node ' || current_schema())"
-_HOLD_LINE: Final = f"SELECT pg_advisory_lock_shared({_LINE}, :node)"
-_LINES: Final = (
+_CONNECTION_LOCK: Final = "hashtext('carpet-race node ' || current_schema())"
+_SHOW_CONNECTION: Final = f"SELECT pg_advisory_lock_shared({_CONNECTION_LOCK}, :node)"
+_CONNECTED: Final = (
     "SELECT objid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND granted"  # noqa: S608
     " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-    f" AND classid = CAST(CAST({_LINE} AS bigint) & 4294967295 AS oid)"
+    f" AND classid = CAST(CAST({_CONNECTION_LOCK} AS bigint) & 4294967295 AS oid)"
 )
 _SEIZE: Final = (
     f"UPDATE nodes SET epoch = epoch + 1, lease_until_ms = least(lease_until_ms, {_NOW})"  # noqa: S608
     f" WHERE id = :id AND (lease_until_ms <= {_NOW} OR :hung_up AND lease_until_ms <= {_NOW} + :late_ms AND id NOT IN (SELECT"
-    f" CAST(objid AS bigint) FROM ({_LINES}) AS lines))"
+    f" CAST(objid AS bigint) FROM ({_CONNECTED}) AS connected))"
 )
 _RUN_ON: Final = (
     f"SELECT room, {_COLUMNS} FROM races JOIN nodes ON nodes.id = races.node"  # noqa: S608
@@ -155,14 +155,14 @@ def renew(sql: Sql, holding: Holding, *, lease_ms: int) -> tuple[Node, ...]:
     return tuple(map(_node, sql.rows(_NODES)))
 
 
-def hold_line(sql: Sql, holding: Holding) -> None:
+def show_connection(sql: Sql, holding: Holding) -> None:
     """As long as this connection stands, others can see that it does."""
-    sql.rows(_HOLD_LINE, {"node": holding.node})
+    sql.rows(_SHOW_CONNECTION, {"node": holding.node})
 
 
-def lines(sql: Sql) -> frozenset[int]:
+def connected(sql: Sql) -> frozenset[int]:
     """The nodes whose connections stand, as far as they say so."""
-    return frozenset(int(row.objid) for row in sql.rows(_LINES))
+    return frozenset(int(row.objid) for row in sql.rows(_CONNECTED))
 
 
 def leave(sql: Sql, holding: Holding) -> None:
@@ -189,8 +189,8 @@ def check_own(sql: Sql, holding: Holding) -> None:
         raise LeaseLost(holding.lost)
 
 
-def seize(sql: Sql, node: int, *, hung_up: bool = False) -> bool:
-    """From here on nothing that this node decides is written. False when it holds its lease, or has a line again."""
+def seize(sql: Sql, node: int, *, hung_up: bool) -> bool:
+    """From here on nothing that this node decides is written. False when it holds its lease, or is connected again."""
     return bool(sql.run(_SEIZE, [{"id": node, "hung_up": hung_up, "late_ms": LEASE_MS - SILENT_MS}]))
 
 

@@ -11,7 +11,7 @@ NOTHING_KEPT: Final = "memory"
 """In the place of a path or URL: a store that ends with the server."""
 
 
-def open_store(where: str | None = None, *, shared: bool = False) -> Store:
+def open_store(where: str | None, *, shared: bool = False) -> Store:
     """shared: with the other nodes of a cluster. Raises StoreError with one sentence for whatever is wrong."""
     if shared:
         from server.store.shared import open_shared

@@ -46,9 +46,6 @@ def name_key(name: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
-# ---- entries
-
-
 @dataclass(frozen=True, slots=True)
 class PlayedSeat:
     """player: None for a house bot.

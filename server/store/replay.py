@@ -16,14 +16,14 @@ from server.store.port import CommandTaken, RaceOpened, room_shown
 
 @dataclass(frozen=True, slots=True)
 class RunningRoom:
-    """What a room has to go on with. earlier: the race before, where its record is withheld until the one that runs is over."""
+    """What a room has to go on with. earlier: the race before, where its record is sealed until the one that runs is over."""
 
     running: RunningRace
     earlier: RunningRace | None = None
 
 
 def by_room(races: Iterable[RunningRace]) -> tuple[RunningRoom, ...]:
-    """The races that run, each with the one that is withheld for it; in the order of their opening."""
+    """The races that run, each with the one that is sealed for it; in the order of their opening."""
     last: dict[str, RunningRoom] = {}
     rooms: list[RunningRoom] = []
     for race in races:

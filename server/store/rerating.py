@@ -68,7 +68,7 @@ class Rerated:
         return not self.seats_wrong and not self.players_wrong
 
 
-def rerate(where: str | None = None) -> Rerated:
+def rerate(where: str | None) -> Rerated:
     """Compare what is stored with what follows from the records. Raises StoreError where one of them cannot be read."""
     location = existing(where)
     with brief_reading(location) as sql:
@@ -76,7 +76,7 @@ def rerate(where: str | None = None) -> Rerated:
         return _Run(sql, location).compare()
 
 
-def repair(where: str | None = None) -> Rerated:
+def repair(where: str | None) -> Rerated:
     """Write what follows from the records where something else is stored, in one transaction; gives what was wrong.
 
     Raises StoreError, with nothing changed: StoreInUse while a server runs on it, StoreCorrupt where more than ratings is wrong.

@@ -21,10 +21,10 @@ from server.store.takeover import TakenOver, take_rooms
 UPGRADE_S: Final = 300
 """Seconds that a node waits for another to upgrade the tables."""
 
-LINE_S: Final = LEASE_MS / 1000
-"""Whose own line is younger does not judge others by theirs: it may have been the database that has hung up on everybody."""
+CONNECTED_S: Final = LEASE_MS / 1000
+"""A node whose own connection is younger does not judge others by theirs: the database may have hung up on everybody."""
 
-_SET_PATIENCE: Final = "SELECT set_config('lock_timeout', :patience, false)"
+_SET_LOCK_TIMEOUT: Final = "SELECT set_config('lock_timeout', :timeout, false)"
 _UPGRADE_LOCK: Final = "SELECT pg_advisory_lock(hashtext('carpet-race upgrade ' || current_schema()))"
 _UPGRADE_UNLOCK: Final = "SELECT pg_advisory_unlock(hashtext('carpet-race upgrade ' || current_schema()))"
 
@@ -34,20 +34,20 @@ class SharedStore(DatabaseStore):
 
     _is_shared = True
     _in_doubt: TakenOver | None = None
-    _line: Sql | None = None
-    _line_since = 0.0
+    _shown_by: Sql | None = None
+    _connected_since = 0.0
 
     def __init__(self, location: Location) -> None:
-        self._had_lines: set[tuple[int, int]] = set()  # nodes and their epochs
+        self._were_connected: set[tuple[int, int]] = set()  # nodes and their epochs
         super().__init__(location)
 
     def _prepare(self, sql: Sql, migrations: Path) -> Upgraded:
         # Nodes may start at one moment, and then all but one wait.
-        sql.rows(_SET_PATIENCE, {"patience": f"{UPGRADE_S}s"})
+        sql.rows(_SET_LOCK_TIMEOUT, {"timeout": f"{UPGRADE_S}s"})
         sql.rows(_UPGRADE_LOCK)
         upgraded = schema.upgrade(sql, self._location, migrations)
         sql.rows(_UPGRADE_UNLOCK)
-        sql.rows(_SET_PATIENCE, {"patience": f"{BUSY_S}s"})
+        sql.rows(_SET_LOCK_TIMEOUT, {"timeout": f"{BUSY_S}s"})
         return upgraded
 
     @property
@@ -64,23 +64,23 @@ class SharedStore(DatabaseStore):
     def renew(self) -> tuple[Node, ...]:
         """Hold the lease for `LEASE_MS` more; all nodes. Raises LeaseLost."""
         with self._writing() as sql:
-            if self._line is not sql:
-                nodes.hold_line(sql, self.holding)
-                self._line, self._line_since = sql, time.monotonic()
-            return self._without_lines(sql, nodes.renew(sql, self.holding, lease_ms=LEASE_MS))
+            if self._shown_by is not sql:
+                nodes.show_connection(sql, self.holding)
+                self._shown_by, self._connected_since = sql, time.monotonic()
+            return self._with_hung_up(sql, nodes.renew(sql, self.holding, lease_ms=LEASE_MS))
 
-    def _without_lines(self, sql: Sql, found: tuple[Node, ...]) -> tuple[Node, ...]:
+    def _with_hung_up(self, sql: Sql, found: tuple[Node, ...]) -> tuple[Node, ...]:
         """Find out which of those that are late have hung up. Looked for only where it matters: it is more than a row for each."""
         others = [node for node in found if node.left_ms > 0 and node.id != self.holding.node]
-        if not any(node.is_late or (node.id, node.epoch) not in self._had_lines for node in others):
+        if not any(node.is_late or (node.id, node.epoch) not in self._were_connected for node in others):
             return found
-        standing = nodes.lines(sql)
-        # An older version of this program says nothing of its line.
-        self._had_lines &= {(node.id, node.epoch) for node in others}
-        self._had_lines |= {(node.id, node.epoch) for node in others if node.id in standing}
-        if time.monotonic() - self._line_since < LINE_S:
+        connected = nodes.connected(sql)
+        # An older version of this program does not show its connection.
+        self._were_connected &= {(node.id, node.epoch) for node in others}
+        self._were_connected |= {(node.id, node.epoch) for node in others if node.id in connected}
+        if time.monotonic() - self._connected_since < CONNECTED_S:
             return found
-        gone = {node.id for node in others if node.is_late and node.id not in standing and (node.id, node.epoch) in self._had_lines}
+        gone = {node.id for node in others if node.is_late and node.id not in connected and (node.id, node.epoch) in self._were_connected}
         return tuple(replace(node, hung_up=True) if node.id in gone else node for node in found)
 
     def leave(self) -> None:

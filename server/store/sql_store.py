@@ -176,9 +176,6 @@ class SqlStore(ABC):
         key = name_key(start)
         return tuple(map(player_of, self._rows(beginning, first=key, behind=f"{key}{chr(sys.maxunicode)}", limit=limit)))
 
-    def name_taken(self, name: str) -> bool:
-        return self.player_by_name(name) is not None
-
     def ladder(self, limit: int) -> tuple[Player, ...]:
         best_first = "SELECT * FROM players WHERE mu IS NOT NULL ORDER BY mu - 3 * sigma DESC, name_key LIMIT :limit"
         return tuple(map(player_of, self._rows(best_first, limit=limit)))

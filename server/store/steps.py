@@ -29,13 +29,13 @@ Steps: TypeAlias = Generator[WriteStep, Any, None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """needs: the ids of players that have to be known. clash: what it means to break a constraint. is_single: whether all that the entry
-    writes is one row. is_sound: whether it is hardly ever refused (by a fault in the program, or where two nodes draw one code),
+    """needs: the ids of players that have to be known. clash: what it means to break a constraint. is_single: all that an entry writes
+    is one row. is_sound: whether it is hardly ever refused (by a fault in the program, or where two nodes draw one code),
     and the tables' constraints alone see to `needs`.
     """
 
     steps: Callable[[Any], Steps]
-    is_single: Callable[[Any], bool] = lambda entry: False
+    is_single: bool = False
     is_sound: Callable[[Any], bool] = lambda entry: False
     needs: Callable[[Any], Sequence[str | None]] = lambda entry: ()
     clash: Callable[[Any, str], EntryRefused] = lambda entry, constraint: EntryRefused(f"an entry that cannot be stored: {constraint}")

@@ -2,7 +2,7 @@
 `migrations`; a test compares the two.
 
 `batches` is a log, not a table to look things up in: one row a commit, with all commands that were taken in it, so that a thousand
-commands cost few pages and one statement. It is read from end to end when a server starts; the commands of races that are over are swept
+commands cost few pages and one statement. It is read from end to end when a server starts; the commands of races that are over are taken
 out, so it stays about as small as what runs.
 """
 
@@ -108,7 +108,7 @@ CREATE TABLE decisions (
 
 -- One row a commit; the last one says which that was. Each node has numbers of its own (`nodes.numbers_of`).
 -- writer: random bytes, new for each opening of the store. commands: as of
--- `documents.encode_commands`; of races that run, and until they are swept out of others.
+-- `documents.encode_commands`; of races that run, and until they are taken out of others.
 CREATE TABLE batches (
     number INTEGER NOT NULL PRIMARY KEY,
     writer BLOB NOT NULL,

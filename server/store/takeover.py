@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import chain
 from math import ceil
@@ -12,7 +12,7 @@ from server.store.answers import Running
 from server.store.documents import encode_commands
 from server.store.nodes import SETTLED, numbers_of, settle
 from server.store.running import LoggedRaces
-from server.store.sql import Row, Sql
+from server.store.sql import Sql
 
 COPIED_AT_ONCE: Final = 5_000
 """Commands in one row of the new log."""
@@ -68,20 +68,25 @@ def take_rooms(sql: Sql, *, dead: int, node: int, takers: float, leave: Collecti
         if not logged.lost:
             after, until = numbers_of(dead)
             sql.run("DELETE FROM batches WHERE number > :after AND number <= :until", [{"after": after, "until": until}])
-    return TakenOver(logged.read(), _over(rows), len(rooms) - len(taken), frozenset(row.id for row in led), frozenset(newer))
+    return TakenOver(
+        running=logged.read(),
+        standing=frozenset(row.id for row in rows if row.phase != "running"),
+        left=len(rooms) - len(taken),
+        tournaments=frozenset(row.id for row in led),
+        newer=frozenset(newer),
+    )
 
 
-def adopt(sql: Sql) -> int:
-    """Make all races of all nodes those of a server alone: nobody else writes, now or later. Gives how many nodes had something."""
+def adopt(sql: Sql) -> None:
+    """Make all races of all nodes those of a server alone: nobody else writes, now or later."""
     nodes = sql.rows("SELECT id FROM nodes WHERE id > 0 AND lease_until_ms <> :settled", {"settled": SETTLED})
     if not nodes:
-        return 0
+        return
     with sql.transaction():
         for row in nodes:
             take_rooms(sql, dead=row.id, node=0, takers=1)
         # Their rows stay: a node that comes back, from wherever it was, must find that its epoch is over.
         sql.run("UPDATE nodes SET epoch = epoch + 1")
-    return len(nodes)
 
 
 def _copy(sql: Sql, logged: LoggedRaces, *, node: int) -> None:
@@ -97,7 +102,3 @@ def _copy(sql: Sql, logged: LoggedRaces, *, node: int) -> None:
             "INSERT INTO batches (number, writer, commands) VALUES (:number, :writer, :commands)",
             [{"number": number, "writer": NOBODY, "commands": encode_commands(commands[first : first + COPIED_AT_ONCE])}],
         )
-
-
-def _over(rows: Iterable[Row]) -> frozenset[str]:
-    return frozenset(row.id for row in rows if row.phase != "running")

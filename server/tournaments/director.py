@@ -64,7 +64,7 @@ class _Overtaken(Exception):
 class Director:
     """Run `run` in a task. changed: called with it after every event, and when a room of it has changed. leads: see above."""
 
-    def __init__(self, state: TournamentState, ports: TournamentPorts, changed: Callable[[Director], None], *, leads: bool = True) -> None:
+    def __init__(self, state: TournamentState, ports: TournamentPorts, changed: Callable[[Director], None], *, leads: bool) -> None:
         self.state = state
         self.leads = leads
         self.tables = TableRooms(ports)
@@ -341,7 +341,6 @@ class Director:
         if due is not None and due <= now:
             decision = await self._ports.beside(partial(when_due, self.state))
             await self._happen(decision.events, pairs=decision.pairs)
-
         expires = self._expires_at_ms
         if expires is not None and expires <= now:
             await self._happen([CalledOff("nobody has used it")])

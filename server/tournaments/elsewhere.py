@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from server.cluster.bus import UNREADABLE
+from server.cluster.bus import readable
 from server.cluster.loads import Load
 from server.rooms.outgoing import Outgoing
 from server.tournaments.director import Director
@@ -72,7 +72,7 @@ class Elsewhere:
 
     def hear(self, texts: Sequence[bytes]) -> None:
         """What each of the others has said last."""
-        told = [news for text in texts if (news := _read(text)) is not None]
+        told = readable(texts, _DECODER)
         tables = {identity: (news.server, found) for news in told for identity, found in news.tables.items()}
         called: set[tuple[str, str]] = set()
         for identity, director in self._directors.items():
@@ -131,11 +131,3 @@ class Elsewhere:
                 if member is not None:
                     member.post(Outgoing(call_to(race, live, director.state, entrant)))
         return done
-
-
-def _read(text: bytes) -> News | None:
-    try:
-        return _DECODER.decode(text)
-    except UNREADABLE:
-        # Of a server with another version.
-        return None

@@ -12,7 +12,7 @@ from server.cluster.loads import Loads
 from server.lobby.players import Players
 from server.rooms.clock import Clock
 from server.rooms.registry import Rooms
-from server.store.port import Entry
+from server.store.journal import Journal
 from server.store.store import Store
 from server.tournaments.pairing.crosstable import Crosstable
 from server.tournaments.pairing.rounds import Round
@@ -42,16 +42,6 @@ async def at_once(make: Callable[[], Answer], /) -> Answer:
     return make()
 
 
-class TournamentJournal(Protocol):
-    """The part of `server.store.journal.Journal` that tournaments need."""
-
-    async def ask(self, call: Callable[..., Answer], *arguments: object) -> Answer:
-        """A reading call of the store, in a thread where it waits."""
-
-    async def write(self, *entries: Entry) -> None:
-        """Returns when the entries are safe, all of them. Raises StoreError when none is."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TournamentPorts:
     """store: asked through the journal. is_shared: other servers of the same place decide about the same tournaments. node: this server."""
@@ -60,7 +50,7 @@ class TournamentPorts:
     entropy: Callable[[int], bytes]
     rooms: Rooms
     players: Players
-    journal: TournamentJournal
+    journal: Journal
     store: Store
     pair_next: PairNext
     beside: Beside = at_once

@@ -80,8 +80,8 @@ class TournamentService:
         self.elsewhere = Elsewhere(self._running, ports, presence_changed=presence_changed)
         self._ports = ports = replace(ports, choose_node=self.elsewhere.choose_node)
         self._maker = Maker(ports, self._running)
-        ports.rooms.on_over(self._race_over)
-        ports.rooms.on_room_change(self._room_changed)
+        ports.rooms.on_over.append(self._race_over)
+        ports.rooms.on_room_change.append(self._room_changed)
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Until cancelled or `stop`. Started once the tournaments of the last server are back. Raises StoreError if they cannot be read."""
@@ -175,7 +175,7 @@ class TournamentService:
         return sorted((director.state for director in known.values()), key=lambda state: (-state.made_at_ms, state.id))
 
     async def end(self, identity: str, reason: str) -> None:
-        """Call it off, whatever is being raced. Returns when that is kept. Raises LookupError, ValueError with a sentence, StoreError."""
+        """Call it off, whatever is being raced. Returns when that is kept. Raises ValueError with a sentence, StoreError."""
         director = await self._known(identity)
         if director.state.is_closed:
             raise ValueError(f"it is {director.state.stage} already")
@@ -204,7 +204,7 @@ class TournamentService:
     async def _known(self, identity: str) -> Director:
         director = await self._find(read_code(identity))
         if director is None:
-            raise LookupError(identity)
+            raise ValueError(f"there is no tournament {identity}")
         return director
 
     def _start(self, state: TournamentState, *, leads: bool) -> Director:

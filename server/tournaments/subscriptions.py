@@ -45,7 +45,7 @@ class Subscriptions:
         players: Players,
         clock: Clock,
         beside: Beside,
-        here_elsewhere: Callable[[], AbstractSet[str]] = frozenset,
+        here_elsewhere: Callable[[], AbstractSet[str]],
     ) -> None:
         """here_elsewhere: who is connected to another server of the place."""
         self._here_elsewhere = here_elsewhere
@@ -62,7 +62,7 @@ class Subscriptions:
         self._is_news = False
         self._told: dict[Shown, Tournament] = {}
         self._wake = trio.Event()
-        players.on_change(self.presence_changed)
+        players.on_change.append(self.presence_changed)
 
     def follow_list(self, member: Member) -> None:
         """Tell `member` now and on every change."""

@@ -20,13 +20,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from server.analysis.winrate import Share
-from server.bots.deep import SAMPLES, SimpleRule, deep
+from server.bots.deep import SAMPLES, deep
 from server.bots.house import HOUSE_BOTS
 from server.bots.strategy import Strategy
 from server.race.view import see
 from server.rules.carpet import CarpetRules, Refill
 from server.rules.catalogue import RULE_SETS, rule_set
 from server.rules.position import Position
+from tests.server.bots.carpets import SimpleRule
 
 REFERENCE = "simple rule"
 CHUNK = 50

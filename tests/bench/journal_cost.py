@@ -212,7 +212,7 @@ def race_costs(store: DatabaseStore, *, is_rated: bool) -> None:
                 requests.append([races.left()])
             written += sum(isinstance(entry, CommandTaken) for request in requests for entry in request)
             assert store._batches is not None
-            under_way = swept if store._batches._log.is_swept else costs
+            under_way = swept if store._batches._log.is_compacting else costs
             under_way[kind].append(races.cost(requests))
     means = {kind: fmean(costs[kind]) for kind in costs}
     sweeping = sum(sum(swept[kind]) - means[kind] * len(swept[kind]) for kind in costs) / written

@@ -152,7 +152,7 @@ async def in_rooms(races: int, seed: int) -> dict[str, float]:
             rating_changes=no_change,
             max_rooms=races,
         )
-        rooms.on_room_change(Listing().changed)
+        rooms.on_room_change.append(Listing().changed)
         nursery.start_soon(rooms.run)
         with costs.of("open and enter", races):
             first = [Player(f"Ann {number}", rooms.open(RaceOptions(countdown_s=1))) for number in range(races)]

@@ -287,7 +287,7 @@ def test_a_race_is_won_by_touch_on_a_phone(browser: Browser, server: str) -> Non
 
 def line_of(deal: str) -> tuple[str, ...]:
     position = RULE_SETS["carpet-free"].deal(named_seed(deal))
-    return solve(position, shorten=20_000).moves
+    return solve(position).moves
 
 
 def tap(browser: Browser, place: str) -> None:
@@ -337,6 +337,33 @@ def test_the_keys_are_those_of_the_terminal(browser: Browser, server: str) -> No
         browser.press("Stay", "dialog")
         ada.stop()
         browser.wait_for_text(".verdict", "The deal checks out")
+
+
+def test_no_key_is_lost_after_a_phrase_or_beside_the_table_and_what_is_not_played_is_told(browser: Browser, server: str) -> None:
+    with sitting(server, "Ada", countdown_s=1, public=False) as ada:
+        open_link(browser, server, ada.code)
+        ada.ready()
+        ada.start()
+        wait_for_cards(browser)
+        keys = ActionChains(browser.driver)
+        keys.send_keys("t", "n").perform()
+        browser.wait_for_text(".lines", "Nice!")
+        keys.send_keys("M").perform()
+        browser.wait_for_text(".hint", "Cards do not glide.")
+        browser.run("document.querySelector('.play details summary').focus()")
+        keys.send_keys("t", Keys.ESCAPE, "M").perform()
+        browser.wait_for_text(".hint", "Cards glide.")
+        browser.run("document.activeElement.blur()")
+        for closed_by in ("dialog.querySelector('button').click()", "dialog.dispatchEvent(new Event('cancel'))"):
+            keys.send_keys("?").perform()
+            browser.wait_for_text("dialog h2", "Keys of a race")
+            focused = f"const dialog = document.querySelector('dialog'); {closed_by}; return document.activeElement.tagName"
+            assert browser.run(focused) == "BODY"
+        browser.run("WebSocket.prototype.send = () => {}")
+        keys.send_keys("s", "w").perform()
+        browser.wait_for_text(".hint", "Waiting to be played: w.")
+        browser.run("dispatchEvent(new Event('offline'))")
+        browser.wait_for_text(".hint", "Not played: w. Not connected:")
 
 
 def test_every_shape_of_board_fits_a_phone_and_can_be_played(browser: Browser, server: str) -> None:

@@ -251,6 +251,26 @@ def test_a_series_shows_its_score_the_race_before_and_its_ratings(browser: Brows
         assert not browser.all("#result")[0].is_displayed()
 
 
+def test_a_replay_goes_on_by_keys_after_a_button_was_pressed(browser: Browser, server: str) -> None:
+    with race(server) as (ada, zoe):
+        ada.play(3)
+        for player in (ada, zoe):
+            player.stop()
+        record = ada.hear_of("result")["record"]
+    browser.open(page(server, f"/race/{record['id']}"))
+    browser.wait_for_text(".said-move", "Move ")
+    browser.press("Start")
+    browser.wait_for_text(".said-move", "The deal, before 3 moves.")
+    on = next(button for button in browser.all(".controls button") if button.text == "On")
+    on.click()
+    browser.wait_for_text(".said-move", "Move 1 of 3")
+    on.send_keys(Keys.ARROW_RIGHT)
+    browser.wait_for_text(".said-move", "Move 2 of 3")
+    # The space bar is the button's own.
+    on.send_keys(" ")
+    browser.wait_for_text(".said-move", "Move 3 of 3")
+
+
 def test_whoever_comes_late_is_shown_the_whole_curves(browser: Browser, server: str) -> None:
     with race(server, rules="colorado") as (ada, _):
         homes = [ada.home]

@@ -30,7 +30,7 @@ export function tell(title, rows) {
 }
 
 function open(dialog) {
-  dialog.addEventListener("close", () => dialog.remove());
+  for (const way of ["cancel", "close"]) dialog.addEventListener(way, () => close(dialog));
   document.body.append(dialog);
   dialog.showModal();
 }

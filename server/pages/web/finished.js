@@ -174,7 +174,8 @@ export class FinishedPage {
   }
 
   #key(event) {
-    if (!this.#timeline || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, button, a, summary")) return;
+    if (!this.#timeline || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select")) return;
+    if (event.key === " " && event.target.closest("button, a, summary")) return;
     const act = {
       ArrowLeft: () => this.#go(this.#made - 1), ArrowRight: () => this.#go(this.#made + 1), Home: () => this.#go(0),
       End: () => this.#go(this.#timeline.steps.length), " ": () => this.#switch(),

@@ -121,10 +121,10 @@ export class Game {
     const { room } = this.player;
     const target = /** @type {Element} */ (event.target);
     if (!this.table || room?.phase !== "racing" || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    if (document.querySelector("dialog[open]") || target.closest("input, textarea, select, summary")) return;
+    if (document.querySelector("dialog[open]") || target.closest("input, textarea, select")) return;
     // A held key would go on after it was let go.
     if (event.repeat && !event.key.startsWith("Arrow")) return event.key === " " ? event.preventDefault() : undefined;
-    if (event.key === " " && target.closest("button, a") && !target.closest("[data-place]")) return;
+    if (event.key === " " && target.closest("button, a, summary") && !target.closest("[data-place]")) return;
     this.#note = "";
     if (this.keys.take(event.key, this.table)) event.preventDefault();
   }
@@ -168,13 +168,14 @@ export class Game {
     const { room } = player;
     const view = room.view;
     if (!view) return;
-    setText(this.hint, this.#note || this.#hintText(player, room, view));
+    const back = player.takenBack.length ? `Not played: ${placesText(player.takenBack)}. ` : "";
+    setText(this.hint, back + (this.#note || this.#hintText(player, room, view)));
   }
 
   #hintText(player, room, view) {
     if (!player.isOnline) return "Not connected: no moves for now. The clock runs on, and your seat is kept a while.";
     if (ENDS[room.own.state]) return ENDS[room.own.state];
-    if (player.ahead.length) return `Waiting to be played: ${player.ahead.map((place) => (place === HOME ? "the next card home" : place)).join(", ")}.`;
+    if (player.ahead.length) return `Waiting to be played: ${placesText(player.ahead)}.`;
     if (!player.held && room.options.autoplay && allFit(view)) return "Every card goes home now: All home, or g.";
     return hint(player.shown.moves.length ? player.shown : view, this.rules, player.held);
   }
@@ -197,6 +198,10 @@ export class Game {
       this.#plies.set(each.key, each.ply);
     }
   }
+}
+
+function placesText(places) {
+  return places.map((place) => (place === HOME ? "the next card home" : place)).join(", ");
 }
 
 /** Somebody has moved. */

@@ -8,6 +8,8 @@ import { bestHome, dealtChips, glides, isWhole, press, preview, source } from ".
 const AHEAD = 8;
 /** More letters no move has. */
 const LONGEST = 8;
+const OFFLINE = "Not connected. No moves for now; the clock runs on.";
+const HOLDING = "First put the held card back (esc).";
 const BY_HAND = "This race is played by hand: each card home takes a key of its own.";
 
 /** Stands for the card that goes home next, where a place is pressed. */
@@ -18,6 +20,8 @@ export class Hand {
   room = null;
   held = "";
   ahead = [];
+  /** What was pressed ahead and never played. */
+  takenBack = [];
   chips = [];
   inFlight = null;
   isHoming = false;
@@ -35,7 +39,15 @@ export class Hand {
   drop() {
     this.inFlight = null;
     this.ahead = [];
+    this.takenBack = [];
     this.held = "";
+    this.isHoming = false;
+  }
+
+  /** What was pressed ahead is not played, and that is shown until the next press. */
+  takeBack() {
+    if (this.ahead.length) this.takenBack = this.ahead;
+    this.ahead = [];
     this.isHoming = false;
   }
 
@@ -71,8 +83,9 @@ export class Hand {
 
   /** Press a place; `+` and `-` stand for the foundations of the held card. @param {string} place */
   press(place) {
+    this.takenBack = [];
     if (!this.isOnline) {
-      this.tell("note", "Not connected. No moves for now; the clock runs on.");
+      this.tell("note", OFFLINE);
     } else if (!this.#waits) {
       this.#press(place);
     } else if (["s", "r"].includes(place) && this.ahead.includes(place)) {
@@ -89,8 +102,7 @@ export class Hand {
     const { room } = this;
     if (!room?.isRacing) return;
     const refuse = () => {
-      this.ahead = [];
-      this.isHoming = false;
+      this.takeBack();
       this.tell("refusedPress", place);
     };
     if (place === HOME) {
@@ -119,6 +131,9 @@ export class Hand {
   sendAllHome() {
     const { room } = this;
     if (!room?.options.autoplay) return this.tell("note", BY_HAND);
+    if (!this.isHoming) this.takenBack = [];
+    if (!this.isOnline) return this.tell("note", OFFLINE);
+    if (this.held && !this.isHoming) return this.tell("note", HOLDING);
     if (this.#waits) {
       this.isHoming = true;
       return;
@@ -132,6 +147,7 @@ export class Hand {
   letGo() {
     this.held = "";
     this.ahead = [];
+    this.takenBack = [];
     this.isHoming = false;
     this.tell("moved");
     this.settle();

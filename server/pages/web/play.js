@@ -76,8 +76,12 @@ export class PlayPage {
     const token = takenToken();
     if (token && token !== keeping.identity.token) askToBe(() => this.#be(token));
     this.text.addEventListener("keydown", (event) => event.key === "Enter" && this.#say({ text: this.text.value }));
-    this.text.addEventListener("keydown", (event) => event.key === "Escape" && this.text.blur());
-    this.phrase.addEventListener("change", () => this.#say({ phrase: this.phrase.value }));
+    for (const field of [this.text, this.phrase]) field.addEventListener("keydown", (event) => event.key === "Escape" && field.blur());
+    this.phrase.addEventListener("change", () => {
+      this.#say({ phrase: this.phrase.value });
+      // In a race the next key is one for the table, and no other phrase.
+      this.phrase.blur();
+    });
     setInterval(() => this.#tick(), 250);
   }
 

@@ -92,8 +92,7 @@ export class Player extends Hand {
   lost() {
     this.isOnline = false;
     this.#isBehind = false;
-    this.ahead = [];
-    this.isHoming = false;
+    this.takeBack();
   }
 
   send(message) {
@@ -252,7 +251,7 @@ export class Player extends Hand {
     // The move that was on its way, if it was one, is not played, and nothing more is to come of it.
     if (error.code.startsWith("race/")) {
       this.inFlight = null;
-      this.ahead = [];
+      this.takeBack();
     }
     // The answer to who joins has to wait until the server can write, and comes then.
     const waits = error.code === "server/cannot-write" && this.wish?.type === "join-race";

@@ -56,7 +56,6 @@ class Format(Protocol):
 
     def next_round(self, crosstable: Crosstable) -> Round | None:
         """The round after those that are paired, which all have results; None when the tournament is over. Deterministic."""
-        ...
 
     def settle(self, races: tuple[RaceResult, ...]) -> RaceResult | None:
         """What the races of one table come to; None while another race is needed. By default one race decides."""
@@ -64,7 +63,6 @@ class Format(Protocol):
 
     def standings(self, crosstable: Crosstable) -> tuple[RankedEntrant, ...]:
         """Everybody who ever entered, best first; equals in the order of the seeds. At any time."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from client.connection.events import Lost
 from client.game.moves import destination, source, top_card
+from client.tui.actions import Press
 from client.tui.chips import CHIPS, chips_of, dealt
 from client.tui.keymap import SLOT_STARTERS, Command, commands
 from client.tui.playing import AHEAD, all_fit
@@ -202,6 +203,26 @@ async def test_autoplay_sends_home_what_fits_where_the_race_allows_it(mock_clock
         await settled()
         assert sent(run) == []
         assert run.screen.shows("Autoplay is off.")
+
+
+def test_all_home_says_why_no_card_goes() -> None:
+    views = (tables.view_after("persian-rug", moves, seed=bytes(32)) for moves in range(100))
+    # A card that goes home or elsewhere, so that it is held first.
+    view, place = next(
+        (view, place)
+        for view in views
+        for place in view.piles
+        if len(ways := {move.partition(":")[2] for move in view.moves if source(move) == place}) > 1 and "" in ways
+    )
+    player = Player("persian-rug", view)
+    for act, why in (
+        (lambda: player.driver.do(Press(place)), "First put the held card back (esc)."),
+        (lambda: player.driver.hear(Lost("no route", 3000)), "Not connected. Reconnecting..."),
+    ):
+        act()
+        player.type("G")
+        assert (player.driver.ui.note, player.line.sent) == (why, [])
+        player.type("esc")
 
 
 async def test_a_race_by_hand_has_neither_autoplay_nor_all_at_once(mock_clock: trio.testing.MockClock) -> None:

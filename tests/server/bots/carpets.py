@@ -4,7 +4,10 @@ from dataclasses import replace
 
 from protocol.cards import SUIT_SIZE, SUITS, fresh_deck, parse_card
 from protocol.shuffle import WordStream
+from protocol.views import View
+from server.bots.deep import Deep
 from server.bots.strategy import Strategy
+from server.bots.table import Table
 from server.race.view import see
 from server.rules.carpet import Aces, CarpetPosition, CarpetRules, Refill, Turning
 from server.rules.catalogue import RULE_SETS
@@ -53,6 +56,17 @@ def hand_made(carpet: str, waste: str, *, rules: CarpetRules = CARPET, pending: 
     if pending is not None:
         lying.insert(rules.slots.index(pending), -1)
     return CarpetPosition(rules, bytes(32), tuple(lying), turned, (*first, *rest), (1,) * len(SUITS), pending, rules.redeals)
+
+
+class SimpleRule(Deep):
+    """Fills a gap from the waste when the card's rank minus its foundation's count is at most 2 plus the number of gaps."""
+
+    def __init__(self, *, holds_back: bool) -> None:
+        super().__init__(0, holds_back=holds_back)
+
+    def fills(self, table: Table, view: View) -> bool:
+        card = table.waste[-1]
+        return card - table.wanted[card // 16] <= table.gaps + 1
 
 
 def play_to_the_end(strategy: Strategy, position: Position, limit: int = 2000) -> Position:

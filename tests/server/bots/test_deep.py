@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.shuffle import shuffle
-from server.bots.deep import Deep, SimpleRule, deep
+from server.bots.deep import Deep, deep
 from server.bots.plain import Greedy, RandomMoves
 from server.bots.strategy import Strategy
 from server.race.view import see
 from server.rules.carpet import CarpetRules
-from tests.server.bots.carpets import CARPET, FREE, REDEAL, ROWS, STRATEGY, WHIST, deal, hand_made, play_to_the_end, walked
+from tests.server.bots.carpets import CARPET, FREE, REDEAL, ROWS, STRATEGY, WHIST, SimpleRule, deal, hand_made, play_to_the_end, walked
 from tests.server.rules.changed import replace
 
 

@@ -5,11 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.cards import CARD_TEXT, SUITS
-from server.bots.deep import SimpleRule
 from server.bots.table import Table, code, unseen
 from server.race.view import see
 from server.rules.carpet import CarpetRules, Refill
-from tests.server.bots.carpets import ACES_IN, CARPET, FREE, ROWS, STRATEGY, deal, hand_made, play_to_the_end, walked
+from tests.server.bots.carpets import ACES_IN, CARPET, FREE, ROWS, STRATEGY, SimpleRule, deal, hand_made, play_to_the_end, walked
 
 
 @pytest.mark.parametrize("rules", [CARPET, ACES_IN, STRATEGY, FREE], ids=lambda rules: rules.id)

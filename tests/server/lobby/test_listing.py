@@ -33,7 +33,7 @@ async def test_whatever_happens_it_is_what_a_look_at_all_rooms_finds(nursery: tr
     table = Table(nursery, max_rooms=200)
     chance = random.Random(1)
     listing = Listing()
-    table.rooms.on_room_change(listing.changed)
+    table.rooms.on_room_change.append(listing.changed)
     seated: list[tuple[Room, Guest, Guest]] = []
     ran = closed = False
     for number in range(600):
@@ -79,7 +79,7 @@ async def test_a_look_ranks_so_many_races_however_many_there_are_and_all_of_them
 
     table = Table(nursery, max_rooms=100)
     listing = Listing()
-    table.rooms.on_room_change(listing.changed)
+    table.rooms.on_room_change.append(listing.changed)
     rooms = [await table.racing(table.guest(f"Ann {number}"), table.guest(f"Bob {number}"), deal="143") for number in range(12)]
     monkeypatch.setattr(listing_module, "RANKED", 3)
     monkeypatch.setattr("server.rooms.summary.lead_rank", noted)
@@ -101,7 +101,7 @@ async def test_a_look_ranks_so_many_races_however_many_there_are_and_all_of_them
 async def test_what_is_listed_stays_so_and_only_the_closest_of_all_takes_a_place(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     table = Table(nursery, max_rooms=100)
     listing = Listing()
-    table.rooms.on_room_change(listing.changed)
+    table.rooms.on_room_change.append(listing.changed)
     chance = random.Random(2)
     rooms = [await table.racing(table.guest(f"Ann {number}"), table.guest(f"Bob {number}"), deal="143") for number in range(9)]
     listed = listing.closest(4)

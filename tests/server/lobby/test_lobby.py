@@ -59,7 +59,7 @@ class Venue:
         journal = Journal(store)
         nursery.start_soon(journal.run)
         self.players = Players(entropy=self.table.entropy, store=store, journal=journal, clock=self.table.clock)
-        self.table.rooms.on_rated(self.players.rated)
+        self.table.rooms.on_rated.append(self.players.rated)
         self.lobby = Lobby(self.table.rooms, self.players, self.table.clock)
         nursery.start_soon(self.lobby.run)
 

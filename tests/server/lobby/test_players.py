@@ -103,7 +103,7 @@ async def test_a_newer_connection_takes_over_and_the_end_of_the_older_one_is_not
 
 async def test_listeners_hear_of_everybody_who_comes_or_goes(players: Players) -> None:
     heard: list[int] = []
-    players.on_change(lambda: heard.append(len(players)))
+    players.on_change.append(lambda: heard.append(len(players)))
     line = Wire()
     player, _ = await players.arrive(name="Ann", token=None, connection=line)
     players.depart(player, line)
@@ -131,7 +131,7 @@ async def test_whoever_would_take_another_players_name_keeps_their_own(players: 
 
 async def test_a_renamed_player_is_so_for_everybody_and_their_old_name_is_free(players: Players) -> None:
     heard: list[list[str]] = []
-    players.on_change(lambda: heard.append([here.name for here in players.here()]))
+    players.on_change.append(lambda: heard.append([here.name for here in players.here()]))
     line = Wire()
     bob, token = await players.arrive(name="Bob", token=None, connection=line)
     assert await players.rename(bob, "  Robert ") == (PlayerName(bob.id, "Robert"), line)
@@ -274,7 +274,7 @@ async def test_a_players_rating_is_the_stores_when_they_come_and_what_a_race_mak
 async def test_news_of_an_earlier_race_that_come_later_change_nothing(players: Players) -> None:
     ann, _ = await players.arrive(name="Ann", token=None, connection=Wire())
     told: list[int | None] = []
-    players.on_change(lambda: told.append(players.rating(ann.id)))
+    players.on_change.append(lambda: told.append(players.rating(ann.id)))
     players.rated(ann.id, worth(1200, races=2))
     players.rated(ann.id, worth(1138))
     assert (players.rating(ann.id), told) == (1200, [1200])

@@ -24,6 +24,7 @@ from protocol.views import ChatLine, RaceOptions
 from server.net.connection import BAD_MESSAGES, LARGE_BYTES
 from server.rooms.outgoing import Outgoing
 from tests.server.net.wire import House, frame_bytes, open_house, request_bytes
+from tests.server.rules.changed import cards_of
 
 pytestmark = pytest.mark.usefixtures("both_kinds")
 
@@ -46,7 +47,7 @@ async def undisturbed(house: House) -> AsyncIterator[None]:
         assert ann.gaps == bob.gaps == 0
         for seat in room.core.race.seats:
             assert seat.position is not None
-            assert sorted(seat.position.cards()) == DECK
+            assert cards_of(seat.position) == DECK
 
 
 DOCUMENTS: list[tuple[dict[str, Any], ErrorCode, str]] = [

@@ -275,7 +275,7 @@ class House:
         self.bans = Bans(journal=self.journal, clock=self.clock)
         self.bans.come_back(self.store.bans())
         self.players = Players(entropy=entropy, store=self.store, journal=self.journal, clock=self.clock, bans=self.bans)
-        self.rooms.on_rated(self.players.rated)
+        self.rooms.on_rated.append(self.players.rated)
         self.lobby = Lobby(self.rooms, self.players, self.clock)
         self.spectators = SpectatorRegistry(nursery, self.rooms, self.clock)
         self.spectators.over = Resumption(self.rooms, self.store, self.journal, self.clock).over

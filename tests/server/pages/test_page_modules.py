@@ -406,6 +406,55 @@ def source(move: str) -> str:
     return move.partition(":")[0].rstrip("+-")
 
 
+def test_what_was_pressed_ahead_and_is_not_played_is_told_and_so_is_why_not_all_go_home() -> None:
+    script = f"""{SCRIPTED}
+        const {{ view, place, held }} = given;
+        const seat = {{ seat: 0, name: "Ada", bot: null, connected: true, ready: true, state: "racing", ply: 3, home: 4, elapsed_ms: 0 }};
+        const options = {{ series: {{ format: "single" }}, autoplay: true }};
+        const room = {{ type: "room", version: 20, code: "HKTRWM", race: 1, phase: "racing", seat: 0, starts_in_ms: null, elapsed_ms: 5,
+            view, options, record: null, chat: [], series: null, ended: [], seats: [seat] }};
+        const steps = [];
+        const step = () => steps.push([player.takenBack, told.splice(0).filter(([kind]) => kind === "note").map(([, about]) => about)]);
+        const again = () => {{
+            player.up(welcome("HKTRWM"), null);
+            player.hear(room, 0);
+            player.inFlight = null;
+            told.splice(0);
+        }};
+        again();
+        player.press("home");
+        player.press(place);
+        step();
+        player.lost();
+        step();
+        player.sendAllHome();
+        step();
+        again();
+        player.press("home");
+        player.press("r");
+        player.press(place);
+        player.hear({{ type: "error", code: "race/illegal-move", ref: 0, message: "" }}, 1);
+        step();
+        player.press(held);
+        player.sendAllHome();
+        step();
+        console.log(JSON.stringify(steps));
+    """
+    view, held = next(
+        (view, source(move))
+        for view, _ in games()["persian-rug"]
+        for move in view.moves
+        if best_home(view) and press(view, "", source(move)).held
+    )
+    assert node(script, {"view": msgspec.to_builtins(view), "place": "a1", "held": held}) == [
+        [[], []],
+        [["a1"], []],
+        [[], ["Not connected. No moves for now; the clock runs on."]],
+        [["r", "a1"], []],
+        [[], ["First put the held card back (esc)."]],
+    ]
+
+
 def test_a_connection_that_is_begun_anew_closes_no_socket_before_it_stands() -> None:
     script = """
         const made = [];

@@ -27,6 +27,7 @@ from protocol.tournament_messages import (
 )
 from protocol.tournaments import TournamentDocument, TournamentOptions, TournamentsDocument
 from server.pages.tournaments import harmless
+from server.store.errors import StoreBusy
 from tests.server.net.wire import Client, House
 
 OPTIONS = TournamentOptions(name="=SUM(A1)", check_in_s=0, pause_s=0, rounds=1, countdown_s=1)
@@ -74,6 +75,17 @@ async def test_a_tournament_is_given_out_whole_and_as_a_table(autojump_clock: Mo
 @pytest.mark.parametrize("path", ["/tournaments/NOSUCH.json", "/tournaments/x.json", "/tournaments/NOSUCH.csv"])
 async def test_there_is_no_page_of_a_tournament_that_is_not_there(autojump_clock: MockClock, house: House, path: str) -> None:
     assert (await house.ask(path)).problem == (404, "There is no tournament of that id.")
+
+
+@pytest.mark.parametrize("path", ["/tournaments/KWPRTM.json", "/tournament/KWPRTM"])
+async def test_a_store_that_does_not_answer_is_no_fault_of_the_page(
+    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    def busy(tournament: str) -> None:
+        raise StoreBusy(tournament)
+
+    monkeypatch.setattr(house.store, "tournament", busy)
+    assert (await house.ask(path)).problem == (503, "The store cannot be read now; try again later.")
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1"])

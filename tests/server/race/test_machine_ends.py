@@ -13,7 +13,8 @@ from server.race.commands import LeaveSeat, LoseConnection, PlayMove, ResignSeat
 from server.race.events import MovePlayed, RaceEnded, SeatEnded
 from server.rules import catalogue
 from server.rules.carpet import CarpetPosition, CarpetRules
-from server.rules.catalogue import RuleSet, rule_set
+from server.rules.catalogue import rule_set
+from server.rules.position import RuleSet
 from tests.server.race.racing import STALLING, WINNABLE, Driven, counting_down, greedy_line, options, started
 from tests.server.rules.changed import replace
 

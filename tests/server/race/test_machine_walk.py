@@ -24,6 +24,7 @@ from server.race.commands import (
 from server.race.seat import Seat
 from tests.server.race.racing import START, WINNABLE, Driven, greedy, nonce, options, replayed, state_of
 from tests.server.race.watching import Watch
+from tests.server.rules.changed import cards_of
 
 numbers = st.integers(0, 3)
 ENDS = ("won", "stalled", "stopped", "forfeited", "out-of-time")
@@ -157,7 +158,7 @@ class AnyRace(RuleBasedStateMachine):
         assert len(set(map(id, firsts))) <= 1
         for seat, first in zip(self.race.seats, firsts, strict=bool(firsts)):
             assert seat.position is not None
-            assert sorted(seat.position.cards()) == sorted(fresh_deck())
+            assert cards_of(seat.position) == sorted(fresh_deck())
             position = first
             for played in seat.played:
                 position = position.play(played.move)

@@ -21,7 +21,8 @@ from server.race.commands import (
 )
 from server.race.view import see
 from server.rules.carpet import Aces, CarpetRules, Refill, Turning
-from server.rules.catalogue import RULE_SETS, RuleSet, rule_set
+from server.rules.catalogue import RULE_SETS, rule_set
+from server.rules.position import RuleSet
 from tests.server.race.racing import Driven, options, started
 from tests.server.race.watching import Watch
 

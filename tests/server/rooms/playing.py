@@ -149,7 +149,7 @@ class Guest(Member):
 
 
 class Notebook:
-    """A journal in memory, which keeps at once what is submitted. Satisfies `server.rooms.registry.RoomJournal`.
+    """A journal in memory, which keeps at once what is submitted. Satisfies `server.rooms.ports.JournalPort`.
 
     error: why nothing can be kept, where nothing can. closed: it takes nothing any more. `hold` has what is submitted wait for `release`.
     """

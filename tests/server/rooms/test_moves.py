@@ -22,12 +22,13 @@ from server.rooms.effects import Effects
 from server.rooms.spectator_port import Shown
 from tests.server.race.racing import WINNABLE, greedy_line
 from tests.server.rooms.playing import Table
+from tests.server.rules.changed import cards_of
 
 DECK = sorted(fresh_deck())
 
 
 def all_cards_are_there(race: Race) -> bool:
-    return all(seat.position is not None and sorted(seat.position.cards()) == DECK for seat in race.seats)
+    return all(seat.position is not None and cards_of(seat.position) == DECK for seat in race.seats)
 
 
 def positions(room: Room) -> list[object]:

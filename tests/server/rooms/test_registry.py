@@ -104,7 +104,7 @@ async def test_listeners_hear_of_rooms_and_seats_but_not_of_moves(autojump_clock
         changes += 1
 
     listener: Callable[[], None] = count
-    table.rooms.on_change(listener)
+    table.rooms.on_change.append(listener)
     ann = table.guest("Ann")
     room = await table.racing(ann)
     assert changes > 0

@@ -46,7 +46,7 @@ async def test_each_of_the_invited_has_their_seat_and_nobody_else_any(autojump_c
 
 async def test_a_table_may_be_all_house_bots(autojump_clock: MockClock, table: Table) -> None:
     over: list[Record] = []
-    table.rooms.on_over(lambda room, record: over.append(record))
+    table.rooms.on_over.append(lambda room, record: over.append(record))
     opened(table, bots=("greedy", "random"))
     await table.until(lambda: bool(over))
     audit(over[0])
@@ -57,7 +57,7 @@ async def test_the_owner_hears_of_the_end_when_it_is_kept_and_players_of_the_rec
     autojump_clock: MockClock, table: Table
 ) -> None:
     over: list[tuple[str, str]] = []
-    table.rooms.on_over(lambda room, record: over.append((room.code, record.id)))
+    table.rooms.on_over.append(lambda room, record: over.append((room.code, record.id)))
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = opened(table, ann, bob)
     for guest in (ann, bob):
@@ -146,7 +146,7 @@ async def test_after_a_crash_the_room_is_for_the_same_people_on_the_same_deal(au
         new, again = await restart(table, room, nursery)
         assert again.spec == room.spec
         over: list[Record] = []
-        new.rooms.on_over(lambda room, record: over.append(record))
+        new.rooms.on_over.append(lambda room, record: over.append(record))
         guests = [new.guest(guest.player.name) for guest in (ann, bob, eve)]
         for guest in guests:
             guest.enter(again, version=0)

@@ -5,7 +5,7 @@ import pytest
 from protocol.cards import card_text, fresh_deck, parse_card
 from protocol.shuffle import redeal_label, shuffle
 from server.rules.catalogue import RULE_SETS
-from server.rules.position import Outcome, Position, outcome, slot_names
+from server.rules.position import Position, slot_names
 from server.rules.quilt import QuiltPosition, QuiltRules
 from tests.server.rules.changed import replace
 
@@ -133,7 +133,7 @@ class TestStockAndRedeals:
         for left in range(redeals, 0, -1):
             assert (position.redeals_left, position.legal_moves()) == (left, ("r",))
             position = after(position, "r s s")
-        assert (position.redeals_left, position.legal_moves(), outcome(position)) == (0, (), Outcome.STALLED)
+        assert (position.redeals_left, position.legal_moves(), position.is_over, position.is_won) == (0, (), True, False)
 
     @pytest.mark.parametrize("row", [CRAZY, INDIAN], ids=lambda row: row.id)
     def test_turned_over_the_bottom_card_comes_first(self, row: QuiltRules) -> None:
@@ -204,7 +204,7 @@ def test_what_is_free_is_found_anew_for_a_quilt_made_by_hand() -> None:
 def test_a_game_is_won_when_all_104_are_home() -> None:
     position = replace(hand_made(PERSIAN, "", reserves="AC"), heights=(*[13] * 7, 12))
     won = position.play("p1-")
-    assert (won.home, won.is_won, outcome(won)) == (104, True, Outcome.WON)
+    assert (won.home, won.is_won, won.is_over) == (104, True, True)
 
 
 def test_a_position_shows_itself_by_its_text() -> None:

@@ -2,7 +2,7 @@
 
 from protocol.cards import card_text, fresh_deck, parse_card
 from server.rules.catalogue import RULE_SETS
-from server.rules.position import Outcome, Position, outcome
+from server.rules.position import Position
 from server.rules.twin import TwinPosition, TwinRules
 from tests.server.rules.changed import replace
 
@@ -103,7 +103,7 @@ class TestColoradoWaste:
     def test_piles_are_not_spread_when_the_stock_is_used_up(self) -> None:
         position = replace(lay_out(COLORADO, DEAD), tableau=((), cards("3S 4S"), *[()] * 18), stock=())
         assert position.legal_moves() == ()
-        assert outcome(position) is Outcome.STALLED
+        assert (position.is_over, position.is_won) == (True, False)
 
 
 class TestTwentyStock:
@@ -159,7 +159,7 @@ class TestTwentySpreading:
 def test_a_game_is_won_when_all_104_are_home() -> None:
     position = replace(lay_out(TWENTY, DEAD), tableau=(cards("AC"), *[()] * 19), stock=(), heights=(*[13] * 7, 12))
     won = position.play("a1-")
-    assert (won.home, won.is_won, outcome(won)) == (104, True, Outcome.WON)
+    assert (won.home, won.is_won, won.is_over) == (104, True, True)
 
 
 def test_a_position_shows_itself_by_its_text() -> None:

@@ -76,31 +76,27 @@ def walked(position: CarpetPosition, choose: Random, moves: int) -> CarpetPositi
 
 @dataclass(frozen=True)
 class Truth:
-    """What a search through every position says. shortest: moves of the shortest win."""
+    """What a search through every position says."""
 
     won: bool
     home: int
-    shortest: int | None
     positions: int
 
 
 def truth(position: CarpetPosition) -> Truth:
     """Breadth first through the rules alone: no move is left out. Positions that differ in slots only are one."""
-    ply = {_key(position): 0}
+    known = {_key(position)}
     waiting = deque([position])
-    home, shortest = position.home, None
+    home, won = position.home, False
     while waiting:
         looked_at = waiting.popleft()
-        so_far = ply[_key(looked_at)]
-        home = max(home, looked_at.home)
-        if looked_at.is_won and shortest is None:
-            shortest = so_far
+        home, won = max(home, looked_at.home), won or looked_at.is_won
         for after in _after(looked_at):
             key = _key(after)
-            if key not in ply:
-                ply[key] = so_far + 1
+            if key not in known:
+                known.add(key)
                 waiting.append(after)
-    return Truth(shortest is not None, home, shortest, len(ply))
+    return Truth(won, home, len(known))
 
 
 def _after(position: CarpetPosition) -> Iterator[CarpetPosition]:

@@ -109,17 +109,6 @@ def test_a_redeal_may_want_a_playable_card_left_in_the_waste() -> None:
 
 
 class TestFreeRefill:
-    def test_a_shortened_line_is_never_longer(self) -> None:
-        gained = 0
-        for number in range(25):
-            position = deal("carpet-free", number)
-            plain, short = solve(position), solve(position, shorten=3_000)
-            assert played(position, short.moves).is_won == (short.outcome == "won")
-            assert len(short.moves) <= len(plain.moves)
-            assert short.nodes <= plain.nodes + 3_000
-            gained += len(plain.moves) - len(short.moves)
-        assert gained
-
     def test_a_fill_that_is_not_needed_is_left_out(self) -> None:
         position = ending("carpet-free", carpet="KS", stock="JS QS")
         assert len(solve(position).moves) == 5
@@ -140,32 +129,6 @@ class TestBudget:
     def test_it_is_not_negative(self) -> None:
         with pytest.raises(ValueError, match="0 positions or more, not -1"):
             solve(deal("carpet", 0), budget=-1)
-
-
-class TestCancelling:
-    @pytest.mark.parametrize("name", FAMILY)
-    def test_a_search_called_off_before_it_starts_looks_at_nothing(self, name: str) -> None:
-        solution = solve(deal(name, 1), cancelled=lambda: True)
-        assert (solution.outcome, solution.exact, solution.nodes) == ("unknown", False, 0)
-
-    def test_a_search_is_called_off_within_a_few_hundred_positions(self) -> None:
-        position = next(position for position in map(lost_slowly, range(400)) if position is not None)
-        asked = 0
-
-        def cancelled() -> bool:
-            nonlocal asked
-            asked += 1
-            return asked > 3
-
-        solution = solve(position, cancelled=cancelled)
-        assert solution.outcome == "unknown"
-        assert 0 < solution.nodes <= 1_000
-        assert asked == 4
-
-
-def lost_slowly(number: int) -> CarpetPosition | None:
-    position = deal("carpet-aces-in", number)
-    return position if solve(position, budget=600).outcome == "unknown" else None
 
 
 def test_turning_when_stuck_with_choice_is_exact_too() -> None:

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from server.rules.carpet import CarpetRules, Refill
+from server.rules.carpet import CarpetRules
 from server.solver.solve import best_home, solve
 from tests.server.solver.small_deals import ALL_COLUMNS, played, small_deal, truth, walked
 
@@ -33,18 +33,3 @@ def test_solver_and_exhaustion_agree(rules: CarpetRules) -> None:
         assert played(position, best.moves).home == known.home
         outcomes[solution.outcome] += 1
     assert min(outcomes.values()) > DEALS_A_ROW // 50
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("rules", [row for row in ALL_COLUMNS if row.refill is Refill.FREE], ids=label)
-def test_under_free_refill_a_line_can_be_had_that_none_is_shorter_than(rules: CarpetRules) -> None:
-    choose = Random(label(rules))
-    wins = 0
-    while wins < DEALS_A_ROW // 2:
-        position = walked(small_deal(rules, choose, cards=choose.randint(5, MOST_CARDS[rules.redeals])), choose, choose.randint(0, 2))
-        known = truth(position)
-        if known.won:
-            wins += 1
-            solution = solve(position, shorten=100_000)
-            assert len(solution.moves) == known.shortest, position
-            assert played(position, solution.moves).is_won

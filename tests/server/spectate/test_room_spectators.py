@@ -476,7 +476,7 @@ async def test_after_a_failure_nobody_is_said_to_watch(autojump_clock: MockClock
     await trio.sleep(2)
     assert ann.last(Watchers).count == 1
     changes: list[int] = []
-    table.rooms.on_change(lambda: changes.append(room.watchers))
+    table.rooms.on_change.append(lambda: changes.append(room.watchers))
 
     def fail(*_: object) -> None:
         raise RuntimeError("a bug")

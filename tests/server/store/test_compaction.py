@@ -1,4 +1,4 @@
-"""Commands of races that are over are swept out of the log, those of races that run never."""
+"""Commands of races that are over are taken out of the log, those of races that run never."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.server.store.keeping import NOW, opened, over, taken, write
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compaction, "SWEPT_AT", 30)
-    monkeypatch.setattr(compaction, "SWEPT_AT_ONCE", 7)
+    monkeypatch.setattr(compaction, "COMPACTED_AT", 30)
+    monkeypatch.setattr(compaction, "COMPACTED_AT_ONCE", 7)
 
 
 def rows(store: DatabaseStore) -> int:

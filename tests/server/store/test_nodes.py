@@ -186,9 +186,9 @@ def test_a_takeover_of_tournaments_alone_whose_answer_was_lost_is_known_to_the_t
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever has no line to the database is taken for gone without having been silent, by whoever has one from just now."""
+    """Whoever has no connection to the database is taken for gone without having been silent, by whoever has one from just now."""
     monkeypatch.setattr(nodes, "SILENT_MS", 0)
-    monkeypatch.setattr(shared, "LINE_S", 0.0)
+    monkeypatch.setattr(shared, "CONNECTED_S", 0.0)
 
 
 def hung_up(store: SharedStore) -> list[int]:
@@ -200,7 +200,7 @@ def test_the_races_of_a_process_that_has_ended_are_taken_over_before_its_lease_i
     write(gone, opened("r"), taken("r", 1))
     gone.renew()
     assert hung_up(other) == []
-    assert other.take_over(gone.holding.node, 1, (), True) is None, "its line stands"
+    assert other.take_over(gone.holding.node, 1, (), True) is None, "its connection stands"
     gone._hang_up()
     # The database hears of it in a moment.
     assert any(hung_up(other) == [gone.holding.node] for _ in range(2_000))
@@ -208,7 +208,7 @@ def test_the_races_of_a_process_that_has_ended_are_taken_over_before_its_lease_i
     found = other.take_over(gone.holding.node, 1, (), True)
     assert found is not None
     assert [race.opened.race for race in found.running.races] == ["r"]
-    # It was only another line that it had to open.
+    # It was only another connection that it had to open.
     with pytest.raises(LeaseLost):
         gone.renew()
 
@@ -224,7 +224,7 @@ def test_nobody_is_taken_for_gone_who_has_a_line_again_or_never_said_so_or_is_he
     assert all(hung_up(other) == [] for _ in range(50)), "neither has been silent for long"
     monkeypatch.setattr(nodes, "SILENT_MS", 0)
     assert all(hung_up(other) == [] for _ in range(50)), "the database may have hung up on everybody"
-    monkeypatch.setattr(shared, "LINE_S", 0.0)
+    monkeypatch.setattr(shared, "CONNECTED_S", 0.0)
     assert any(hung_up(other) == [gone.holding.node] for _ in range(2_000))
     gone.renew()
     assert hung_up(other) == []

@@ -51,7 +51,6 @@ def all_of(store: Store) -> list[Any]:
         store.ladder(10),
         *(store.player(player) for player in PLAYERS),
         *(store.player_by_token_hash(made(player).token_hash) for player in PLAYERS),
-        *(store.name_taken(name) for name in NAMES[:-1]),
         *(store.player_by_name(name) for name in NAMES[:-1]),
         *(store.record(race) for race in RACES),
         *(store.rating_changes(race) for race in RACES),

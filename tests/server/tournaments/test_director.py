@@ -241,7 +241,7 @@ def starts(venue: Venue) -> dict[tuple[int, int], int]:
         if summary.starts_at is not None and summary.spec is not None:
             seen[summary.spec.deal.number, summary.spec.table] = summary.starts_at - summary.ahead_ms
 
-    venue.rooms.on_room_change(look)
+    venue.rooms.on_room_change.append(look)
     return seen
 
 

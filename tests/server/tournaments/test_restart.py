@@ -91,7 +91,7 @@ async def test_a_result_that_was_kept_and_not_entered_is_entered_by_the_next_ser
         for person in people:
             await person.enter(identity)
         # The rooms keep what comes of them, but the tournament hears nothing of it.
-        venue.rooms._over_listeners.clear()
+        venue.rooms.on_over.clear()
         await people[0].ask(StartTournament(id=identity))
         await venue.until(lambda: any(run.phase == "over" for run in store.runs("round", f"{identity}/1")))
         assert not venue.state(identity).crosstable.races
