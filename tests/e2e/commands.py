@@ -14,6 +14,8 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from client.cli.main import main
 from client.replay.own_server import server_command, server_environment
 from server.app import running
 from server.config import Settings
+from server.rooms.clock import Clock
 from tests.e2e.terminal import Terminal, terminal_environment
 
 TIMEOUT = 60
@@ -176,3 +179,13 @@ def serving(**settings: Any) -> Iterator[str]:
         thread.join()
         logging.getLogger().removeHandler(complaints)
     assert complaints.heard == []
+
+
+@contextlib.contextmanager
+def serving_at_noon(**settings: Any) -> Iterator[str]:
+    """The same at noon: else midnight might come between two runs of the deal of one day."""
+    noon = datetime.now(UTC).replace(hour=12, minute=0).timestamp()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("server.app.Clock", partial(Clock, noon))
+        with serving(**settings) as url:
+            yield url

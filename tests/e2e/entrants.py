@@ -59,12 +59,16 @@ async def persistent_link(url: str, identity: Identity) -> AsyncIterator[NetLink
     """A link of which the very first connection too is tried again and again: a server of several on a busy machine may just lose its lease
     and begin anew.
     """
-    async with AsyncExitStack() as stack:
-        while True:
+    while True:
+        async with AsyncExitStack() as tried:
             with suppress(LinkError):
-                link = await stack.enter_async_context(open_link(url, identity))
+                link = await tried.enter_async_context(open_link(url, identity))
+                # The link says hello once: where that is refused because nothing can be written just now, it stands and is of no use.
+                await link.entered()
+                stack = tried.pop_all()
                 break
-            await trio.sleep(0.2)
+        await trio.sleep(0.2)
+    async with stack:
         yield link
 
 
@@ -157,8 +161,9 @@ class Entrant:
 
     def _hear(self, link: Link, event: object) -> None:  # noqa: C901  (a case for each message, and no more in any)
         match event:
-            case Welcome(player=player):
-                self.player = player
+            case Welcome(player=player, name=name):
+                # A first hello of which they never heard may have taken the name.
+                self.player, self.name = player, name
             case Decided(ref=1):
                 self.entered.set()
             case Decided(ref=2):

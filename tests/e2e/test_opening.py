@@ -45,10 +45,12 @@ def test_what_is_typed_before_the_screens_are_there_is_not_lost(tmp_path: Path) 
 
 def test_the_terminal_is_given_back_by_who_is_told_to_end_before_the_screens_are_there(tmp_path: Path) -> None:
     waits = "import importlib, signal\n"
-    waits += "load = lambda name: signal.pause() if name == 'client.cli.commands' else importlib.import_module(name)\n"
+    waits += "wait = lambda: (print('loading', flush=True), signal.pause())\n"
+    waits += "load = lambda name: wait() if name == 'client.cli.commands' else importlib.import_module(name)\n"
     waits += "main.importlib = types.SimpleNamespace(import_module=load)\nmain.main([])"
     with opened(tmp_path, waits) as terminal:
-        terminal.wait_for(MENU)
+        # Here the picture is drawn ahead of `main`, and it is `main` that gives the terminal back.
+        terminal.wait_for("loading")
         terminal.process.send_signal(signal.SIGTERM)
         assert terminal.wait_for_end() == ""
         assert terminal.process.returncode == 130

@@ -31,7 +31,7 @@ from server.bots.house import HOUSE_BOTS
 from server.rules.catalogue import RULE_SETS
 from server.solver.solve import solve
 from tests.e2e.browser import Browser, open_browser, page
-from tests.e2e.commands import SHAPES, environment, running_server, serving
+from tests.e2e.commands import SHAPES, environment, running_server, serving_at_noon
 from tests.e2e.page_checks import CONTRAST, OVERFLOW
 from tests.e2e.peer import Racer, sitting
 from tests.e2e.terminal import Terminal, terminal_environment
@@ -60,7 +60,7 @@ def hearing(chromium: Browser) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    with serving(rate=1000, burst=1000) as url:
+    with serving_at_noon(rate=1000, burst=1000) as url:
         yield url
 
 
@@ -477,6 +477,8 @@ def test_whoever_comes_while_the_server_cannot_write_has_their_seat_as_soon_as_i
         wait_for_cards(browser)
         # The one who looked on, and the player: no connection was given up.
         assert browser.run("return lines.length") == 2
+        # Or it would complain of the server that goes.
+        browser.open("about:blank")
 
 
 def test_what_is_said_without_a_connection_is_kept_in_its_field(browser: Browser, server: str) -> None:

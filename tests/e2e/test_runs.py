@@ -6,14 +6,11 @@ import contextlib
 import json
 import re
 import sys
-from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from server.rooms.clock import Clock
-from tests.e2e.commands import carpet, carpet_here, environment, serving
+from tests.e2e.commands import carpet, carpet_here, environment, serving_at_noon
 from tests.e2e.terminal import Terminal, terminal_environment
 
 pytestmark = pytest.mark.slow
@@ -25,10 +22,7 @@ class Table:
     """A server, and people who come to it with terminals of their own."""
 
     def __init__(self, stack: contextlib.ExitStack, home: Path) -> None:
-        # At noon, or midnight might come between two runs of the deal of one day.
-        noon = datetime.now(UTC).replace(hour=12, minute=0).timestamp()
-        stack.enter_context(pytest.MonkeyPatch.context()).setattr("server.app.Clock", partial(Clock, noon))
-        self.url = stack.enter_context(serving(database=str(home / "carpet.sqlite3")))
+        self.url = stack.enter_context(serving_at_noon(database=str(home / "carpet.sqlite3")))
         self._stack = stack
         self._home = home
 
