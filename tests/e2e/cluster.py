@@ -285,20 +285,25 @@ async def leader(place: list[NodeProcess], database: str, tournament: str) -> No
     return next(node for node in place if node.url == found)
 
 
-async def raced_at(place: list[NodeProcess], database: str, tournament: str) -> NodeProcess:
-    """Wait until one of these servers has a table of it. Which has how many depends on who is connected where, and plays whom."""
-    tables = "SELECT DISTINCT url FROM races JOIN nodes ON nodes.id = node WHERE deal LIKE :deal AND phase = 'running'"
+async def raced_at(place: list[NodeProcess], database: str, tournament: str, *, tables: int) -> NodeProcess | None:
+    """One of these servers that has a table of it, as soon as there is one; None where all tables of the round are raced at others."""
+    counted = """
+        SELECT url, COUNT(*) AS number FROM races JOIN nodes ON nodes.id = node WHERE deal LIKE :deal AND phase = 'running' GROUP BY url
+    """
 
-    def have_tables() -> set[str]:
+    def raced() -> dict[str, int]:
         with brief_reading(existing(database)) as sql:
-            return {str(row.url) for row in sql.rows(tables, {"deal": f"%{tournament}/%"})}
+            return {str(row.url): row.number for row in sql.rows(counted, {"deal": f"%{tournament}/%"})}
 
-    with trio.fail_after(60):
-        while True:
-            urls = await trio.to_thread.run_sync(have_tables)
-            if (found := next((node for node in place if node.url in urls), None)) is not None:
-                return found
+    found = dict[str, int]()
+    with trio.move_on_after(60):
+        while sum(found.values()) < tables:
+            found = await trio.to_thread.run_sync(raced)
+            if node := next((node for node in place if node.url in found), None):
+                return node
             await trio.sleep(0.05)
+        return None
+    raise AssertionError(f"of {tables} tables of {tournament} these are raced: {found}")
 
 
 def check_tournament(referee: Referee, entrants: list[Entrant], database: str) -> list[str]:

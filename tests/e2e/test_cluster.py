@@ -44,7 +44,7 @@ from tests.e2e.cluster import (
 )
 from tests.e2e.crash import check_pairs
 from tests.e2e.entrants import Entrant, Hold, persistent_link
-from tests.e2e.nodes import nodes
+from tests.e2e.nodes import NodeProcess, nodes
 from tests.e2e.test_play_in_browser import HEARD, play_one, wait_for_cards
 from tests.server.cluster.redis_server import redis_server
 from tests.server.store.conftest import postgres_schema
@@ -268,33 +268,46 @@ def race_on(browser: Browser) -> None:
 async def test_a_tournament_over_three_servers_outlives_one_with_tables_one_that_leads_and_one_that_goes(
     database: str,
 ) -> None:
+    with redis_server() as redis:
+        async with nodes(database, redis.url) as place:
+            for _ in range(5):
+                if await outlived(place, database):
+                    return
+    pytest.fail("each time the server that leads had all tables")
+
+
+async def outlived(place: list[NodeProcess], database: str) -> bool:
+    """A whole tournament. False where nothing was to be outlived: while others are slow to answer, the server that leads has all tables."""
     options = TournamentOptions(
         name="Eight", rounds=3, check_in_s=600, no_show_s=60, pause_s=0, countdown_s=1, grace_s=60, rated=False, time_limit_s=120, places=8
     )
     # Of each round something is still raced when its server goes.
     tables, second, third = Hold(1), Hold(2, table=1), Hold(3, table=1)
     entrants = [Entrant(f"bot {number}", strength=4 + number, holds=(tables, second, third)) for number in range(8)]
-    with redis_server() as redis:
-        async with nodes(database, redis.url) as place, trio.open_nursery() as nursery:
-            referee = await begin_tournament(nursery, place, options, entrants)
-            assert await leader(place, database, referee.identity) is place[0]
-            helper = await raced_at(place[1:], database, referee.identity)
-            await helper.end(signal.SIGKILL)
-            tables.let_go()
-            nursery.start_soon(helper.start)
-            await referee.until("running", round=2, results=1)
-            await place[0].end(signal.SIGKILL)
-            second.let_go()
-            await referee.until("running", round=3)
-            with trio.fail_after(60):
-                while (leaver := await leader(place, database, referee.identity)) is place[0]:  # noqa: ASYNC110  (the database tells nobody)
-                    await trio.sleep(0.1)
-            assert await leaver.end(signal.SIGTERM) == 0
-            third.let_go()
-            with trio.fail_after(60):
-                await referee.until("over")
+    async with trio.open_nursery() as nursery:
+        referee = await begin_tournament(nursery, place, options, entrants)
+        assert await leader(place, database, referee.identity) is place[0]
+        helper = await raced_at(place[1:], database, referee.identity, tables=4)
+        if helper is None:
             nursery.cancel_scope.cancel()
+            return False
+        await helper.end(signal.SIGKILL)
+        tables.let_go()
+        nursery.start_soon(helper.start)
+        await referee.until("running", round=2, results=1)
+        await place[0].end(signal.SIGKILL)
+        second.let_go()
+        await referee.until("running", round=3)
+        with trio.fail_after(60):
+            while (leaver := await leader(place, database, referee.identity)) is place[0]:  # noqa: ASYNC110  (the database tells nobody)
+                await trio.sleep(0.1)
+        assert await leaver.end(signal.SIGTERM) == 0
+        third.let_go()
+        with trio.fail_after(60):
+            await referee.until("over")
+        nursery.cancel_scope.cancel()
     assert await trio.to_thread.run_sync(check_tournament, referee, entrants, database) == []
     assert referee.seen is not None
     assert all(row.won + row.drawn + row.lost == 3 for row in referee.seen.standings)
     assert [len({number for number, _, _ in entrant.called}) for entrant in entrants] == [3] * 8
+    return True
