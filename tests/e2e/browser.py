@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
+from selenium.common.exceptions import StaleElementReferenceException, TimeoutException, WebDriverException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
@@ -77,7 +77,12 @@ class Browser:
 
     def wait(self, holds: Callable[[], object], what: str) -> None:
         """Wait until this holds. what: said when it does not come to hold."""
-        WebDriverWait(self.driver, PATIENCE_S, 0.05, [StaleElementReferenceException]).until(lambda _: holds(), what)
+        try:
+            WebDriverWait(self.driver, PATIENCE_S, 0.05, [StaleElementReferenceException]).until(lambda _: holds())
+        except TimeoutException:
+            lines = self.run("return (window.lines ?? []).map((line) => `${line.url} ${line.readyState}`)")
+            heard = self.run("return (window.heard ?? []).map((text) => text.slice(0, 200))")
+            raise AssertionError(f"{what}; the page shows {self.text('main')!r}, has had {lines} and heard {heard}") from None
 
     def wait_for_text(self, selector: str, text: str) -> None:
         self.wait(lambda: text in self.text(selector), f"{text!r} in {selector}")

@@ -70,6 +70,7 @@ class Terminal:
         self.raw = b""
         self._stream = pyte.ByteStream(self.screen)
         self._held = b""
+        self._asked = b""  # the end of what was read, in which a question may begin
         # Held by the reader while it draws, and by whoever looks at the screen.
         self._drawn = threading.Condition()
         self._ours, self._its = pty.openpty()
@@ -174,18 +175,26 @@ class Terminal:
     def _read(self) -> None:
         chunk = b""
         with contextlib.suppress(OSError):  # how Linux says that the last one has closed the other side
-            while chunk := os.read(self._ours, 65536):
+            while chunk := self._piece():
                 # What is drawn at once comes in pieces: nobody is to see half a screen and take it for the whole.
-                while select.select([self._ours], [], [], QUIET_S)[0] and (more := os.read(self._ours, 65536)):
+                while select.select([self._ours], [], [], QUIET_S)[0] and (more := self._piece()):
                     chunk += more
                 self._draw(chunk)
                 chunk = b""
         self._draw(chunk, is_last=True)
 
+    def _piece(self) -> bytes:
+        """What there is to read. What the program asks in it is answered at once, as by any terminal: later it may have ended."""
+        piece = os.read(self._ours, 65536)
+        self._asked = self._asked[1 - len(_CAN_UPDATE) :] + piece
+        if _CAN_UPDATE in self._asked:
+            self._asked = b""
+            with contextlib.suppress(OSError):
+                os.write(self._ours, _IT_CAN)
+        return piece
+
     def _draw(self, chunk: bytes, *, is_last: bool = False) -> None:
         with self._drawn:
-            if _CAN_UPDATE in self.raw[1 - len(_CAN_UPDATE) :] + chunk and not is_last:
-                os.write(self._ours, _IT_CAN)
             self.raw += chunk
             # Commands for the terminal's program (APC), which pyte would show as text.
             chunk = _APC.sub(b"", self._held + chunk)

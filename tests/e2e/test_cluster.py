@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import signal
+import urllib.request
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, suppress
 from functools import partial
@@ -202,6 +203,10 @@ async def test_the_page_of_one_server_races_and_watches_at_another_and_goes_on_w
             nursery.start_soon(played, opens, second.url)
             await opened.wait()
             page = first.url.replace("ws://", "http://")
+            # A page that was made before its server knew of the other one loads anew on the way there, and Ready would be pressed in vain.
+            with trio.fail_after(60):
+                while second.url not in str(await act(partial(connections_allowed, page))):  # noqa: ASYNC110  (no server tells)
+                    await trio.sleep(0.1)
             await act(partial(take_seat, browser, f"{page}/play/{code}"))
             await act(partial(race_on, browser))
             playing = browser.driver.current_window_handle
@@ -247,6 +252,12 @@ async def played(race: Callable[[str], Awaitable[object]], url: str) -> None:
             await race(url)
             return
         await trio.sleep(0.2)
+
+
+def connections_allowed(page: str) -> str:
+    """The policy of a page at this server, which names the servers that the page may connect to."""
+    with urllib.request.urlopen(f"{page}/play", timeout=30) as answer:
+        return str(answer.headers["Content-Security-Policy"])
 
 
 def take_seat(browser: Browser, address: str) -> None:
