@@ -152,8 +152,7 @@ export class Connection {
     clearTimeout(this.#retry);
     const socket = this.#socket;
     this.open();
-    // One that does not stand yet is closed when it does: a browser takes it for a fault else.
-    if (socket?.readyState === WebSocket.OPEN) socket.close();
+    leave(socket);
   }
 
   tryNow() {
@@ -195,7 +194,7 @@ export class Connection {
     const socket = this.#socket;
     // Where the place has others, one of these is asked first.
     this.#lose(LET_GO);
-    socket.close();
+    leave(socket);
   }
 
   #lose(code = 0) {
@@ -219,6 +218,11 @@ export class Connection {
       this.#giveUp();
     }
   }
+}
+
+/** One that does not stand yet is closed when it does: a browser takes it for a fault else. */
+function leave(socket) {
+  if (socket?.readyState === WebSocket.OPEN) socket.close();
 }
 
 /** In the form that browsers give it; empty for what is none. */
