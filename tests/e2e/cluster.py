@@ -265,6 +265,7 @@ async def begin_tournament(nursery: trio.Nursery, place: list[NodeProcess], opti
     nursery.start_soon(referee.direct, place[0].url, options)
     await referee.made.wait()
     for number, entrant in enumerate(entrants):
+        entrant.copies = True
         nursery.start_soon(entrant.play, place[number % len(place)].url, referee.identity, start)
     for entrant in entrants:
         await entrant.entered.wait()

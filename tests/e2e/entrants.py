@@ -92,11 +92,15 @@ class Hold:
 
 @dataclass(slots=True)
 class Entrant:
-    """strength: moves that they play. called: the races they were called to. holds: what may keep them from stopping."""
+    """strength: moves that they play. called: the races they were called to. holds: what may keep them from stopping.
+
+    copies: as of `Referee`; then a check-in too may come while a server cannot take it.
+    """
 
     name: str
     strength: int
     holds: tuple[Hold, ...] = ()
+    copies: bool = False
     player: str = ""
     called: set[tuple[int, int, int]] = field(default_factory=set)
     entered: trio.Event = field(default_factory=trio.Event)
@@ -126,7 +130,7 @@ class Entrant:
             async for event in link.events:
                 if not isinstance(event, RoundTrip):
                     self._heard, self._heard_at = getattr(event, "code", "") or type(event).__name__, trio.current_time()
-                if isinstance(event, Error) and event.code in PASSING_ERRORS:
+                if isinstance(event, Error) and event.code in PASSING_ERRORS and (self.copies or event.ref != 2):
                     nursery.start_soon(self._go_again, link, identity, start)
                 else:
                     self._hear(link, event)

@@ -135,12 +135,8 @@ async def test_whoever_looks_for_an_opponent_finds_one_when_the_server_at_which_
     database: str,
 ) -> None:
     async def seek(link: NetLink, rules: str) -> None:
-        while True:
-            with suppress(LinkError):
-                await link.entered()
-                break
+        while not link.send(QuickMatch(rules=rules)):  # noqa: ASYNC110  (until there is a connection again)
             await trio.sleep(0.2)
-        link.send(QuickMatch(rules=rules))
 
     async def heard(link: NetLink, kind: type[ServerMessage]) -> ServerMessage:
         with trio.fail_after(30):

@@ -11,7 +11,7 @@ import signal
 import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,17 @@ def open_link(browser: Browser, url: str, code: str) -> None:
 
 def wait_for_cards(browser: Browser) -> None:
     browser.wait(lambda: browser.all(".place.playable"), "cards to play")
+
+
+@contextmanager
+def racing(browser: Browser, server: str, **options: Any) -> Iterator[Racer]:
+    """A private race against Ada, whose cards are on the page."""
+    with sitting(server, "Ada", countdown_s=1, public=False, **options) as ada:
+        open_link(browser, server, ada.code)
+        ada.ready()
+        ada.start()
+        wait_for_cards(browser)
+        yield ada
 
 
 def own_bar(browser: Browser) -> int:
@@ -302,11 +313,7 @@ def tap(browser: Browser, place: str) -> None:
 
 def test_the_keys_are_those_of_the_terminal(browser: Browser, server: str) -> None:
     # A deal by name: its first card home could go elsewhere too, and so is held first, and more cards go home after it.
-    with sitting(server, "Ada", countdown_s=1, rules="persian-rug", deal="rug", public=False) as ada:
-        open_link(browser, server, ada.code)
-        ada.ready()
-        ada.start()
-        wait_for_cards(browser)
+    with racing(browser, server, rules="persian-rug", deal="rug") as ada:
         place = next(move for move in ada.view["moves"] if ":" not in move).rstrip("+-")
         keys = ActionChains(browser.driver)
         # By its name, and by its name again.
@@ -340,11 +347,7 @@ def test_the_keys_are_those_of_the_terminal(browser: Browser, server: str) -> No
 
 
 def test_no_key_is_lost_after_a_phrase_or_beside_the_table_and_what_is_not_played_is_told(browser: Browser, server: str) -> None:
-    with sitting(server, "Ada", countdown_s=1, public=False) as ada:
-        open_link(browser, server, ada.code)
-        ada.ready()
-        ada.start()
-        wait_for_cards(browser)
+    with racing(browser, server):
         keys = ActionChains(browser.driver)
         keys.send_keys("t", "n").perform()
         browser.wait_for_text(".lines", "Nice!")
@@ -368,12 +371,8 @@ def test_no_key_is_lost_after_a_phrase_or_beside_the_table_and_what_is_not_playe
 
 def test_every_shape_of_board_fits_a_phone_and_can_be_played(browser: Browser, server: str) -> None:
     for rules in SHAPES:
-        with sitting(server, "Ada", countdown_s=1, rules=rules, public=False) as ada:
-            browser.look(width=390, height=844)
-            open_link(browser, server, ada.code)
-            ada.ready()
-            ada.start()
-            wait_for_cards(browser)
+        browser.look(width=390, height=844)
+        with racing(browser, server, rules=rules):
             assert browser.run(OVERFLOW) == [0, []], rules
             play_one(browser)
             browser.look(width=320, height=640, scheme="dark")
@@ -385,11 +384,7 @@ def test_every_shape_of_board_fits_a_phone_and_can_be_played(browser: Browser, s
 
 
 def test_a_race_survives_a_reload_a_cut_connection_and_a_second_window(browser: Browser, server: str) -> None:
-    with sitting(server, "Ada", countdown_s=1, public=False) as ada:
-        open_link(browser, server, ada.code)
-        ada.ready()
-        ada.start()
-        wait_for_cards(browser)
+    with racing(browser, server) as ada:
         play_one(browser)
         before = table(browser)
         browser.driver.refresh()
