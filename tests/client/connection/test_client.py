@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import random
+import re
 import socket
 import ssl
 from collections.abc import AsyncIterator
@@ -253,6 +254,29 @@ async def test_a_hello_that_is_refused_is_one_sentence(autojump_clock: MockClock
     async with open_link(URL, ANNA, dial=server.dial) as link:
         with pytest.raises(RequestRefused, match="choose another"):
             await link.entered()
+
+
+@pytest.mark.parametrize("code", [ErrorCode.SERVER_BUSY, ErrorCode.CANNOT_WRITE, ErrorCode.NOT_KEPT])
+async def test_a_first_hello_that_is_refused_for_the_moment_is_one_sentence_to_who_waits_and_is_said_again(
+    autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery, code: ErrorCode
+) -> None:
+    async def serve() -> None:
+        line = await server.line()
+        hello = await line.heard()
+        await line.say(refusal(code, hello.ref))
+        line = await server.line()
+        await line.greet()
+        await line.heard()
+        await line.say(room(ref=QUESTION_REFERENCE))
+
+    nursery.start_soon(serve)
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        with pytest.raises(RequestRefused, match=re.escape(ERRORS[code].sentence)):
+            await link.entered()
+        # Whoever sits at a screen has heard nothing of it.
+        assert isinstance(await next_of(link, Welcome, said.Error), Welcome)
+        # And what is asked from here on has an answer of its own.
+        assert (await link.entered(JoinRace(code="abcdef"))).token == "token-1"
 
 
 async def test_a_seat_held_already_goes_before_a_new_race(autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery) -> None:
