@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from client.connection.errors import LOST, LinkError, RequestRefused, Unreachable
 from client.connection.hello import HELLO_REFERENCE
 from protocol.client_messages import ClientMessage, JoinRace, LeaveRace, OpenRace
+from protocol.errors import ErrorCode
 from protocol.room_events import Room
 from protocol.run_messages import PlayOn, RunChallenge, RunDaily
 from protocol.server_messages import Error, Left, ServerMessage, Welcome
@@ -90,7 +91,12 @@ class Questions:
                 await self._next_news()
         left = isinstance(self._back, Left)
         if isinstance(self._back, Room) and (self._back.phase == "over" or (opens and _waits_alone(self._back))):
-            await self.ask(LeaveRace(), Left)
+            try:
+                await self.ask(LeaveRace(), Left)
+            except RequestRefused as refused:
+                # The room has closed meanwhile.
+                if refused.error.code not in (ErrorCode.ROOM_CLOSED, ErrorCode.NOT_IN_ROOM):
+                    raise
             left = True
         if left:
             self.welcome = replace(self.welcome, room=None)

@@ -313,6 +313,24 @@ async def test_a_seat_in_a_race_that_is_over_is_given_up_for_another_race(
         ]
 
 
+@pytest.mark.parametrize("code", [ErrorCode.ROOM_CLOSED, ErrorCode.NOT_IN_ROOM])
+async def test_a_race_that_closes_before_it_can_be_left_stands_in_nobodys_way(
+    autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery, code: ErrorCode
+) -> None:
+    async def serve() -> None:
+        line = await server.line()
+        await line.greet(room="OTHERS")
+        await line.heard()
+        await line.say(race(code="OTHERS", phase="over"))
+        await line.heard()
+        await line.say(Left(code="OTHERS", reason="idle"), refusal(code, QUESTION_REFERENCE))
+
+    nursery.start_soon(serve)
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        await link.entered()
+        assert (await link.leave_what_is_over()).room is None
+
+
 @pytest.mark.parametrize("phase", ["waiting", "racing"])
 async def test_a_seat_in_a_race_that_is_open_or_being_run_is_kept(
     autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery, phase: str
