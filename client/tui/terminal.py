@@ -204,6 +204,11 @@ class _Screen(urwid.display.raw.Screen):
         if typed is not None:
             self.modes.alternate_buffer = None
 
+    def get_cols_rows(self) -> Size:
+        """Its size; the usual one where nobody has told it one, as in some containers."""
+        columns, rows = super().get_cols_rows()
+        return columns or 80, rows or 24
+
     def _stop(self) -> None:
         try:
             # A terminal that has hung up answers nothing; urwid has a RuntimeError for it.

@@ -145,6 +145,17 @@ def test_suspending_gives_the_terminal_back_and_going_on_takes_it_again(terminal
 
 
 @pytest.mark.slow
+def test_a_terminal_that_was_told_no_size_is_drawn_in_as_one_of_the_usual() -> None:
+    with Terminal(
+        ["sh", "-c", f"stty rows 0 columns 0; exec {sys.executable} -m tests.client.tui.terminal_app"],
+        environment=terminal_environment(PYTHONPATH=str(ROOT)),
+    ) as sizeless:
+        sizeless.wait_for("3 cards can go home")
+        sizeless.type("qy")
+        assert "outcome: quit" in sizeless.wait_for_end()
+
+
+@pytest.mark.slow
 def test_no_color_draws_borders_and_no_colours() -> None:
     with start(NO_COLOR="1") as plain:
         plain.wait_for("cards home")
