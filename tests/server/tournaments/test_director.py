@@ -40,6 +40,7 @@ from server.store.errors import StoreBusy, StoreError
 from server.store.port import NEVER_MS
 from server.tournaments.commands import IDLE_S, UNUSED_S
 from server.tournaments.making import MOST_OF_ONE, MOST_OF_PLACE
+from tests.server.tournaments.fields import byes_of
 from tests.server.tournaments.venue import FAST, Person, Venue
 
 FORMATS = {
@@ -118,7 +119,7 @@ async def test_people_play_a_swiss_and_are_called_to_every_table(autojump_clock:
     assert {call.bot for person in people for call in person.all(Called) if not call.opponent} == {"random"}, (
         "who has a bye races the house"
     )
-    assert [len(paired.byes) for paired in state.crosstable.rounds] == [1, 1, 1]
+    assert [len(byes_of(paired)) for paired in state.crosstable.rounds] == [1, 1, 1]
     assert all(not result.forfeit for races in state.crosstable.races.values() for result in races)
 
 
