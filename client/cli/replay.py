@@ -137,7 +137,7 @@ def replay(
         if cast is not None:
             _write(cast, "".join(cast_of(line, size, settings)), force=force)
         return
-    need_terminal("replay", keys=file != "-")
+    need_terminal("replay", keys=file != "-", instead="--text prints one moment of the race, --cast records all of it")
 
     outcome = run(lambda: show_replay(file, server=address, settings=settings))
     finish(outcome)

@@ -118,3 +118,4 @@ def test_without_a_terminal_there_is_no_replay(tmp_path: Path, file: Path) -> No
         ran = carpet(tmp_path, "replay", source, text=to_json(RECORD))
         assert ran.status == 2
         assert ran.sentence.startswith("carpet: carpet replay needs a terminal")
+        assert "--text" in ran.sentence
