@@ -128,7 +128,8 @@ def replay(
     if cast is not None or svg is not None or text:
         size = _size_of(screen)
         line = run(lambda: _time_line(file, address))
-        at_ms = line.end_ms if at is None else round(at * 1000)
+        # As a float there may be no end of it.
+        at_ms = line.end_ms if at is None else round(min(at * 1000, line.end_ms))
         if text:
             print_text(text_of(screen_at(line, at_ms, size, settings, colours=TEXT_COLOURS)).rstrip("\n"))
         if svg is not None:

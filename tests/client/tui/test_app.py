@@ -555,6 +555,7 @@ async def test_a_line_of_chat_that_could_not_be_sent_stays_and_goes_out_by_the_n
         await run.give(" ", "!")
         assert run.screen.shows("Say: good luck !")
         assert not run.screen.shows("Not connected. Reconnecting...")
+        assert run.screen.shows("no route")
         run.link.up = True
         await run.say(UP, scenes.welcome(room=None if watches else scenes.CODE))
         run.link.taken()
