@@ -230,6 +230,34 @@ async def test_what_cannot_be_kept_is_refused_and_has_not_happened(
     assert (await venue.over(identity)).round == 1
 
 
+async def test_what_was_asked_beside_something_that_could_not_be_kept_is_done_once_that_can_be(
+    autojump_clock: MockClock, venue: Venue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, ben, cleo = await venue.people("Ann", "Ben", "Cleo")
+    identity = await ann.make(FAST)
+    write = venue.journal.write
+
+    async def fail_once(*entries: object) -> None:
+        monkeypatch.setattr(venue.journal, "write", write)
+        await trio.lowlevel.checkpoint()
+        raise StoreError("the disk is full")
+
+    answers: list[object] = []
+
+    async def enter(person: Person) -> None:
+        answers.append(await person.ask(EnterTournament(id=identity)))
+
+    monkeypatch.setattr(venue.journal, "write", fail_once)
+    async with trio.open_nursery() as nursery:
+        for person in (ben, cleo):
+            nursery.start_soon(enter, person)
+    assert sorted(type(answer).__name__ for answer in answers) == ["Decided", "Error"]
+    monkeypatch.setattr(venue.journal, "write", fail_once)
+    with trio.fail_after(60):
+        await venue.tournaments.end(identity, "a storm")
+    assert venue.state(identity).stage == "ended"
+
+
 # ---- one start for the whole round
 
 
