@@ -23,9 +23,10 @@ MoveText = Annotated[str, Meta(min_length=1, max_length=8)]
 class Hello(Struct, frozen=True, kw_only=True, tag_field="type", tag="hello"):
     """First on every connection: who comes. With the token of an earlier welcome it is the same player again, under the name they have.
 
-    name: of a new player, cleaned by the server to at most 24 printable characters. software: the client's own name and version, for the
-    log. watch: comes only to follow the lobby and to watch, and takes no other connection over. With a token it is a second connection of
-    that player, who is kept from their own races and may talk to other watchers; without one it is a guest, no player, who may be nameless.
+    name: of a new player, cleaned by the server to at most 24 printable characters. software: the client's own name and version; the
+    server does nothing with it. watch: comes only to follow the lobby and to watch, and takes no other connection over. With a token it
+    is a second connection of that player, who is kept from their own races and may talk to other watchers; without one it is a guest, no
+    player, who may be nameless.
     """
 
     name: Annotated[str, Meta(max_length=200)]

@@ -23,6 +23,10 @@ _ESCAPE = re.compile(
 # two names that differ in them alone would look the same.
 _INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U000e0100-\U000e01ef]")
 
+# Vowels and finals of Hangul take no cell of a terminal by themselves: with one too many, a name would look like another.
+_LEAD, _PART = "[\u1100-\u115e\ua960-\ua97c]", "[\u1161-\u11ff\ud7b0-\ud7fb]"
+_STRAY_PART = re.compile(f"(?<!{_LEAD})(?<!{_LEAD}{_PART}){_PART}")
+
 # More than this many combining marks on one letter paint over the lines above and below.
 _MARKS = 2
 
@@ -49,7 +53,7 @@ def _clean(text: str, length: int) -> str:
         # As below, in a tenth of the time: so it is with nearly all names.
         return " ".join(text.split())[:length].rstrip()
     text = _INVISIBLE.sub("", _ESCAPE.sub("", text))
-    text = unicodedata.normalize("NFC", text)
+    text = _STRAY_PART.sub("", unicodedata.normalize("NFC", text))
     kept: list[str] = []
     marks = 0
     for character in text:

@@ -56,7 +56,7 @@ def load(
         fail("--find needs a --rate: without one the load is always all that the server answers.", MISUSED)
     plan = Plan(url=address.url, races=races, rate=rate, watchers=watchers, rules=rules)
     workers = processes or max((os.cpu_count() or 2) - 1, 1)
-    line = ProgressLine(races, seconds)
+    line = ProgressLine(seconds)
     if not find:
         results = [run_load(plan, seconds=seconds, processes=workers, progress=line.tell)]
         line.clear()
@@ -87,8 +87,8 @@ class ProgressLine:
 
     WIDTH = 30
 
-    def __init__(self, races: int, seconds: float) -> None:
-        self._races, self._seconds = races, seconds
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
         self._shown = sys.stderr.isatty()
 
     def tell(self, standing: int, of: int, measured_s: float | None) -> None:

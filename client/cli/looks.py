@@ -21,6 +21,9 @@ LONGEST_THEME = 65_536
 USED: Final = "theme"
 """The file in the player's folder that has the theme that is used where none is named: the name of one that is built in, or all of it."""
 
+FILED: Final = [palette for palette in PALETTES if palette.name != "none"]
+"""The themes that are built in and can be chosen by name."""
+
 
 class BadTheme(Failure):
     """A file that has no theme, or cannot be read. Says why, in one sentence."""
@@ -60,7 +63,7 @@ def prints(characters: str) -> bool:
 
 def built_in(name: str) -> Palette | None:
     """The theme of that name."""
-    return next((palette for palette in PALETTES if palette.name == name != "none"), None)
+    return next((palette for palette in FILED if palette.name == name), None)
 
 
 def palette_used() -> Palette:
@@ -77,7 +80,8 @@ def palette_in(path: Path) -> Palette:
         # Most files have but a name.
         return built_in(text) or _palette_of(text)
     except OSError as error:
-        raise BadTheme(f"{path} cannot be read: {error.strerror}.") from error
+        known = f" Built in are {', '.join(palette.name for palette in FILED)}." if isinstance(error, FileNotFoundError) else ""
+        raise BadTheme(f"{path} cannot be read: {error.strerror}.{known}") from error
     except ValueError as error:
         why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else clean_chat(str(error)).rstrip(".")
         raise BadTheme(f"{path} is no theme: {why}.") from error

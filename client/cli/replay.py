@@ -128,7 +128,8 @@ def replay(
     if cast is not None or svg is not None or text:
         size = _size_of(screen)
         line = run(lambda: _time_line(file, address))
-        at_ms = line.end_ms if at is None else round(at * 1000)
+        # As a float there may be no end of it.
+        at_ms = line.end_ms if at is None else round(min(at * 1000, line.end_ms))
         if text:
             print_text(text_of(screen_at(line, at_ms, size, settings, colours=TEXT_COLOURS)).rstrip("\n"))
         if svg is not None:
@@ -137,7 +138,7 @@ def replay(
         if cast is not None:
             _write(cast, "".join(cast_of(line, size, settings)), force=force)
         return
-    need_terminal("replay", keys=file != "-")
+    need_terminal("replay", keys=file != "-", instead="--text prints one moment of the race, --cast records all of it")
 
     outcome = run(lambda: show_replay(file, server=address, settings=settings))
     finish(outcome)

@@ -244,10 +244,10 @@ def looks_of(settings: UiSettings, command: str) -> list[str]:
     return [*(option for option, is_asked in asked.items() if is_asked), *theme]
 
 
-def need_terminal(command: str, *, keys: bool = True) -> None:
-    """keys: whether they come through standard input too."""
+def need_terminal(command: str, *, keys: bool = True, instead: str = "carpet demo shows a race in plain text") -> None:
+    """keys: whether they come through standard input too. instead: what does without a terminal."""
     if not (sys.stdout.isatty() and (sys.stdin.isatty() or not keys)):
-        fail(f"carpet {command} needs a terminal, and there is none here; carpet demo shows a race in plain text.", MISUSED)
+        fail(f"carpet {command} needs a terminal, and there is none here; {instead}.", MISUSED)
 
 
 def converted(kind: type[Any], **fields: object) -> Any:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from client.cli.looks import USED, built_in
+from client.cli.looks import FILED, USED, built_in
 from client.cli.shared import MISUSED, examples, fail, palette_from, palette_used, print_text, write_new
 from client.storage.identity import home_folder
 from client.tui.theme import PALETTES
@@ -22,7 +22,6 @@ theme_app = typer.Typer(
 )
 app.add_typer(theme_app)
 Chosen = Annotated[Path, typer.Argument(metavar="NAME|FILE", help="A theme that is built in, or a file.")]
-FILED = [palette for palette in PALETTES if palette.name != "none"]
 
 
 @theme_app.command("list", epilog="Example: carpet theme list")

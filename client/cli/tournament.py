@@ -163,7 +163,7 @@ def join(
         _decided(url, EnterTournament(id=id_, code=code), name)
         print_text(f"You have entered tournament {id_}; to check in and play: carpet tournament join {url} {id_}")
         return
-    need_terminal("tournament join")
+    need_terminal("tournament join", instead="--no-screen enters without one")
     _visit(url, id_, name=name, code=code, enters=True, settings=settings)
 
 
@@ -300,7 +300,7 @@ def watch(
     """
     id_ = None if tournament is None else tournament_id(tournament)
     address_of(url)
-    need_terminal("tournament watch")
+    need_terminal("tournament watch", instead="carpet tournament standings prints how it stands")
     _visit(url, id_, name=None, code=None, enters=False, settings=settings)
 
 

@@ -333,8 +333,9 @@ class NetLink:
             self._unanswered.forget()
             self._say(self._introduction.start_over())
             return
-        elif isinstance(message, Error) and self.welcome is not None and self._introduction.is_turned_away(message):
-            # By a server that cannot look up anybody just now: nobody but the link knows that somebody is still to come back.
+        elif isinstance(message, Error) and self._introduction.is_turned_away(message):
+            # By a server that cannot look up anybody just now. Whoever waits is told; the link says hello again by another connection.
+            self._questions.note(message)
             self._ending = TURNED_AWAY
             nursery.cancel_scope.cancel()
             return

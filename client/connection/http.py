@@ -46,11 +46,7 @@ Document = TypeVar("Document")
 
 
 class PageRefused(Failure):
-    """The server has no such page, or not now. status: of HTTP."""
-
-    def __init__(self, sentence: str, status: int) -> None:
-        super().__init__(sentence)
-        self.status = status
+    """The server has no such page, or not now."""
 
 
 class NotAPage(Failure):
@@ -196,15 +192,15 @@ def _refused(error: urllib.error.HTTPError, address: Address) -> Failure:
     except (Failure, OSError, http.client.HTTPException):
         said = ""
     if said:
-        return PageRefused(f"The server at {address.place} says: {said}", error.code)
+        return PageRefused(f"The server at {address.place} says: {said}")
     if error.code >= 500 or error.code == 429:
-        return PageRefused(f"The server at {address.place} cannot answer now (HTTP {error.code}); try again later.", error.code)
-    return PageRefused(f"There is no such page at {address.place} (HTTP {error.code}): is it a new enough Carpet Race server?", error.code)
+        return PageRefused(f"The server at {address.place} cannot answer now (HTTP {error.code}); try again later.")
+    return PageRefused(f"There is no such page at {address.place} (HTTP {error.code}): is it a new enough Carpet Race server?")
 
 
 def _no_connection(error: BaseException, address: Address) -> Failure:
     if isinstance(error, TimeoutError):
-        return PageRefused(f"The server at {address.place} does not answer; try again later.", 0)
+        return PageRefused(f"The server at {address.place} does not answer; try again later.")
     if isinstance(error, http.client.HTTPException):
         hint = "." if address.secure else "; try wss:// instead of ws://."
         return NotAPage(f"What answers at {address.place} is not a web server, or broke off{hint}")

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from client.connection.errors import LOST, LinkError, RequestRefused, Unreachable
 from client.connection.hello import HELLO_REFERENCE
 from protocol.client_messages import ClientMessage, JoinRace, LeaveRace, OpenRace
+from protocol.errors import ErrorCode
 from protocol.room_events import Room
 from protocol.run_messages import PlayOn, RunChallenge, RunDaily
 from protocol.server_messages import Error, Left, ServerMessage, Welcome
@@ -43,7 +44,7 @@ class Questions:
         self._says_hello = says_hello
         self._patience_s = patience
         self._lost: str | None = LOST.reason  # why there is no connection; None while there is one
-        self._refused: Error | None = None  # the answer to hello
+        self._refused: Error | None = None  # the answer to the hello of this connection, or of the last one
         self._back: Room | Left | None = None  # what the link's own going back to a seat has come to, last
         self._asked: dict[int, ServerMessage | None] = {}  # by `ref`, with their answers
         self._numbers = count(QUESTION_REFERENCE)
@@ -90,7 +91,12 @@ class Questions:
                 await self._next_news()
         left = isinstance(self._back, Left)
         if isinstance(self._back, Room) and (self._back.phase == "over" or (opens and _waits_alone(self._back))):
-            await self.ask(LeaveRace(), Left)
+            try:
+                await self.ask(LeaveRace(), Left)
+            except RequestRefused as refused:
+                # The room has closed meanwhile.
+                if refused.error.code not in (ErrorCode.ROOM_CLOSED, ErrorCode.NOT_IN_ROOM):
+                    raise
             left = True
         if left:
             self.welcome = replace(self.welcome, room=None)
@@ -98,7 +104,7 @@ class Questions:
 
     def connection_stands(self) -> None:
         """There is a connection from here on."""
-        self._lost = None
+        self._lost = self._refused = None
 
     def connection_lost(self, reason: str) -> None:
         """There is no connection from here on."""
@@ -111,7 +117,7 @@ class Questions:
         self._tell_news()
 
     def note(self, passed: ServerMessage) -> None:
-        """The app was told this: somebody may wait for it."""
+        """The app was told this, or the link that hello is refused for now: somebody may wait for it."""
         ref: int = getattr(passed, "ref", 0)
         if isinstance(passed, Error) and ref == HELLO_REFERENCE:
             self._refused = passed

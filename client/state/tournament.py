@@ -56,16 +56,11 @@ class TournamentModel(Struct, frozen=True, dict=True):
 
 
 class Call(Struct, frozen=True):
-    """To one's own table. until_ms: local time at which one forfeits. opponent: a name; empty for the house."""
+    """To one's own table. name: of the tournament. until_ms: local time at which one forfeits."""
 
-    id: str
     name: str
-    round: int
     table: int
-    race: int
     code: str
-    opponent: str
-    bot: str | None
     until_ms: int | None
 
 
@@ -93,17 +88,7 @@ def tournaments_after(model: TournamentsModel, event: object, now_ms: int) -> To
         case Tournament():
             return replace(model, shown=TournamentModel(event, now_ms))
         case Called(until_ms=until_ms):
-            call = Call(
-                event.id,
-                event.name,
-                event.round,
-                event.table,
-                event.race,
-                event.code,
-                event.opponent,
-                event.bot,
-                None if until_ms is None else now_ms + until_ms,
-            )
+            call = Call(event.name, event.table, event.code, None if until_ms is None else now_ms + until_ms)
             return replace(model, call=call)
         case Welcome(room=room) if model.call is not None and model.call.code != room:
             # Who is called still is called again after their hello.

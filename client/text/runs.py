@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 
 from client.storage.bests import BestChange
 from client.text.formatting import clock_text
@@ -77,10 +77,10 @@ def _left(left_ms: int) -> str:
     return f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // (24 * 60)} days"
 
 
-def moment_text(at_ms: int, zone: tzinfo | None = UTC) -> str:
-    """A moment in Unix time to the minute, `-` for one that no calendar has. zone: None for the machine's own."""
+def moment_text(at_ms: int) -> str:
+    """A moment in Unix time to the minute, in UTC; `-` for one that no calendar has."""
     try:
-        return datetime.fromtimestamp(at_ms / 1000, zone).strftime("%Y-%m-%d %H:%M")
+        return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M")
     except (OverflowError, OSError, ValueError):
         return "-"
 

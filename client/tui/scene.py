@@ -230,10 +230,14 @@ def prompt_line(prompt: Prompt, width: int) -> Picture:
 
 
 def remarks(scene: Scene, width: int, rows: int, *, talk: bool = True, aside: str = "") -> Picture:
-    """The rows above the keys: what is being typed, or a notice, else `aside`; and the newest chat, unless it is shown elsewhere."""
+    """The rows above the keys: what is being typed, or a notice, else `aside`; and the newest chat, unless it is shown elsewhere.
+
+    A remark about what was typed takes the place of the chat, and so does why there is no connection to send it by.
+    """
     if scene.ui.prompt is not None:
         field = prompt_line(scene.ui.prompt, width)
-        rest = chat_lines(scene, width, rows - 1 if talk else 0)
+        is_told = (scene.ui.note and is_noted(scene)) or scene.model.link.state != "connected"
+        rest = notice_lines(scene, width)[: rows - 1] if is_told else chat_lines(scene, width, rows - 1 if talk else 0)
         padding: list[Line] = [[]] * (rows - 1 - len(rest))
         return stacked(block([*padding, *rest]), field)
     beside: list[Line] = [[("faint", f" {text}")] for text in wrap_text(aside, width - 2)]

@@ -11,8 +11,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from client.tui.step import OFFLINE, Step
-from protocol.client_messages import ClientMessage, FollowLobby, OpenRace
-from protocol.tournament_messages import FollowTournament, FollowTournaments
+from client.tui.ui_state import Prompt
+from protocol.client_messages import ClientMessage, FollowLobby, OpenRace, Say
+from protocol.tournament_messages import CorrectResult, EndTournament, FollowTournament, FollowTournaments, RemoveEntrant
 from protocol.watch_messages import Unwatch
 
 FOLLOW_REFERENCE = 2**31 - 5
@@ -63,7 +64,10 @@ def follow_tournament_view(step: Step) -> Step:
 
 
 def unsent(step: Step, message: ClientMessage) -> Step:
-    """Something could not go out. What follows by itself is asked for again later; of anything else the player is told."""
+    """Something could not go out. What follows by itself is asked for again later; of anything else the player is told.
+
+    What they have typed to others stays in the line, to be sent later.
+    """
     match message:
         case FollowLobby(follow=follows):
             return followed(step, lobby=not follows)
@@ -75,5 +79,9 @@ def unsent(step: Step, message: ClientMessage) -> Step:
             return followed(step, race=True)
         case OpenRace():
             return followed(step, ready_at_once=False).note(OFFLINE)
+        case Say(text=text, phrase=None):
+            return step.but(prompt=Prompt("chat", text, len(text))).note(OFFLINE)
+        case CorrectResult(reason=text) | RemoveEntrant(reason=text) | EndTournament(reason=text) if text:
+            return step.but(prompt=Prompt("reason", text, len(text), message)).note(OFFLINE)
         case _:
             return step.note(OFFLINE)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import errno
 import fcntl
+import select
 import struct
 import sys
 import termios
@@ -26,8 +28,6 @@ from client.tui.theme import CLASSIC, Palette, entries
 
 Display: TypeAlias = BaseScreen
 """A terminal as urwid draws on it."""
-
-
 TONE_MS = 125
 
 
@@ -190,8 +190,10 @@ class _Screen(urwid.display.raw.Screen):
 
     typed: bytes = b""
     """Before the start, by whom has not been told of it."""
+    _answered_by_s = 0.0
 
     def _start(self, *args: Any, **kwargs: Any) -> None:
+        self._answered_by_s = time.monotonic() + ANSWERED_WITHIN_S
         typed = opening.taken_over()
         if typed is not None:
             self.typed = typed
@@ -200,6 +202,40 @@ class _Screen(urwid.display.raw.Screen):
         super()._start(*args, **kwargs)
         if typed is not None:
             self.modes.alternate_buffer = None
+
+    def get_cols_rows(self) -> Size:
+        """Its size; the usual one where nobody has told it one, as in some containers."""
+        columns, rows = super().get_cols_rows()
+        return columns or 80, rows or 24
+
+    def get_available_raw_input(self) -> list[int]:
+        """What was typed. Raises OSError where the terminal has hung up, for which urwid has an error of its own too."""
+        try:
+            return super().get_available_raw_input()
+        except RuntimeError as error:
+            raise OSError(errno.EIO, str(error)) from error
+
+    def _stop(self) -> None:
+        try:
+            with contextlib.suppress(OSError):
+                self._take_answers()
+        finally:
+            super()._stop()
+
+    @property
+    def _awaits_answers(self) -> bool:
+        """Whether the terminal has yet to answer what it was asked at the start, by urwid, which modes it knows."""
+        return bool(getattr(self, "_mode_queries_pending", None))
+
+    def _take_answers(self) -> None:
+        """Read what is still to be answered, where the end comes soon after the start: the shell would take it for typed."""
+        keys = self._term_input_file.fileno()
+        while self._awaits_answers and (left_s := self._answered_by_s - time.monotonic()) > 0 and select.select([keys], [], [], left_s)[0]:
+            self.parse_input(None, None, self.get_available_raw_input())
+
+
+ANSWERED_WITHIN_S = 0.5
+"""What a terminal answers it has answered by then, from far away too."""
 
 
 class _Asked(_Screen):
@@ -228,6 +264,10 @@ class _Asked(_Screen):
         with contextlib.suppress(OSError):
             self.forget()
         super().stop()
+
+    @property
+    def _awaits_answers(self) -> bool:
+        return self.answers.knows is None or super()._awaits_answers
 
     def get_available_raw_input(self) -> list[int]:
         knew = self.answers.knows

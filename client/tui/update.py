@@ -129,7 +129,7 @@ def _type(step: Step, prompt: Prompt, key: str) -> Step:
     if key == "esc":
         return step.but(prompt=None)
     if key != "enter":
-        return step.but(prompt=typed_on(prompt, key))
+        return step.but(prompt=typed_on(prompt, key), note="")
     step, text = step.but(prompt=None), prompt.text.strip()
     if prompt.about is not None:
         return step.send(replace(prompt.about, reason=clean_chat(text)[:REASON_LENGTH]))

@@ -86,8 +86,6 @@ class Bus:
         self._decoder = msgspec.msgpack.Decoder(_Message)
         self.is_up = False
         """Whether what is said is heard, as far as is known."""
-        self.said = 0
-        """Messages that were published since the start."""
 
     def say(self, channel: str, part: bytes) -> None:
         """Tell all who listen to this channel, with the next tick; nobody while the engine is gone."""
@@ -195,5 +193,4 @@ class Bus:
             # What is said to a node may be about what was said to all.
             for channel, parts in sorted(queue.items(), key=lambda each: each[0].startswith(NODE)):
                 serial = self._serials[channel] = self._serials.get(channel, 0) + 1
-                self.said += 1
                 pipeline.publish(self._name(channel), msgspec.msgpack.encode(_Message(self._speaker, serial, parts)))

@@ -9,7 +9,7 @@ from http import HTTPStatus
 
 import msgspec
 
-from protocol.errors import Refusal
+from protocol.errors import Fault, Refusal
 from protocol.run_messages import ListChallenges, ListDailies, ListRuns, RunMessage, RunQuestion
 from protocol.views import RunKind
 from server.net.http import Asked, NoPage, Page, Route
@@ -50,6 +50,8 @@ async def ask_runs(readers: Readers, service: RunService, question: RunQuestion)
     try:
         return await readers.wait(lambda: service.answer(NOBODY.id, question))
     except Refusal as refusal:
+        if refusal.fault is Fault.SERVER:
+            raise NoPage(HTTPStatus.SERVICE_UNAVAILABLE, str(refusal), retry_after_s=1) from refusal
         # Whoever asks by an address can be wrong in its steps alone.
         raise NoPage(HTTPStatus.NOT_FOUND, str(refusal)) from refusal
 

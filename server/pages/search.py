@@ -17,8 +17,8 @@ from protocol.text import clean_name
 from server.net.http import Asked, NoPage, Page, Route
 from server.pages.races import seats_of
 from server.pages.readers import Readers
+from server.pages.runs import ask_runs
 from server.rooms.clock import Clock
-from server.rooms.member import NOBODY
 from server.rules.catalogue import RULE_SETS
 from server.runs.service import RunService
 from server.store.port import name_key
@@ -74,6 +74,6 @@ def _kept(store: Store, *, wanted: str, rules: str, now_ms: int) -> Found:
 
 
 async def _days(readers: Readers, runs: RunService, wanted: str) -> tuple[str, ...]:
-    told = await readers.wait(lambda: runs.answer(NOBODY.id, ListDailies()))
+    told = await ask_runs(readers, runs, ListDailies())
     assert isinstance(told, Dailies)
     return tuple(day.date for day in told.days if day.date.startswith(wanted))[:FOUND]

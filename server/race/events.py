@@ -84,6 +84,7 @@ class RaceEnded(Struct, frozen=True):
     record: Record
 
 
-RaceEvent: TypeAlias = (
-    SeatTaken | SeatFreed | ConnectionChanged | SeatReady | StartSet | SeatDealt | RaceStarted | MovePlayed | SeatEnded | RaceEnded
-)
+ToldAlike: TypeAlias = SeatTaken | SeatFreed | ConnectionChanged | SeatReady | StartSet | RaceStarted | SeatEnded | RaceEnded
+"""Of these every viewer is told the same."""
+
+RaceEvent: TypeAlias = ToldAlike | SeatDealt | MovePlayed

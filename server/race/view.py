@@ -41,6 +41,7 @@ from server.race.events import (
     SeatReady,
     SeatTaken,
     StartSet,
+    ToldAlike,
 )
 from server.race.machine import Race
 from server.race.seat import Seat
@@ -75,6 +76,14 @@ def _texts(cards: tuple[Card, ...]) -> tuple[str, ...]:
 
 def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int, sealed: bool = False) -> RoomEvent:
     """What `viewer` is told of an event that has this room version. `now` turns moments into time left. sealed: as of its race."""
+    if isinstance(event, (MovePlayed, SeatDealt)):
+        own, others = tell_apart(event, version=version, now=now, sealed=sealed)
+        return own if viewer == event.seat else others
+    return tell_alike(event, version=version, now=now, sealed=sealed)
+
+
+def tell_alike(event: ToldAlike, *, version: int, now: int, sealed: bool) -> RoomEvent:
+    """What `tell` gives every viewer, so that it need be made only once."""
     match event:
         case SeatReady(seat=seat):
             return PlayerReady(version=version, seat=seat)
@@ -91,9 +100,6 @@ def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int, sealed: bo
             return Hidden(version=version) if record.swaps else Ended(version=version, seats=record.seats)
         case RaceEnded(record=record):
             return Result(version=version, record=record)
-        case MovePlayed() | SeatDealt():
-            own, others = tell_apart(event, version=version, now=now, sealed=sealed)
-            return own if viewer == event.seat else others
         case SeatEnded():
             return Progress(
                 version=version,
@@ -113,11 +119,6 @@ def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int, sealed: bo
             return Presence(version=version, seat=seat, connected=connected, away_ms=away_ms)
         case _:
             assert_never(event)
-
-
-def tells_all_the_same(event: RaceEvent) -> bool:
-    """Whether `tell` gives every viewer the same message, so that it need be made only once."""
-    return not isinstance(event, (SeatDealt, MovePlayed))
 
 
 def tell_apart(event: MovePlayed | SeatDealt, *, version: int, now: int, sealed: bool) -> tuple[PlayerView | Dealt, Progress | Hidden]:

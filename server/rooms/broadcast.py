@@ -18,7 +18,7 @@ from server.race.board_history import history_of
 from server.race.events import MovePlayed, RaceEvent, SeatDealt, StartSet
 from server.race.machine import Race
 from server.race.seat import Seat
-from server.race.view import Viewer, current_view, progress_curves, snapshot, tell, tell_apart, tells_all_the_same
+from server.race.view import Viewer, current_view, progress_curves, snapshot, tell, tell_alike, tell_apart
 from server.rooms.effects import Draft, Greeting
 from server.rooms.ghosts import Ghosts
 from server.rooms.history import History
@@ -127,15 +127,14 @@ class Broadcast:
             self.publish_apart(event, race, now)
             return
         version = self._history.add(event)
-        match event:
-            case OwnEvent():
-                self._note(event)
-            case StartSet():
+        if isinstance(event, OwnEvent):
+            self._note(event)
+            message = event.message(version)
+        else:
+            if isinstance(event, StartSet):
                 # In a series those of the race before came when this one was open already.
                 self._ratings = ()
-            case _:
-                assert tells_all_the_same(event)
-        message = _message(event, race, version=version, viewer=None, now=now)
+            message = tell_alike(event, version=version, now=now, sealed=race.sealed)
         self.everybody(Outgoing(message))
         self._tell_spectators(message, event, race, now)
 

@@ -252,7 +252,10 @@ class RaceSequence:
 
     def measure(self, seat: Seat, member: Member | None) -> None:
         """Note how long the round trip to this seat takes by now, where that has changed. member: by whom its player is here."""
-        measured = member.round_trip_ms if member is not None else None
+        measured = member.round_trip_ms if member is not None else seat.round_trip_ms
+        if measured is None and seat.round_trip_ms:
+            # By a faster connection that answers no ping nobody keeps the credit of the slow one before it.
+            measured = 0
         if measured is not None and measured != seat.round_trip_ms:
             self.do(MeasureConnection(seat.number, measured))
 

@@ -105,6 +105,8 @@ class RoomSpectators(Audience):
         self._asked = False
         self._told_count = _NOBODY
         self._count_at = -COUNT_S
+        # Boards have been shown whole since the count was told: the players are to know it, also where that watcher is gone by then.
+        self._key_used = False
         self._numbers = 0
         self._lines: deque[WatcherLine] = deque(maxlen=LINES_KEPT)
         self._untold: deque[WatcherLine] = deque(maxlen=LINES_KEPT)
@@ -176,7 +178,7 @@ class RoomSpectators(Audience):
         self.running = True
         try:
             # The players are told when the last one has gone.
-            while self._spectators or self._told_count != _NOBODY:
+            while self._has_work:
                 await self._serve()
         except Exception:
             logger.exception("watching room %s failed", self.room.code)
@@ -187,6 +189,10 @@ class RoomSpectators(Audience):
         finally:
             self.running = False
             self._start_anew()
+
+    @property
+    def _has_work(self) -> bool:
+        return bool(self._spectators) or self._key_used or self._told_count != _NOBODY
 
     async def _serve(self) -> None:
         """All there is to be done now, then wait."""
@@ -199,7 +205,7 @@ class RoomSpectators(Audience):
                 await self._take_up(shown)
             await self._tell(await self._waiting())
         await self._tell_count()
-        if not self._items and not self._wake.is_set() and (self._spectators or self._told_count != _NOBODY):
+        if not self._items and not self._wake.is_set() and self._has_work:
             with trio.move_on_at(self._deadline()):
                 await self._wake.wait()
 
@@ -291,6 +297,7 @@ class RoomSpectators(Audience):
                     curves=shown.curves,
                     ref=ref,
                 )
+                self._key_used |= whole
                 await self._post(Bundle([Outgoing(watched)]), chosen, joining=True)
 
     def _shown(self, boards: DelayedBoards, *, whole: bool) -> tuple[LateBoard, ...]:
@@ -340,13 +347,13 @@ class RoomSpectators(Audience):
         now, count = trio.current_time(), self._current_count()
         if count == self._told_count or now < self._count_at + COUNT_S:
             return
-        self._told_count, self._count_at = count, now
+        self._told_count, self._count_at, self._key_used = count, now, False
         counted = self._counted()
         self.room.tell_players(counted)
         await self._tell([_Told(counted.message)])
 
     def _current_count(self) -> _Count:
-        return self.count, bool(self._with_key)
+        return max(self.count, int(self._key_used)), self._key_used or bool(self._with_key)
 
     def _deadline(self) -> float:
         counting = self._count_at + COUNT_S if self._current_count() != self._told_count else float("inf")

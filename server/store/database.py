@@ -15,13 +15,13 @@ from server.store.locations import Location, locate
 from server.store.pruning import Pruned
 from server.store.schema import Upgraded
 from server.store.sql import Sql
-from server.store.sql_store import SqlStore
+from server.store.store import Store
 from server.store.takeover import adopt
 
 NODES_SINCE: Final = "0010"
 
 
-class DatabaseStore(SqlStore):
+class DatabaseStore(Store):
     """A store that this process alone writes to while it is open. `upgraded` says what opening did to the tables."""
 
     waits = True

@@ -28,7 +28,7 @@ from server.store.replay import replay
 from server.store.running import running_races
 from server.store.schema import Upgraded
 from server.store.sql import Sql
-from server.store.sql_store import records
+from server.store.store import records
 
 Faults: TypeAlias = Iterator[str]
 

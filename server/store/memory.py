@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from server.store.sql import Sql, sqlite
-from server.store.sql_store import SqlStore
+from server.store.store import Store
 from server.store.tables import TABLES
 
 
-class MemoryStore(SqlStore):
+class MemoryStore(Store):
     """Never waits: its calls may be made from the event loop."""
 
     waits = False

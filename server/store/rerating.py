@@ -20,7 +20,7 @@ from server.store.entries import RATE, change_of, change_row, rating_of, rating_
 from server.store.errors import StoreCorrupt
 from server.store.locations import Location, existing
 from server.store.sql import Row, Sql
-from server.store.sql_store import records
+from server.store.store import records
 
 CLOSE: Final = 1e-9
 """Relative difference up to which two numbers agree: another machine's exponential function may differ in its last digit."""

@@ -30,7 +30,7 @@ _UPGRADE_UNLOCK: Final = "SELECT pg_advisory_unlock(hashtext('carpet-race upgrad
 
 
 class SharedStore(DatabaseStore):
-    """`join` before anything is written. All calls of this class but `find_rooms` and `all_nodes` are made like `write`."""
+    """`join` before anything is written. All calls of this class but `find_rooms` are made like `write`."""
 
     _is_shared = True
     _in_doubt: TakenOver | None = None
@@ -132,10 +132,6 @@ class SharedStore(DatabaseStore):
             )
         assert row is not None
         return "-".join(str(part) for part in (row.database, row.nodes, row.place) if part)
-
-    def all_nodes(self) -> tuple[Node, ...]:
-        with self._reading() as sql:
-            return nodes.nodes(sql)
 
 
 def open_shared(where: str | None) -> SharedStore:

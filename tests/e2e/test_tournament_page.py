@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from tests.e2e.browser import Browser, page
+from tests.e2e.commands import running_server
 from tests.e2e.page_checks import CONTRAST, OVERFLOW, UNNAMED
 from tests.e2e.peer import Entrant
 
@@ -185,6 +189,35 @@ def test_somebody_enters_checks_in_races_and_comes_back_with_nothing_but_the_pag
         newcomer.wait_for_text(".verdict", "The deal checks out: it is the shuffle that was committed to.")
         assert [line.get_property("textContent")[0] for line in newcomer.all(".checks li")] == ["✓"] * 7
         assert newcomer.text(".checks li:last-child").endswith("What you gave when you checked in took part in the shuffle.")
+
+
+COUNT_CONNECTIONS = """
+    window.made = 0;
+    window.WebSocket = class extends WebSocket {
+        constructor(...to) {
+            super(...to);
+            window.made += 1;
+        }
+    };
+"""
+
+
+def test_whoever_enters_while_the_server_cannot_write_has_entered_as_soon_as_it_can(newcomer: Browser, tmp_path: Path) -> None:
+    database = tmp_path / "races.sqlite3"
+    with running_server("--database", str(database)) as (url, _), Entrant(url, "Tony") as director:
+        tournament = director.create("Held up", format="round-robin", check_in_s=60, pause_s=None, no_show_s=600)
+        newcomer.open(page(url, f"/tournament/{tournament}"))
+        newcomer.wait(lambda: newcomer.all("#name"), "the field for a name")
+        newcomer.run(COUNT_CONNECTIONS)
+        with closing(sqlite3.connect(database, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            director.send("open-race", options={})
+            director.hear_until("error", code="server/cannot-write")
+            newcomer.press("Enter")
+            newcomer.wait_for_text(".part .notice", "The server cannot save anything just now.")
+        newcomer.wait_for_text(".part", "You have entered.")
+        # That of a player, and no further one: it was not given up.
+        assert newcomer.run("return made") == 1
 
 
 def test_a_director_decides_by_the_page(newcomer: Browser, fast_server: str) -> None:

@@ -101,6 +101,19 @@ def test_letters_without_ink_make_no_name(blank: str) -> None:
     assert clean_name(f"A{blank}da") == "Ada"
 
 
+@pytest.mark.parametrize("part", ["\u1161", "\u11a8", "\u11ff", "\ud7b0", "\ud7fb"], ids=ascii)
+def test_parts_of_a_korean_syllable_without_its_beginning_make_no_name(part: str) -> None:
+    # Terminals draw them into the cell before them, or not at all.
+    assert clean_name(part * 3) == ""
+    assert clean_name(f"Ada{part}") == "Ada"
+    assert clean_name(f"\uc544{part * 3}")[1:] == ""
+
+
+@pytest.mark.parametrize("syllable", ["\u1112\u119e\u11ab", "\u1100\u1176", "\uac01"], ids=["old", "old without a final", "modern"])
+def test_whole_korean_syllables_are_kept(syllable: str) -> None:
+    assert clean_name(f"A {syllable}{syllable}") == f"A {syllable}{syllable}"
+
+
 @pytest.mark.parametrize("nothing", ["", " ", "\t\r\n", "\u3000\u00a0\u2003", "\x1b[31m", "\u200b\u202e", "\u0301\u0301"])
 def test_nothing_printable_is_an_empty_text(nothing: str) -> None:
     assert clean_name(nothing) == clean_chat(nothing) == ""

@@ -9,6 +9,8 @@ const ANSWER_MS = 5000;
 const RACING_SILENCE_MS = 6000;
 const RACING_ANSWER_MS = 6000;
 const LOOK_MS = 1000;
+// Before a hello that the server could not take is said again, where it does not say when.
+const HUSH_MS = 1200;
 /** `ref` of the question whether the server is there. */
 const PROBE = 2 ** 31 - 1;
 // Between two tries of a connection that somebody's race comes by.
@@ -133,11 +135,15 @@ export class Connection {
     this.#socket = socket;
     socket.onopen = async () => {
       await this.page;
-      if (socket === this.#socket) for (const message of [this.hello(), ...this.asks()]) this.send(message);
+      if (socket === this.#socket) this.#greet();
       else socket.close();
     };
     socket.onmessage = (frame) => socket === this.#socket && this.#hear(frame.data);
     socket.onclose = ({ code }) => socket === this.#socket && (code === TAKEN_OVER ? this.#taken() : this.#lose(code));
+  }
+
+  #greet() {
+    for (const message of [this.hello(), ...this.asks()]) this.send(message);
   }
 
   /** Whether it has gone out: without a connection nothing does. @param {import("carpet-wire").ClientMessage} message */
@@ -179,6 +185,11 @@ export class Connection {
       this.restart();
     } else if (message.ref !== PROBE) {
       if (["room", "watched", "waiting-match"].includes(message.type)) this.#route.arrived();
+      if (message.type === "error" && message.code.startsWith("server/") && !this.#stood) {
+        // The hello, which the server cannot take for a moment: on the same connection it is said again.
+        const socket = this.#socket;
+        setTimeout(() => socket === this.#socket && this.#greet(), message.retry_after_ms || HUSH_MS);
+      }
       this.onMessage(message);
     }
     this.#probedAt = null;

@@ -21,7 +21,6 @@ export class Player extends Hand {
   #asked = new Map();
   #nonce = null;
   #isBehind = false;
-  #hellos = 0;
 
   /** tell(kind, about): "room", "left", "refused", "waiting", "note", "moved", "result", "proof" … to whoever draws. random(): 16 bytes.
    * @param {{send: (message: import("carpet-wire").ClientMessage) => boolean, restart: () => void}} connection @param {typeof import("./identity.js")} keeping @param {{tell: (kind: string, about?: any) => void, random: () => Uint8Array, later: (act: () => void, ms: number) => void}} ports */
@@ -34,7 +33,6 @@ export class Player extends Hand {
 
   /** The first message of each connection. @returns {import("carpet-wire").Hello} */
   hello() {
-    this.#hellos += 1;
     const { token, name } = this.keeping.identity;
     // Who has no seat yet, and asks for none, only looks.
     if (!token && !this.wish && !this.room) return { type: "hello", name: "", watch: true, software: SOFTWARE };
@@ -231,9 +229,7 @@ export class Player extends Hand {
     }
     const isGreeted = this.isOnline && (this.isPlayer || !this.wish);
     if (!isGreeted && error.code.startsWith("server/")) {
-      // Their hello, which the server cannot take for a moment: on the same connection it is said again.
-      const hellos = this.#hellos;
-      this.later(() => hellos === this.#hellos && this.connection.send(this.hello()), error.retry_after_ms || HUSH_MS);
+      // Their hello, which the connection says again.
       this.tell("refused", error);
       return;
     }

@@ -59,11 +59,6 @@ class Round:
     number: int
     pairings: tuple[Pairing, ...]
 
-    @property
-    def byes(self) -> tuple[str, ...]:
-        """Who plays nobody but the house."""
-        return tuple(pairing.first for pairing in self.pairings if pairing.second is None)
-
     def of(self, entrant: str) -> Pairing | None:
         return next((pairing for pairing in self.pairings if entrant in pairing.entrants), None)
 

@@ -169,7 +169,8 @@ def test_what_the_server_says_is_one_sentence(capsys: pytest.CaptureFixture[str]
         (["correct", "here", "KWPRTM", "1", "1", "1-0", "--cards", "3"], "two numbers up to 104"),
         (["add-bot", "here", "KWPRTM", "b" * 25], "not the name of a bot"),
         (["watch", "here", "KWPRTM", "--four-colour", "--colour-blind"], "choose one"),
-        (["join", "here", "KWPRTM"], "needs a terminal"),
+        (["join", "here", "KWPRTM"], "needs a terminal, and there is none here; --no-screen enters without one."),
+        (["watch", "here", "KWPRTM"], "carpet tournament standings prints how it stands"),
     ],
 )
 def test_what_is_typed_wrong_is_one_sentence_before_any_connection_is_opened(

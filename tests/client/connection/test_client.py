@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import random
+import re
 import socket
 import ssl
 from collections.abc import AsyncIterator
@@ -255,6 +256,29 @@ async def test_a_hello_that_is_refused_is_one_sentence(autojump_clock: MockClock
             await link.entered()
 
 
+@pytest.mark.parametrize("code", [ErrorCode.SERVER_BUSY, ErrorCode.CANNOT_WRITE, ErrorCode.NOT_KEPT])
+async def test_a_first_hello_that_is_refused_for_the_moment_is_one_sentence_to_who_waits_and_is_said_again(
+    autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery, code: ErrorCode
+) -> None:
+    async def serve() -> None:
+        line = await server.line()
+        hello = await line.heard()
+        await line.say(refusal(code, hello.ref))
+        line = await server.line()
+        await line.greet()
+        await line.heard()
+        await line.say(room(ref=QUESTION_REFERENCE))
+
+    nursery.start_soon(serve)
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        with pytest.raises(RequestRefused, match=re.escape(ERRORS[code].sentence)):
+            await link.entered()
+        # Whoever sits at a screen has heard nothing of it.
+        assert isinstance(await next_of(link, Welcome, said.Error), Welcome)
+        # And what is asked from here on has an answer of its own.
+        assert (await link.entered(JoinRace(code="abcdef"))).token == "token-1"
+
+
 async def test_a_seat_held_already_goes_before_a_new_race(autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery) -> None:
     async def serve() -> None:
         await (await server.line()).greet(room="OTHERS")
@@ -287,6 +311,24 @@ async def test_a_seat_in_a_race_that_is_over_is_given_up_for_another_race(
             Left(code="OTHERS", reason="left", ref=QUESTION_REFERENCE),
             room(ref=QUESTION_REFERENCE + 1),
         ]
+
+
+@pytest.mark.parametrize("code", [ErrorCode.ROOM_CLOSED, ErrorCode.NOT_IN_ROOM])
+async def test_a_race_that_closes_before_it_can_be_left_stands_in_nobodys_way(
+    autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery, code: ErrorCode
+) -> None:
+    async def serve() -> None:
+        line = await server.line()
+        await line.greet(room="OTHERS")
+        await line.heard()
+        await line.say(race(code="OTHERS", phase="over"))
+        await line.heard()
+        await line.say(Left(code="OTHERS", reason="idle"), refusal(code, QUESTION_REFERENCE))
+
+    nursery.start_soon(serve)
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        await link.entered()
+        assert (await link.leave_what_is_over()).room is None
 
 
 @pytest.mark.parametrize("phase", ["waiting", "racing"])

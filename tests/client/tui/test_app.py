@@ -22,6 +22,7 @@ from protocol.server_messages import CurrentView, Error, Left, WaitingMatch, Wai
 from protocol.views import RaceOptions, SeriesOptions
 from tests.client import scenes
 from tests.client.tui.hands import DEFAULTS, HOME, UP, HandScreen, Run, running, settled
+from tests.client.watched import watched
 
 
 async def into_race(run: Run) -> None:
@@ -538,6 +539,29 @@ async def test_without_a_connection_nothing_is_lost_silently() -> None:
         assert run.screen.shows("Connected again.")
         await run.give("c", "1")
         assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
+
+
+@pytest.mark.parametrize("watches", [False, True])
+async def test_a_line_of_chat_that_could_not_be_sent_stays_and_goes_out_by_the_next_connection(watches: bool) -> None:
+    async with running() as run:
+        code = watched().room.code if watches else None
+        await run.say(UP, scenes.welcome(), watched() if watches else scenes.room())
+        run.link.up = False
+        await run.say(Lost("no route", 3000))
+        run.link.taken()
+        await run.give("t", *"good luck", "enter")
+        assert run.screen.shows("Say: good luck")
+        assert run.screen.shows("Not connected. Reconnecting...")
+        await run.give(" ", "!")
+        assert run.screen.shows("Say: good luck !")
+        assert not run.screen.shows("Not connected. Reconnecting...")
+        assert run.screen.shows("no route")
+        run.link.up = True
+        await run.say(UP, scenes.welcome(room=None if watches else scenes.CODE))
+        run.link.taken()
+        await run.give("enter")
+        assert run.link.taken() == [Say(text="good luck !", code=code)]
+        assert not run.screen.shows("Say:")
 
 
 async def test_a_move_the_connection_was_lost_with_is_the_links_and_is_not_sent_by_a_second_press() -> None:

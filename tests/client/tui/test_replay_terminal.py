@@ -113,8 +113,15 @@ def test_a_race_that_was_kept_is_replayed_by_its_id_and_another_is_asked_for_at_
     assert needless == "carpet: --server goes with the id of a race, like HKTRWM-1-0a1b2c3d4e5f, as carpet history shows it."
 
 
+def test_a_moment_beyond_any_number_is_the_end_in_text_too(tmp_path: Path, file: Path) -> None:
+    ran = carpet(tmp_path, "replay", str(file), "--text", "--at", "inf")
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out == carpet(tmp_path, "replay", str(file), "--text").out
+
+
 def test_without_a_terminal_there_is_no_replay(tmp_path: Path, file: Path) -> None:
     for source in (str(file), "-"):
         ran = carpet(tmp_path, "replay", source, text=to_json(RECORD))
         assert ran.status == 2
         assert ran.sentence.startswith("carpet: carpet replay needs a terminal")
+        assert "--text" in ran.sentence

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import re
+import select
 import signal
 import sys
+import termios
 from collections.abc import Iterator
 
 import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
 
+from client.tui import terminal as adapter
+from client.tui.picture import Picture, Size, block
 from tests.e2e.terminal import ALTERNATE_OFF, ALTERNATE_ON, ROOT, Terminal, terminal_environment
-
-pytestmark = pytest.mark.slow
 
 
 def start(**environment: str) -> Terminal:
@@ -19,12 +26,73 @@ def start(**environment: str) -> Terminal:
     )
 
 
+class Nobody:
+    """Draws an empty screen, and does nothing about what is typed."""
+
+    def picture(self, size: Size) -> Picture:
+        del size
+        return block([[]])
+
+    def key(self, key: str) -> None:
+        raise AssertionError(f"{key!r} was taken for typed")
+
+    def mouse(self, button: int, column: int, row: int) -> None:
+        raise AssertionError("nobody clicks")
+
+    def terminal_known(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("answers", "within_s", "waits"),
+    [(True, adapter.ANSWERED_WITHIN_S, 1), (False, adapter.ANSWERED_WITHIN_S, 1), (True, 0.0, 0)],
+    ids=["late", "never", "long after"],
+)
+async def test_a_quick_end_waits_for_what_the_terminal_was_asked_lest_the_shell_reads_it(
+    monkeypatch: pytest.MonkeyPatch, answers: bool, within_s: float, waits: int
+) -> None:
+    ours, its = pty.openpty()
+    termios.tcsetwinsize(its, (24, 80))
+    waited: list[float] = []
+
+    def answer(ready: list[int], _write: list[int], _error: list[int], timeout: float) -> tuple[list[int], list[int], list[int]]:
+        assert ready == [its]
+        waited.append(timeout)
+        asked = re.findall(rb"\?(\d+)\$p", os.read(ours, 65_536))
+        assert asked
+        if not answers:
+            return [], [], []
+        os.write(ours, b"".join(b"\x1b[?%b;2$y" % mode for mode in asked))
+        return [its], [], []
+
+    monkeypatch.setattr(adapter, "ANSWERED_WITHIN_S", within_s)
+    with os.fdopen(its) as keys, os.fdopen(os.dup(its), "w") as output:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(adapter.Terminal(Nobody(), screen=adapter._Screen(input=keys, output=output)).run)
+            await wait_all_tasks_blocked()
+            monkeypatch.setattr(select, "select", answer)
+            nursery.cancel_scope.cancel()
+        monkeypatch.undo()
+        assert len(waited) == waits
+        assert all(0 < timeout <= within_s for timeout in waited)
+        assert select.select([its], [], [], 0)[0] == []
+    os.close(ours)
+
+
+async def test_an_input_that_is_closed_is_a_terminal_that_went_away() -> None:
+    its, ours = os.pipe()
+    os.close(ours)
+    with os.fdopen(its) as keys, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w") as output, pytest.raises(OSError, match="closed"):
+        await adapter.Terminal(Nobody(), screen=adapter._Screen(input=keys, output=output)).run()
+
+
 @pytest.fixture
 def terminal() -> Iterator[Terminal]:
     with start() as started:
         yield started
 
 
+@pytest.mark.slow
 def test_a_race_is_drawn_played_by_key_and_mouse_and_quit(terminal: Terminal) -> None:
     terminal.wait_for("3 cards can go home: c1, c2, a3 (g: all).")
     assert terminal.screen.buffer[2][5].bg != "default"
@@ -40,6 +108,7 @@ def test_a_race_is_drawn_played_by_key_and_mouse_and_quit(terminal: Terminal) ->
     assert terminal.process.returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_gives_the_terminal_back(terminal: Terminal, number: signal.Signals) -> None:
     terminal.wait_for("cards home")
@@ -48,6 +117,7 @@ def test_a_signal_gives_the_terminal_back(terminal: Terminal, number: signal.Sig
     assert terminal.given_back()
 
 
+@pytest.mark.slow
 def test_ctrl_c_gives_the_terminal_back(terminal: Terminal) -> None:
     terminal.wait_for("cards home")
     terminal.type("\x03")
@@ -55,6 +125,7 @@ def test_ctrl_c_gives_the_terminal_back(terminal: Terminal) -> None:
     assert terminal.given_back()
 
 
+@pytest.mark.slow
 def test_resizing_redraws_and_too_small_keeps_running(terminal: Terminal) -> None:
     terminal.wait_for("cards home")
     terminal.resize(60, 20)
@@ -66,6 +137,7 @@ def test_resizing_redraws_and_too_small_keeps_running(terminal: Terminal) -> Non
     assert terminal.given_back()
 
 
+@pytest.mark.slow
 def test_suspending_gives_the_terminal_back_and_going_on_takes_it_again(terminal: Terminal) -> None:
     # Here nobody is left to say `fg`: the kernel lets a process of an orphaned group go on at once.
     terminal.wait_for("cards home")
@@ -79,6 +151,18 @@ def test_suspending_gives_the_terminal_back_and_going_on_takes_it_again(terminal
     assert terminal.given_back()
 
 
+@pytest.mark.slow
+def test_a_terminal_that_was_told_no_size_is_drawn_in_as_one_of_the_usual() -> None:
+    with Terminal(
+        ["sh", "-c", f"stty rows 0 columns 0; exec {sys.executable} -m tests.client.tui.terminal_app"],
+        environment=terminal_environment(PYTHONPATH=str(ROOT)),
+    ) as sizeless:
+        sizeless.wait_for("3 cards can go home")
+        sizeless.type("qy")
+        assert "outcome: quit" in sizeless.wait_for_end()
+
+
+@pytest.mark.slow
 def test_no_color_draws_borders_and_no_colours() -> None:
     with start(NO_COLOR="1") as plain:
         plain.wait_for("cards home")

@@ -100,3 +100,4 @@ def test_a_theme_that_is_chosen_is_used_by_every_command_and_the_menu_until_anot
     assert run(capsys, "theme", "use", "classic").status == 0
     assert settings_of().palette == "classic"
     assert "cannot be read" in run(capsys, "theme", "use", "none").sentence
+    assert "Built in are classic, four, safe." in run(capsys, "theme", "use", "nothing").sentence

@@ -17,7 +17,7 @@ from websockets.typing import Subprotocol
 from protocol.codec import MSGPACK
 from protocol.errors import CloseCode, ErrorCode
 from server.app import running
-from server.cli.main import app
+from server.cli.commands import app
 from server.config import Settings, admin_socket_of
 from tests.server.net.wire import Client
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from server.cli.main import app
+from server.cli.commands import app
 from server.store.shared import open_shared
 from tests.server.store.conftest import postgres_schema
 from tests.server.store.keeping import opened, write

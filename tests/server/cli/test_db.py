@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from server.cli.main import app
+from server.cli.commands import app
 from server.store.database import open_database
 from server.store.port import RaceAborted
 from server.store.schema import newest

@@ -19,8 +19,8 @@ from protocol.fairness import named_seed
 from protocol.record import to_json
 from server.analysis.winrate import deal_seed
 from server.bots.house import HOUSE_BOTS
+from server.cli.commands import app
 from server.cli.deals import QUICK_BOTS
-from server.cli.main import app
 from server.race.commands import ChooseDeal, GetReady, StopSeat
 from server.rules.catalogue import RULE_SETS, rule_set
 from server.solver.winnable import first_winnable

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from server.cli.commands import app
 from server.cli.deploy import FILES, Kind
-from server.cli.main import app
 
 ROOT = Path(__file__).parents[3]
 LINE_OF_OURS = r'^\s+- --|"serve"|carpet-server serve'

@@ -24,7 +24,8 @@ from protocol import __version__
 from protocol.fairness import named_seed
 from protocol.record import LONGEST_RECORD, sealed, to_json
 from protocol.views import RaceOptions
-from server.cli.main import app, main
+from server.cli.commands import app
+from server.cli.main import main
 from server.race.commands import GetReady, PlayMove, ResignSeat, TakeSeat
 from server.race.machine import Race
 from server.rules.catalogue import RULE_SETS, rule_set
@@ -140,6 +141,28 @@ def test_arguments_that_are_none_are_one_sentence_with_status_2(
     assert captured.out == ""
 
 
+STRUCK = """
+import signal, sys
+
+class Strike:
+    def find_spec(self, name, path, target=None):
+        if name == "server.cli.serve":
+            exec("signal.raise_signal(signal.SIGINT)")
+
+sys.meta_path.insert(0, Strike())
+
+from server.cli.main import main
+main(["rules", "list"])
+"""
+
+
+@pytest.mark.slow
+def test_an_interrupt_while_commands_are_loaded_is_a_status() -> None:
+    command = [sys.executable, "-c", STRUCK]
+    ran = subprocess.run(command, cwd=Path(__file__).parents[3], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "")
+
+
 @pytest.mark.parametrize(("arguments", "commands"), [((), "serve verify rules"), (("rules",), "list perft walk")])
 def test_without_a_command_it_shows_what_there_is(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], commands: str) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -155,7 +178,7 @@ def test_without_a_command_it_shows_what_there_is(capsys: pytest.CaptureFixture[
     ("imported", "heavy"),
     [
         (
-            "server.cli.main",
+            "server.cli.commands",
             {"trio", "websockets", "msgspec", "sqlalchemy", "alembic", "networkx", "server.rules", "server.solver"},
         ),
         ("server.app", {"sqlalchemy", "alembic", "psycopg", "networkx", "urwid"}),

@@ -455,32 +455,61 @@ def test_what_was_pressed_ahead_and_is_not_played_is_told_and_so_is_why_not_all_
     ]
 
 
+CONNECTED = """
+    const made = [];
+    globalThis.WebSocket = class {
+        static OPEN = 1;
+        readyState = 0;
+        log = [];
+        constructor() { made.push(this); }
+        send(text) { this.log.push(JSON.parse(text).type); }
+        close() { this.log.push(["closed at", this.readyState]); }
+    };
+    Object.assign(globalThis, { location: { protocol: "http:", host: "x" }, document: { addEventListener() {} },
+        addEventListener() {}, setInterval() {} });
+    const { Connection } = await import(`${web}/connection.js`);
+    const nothing = () => {};
+    const connection = new Connection({ hello: () => ({ type: "hello" }), asks: () => [{ type: "follow-lobby" }], onUp: nothing,
+        onMessage: nothing, onLost: nothing, onMoved: nothing, onTaken: nothing });
+    const stand = (socket) => { socket.readyState = 1; return socket.onopen(); };
+"""
+
+
 def test_a_connection_that_is_begun_anew_closes_no_socket_before_it_stands() -> None:
-    script = """
-        const made = [];
-        globalThis.WebSocket = class {
-            static OPEN = 1;
-            readyState = 0;
-            log = [];
-            constructor() { made.push(this); }
-            send(text) { this.log.push(JSON.parse(text).type); }
-            close() { this.log.push(["closed at", this.readyState]); }
-        };
-        Object.assign(globalThis, { location: { protocol: "http:", host: "x" }, document: { addEventListener() {} },
-            addEventListener() {}, setInterval() {} });
-        const { Connection } = await import(`${web}/connection.js`);
-        const nothing = () => {};
-        const connection = new Connection({ hello: () => ({ type: "hello" }), asks: () => [], onUp: nothing, onMessage: nothing,
-            onLost: nothing, onMoved: nothing, onTaken: nothing });
-        const stand = (socket) => { socket.readyState = 1; return socket.onopen(); };
+    script = f"""{CONNECTED}
         connection.open();
         connection.restart();
         await stand(made[0]);
         await stand(made[1]);
         connection.restart();
-        console.log(JSON.stringify(made.map(({ log }) => log)));
+        console.log(JSON.stringify(made.map(({{ log }}) => log)));
     """
-    assert node(script, None) == [[["closed at", 1]], ["hello", ["closed at", 1]], []]
+    assert node(script, None) == [[["closed at", 1]], ["hello", "follow-lobby", ["closed at", 1]], []]
+
+
+def test_a_hello_that_the_server_could_not_take_is_said_again_where_nobody_was_welcomed_yet() -> None:
+    script = f"""{CONNECTED}
+        const later = [];
+        globalThis.setTimeout = (act, ms) => later.push([act, ms]);
+        const tell = (socket, message) => socket.onmessage({{ data: JSON.stringify(message) }});
+        const refused = {{ type: "error", code: "server/busy", ref: 0, message: "", retry_after_ms: 700 }};
+        const steps = [];
+        const again = () => {{ const [act, ms] = later.shift(); act(); return ms; }};
+        connection.open();
+        await stand(made[0]);
+        tell(made[0], refused);
+        steps.push(again(), made[0].log.splice(0));
+        tell(made[0], {{ ...refused, retry_after_ms: null }});
+        // Another connection has been made meanwhile, which says its own.
+        connection.restart();
+        await stand(made[1]);
+        steps.push(again(), made[0].log, made[1].log);
+        tell(made[1], {{ type: "welcome" }});
+        tell(made[1], refused);
+        console.log(JSON.stringify([...steps, later.length]));
+    """
+    greeting = ["hello", "follow-lobby"]
+    assert node(script, None) == [700, [*greeting, *greeting], 1200, [["closed at", 1]], greeting, 0]
 
 
 def test_a_player_whom_the_server_forgot_is_told_and_can_be_themselves_again() -> None:
@@ -525,7 +554,7 @@ def test_a_player_whom_the_server_forgot_is_told_and_can_be_themselves_again() -
     ]
 
 
-def test_a_hello_that_the_server_could_not_take_is_said_again_once_and_what_was_wished_for_after_it() -> None:
+def test_what_was_wished_for_is_asked_once_the_server_takes_the_hello_that_it_could_not_take_before() -> None:
     script = f"""{SCRIPTED}
         keeping.identity.token = null;
         const steps = [];
@@ -533,25 +562,17 @@ def test_a_hello_that_the_server_could_not_take_is_said_again_once_and_what_was_
         const refused = (code) => player.hear({{ type: "error", code, ref: 0, message: "", retry_after_ms: null }}, 0);
         player.up({{ ...welcome(null), player: "" }}, "HKTRWM");
         player.want({{ type: "join-race", code: "HKTRWM" }}, {{ isEager: true }});
-        line.send(player.hello());
         refused("server/cannot-write");
-        step();
-        later.shift()();
         refused("server/busy");
         step();
-        // The line was lost meanwhile, and another one stands: that has its own.
-        line.send(player.hello());
-        later.shift()();
         player.up(welcome(null), "HKTRWM");
         step();
         refused("server/cannot-write");
-        console.log(JSON.stringify([...steps, later.length, player.wish]));
+        console.log(JSON.stringify([...steps, player.wish]));
     """
     assert node(script, None) == [
-        [["restart", "hello"], ["refused"]],
-        [["hello"], ["refused"]],
-        [["hello", "join-race"], []],
-        0,
+        [["restart"], ["refused", "refused"]],
+        [["join-race"], []],
         {"type": "join-race", "code": "HKTRWM"},
     ]
 

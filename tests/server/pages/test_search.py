@@ -91,3 +91,11 @@ async def test_tournaments_are_found_by_their_names_and_days_by_their_dates(hous
     assert days
     assert (await search(house, f"?q={days[0]}")).days == days[:1]
     assert (await search(house, "?q=1999")).days == ()
+
+
+@pytest.mark.parametrize("address", ["/search.json?q=2", "/daily.json", "/daily/2001-02-03/carpet", "/challenge/ABCDEF"])
+async def test_who_asks_for_runs_when_too_many_do_is_told_to_ask_again(house: House, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setattr("server.runs.service.ASKED_WAITING", 0)
+    answered = await house.ask(address)
+    assert answered.problem == (503, "The server is overloaded; try again in a moment.")
+    assert answered.headers["retry-after"] == "1"

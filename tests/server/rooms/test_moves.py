@@ -233,6 +233,18 @@ async def test_stop_and_resign_are_for_ones_own_seat_and_race_only(autojump_cloc
     assert [seat.state for seat in room.core.race.seats] == ["racing", "racing"]
 
 
+async def test_a_new_connection_has_no_credit_of_the_one_before_it(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann", round_trip_ms=300), table.guest("Bob")
+    room = await table.racing(ann, bob)
+    await trio.sleep(1)
+    ann.move(room)
+    back = table.guest("Ann", round_trip_ms=None)  # whoever does not answer its first ping is not measured
+    back.enter(room)
+    back.move(room)
+    await table.settle()
+    assert [played.credit_ms for played in room.core.race.seats[0].played] == [150, 0]
+
+
 async def test_a_flood_of_requests_is_answered_one_by_one_and_the_race_goes_on(autojump_clock: MockClock, table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)

@@ -231,6 +231,20 @@ async def test_with_the_hosts_key_boards_are_whole_and_late_and_all_are_told_tha
     assert not ann.last(Watchers).whole
 
 
+async def test_who_only_glances_with_the_hosts_key_is_told_of_too(autojump_clock: MockClock, box: Box) -> None:
+    ann, bob = Timed(box.table, "Ann"), Timed(box.table, "Bob")
+    eve, dan = box.onlooker("Eve"), box.onlooker("Dan")
+    room = await box.table.racing(ann, bob, delay_s=0)
+    # How many watch has just been told, and is not told again for a second.
+    await dan.watch(room)
+    await eve.watch(room, key=box.spectators.boards_key(room))
+    await eve.unwatch()
+    await dan.unwatch()
+    await trio.sleep(3)
+    assert [(told.count, told.whole) for told in bob.all(Watchers)] == [(1, False), (1, True), (0, False)]
+    assert ann.last(Watchers) == bob.last(Watchers)
+
+
 async def test_of_a_race_whose_deal_others_have_yet_to_play_only_the_key_shows_boards(autojump_clock: MockClock, box: Box) -> None:
     guests = [Timed(box.table, "Ann"), Timed(box.table, "Bob")]
     room = await box.table.seated(*guests, delay_s=1, series=SeriesOptions(format="swap", races=2))

@@ -9,7 +9,7 @@ import pytest
 
 from protocol.views import SharedDeal
 from server.race.shared_deal_spec import SharedDealSpec
-from server.store import batches, connections, nodes, running, shared, takeover
+from server.store import batches, connections, maintenance, nodes, running, shared, takeover
 from server.store.database import open_database
 from server.store.documents import decode_command
 from server.store.errors import EntryRefused, LeaseLost, StoreInUse, StoreUnavailable
@@ -251,14 +251,14 @@ def test_a_url_belongs_to_one_process_at_a_time(node: Open, postgres: str) -> No
     twin.close()
 
 
-def test_any_node_finds_a_room_by_its_code(node: Open) -> None:
+def test_any_node_finds_a_room_by_its_code(node: Open, postgres: str) -> None:
     first, second = node("one"), node("two")
     write(first, opened("r"))
     found = second.find_rooms(["ABCDEF", "NOROOM"])
     assert {code: (each.url, each.is_alive) for code, each in found.items()} == {"ABCDEF": ("ws://one", True)}
     with pytest.raises(EntryRefused, match="another node has a room ABCDEF"):
         write(second, opened("s"))
-    assert [(each.url, each.races) for each in second.all_nodes()] == [("ws://one", 1), ("ws://two", 0)]
+    assert [(each.url, each.races) for each in maintenance.nodes(postgres)] == [("ws://one", 1), ("ws://two", 0)]
 
 
 def test_records_are_numbered_over_all_nodes(node: Open) -> None:
@@ -299,7 +299,7 @@ def test_a_server_alone_and_a_cluster_keep_off_each_other_and_follow_each_other(
     assert found.tournaments == {"A"}
     assert commands(third) == {"r": 2, "s": 0}
     assert all(each.is_settled for each in third.renew() if each.id == 0)
-    assert 0 not in [each.id for each in third.all_nodes()]
+    assert 0 not in [each.id for each in maintenance.nodes(postgres)]
     third.close()
     again = open_database(postgres)
     assert {race.opened.race: len(race.commands) for race in again.running().races} == {"r": 2, "s": 0}
@@ -403,7 +403,7 @@ def test_an_epoch_ends_for_good_when_a_server_alone_has_had_the_races(node: Open
 
 @pytest.mark.parametrize("command", [b'[1,"unheard-of",{}]', b'[2,"play-move",{"new":1}]'])
 def test_races_that_a_newer_version_has_written_to_are_left_to_a_newer_server_and_no_others(
-    node: Open, command: bytes, monkeypatch: pytest.MonkeyPatch
+    node: Open, postgres: str, command: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     newer, older, another = node("newer"), node("older"), node("another")
     for number in range(3):
@@ -423,11 +423,11 @@ def test_races_that_a_newer_version_has_written_to_are_left_to_a_newer_server_an
         assert not took.running.damaged
     assert (left, took.left, [race.opened.race for race in found]) == ({"ROOM0", "ROOM1"}, 0, ["r2"])
     write(older, taken("r2", 3))
-    assert [each.is_settled for each in older.all_nodes() if each.id == newer.holding.node] == [False]
+    assert [each.is_settled for each in maintenance.nodes(postgres) if each.id == newer.holding.node] == [False]
     # One that can read it.
     monkeypatch.setattr(running, "is_newer", lambda _: False)
     monkeypatch.setattr(running, "decode_command", lambda text: decode_command(b'[1,"pass-time",{}]' if text == command else text))
     rest = another.take_over(newer.holding.node, 1)
     assert rest is not None
     assert [len(race.commands) for race in rest.running.races] == [3, 3]
-    assert [each.is_settled for each in another.all_nodes() if each.id == newer.holding.node] == [True]
+    assert [each.is_settled for each in maintenance.nodes(postgres) if each.id == newer.holding.node] == [True]

@@ -37,6 +37,11 @@ def tables(paired: Round | None) -> list[tuple[str, str | None]]:
     return [(pairing.first, pairing.second) for pairing in paired.pairings]
 
 
+def byes_of(paired: Round) -> list[str]:
+    """Who plays nobody but the house."""
+    return [first for first, second in tables(paired) if second is None]
+
+
 def pair_next(tournament: Crosstable) -> Crosstable:
     paired = tournament.next_round()
     assert paired is not None

@@ -19,7 +19,7 @@ from protocol.record import Record, from_json, to_json
 from protocol.record import sealed as with_digest
 from protocol.tournament_messages import CorrectResult, Decided, LeaveTournament, StartTournament
 from protocol.tournaments import TableResult, TournamentDocument
-from server.cli.main import app
+from server.cli.commands import app
 from server.tournaments.audit import BadTournament, audit_tournament, read_tournament
 from server.tournaments.views import document
 from tests.server.tournaments.fields import randoms

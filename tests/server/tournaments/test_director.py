@@ -40,6 +40,7 @@ from server.store.errors import StoreBusy, StoreError
 from server.store.port import NEVER_MS
 from server.tournaments.commands import IDLE_S, UNUSED_S
 from server.tournaments.making import MOST_OF_ONE, MOST_OF_PLACE
+from tests.server.tournaments.fields import byes_of
 from tests.server.tournaments.venue import FAST, Person, Venue
 
 FORMATS = {
@@ -118,7 +119,7 @@ async def test_people_play_a_swiss_and_are_called_to_every_table(autojump_clock:
     assert {call.bot for person in people for call in person.all(Called) if not call.opponent} == {"random"}, (
         "who has a bye races the house"
     )
-    assert [len(paired.byes) for paired in state.crosstable.rounds] == [1, 1, 1]
+    assert [len(byes_of(paired)) for paired in state.crosstable.rounds] == [1, 1, 1]
     assert all(not result.forfeit for races in state.crosstable.races.values() for result in races)
 
 
@@ -227,6 +228,34 @@ async def test_what_cannot_be_kept_is_refused_and_has_not_happened(
     await ben.enter(identity)
     await ann.ask(StartTournament(id=identity))
     assert (await venue.over(identity)).round == 1
+
+
+async def test_what_was_asked_beside_something_that_could_not_be_kept_is_done_once_that_can_be(
+    autojump_clock: MockClock, venue: Venue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, ben, cleo = await venue.people("Ann", "Ben", "Cleo")
+    identity = await ann.make(FAST)
+    write = venue.journal.write
+
+    async def fail_once(*entries: object) -> None:
+        monkeypatch.setattr(venue.journal, "write", write)
+        await trio.lowlevel.checkpoint()
+        raise StoreError("the disk is full")
+
+    answers: list[object] = []
+
+    async def enter(person: Person) -> None:
+        answers.append(await person.ask(EnterTournament(id=identity)))
+
+    monkeypatch.setattr(venue.journal, "write", fail_once)
+    async with trio.open_nursery() as nursery:
+        for person in (ben, cleo):
+            nursery.start_soon(enter, person)
+    assert sorted(type(answer).__name__ for answer in answers) == ["Decided", "Error"]
+    monkeypatch.setattr(venue.journal, "write", fail_once)
+    with trio.fail_after(60):
+        await venue.tournaments.end(identity, "a storm")
+    assert venue.state(identity).stage == "ended"
 
 
 # ---- one start for the whole round

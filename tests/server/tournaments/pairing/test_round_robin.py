@@ -14,6 +14,7 @@ from server.tournaments.pairing.rounds import RaceResult
 from tests.server.tournaments.fields import (
     better_seed_wins,
     by_chance,
+    byes_of,
     everybody_meets,
     field_of,
     meetings,
@@ -49,7 +50,7 @@ def test_everybody_meets_everybody_and_has_as_many_byes(count: int, double: bool
     cycles = 2 if double else 1
     assert sorted(map(sorted, meetings(tournament.rounds))) == sorted(cycles * [sorted(pair) for pair in everybody_meets(names(count))])
     assert len(tournament.rounds) == cycles * (count - 1 + count % 2)
-    byes = [bye for paired in tournament.rounds for bye in paired.byes]
+    byes = [bye for paired in tournament.rounds for bye in byes_of(paired)]
     assert sorted(byes) == sorted(cycles * names(count) if count % 2 else [])
 
 

@@ -1,0 +1,242 @@
+"""The commands of `carpet-server`: what is typed, checked and turned into calls; one clear sentence for whatever is wrong.
+
+Only what the help needs is imported at the top: Trio, WebSockets, the database and the solver come with the command that uses them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, assert_never
+
+import typer
+
+import protocol
+from protocol.text import counted
+from server.cli.admin import admin_app
+from server.cli.cluster import cluster_app
+from server.cli.db import db_app
+from server.cli.deals import deals_app
+from server.cli.deploy import deploy_app
+from server.cli.frames import frames_app
+from server.cli.main import INTERRUPTED
+from server.cli.serve import serve
+from server.cli.shared import (
+    RulesArgument,
+    SeedOption,
+    checked_record,
+    examples,
+    fail,
+    program,
+    read_document,
+    rules_of,
+    seed_of,
+    show_help,
+    true_record,
+)
+
+if TYPE_CHECKING:
+    from protocol.record import DealRecord, Record
+    from protocol.tournaments import TournamentDocument
+
+app = typer.Typer(
+    name="carpet-server",
+    help="Host races at the patience game Carpet, check their records, look at the rules.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+rules_app = typer.Typer(help="The rule sets: list them, count move sequences, walk a game.", rich_markup_mode=None)
+rules_app.callback(invoke_without_command=True)(show_help)
+app.add_typer(rules_app, name="rules")
+app.add_typer(db_app, name="db")
+app.add_typer(cluster_app, name="cluster")
+app.add_typer(admin_app, name="admin")
+app.add_typer(deals_app)
+app.add_typer(frames_app)
+app.add_typer(deploy_app)
+app.command(epilog=examples("carpet-server serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem"))(serve)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"carpet-server {protocol.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("-V", "--version", callback=_version, is_eager=True, help="Print the version and exit.")] = False,
+) -> None:
+    del version
+    show_help(context)
+
+
+@app.command(epilog=examples("carpet-server verify race.json", "carpet-server verify KWPRTM.json races/*.json"))
+def verify(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A record, or the document of a tournament, as JSON; - reads standard input.")
+    ],
+    records: Annotated[list[str] | None, typer.Argument(metavar="RECORD", help="Records of the tournament's races.")] = None,
+) -> None:
+    """Check a record, or a whole tournament.
+
+    Of a record: commitment, seed, deal, every move, the result. Of a tournament: the shuffles of its rounds, the records that are given,
+    points, tie-breaks and places. What is wrong is said, with exit status 1.
+    """
+    from server.tournaments.audit import BadTournament, read_tournament
+
+    text = read_document(file)
+    try:
+        tournament = read_tournament(text)
+    except BadTournament as error:
+        fail(f"not a true tournament: {error}")
+    if tournament is not None:
+        _verify_tournament(tournament, records or [])
+    elif records:
+        fail(f"{file} is not the document of a tournament; its file comes first, and records of its races after it", 2)
+    else:
+        _verify_record(checked_record(text))
+
+
+def _verify_tournament(document: TournamentDocument, files: list[str]) -> None:
+    from server.tournaments.audit import BadTournament, audit_tournament
+
+    try:
+        checked = audit_tournament(document, (true_record(file) for file in files))
+    except BadTournament as error:
+        fail(f"not a true tournament: {error}")
+    rounds = f"{checked.rounds} of {counted(len(document.rounds), 'round')}"
+    entrants = counted(len(document.entrants), "entrant")
+    typer.echo(f"verified: tournament {document.id}, {document.options.format}, {document.options.rules}, {entrants}")
+    typer.echo(f"shuffles: the secrets of {rounds} are those that the commitment of the tournament fixed")
+    races = f"{checked.records} of {counted(checked.races, 'race')}"
+    typer.echo(f"records: {races}, each with the shuffle of its round and the result of its table")
+    if checked.ruled:
+        typer.echo(f"of them, {checked.ruled} with a result that the director has corrected")
+    typer.echo("standings: points, tie-breaks and places follow from the results")
+    typer.echo("not checked: who was paired with whom, forfeits, and that the commitment was published before anybody entered")
+
+
+def _deal_checked(deal: DealRecord) -> str:
+    """What a record proves of its deal, and what it cannot."""
+    if deal.name is not None:
+        return f"the deal named {deal.name!r}"
+    if deal.past is not None:
+        return f"a position of race {deal.past.race} (not checked: that it was reached there)"
+    if deal.shared is None:
+        return "a deal that follows from the secret committed to and the players' nonces"
+    shared = deal.shared
+    match shared.kind:
+        case "round":
+            where, how = f"round {shared.id}", "the document of the tournament shows that"
+        case "daily":
+            where, how = f"the deal of {shared.id}", "carpet daily verify shows that, for days whose commitment you were shown"
+        case "challenge":
+            where, how = f"challenge {shared.id}", "whoever has run it before knows the deal"
+        case _:
+            assert_never(shared.kind)
+    number = f", shuffle {shared.number}" if shared.number > 1 else ""
+    return f"{where}{number}, a deal that follows from its secret and nonce (not checked: that they were fixed before it was run; {how})"
+
+
+def _verify_record(record: Record) -> None:
+    deal = record.deal
+    kind = _deal_checked(deal)
+    if deal.winnable:
+        from server.solver.winnable import FalseNumber, check_first_winnable
+
+        try:
+            check_first_winnable(record.rules, bytes.fromhex(deal.secret), [bytes.fromhex(nonce) for nonce in deal.nonces], deal.k)
+        except FalseNumber as error:
+            fail(f"not a true record: {error}")
+        kind += f", the first that can be won (k = {deal.k})"
+    typer.echo(f"verified: race {record.race} of {record.room}, {record.rules}, {kind}, {len(record.moves)} legal moves")
+    for number, seat in sorted(enumerate(record.seats, 1), key=lambda item: item[1].place):
+        typer.echo(
+            f"{seat.place}. {seat.name} (seat {number}): {seat.state}, {counted(seat.home, 'card')} home at {seat.home_at_ms / 1000:.3f} s"
+        )
+
+
+@rules_app.command("list", epilog="Example: carpet-server rules list --json")
+def rules_list(
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON list instead of text.")] = False,
+) -> None:
+    """List the rule sets with how each is played."""
+    from msgspec.structs import asdict
+
+    from server.rules.catalogue import RULE_SETS, describe
+
+    if as_json:
+        rows = [asdict(describe(row)) for row in RULE_SETS.values()]
+        typer.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        return
+    for row in RULE_SETS.values():
+        decks = "one deck" if row.decks == 1 else "two decks"
+        typer.echo(f"{row.id}: {row.name} ({decks}, {row.difficulty.value}; {row.source})\n    {row.explanation}\n")
+
+
+@rules_app.command("perft", epilog=f"Example: carpet-server rules perft carpet 5 --seed {'00' * 32}")
+def rules_perft(
+    rules: RulesArgument,
+    depth: Annotated[int, typer.Argument(metavar="DEPTH", help="Length of the move sequences.", min=0, max=100)],
+    seed: SeedOption,
+    divide: Annotated[bool, typer.Option(help="Before the count, print that of each first move.")] = False,
+) -> None:
+    """Count the sequences of exactly DEPTH legal moves of a deal.
+
+    The count is printed last.
+    """
+    from server.rules.perft import perft, perft_divide
+
+    position = rules_of(rules).deal(seed_of(seed))
+    if divide:
+        for move, count in perft_divide(position, depth).items():
+            typer.echo(f"{move} {count}")
+    typer.echo(perft(position, depth))
+
+
+@rules_app.command("walk", epilog=f"Example: carpet-server rules walk carpet --seed {'00' * 32}")
+def rules_walk(rules: RulesArgument, seed: SeedOption) -> None:
+    """Play one game by a fixed rule, to compare engines deep into it.
+
+    How it went is printed as one JSON object.
+    """
+    from server.rules.walk import walk
+
+    row = rules_of(rules)
+    walked = walk(row, seed_of(seed))
+    document = {"rules": row.id, "seed": seed.lower(), "moves": walked.moves, "home": walked.home, "digest": walked.digest}
+    typer.echo(json.dumps(document))
+
+
+@app.command(epilog=examples("carpet-server schema asyncapi > carpet.json", "carpet-server schema record"))
+def schema(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="asyncapi, openapi, or a document: record, tournament …")],
+) -> None:
+    """Print a schema, for those who write a client.
+
+    asyncapi: the messages of the wire. openapi: the pages over HTTP. Else the JSON Schema of a document.
+    """
+    from protocol.schemas import NAMES, make_document
+
+    if name not in NAMES:
+        fail(f"there is no schema {name!r}; there are {', '.join(NAMES)}", 2)
+    typer.echo(json.dumps(make_document(name), indent=2, ensure_ascii=False))
+
+
+def run(arguments: Sequence[str] | None) -> int:
+    """Run a command line, that of the process where it is None; its exit status."""
+    try:
+        status: int | None = app(args=arguments, prog_name=program(), standalone_mode=False)
+    except typer.TyperException as error:
+        # One sentence in place of usage, hint and error: the help is a flag away.
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else program()
+        typer.echo(f"{command}: {error.format_message().rstrip('.')}; see {command} --help.", err=True)
+        return error.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    return status or 0
