@@ -20,6 +20,7 @@ class UnknownRules(LookupError):
 
     def __init__(self, rules_id: str, known: tuple[str, ...]) -> None:
         super().__init__(f"no rule set {rules_id!r}; there are: {', '.join(known)}")
+        self.rules_id = rules_id
         self.known = known
 
 

@@ -19,7 +19,7 @@ from server.net.connection import OUTBOX_BYTES, Connection
 from server.net.frames import COMMON, framed, opening
 from server.net.stream import SocketStream
 from server.rooms.outgoing import Outgoing
-from tests.server.net.wire import House, frame_bytes, open_house, request_bytes
+from tests.server.net.wire import House, frame_bytes, head_received, open_house, received_by, request_bytes
 
 pytestmark = pytest.mark.usefixtures("both_kinds")
 
@@ -142,9 +142,7 @@ def test_an_opening_read_by_hand_is_answered_as_the_library_would_and_what_is_re
 async def test_an_opening_that_is_left_to_the_library_leads_to_a_game_too(autojump_clock: MockClock, house: House) -> None:
     async with house.listener.dial() as line:
         await line.send_all(request_bytes().replace(b"Connection: Up", b"Connection: keep-alive\r\nConnection: Up"))
-        received = b""
-        while not received.endswith(b"\r\n\r\n"):
-            received += await line.receive_some(1)
+        await head_received(line)
         await line.send_all(b"".join(frames(MSGPACK)))
         assert await told(line, 4) == ANSWERS
 
@@ -152,9 +150,7 @@ async def test_an_opening_that_is_left_to_the_library_leads_to_a_game_too(autoju
 async def open_by_hand(house: House) -> SocketStream:
     line = house.listener.dial()
     await line.send_all(request_bytes())
-    received = b""
-    while not received.endswith(b"\r\n\r\n"):
-        received += await line.receive_some(1)
+    await head_received(line)
     return line
 
 
@@ -194,9 +190,7 @@ async def test_the_request_itself_may_come_byte_by_byte_and_the_hello_with_its_e
             await line.send_all(bytes([byte]))
             await wait_all_tasks_blocked()
         await line.send_all(request[-1:] + data[:9])
-        received = b""
-        while not received.endswith(b"\r\n\r\n"):
-            received += await line.receive_some(1)
+        await head_received(line)
         await line.send_all(data[9:])
         assert await told(line, 4) == ANSWERS
 
@@ -233,11 +227,7 @@ async def test_what_was_said_behind_a_close_frame_is_not_heard(
             await line.send_all(said)
         else:
             await line.send_all(frame_bytes(Opcode.CLOSE, b"\x03\xe8") + said)
-        received = b""
-        with trio.fail_after(10):
-            while data := await line.receive_some():
-                received += data
-        assert received == b"\x88\x02\x03\xe8"
+        assert await received_by(line, within_s=10) == b"\x88\x02\x03\xe8"
     await trio.sleep(5)
     assert len(house.rooms) == 0
     assert house.connections == []

@@ -14,7 +14,7 @@ from server.net import http
 from server.net.http import Asked, NoPage, Page, Route, Site
 from server.net.limits import AddressRates
 from server.net.page_connection import PageConnection
-from tests.server.net.wire import House
+from tests.server.net.wire import House, received_by
 
 
 class Echo:
@@ -269,9 +269,6 @@ async def test_whatever_is_asked_is_answered_and_never_closed_without_a_word(
         with suppress(trio.BrokenResourceError):
             for start in range(0, len(request_bytes), size):
                 await stream.send_all(request_bytes[start : start + size])
-        received = b""
-        with trio.fail_after(100):
-            while data := await stream.receive_some():
-                received += data
+        received = await received_by(stream)
     assert received.count(b"HTTP/1.1 ") == 1
     assert received.startswith(f"HTTP/1.1 {status} ".encode())

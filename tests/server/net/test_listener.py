@@ -25,7 +25,7 @@ from server.config import Settings
 from server.net.listener import AddressUnavailable, UnusableTlsFiles, tls_context
 from tests.ports import held_ports
 from tests.server.net import wire
-from tests.server.net.wire import Client
+from tests.server.net.wire import Client, received_by
 
 
 @pytest.fixture(autouse=True)
@@ -53,11 +53,7 @@ async def exchange(url: str, request: str) -> bytes:
     stream = await trio.open_tcp_stream("127.0.0.1", port_of(url))
     async with stream:
         await stream.send_all(request.encode())
-        received = b""
-        with trio.fail_after(30):
-            while data := await stream.receive_some():
-                received += data
-        return received
+        return await received_by(stream, within_s=30)
 
 
 async def get(url: str, path: str, headers: str = "") -> bytes:

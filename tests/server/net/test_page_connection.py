@@ -25,7 +25,7 @@ from server.net.hub_connection import HubConnection
 from server.net.page_connection import PageConnection
 from server.net.stream import HANDSHAKE_S, SocketStream
 from tests.server.net import wire
-from tests.server.net.wire import House, frame_bytes, request_bytes
+from tests.server.net.wire import House, frame_bytes, received_by, request_bytes
 
 HOST = "Host: carpet.test\r\n"
 HEALTH = f"GET /healthz HTTP/1.1\r\n{HOST}\r\n".encode()
@@ -95,7 +95,6 @@ def test_requests_are_answered_in_order_up_to_the_first_that_ends_the_connection
         theirs_stream = SocketStream(theirs)
         sent = b"".join(asking.sent for asking in askings)
         ends = [0, *sorted({cut for cut in itertools.accumulate(cuts) if cut < len(sent)}), len(sent)]
-        received = b""
 
         async def serve() -> None:
             with suppress(trio.BrokenResourceError):
@@ -111,25 +110,13 @@ def test_requests_are_answered_in_order_up_to_the_first_that_ends_the_connection
         async with SocketStream(ours) as stream, trio.open_nursery() as nursery:
             nursery.start_soon(serve)
             nursery.start_soon(send)
-            with trio.fail_after(1000):
-                while data := await stream.receive_some():
-                    received += data
-        return received
+            return await received_by(stream, within_s=1000)
 
     answered = list(itertools.takewhile(lambda asking: not asking.end, askings))
     answered = askings[: len(answered) + 1]
     received = trio.run(ask, clock=MockClock(autojump_threshold=0))
     assert sizes(received, [asking.method for asking in answered]) == [asking.size for asking in answered]
     assert received.count(b"Connection: close\r\n") == any(asking.end for asking in answered)
-
-
-async def received_by(stream: trio.abc.ReceiveStream) -> bytes:
-    """All of it, to the end of the connection."""
-    received = b""
-    with trio.fail_after(100):
-        while data := await stream.receive_some():
-            received += data
-    return received
 
 
 @pytest.mark.usefixtures("both_kinds")

@@ -19,7 +19,7 @@ from server.net.connection import PING_INTERVAL_S
 from server.net.stream import RoundTripRule
 from server.race.timing import credit
 from tests.server.net import wire
-from tests.server.net.wire import Client, House, frame_bytes, open_house, request_bytes
+from tests.server.net.wire import Client, House, frame_bytes, head_received, open_house, request_bytes
 
 pytestmark = pytest.mark.usefixtures("both_kinds")
 
@@ -30,9 +30,7 @@ async def answer_pings_late(house: House) -> None:
     """A peer that does nothing else: each pong leaves LATE_S after its ping has come."""
     async with house.listener.dial() as line:
         await line.send_all(request_bytes())
-        received = b""
-        while not received.endswith(b"\r\n\r\n"):
-            received += await line.receive_some(1)
+        await head_received(line)
         await line.send_all(frame_bytes(Opcode.BINARY, encode(Hello(name="Eve"), MSGPACK)))
         while data := await line.receive_some():
             at = data.find(b"\x89\x04")

@@ -208,6 +208,19 @@ def frame_bytes(opcode: Opcode, payload: bytes = b"", *, fin: bool = True) -> by
     return Frame(opcode, payload, fin=fin).serialize(mask=True)
 
 
+async def head_received(stream: trio.abc.ReceiveStream) -> None:
+    """Take what comes up to the first blank line, and nothing behind it."""
+    received = b""
+    while not received.endswith(b"\r\n\r\n"):
+        received += await stream.receive_some(1)
+
+
+async def received_by(stream: trio.abc.ReceiveStream, *, within_s: float = 100) -> bytes:
+    """All of it, to the end of the connection."""
+    with trio.fail_after(within_s):
+        return b"".join([data async for data in stream])
+
+
 @dataclass(frozen=True, slots=True)
 class Answered:
     """What came back by plain HTTP. headers: names in lower case, each once."""
@@ -354,11 +367,7 @@ class House:
         """A request by plain HTTP and its answer, on a connection of its own."""
         async with self.listener.dial() as stream:
             await stream.send_all(f"{method} {target} HTTP/1.1\r\nHost: carpet.test\r\nConnection: close\r\n{headers}\r\n".encode())
-            received = b""
-            with trio.fail_after(100):
-                while data := await stream.receive_some():
-                    received += data
-        return Answered.read(received)
+            return Answered.read(await received_by(stream))
 
     async def _compute(self, function: Callable[..., Kind], *arguments: object) -> Kind:
         """In place of a worker."""

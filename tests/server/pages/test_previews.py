@@ -22,7 +22,7 @@ from server.pages.pictures import Curve, draw, to_png
 from server.pages.previews import preview_routes
 from server.pages.readers import Readers
 from server.pages.web_page import ALWAYS, known, web_routes
-from tests.server.net.wire import House
+from tests.server.net.wire import House, received_by
 
 BROWSER = "Accept: text/html\r\n"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -133,10 +133,7 @@ async def test_the_host_s_own_address_is_told_as_it_was_asked_for_and_no_other(a
     async def told(headers: str) -> list[str]:
         async with house.listener.dial() as stream:
             await stream.send_all(f"GET / HTTP/1.1\r\n{headers}{BROWSER}\r\n".encode())
-            received = b""
-            while data := await stream.receive_some():
-                received += data
-        return re.findall(r'og:url" content="([^"]*)"', received.decode())
+            return re.findall(r'og:url" content="([^"]*)"', (await received_by(stream)).decode())
 
     assert await told("Host: Races.example:7777\r\n") == ["http://races.example:7777/"]
     assert await told("Host: races.example\r\nX-Forwarded-Proto: https\r\n") == ["https://races.example/"]

@@ -42,7 +42,24 @@ Kind = TypeVar("Kind")
 _DECODERS = {name: server_message_decoder(name) for name in (MSGPACK, JSON)}
 
 
-class Guest(Member):
+class Hearing:
+    """What one line in memory has been told, in order."""
+
+    heard: list[ServerMessage]
+
+    def all(self, kind: type[Kind]) -> list[Kind]:
+        return [message for message in self.heard if isinstance(message, kind)]
+
+    def last(self, kind: type[Kind]) -> Kind:
+        return self.all(kind)[-1]
+
+    @property
+    def codes(self) -> list[str]:
+        """Of all errors heard."""
+        return [error.code for error in self.all(Error)]
+
+
+class Guest(Member, Hearing):
     """One player and their line. Satisfies `server.rooms.member.Member`."""
 
     def __init__(self, table: Table, name: str, *, round_trip_ms: int | None = 20, encoding: str = MSGPACK) -> None:
@@ -90,17 +107,6 @@ class Guest(Member):
                 self.ply, self.view, self.state = ply, view, state
             case _:
                 pass
-
-    def all(self, kind: type[Kind]) -> list[Kind]:
-        return [message for message in self.heard if isinstance(message, kind)]
-
-    def last(self, kind: type[Kind]) -> Kind:
-        return self.all(kind)[-1]
-
-    @property
-    def codes(self) -> list[str]:
-        """Of all errors heard."""
-        return [error.code for error in self.all(Error)]
 
     # ---- what they do; `await table.settle()` has it done
 

@@ -33,6 +33,15 @@ def opened(table: Table, *guests: Guest, bots: tuple[str, ...] = (), kind: Share
     return table.rooms.open(options, spec=spec_for(*guests, kind=kind), secret=SECRET)
 
 
+async def begun(table: Table, *guests: Guest) -> ServedRoom:
+    room = opened(table, *guests)
+    for guest in guests:
+        guest.enter(room)
+    await table.settle()
+    await table.begin(room, *guests)
+    return room
+
+
 async def test_each_of_the_invited_has_their_seat_and_nobody_else_any(autojump_clock: MockClock, table: Table) -> None:
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
     room = opened(table, ann, bob)
@@ -59,11 +68,7 @@ async def test_the_owner_hears_of_the_end_when_it_is_kept_and_players_of_the_rec
     over: list[tuple[str, str]] = []
     table.rooms.on_over.append(lambda room, record: over.append((room.code, record.id)))
     ann, bob = table.guest("Ann"), table.guest("Bob")
-    room = opened(table, ann, bob)
-    for guest in (ann, bob):
-        guest.enter(room)
-    await table.settle()
-    await table.begin(room, ann, bob)
+    room = await begun(table, ann, bob)
     ann.move(room)
     await table.settle()
     table.journal.hold()
@@ -109,11 +114,7 @@ async def test_a_table_waits_for_its_players_until_it_is_called_off(autojump_clo
 
 async def test_a_race_that_has_begun_is_not_called_off(autojump_clock: MockClock, table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
-    room = opened(table, ann, bob)
-    for guest in (ann, bob):
-        guest.enter(room)
-    await table.settle()
-    await table.begin(room, ann, bob)
+    room = await begun(table, ann, bob)
     room.tell(CallOff())
     await table.settle()
     assert (room.is_closed, room.core.race.phase) == (False, "racing")
@@ -121,11 +122,7 @@ async def test_a_race_that_has_begun_is_not_called_off(autojump_clock: MockClock
 
 async def test_a_race_whose_deal_may_be_told_ends_where_it_is_and_has_no_result(autojump_clock: MockClock, table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
-    room = opened(table, ann, bob)
-    for guest in (ann, bob):
-        guest.enter(room)
-    await table.settle()
-    await table.begin(room, ann, bob)
+    room = await begun(table, ann, bob)
     ann.move(room)
     await table.settle()
     room.tell(CallOff(also_running=True))

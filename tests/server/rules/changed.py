@@ -1,14 +1,15 @@
-"""Positions and rule sets made by hand from others, and the cards of a position."""
+"""Positions and rule sets made by hand from others, cards and moves given as text, and the cards of a position."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import TypeVar
 
-from protocol.cards import SUIT_SIZE, SUITS, Card
+from protocol.cards import SUIT_SIZE, SUITS, Card, card_text, parse_card
 from server.rules.position import Position, PositionBase
 
 Value = TypeVar("Value")
+Played = TypeVar("Played", bound=PositionBase)
 
 
 def replace(value: Value, **changes: object) -> Value:
@@ -19,11 +20,25 @@ def replace(value: Value, **changes: object) -> Value:
     return type(value)(**fields | changes)
 
 
+def cards(text: str) -> tuple[Card, ...]:
+    return tuple(map(parse_card, text.split()))
+
+
+def after(position: Played, moves: str) -> Played:
+    for move in moves.split():
+        position = position.play(move)
+    return position
+
+
+def shown(position: Position, slot: str) -> str:
+    return " ".join(card_text(card) for card in position.piles[slot])
+
+
 def cards_of(position: Position) -> list[Card]:
     """Every card in the position, those on the foundations too, sorted: always the whole deck."""
-    cards = [*(card for pile in position.piles.values() for card in pile), *position.waste, *position.stock]
+    found = [*(card for pile in position.piles.values() for card in pile), *position.waste, *position.stock]
     for foundation, height in position.foundations.items():
         ace = SUITS.index(foundation[0]) * SUIT_SIZE
         beyond = ace + SUIT_SIZE
-        cards += range(beyond - height, beyond) if foundation.endswith("-") else range(ace, ace + height)
-    return sorted(cards)
+        found += range(beyond - height, beyond) if foundation.endswith("-") else range(ace, ace + height)
+    return sorted(found)

@@ -1,21 +1,16 @@
 """Each clause of family 1 by example."""
 
-from protocol.cards import DECK_SIZE, card_text, fresh_deck, parse_card
+from protocol.cards import DECK_SIZE, fresh_deck, parse_card
 from protocol.shuffle import redeal_label, shuffle
 from server.rules.carpet import CarpetPosition, CarpetRules
 from server.rules.catalogue import RULE_SETS
-from server.rules.position import Position
-from tests.server.rules.changed import replace
+from tests.server.rules.changed import after, cards, replace, shown
 
 SEED = bytes(32)
 
 ROWS = {row.id: row for row in RULE_SETS.values() if isinstance(row, CarpetRules)}
 CARPET, ACES_IN, REDEAL = ROWS["carpet"], ROWS["carpet-aces-in"], ROWS["carpet-redeal"]
 STRATEGY, FREE, WHIST = ROWS["carpet-strategy"], ROWS["carpet-free"], ROWS["carpet-whist"]
-
-
-def cards(text: str) -> tuple[int, ...]:
-    return tuple(map(parse_card, text.split()))
 
 
 def deck(start: str) -> tuple[int, ...]:
@@ -26,16 +21,6 @@ def deck(start: str) -> tuple[int, ...]:
 
 def lay_out(rules: CarpetRules, start: str) -> CarpetPosition:
     return rules.lay_out(deck(start), SEED)
-
-
-def after(position: CarpetPosition, moves: str) -> CarpetPosition:
-    for move in moves.split():
-        position = position.play(move)
-    return position
-
-
-def shown(position: Position, slot: str) -> str:
-    return " ".join(card_text(card) for card in position.piles[slot])
 
 
 # Twenty cards without an Ace or a Two, then the stock of each example.

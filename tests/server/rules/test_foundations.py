@@ -5,10 +5,7 @@ import pytest
 from protocol.cards import fresh_deck, parse_card
 from server.rules.catalogue import rule_set
 from server.rules.foundations import FOUNDATIONS, FOUNDED, home_moves, lift_aces_and_kings, raised, wanted
-
-
-def cards(text: str) -> tuple[int, ...]:
-    return tuple(map(parse_card, text.split()))
+from tests.server.rules.changed import cards
 
 
 def test_one_ace_and_one_king_of_each_suit_are_lifted_the_copies_met_first() -> None:

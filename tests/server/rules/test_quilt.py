@@ -2,22 +2,18 @@
 
 import pytest
 
-from protocol.cards import card_text, fresh_deck, parse_card
+from protocol.cards import fresh_deck, parse_card
 from protocol.shuffle import redeal_label, shuffle
 from server.rules.catalogue import RULE_SETS
-from server.rules.position import Position, slot_names
+from server.rules.position import slot_names
 from server.rules.quilt import QuiltPosition, QuiltRules
-from tests.server.rules.changed import replace
+from tests.server.rules.changed import after, cards, replace, shown
 
 SEED = bytes(32)
 ROWS = {row.id: row for row in RULE_SETS.values() if isinstance(row, QuiltRules)}
 CRAZY, INDIAN, TEPPICH, PERSIAN = ROWS["crazy-quilt"], ROWS["indian-carpet"], ROWS["teppich"], ROWS["persian-rug"]
 WITH_STOCK = (CRAZY, INDIAN, TEPPICH)
 SLOTS = slot_names(8, 8)
-
-
-def cards(text: str) -> tuple[int, ...]:
-    return tuple(map(parse_card, text.split()))
 
 
 def piles(text: str) -> tuple[tuple[int, ...], ...]:
@@ -40,16 +36,6 @@ def hand_made(
         reserves=piles(reserves) if rules.reserves else (),
         redeals_left=redeals_left,
     )
-
-
-def after(position: QuiltPosition, moves: str) -> QuiltPosition:
-    for move in moves.split():
-        position = position.play(move)
-    return position
-
-
-def shown(position: Position, slot: str) -> str:
-    return " ".join(card_text(card) for card in position.piles[slot])
 
 
 class TestDeal:

@@ -1,20 +1,15 @@
 """Each clause of family 2 by example."""
 
-from protocol.cards import card_text, fresh_deck, parse_card
+from protocol.cards import fresh_deck
 from server.rules.catalogue import RULE_SETS
-from server.rules.position import Position
 from server.rules.twin import TwinPosition, TwinRules
-from tests.server.rules.changed import replace
+from tests.server.rules.changed import after, cards, replace, shown
 
 ROWS = {row.id: row for row in RULE_SETS.values() if isinstance(row, TwinRules)}
 COLORADO, TWENTY = ROWS["colorado"], ROWS["twenty"]
 LIFTED = "AS AH AD AC KS KH KD KC"
 DEAD = "3S 4S 5S 6S 7S 8S 9S TS JS 3H 4H 5H 6H 7H 8H 9H TH JH 3D 4D"
 """Twenty cards of which none goes to a foundation at the start."""
-
-
-def cards(text: str) -> tuple[int, ...]:
-    return tuple(map(parse_card, text.split()))
 
 
 def lay_out(rules: TwinRules, start: str) -> TwinPosition:
@@ -24,16 +19,6 @@ def lay_out(rules: TwinRules, start: str) -> TwinPosition:
     for card in first:
         rest.remove(card)
     return rules.lay_out((*first, *rest), bytes(32))
-
-
-def after(position: TwinPosition, moves: str) -> TwinPosition:
-    for move in moves.split():
-        position = position.play(move)
-    return position
-
-
-def shown(position: Position, slot: str) -> str:
-    return " ".join(card_text(card) for card in position.piles[slot])
 
 
 class TestDeal:

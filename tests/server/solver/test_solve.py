@@ -5,11 +5,10 @@ from random import Random
 
 import pytest
 
-from protocol.cards import parse_card
 from server.rules.carpet import Aces, CarpetPosition, Refill, Turning
 from server.rules.walk import walk
 from server.solver.solve import best_home, solve
-from tests.server.rules.changed import replace
+from tests.server.rules.changed import cards, replace
 from tests.server.solver.small_deals import FAMILY, played, row, walked
 
 
@@ -17,10 +16,6 @@ def deal(name: str, number: int) -> CarpetPosition:
     position = FAMILY[name].deal(sha256(b"%d" % number).digest())
     assert isinstance(position, CarpetPosition)
     return position
-
-
-def cards(text: str) -> tuple[int, ...]:
-    return tuple(map(parse_card, text.split()))
 
 
 def ending(columns: str, *, carpet: str, waste: str = "", stock: str = "", heights: tuple[int, ...] = (10, 13, 13, 13)) -> CarpetPosition:

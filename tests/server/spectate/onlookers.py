@@ -20,14 +20,14 @@ from server.rooms.outgoing import Bundle, Outgoing
 from server.spectate.fanout_scheduler import FanoutScheduler
 from server.spectate.room_spectators import RoomSpectators
 from server.spectate.spectator_registry import SpectatorRegistry
-from tests.server.rooms.playing import Table
+from tests.server.rooms.playing import Hearing, Table
 
 Kind = TypeVar("Kind")
 
 _DECODERS = {name: server_message_decoder(name) for name in (MSGPACK, JSON)}
 
 
-class Onlooker:
+class Onlooker(Hearing):
     """One who watches. Satisfies `server.spectate.spectator.SpectatorConnection`; keeps what a client keeps, and when they heard it."""
 
     def __init__(self, box: Box, name: str, *, encoding: str = MSGPACK) -> None:
@@ -82,12 +82,6 @@ class Onlooker:
                 self.room = None
             case _:
                 pass
-
-    def all(self, kind: type[Kind]) -> list[Kind]:
-        return [message for message in self.heard if isinstance(message, kind)]
-
-    def last(self, kind: type[Kind]) -> Kind:
-        return self.all(kind)[-1]
 
     def events(self, kind: type[Kind]) -> list[Kind]:
         """Room events of a kind."""

@@ -10,7 +10,7 @@ import dataclasses
 import random
 from collections.abc import Callable
 from functools import partial
-from typing import Literal, TypeVar
+from typing import Literal
 
 import trio
 from msgspec.structs import replace
@@ -40,9 +40,8 @@ from server.tournaments.pairing.rounds import Round
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.service import TournamentService
 from server.tournaments.state import TournamentState
-from tests.server.rooms.playing import first_seed
+from tests.server.rooms.playing import Hearing, first_seed
 
-Kind = TypeVar("Kind")
 Habit = Literal["quick", "keen", "resigns", "waits", "absent"]
 
 _DECODER = server_message_decoder(MSGPACK)
@@ -56,7 +55,7 @@ async def paired_here(tournament: RoundPaired) -> Round | None:
     return tournament.next_round()
 
 
-class Person(PlayerConnection):
+class Person(PlayerConnection, Hearing):
     """One player by a line in memory. Satisfies `server.rooms.member.PlayerConnection`; `run` does what their habit says."""
 
     def __init__(self, venue: Venue, name: str, habit: Habit = "quick") -> None:
@@ -99,16 +98,6 @@ class Person(PlayerConnection):
     def post_again(self, kind: type[ServerMessage]) -> None:
         """Hear the last message of this kind once more, with the habit of now."""
         self._todo.send_nowait(self.last(kind))
-
-    def all(self, kind: type[Kind]) -> list[Kind]:
-        return [message for message in self.heard if isinstance(message, kind)]
-
-    def last(self, kind: type[Kind]) -> Kind:
-        return self.all(kind)[-1]
-
-    @property
-    def codes(self) -> list[str]:
-        return [error.code for error in self.all(Error)]
 
     # ---- tournaments
 
