@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from client.tui.step import OFFLINE, Step
 from client.tui.ui_state import Prompt
 from protocol.client_messages import ClientMessage, FollowLobby, OpenRace, Say
-from protocol.tournament_messages import FollowTournament, FollowTournaments
+from protocol.tournament_messages import CorrectResult, EndTournament, FollowTournament, FollowTournaments, RemoveEntrant
 from protocol.watch_messages import Unwatch
 
 FOLLOW_REFERENCE = 2**31 - 5
@@ -81,5 +81,7 @@ def unsent(step: Step, message: ClientMessage) -> Step:
             return followed(step, ready_at_once=False).note(OFFLINE)
         case Say(text=text, phrase=None):
             return step.but(prompt=Prompt("chat", text, len(text))).note(OFFLINE)
+        case CorrectResult(reason=text) | RemoveEntrant(reason=text) | EndTournament(reason=text) if text:
+            return step.but(prompt=Prompt("reason", text, len(text), message)).note(OFFLINE)
         case _:
             return step.note(OFFLINE)
