@@ -532,6 +532,28 @@ def test_a_hello_that_the_server_could_not_take_is_said_again_where_nobody_was_w
     assert node(script, None) == [700, [*greeting, *greeting], 1200, [["closed at", 1]], greeting, 0]
 
 
+def test_a_page_whose_modules_did_not_come_is_loaded_anew_when_the_server_is_there_once_a_minute() -> None:
+    script = f"""{CONNECTED}
+        const kept = new Map();
+        globalThis.sessionStorage = {{ getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value) }};
+        let now = 1e12;
+        Date.now = () => now;
+        let reloads = 0;
+        location.reload = () => {{ reloads += 1; }};
+        connection.page = Promise.reject(new TypeError("Failed to fetch dynamically imported module"));
+        connection.page.catch(nothing);
+        connection.open();
+        const steps = [reloads];
+        for (const wait of [0, 59_999, 1]) {{
+            now += wait;
+            await stand(made[0]);
+            steps.push(reloads);
+        }}
+        console.log(JSON.stringify([steps, made[0].log]));
+    """
+    assert node(script, None) == [[0, 1, 1, 2], []]
+
+
 def test_a_player_whom_the_server_forgot_is_told_and_can_be_themselves_again() -> None:
     script = """
         const { Player } = await import(`${web}/player.js`);
