@@ -244,6 +244,26 @@ SCRIPTED = """
 """
 
 
+def test_a_player_is_told_who_watches_and_that_somebody_sees_every_card() -> None:
+    script = f"""{SCRIPTED}
+        const seat = {{ seat: 0, name: "Ada", bot: null, connected: true, ready: false, state: "waiting", ply: 0, home: 0, elapsed_ms: 0 }};
+        const room = {{ type: "room", version: 1, code: "HKTRWM", race: 1, phase: "waiting", seat: 0, starts_in_ms: null, elapsed_ms: 0,
+            view: null, options: {{ series: {{ format: "single" }} }}, record: null, chat: [], series: null, ended: [], seats: [seat] }};
+        const watchers = (code, count, whole) => player.hear({{ type: "watchers", code, count, whole }}, 0);
+        player.up(welcome("HKTRWM"), null);
+        player.hear(room, 0);
+        const steps = [player.room.watchers];
+        watchers("HKTRWM", 2, true);
+        watchers("QWRTPS", 9, false);
+        steps.push(player.room.watchersText);
+        watchers("HKTRWM", 1, false);
+        steps.push(player.room.watchersText);
+        player.hear({{ ...room, version: 2 }}, 0);
+        console.log(JSON.stringify([...steps, player.room.watchers]));
+    """
+    assert node(script, None) == [0, "2 watching, all cards", "1 watching", 0]
+
+
 def test_a_player_says_again_what_a_lost_connection_has_swallowed_and_nothing_twice() -> None:
     view, move = next((view, move) for view, move in games()["carpet"] if len(view.moves) > 1)
     seat = {

@@ -707,6 +707,20 @@ async def test_a_player_whom_the_director_has_removed_does_not_come_back_by_them
     assert isinstance(await ben.ask(EnterTournament(id=identity)), Decided)
 
 
+async def test_who_had_not_checked_in_when_the_director_paired_may_come_back(autojump_clock: MockClock, venue: Venue) -> None:
+    ann, ben, cleo, director = await venue.people("Ann", "Ben", "Cleo", "Director")
+    identity = await director.make(replace(FAST, check_in_s=600))
+    for person in (ann, ben, cleo):
+        await person.enter(identity)
+    await director.ask(StartTournament(id=identity))
+    for person in (ann, ben):
+        await person.ask(CheckIn(id=identity, nonce="0f" * 16))
+    await director.ask(StartTournament(id=identity))
+    assert cleo.player.id not in venue.state(identity).crosstable.active
+    assert isinstance(await cleo.ask(EnterTournament(id=identity)), Decided)
+    assert cleo.player.id in venue.state(identity).crosstable.active
+
+
 async def test_the_director_lets_back_in_whom_they_removed(autojump_clock: MockClock, venue: Venue) -> None:
     ann, ben, cleo = await venue.people("Ann", "Ben", "Cleo")
     director, identity = await started(venue, replace(FAST, rounds=3, pause_s=None), ann, ben, cleo)
