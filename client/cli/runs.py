@@ -65,7 +65,8 @@ class RunUnlessNamed(TyperGroup):
 daily_app = typer.Typer(
     name="daily",
     cls=RunUnlessNamed,
-    help="Run the deal of the day, the same for everybody.\n\ncarpet daily [SERVER] [RULES]: one run a day, and then you see how others did.",
+    help="Run the deal of the day, the same for everybody.\n\n"
+    "carpet daily [SERVER] [RULES]: one run a day, and then you see how others did.",
     epilog=examples("carpet daily carpet.example", "carpet daily carpet.example crazy-quilt", "carpet daily board carpet.example"),
     rich_markup_mode=None,
 )
