@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from protocol.views import RATED_DELAY_S, Hex16, SeatState
+from protocol.views import RATED_DELAY_S, Hex16, Hex32, SeatState
 
 MAX_ENTRANTS = 256
 MAX_ROUNDS = 512
@@ -256,7 +256,7 @@ class RoundDocument(Struct, frozen=True, kw_only=True):
     commitment: str
     nonces: tuple[str, ...]
     nonce: str
-    secret: str | None
+    secret: Hex32 | None
     paired_at_ms: int
     tables: tuple[TableDocument, ...]
 

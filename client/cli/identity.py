@@ -37,7 +37,7 @@ def _root(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-MaybeUrl = Annotated[str | None, typer.Argument(metavar="URL", help=f"{URL_HELP} Without it: what this machine knows.")]
+MaybeUrl = Annotated[str | None, typer.Argument(metavar="SERVER", help=f"{URL_HELP} Without it: what this machine knows.")]
 OwnName = Annotated[str | None, typer.Option(metavar="NAME", help="Which of your players there. [default: the one used last]")]
 
 
@@ -49,11 +49,11 @@ def whoami(
 ) -> None:
     """Show who you are at a server.
 
-    Without a URL: at every server that this machine knows. Asking disturbs no race that you are in.
+    Without a server: at every one that this machine knows. Asking disturbs no race that you are in.
     """
     if url is None:
         if name is not None:
-            fail("--name goes with the URL of a server.", MISUSED)
+            fail("--name goes with a server.", MISUSED)
         _list_known(as_json=as_json)
         return
     place = address_of(url).url
@@ -127,7 +127,7 @@ def rename(
 @move_app.command("export", epilog="Example: carpet identity export - | ssh laptop carpet identity import -")
 def export_identity(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A new file; - writes to standard output.")],
-    server: Annotated[str | None, typer.Option(metavar="URL", help="Only who you are at this server. [default: at all]")] = None,
+    server: Annotated[str | None, typer.Option(metavar="SERVER", help="Only who you are at this server. [default: at all]")] = None,
 ) -> None:
     """Write your identity to a file.
 

@@ -34,7 +34,7 @@ from protocol.text import clean_name
 app = typer.Typer(rich_markup_mode=None)
 
 MaybeUrl = Annotated[
-    str | None, typer.Argument(metavar="URL", help=f"{URL_HELP} Without it: the races kept on this machine; no server is asked.")
+    str | None, typer.Argument(metavar="SERVER", help=f"{URL_HELP} Without it: the races kept on this machine; no server is asked.")
 ]
 Player = Annotated[str | None, typer.Option("--player", metavar="NAME", help="Whose races. [default: yours]")]
 

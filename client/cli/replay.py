@@ -90,7 +90,7 @@ Svg = Annotated[str | None, typer.Option(metavar="FILE", help="Write one moment 
 Moving = Annotated[bool, typer.Option("--moving", help="The picture plays the whole race by itself, in a minute at most.")]
 At = Annotated[float | None, typer.Option(metavar="S", min=0, help="That moment, in seconds from the start. [default: the end]")]
 Server = Annotated[
-    str | None, typer.Option(metavar="URL", help="The server to ask for that id. [default: none; your own races are searched]")
+    str | None, typer.Option(metavar="SERVER", help="The server to ask for that id. [default: none; your own races are searched]")
 ]
 Screen = Annotated[str, typer.Option(metavar="COLUMNSxROWS", help="How large a screen is written.")]
 
@@ -240,7 +240,7 @@ async def read_record(source: str | None, server: Address | None) -> Record:
             raise NoRecord("--server goes with the id of a race, like HKTRWM-1-0a1b2c3d4e5f, as carpet history shows it.")
     elif server is not None:
         return await trio.to_thread.run_sync(fetch_record, server, source)
-    return _read(_kept(source, "name the server that has it with --server URL"))
+    return _read(_kept(source, "name the server that has it with --server SERVER"))
 
 
 def _kept(source: str | None, otherwise: str = "carpet export saves it from the server that has it") -> str:

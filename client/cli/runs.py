@@ -65,13 +65,14 @@ class RunUnlessNamed(TyperGroup):
 daily_app = typer.Typer(
     name="daily",
     cls=RunUnlessNamed,
-    help="Run the deal of the day, the same for everybody.\n\ncarpet daily [URL] [RULES]: one run a day, and then you see how others did.",
+    help="Run the deal of the day, the same for everybody.\n\n"
+    "carpet daily [SERVER] [RULES]: one run a day, and then you see how others did.",
     epilog=examples("carpet daily carpet.example", "carpet daily carpet.example crazy-quilt", "carpet daily board carpet.example"),
     rich_markup_mode=None,
 )
 
 MaybeUrl = Annotated[
-    str | None, typer.Argument(metavar="URL", help=f"{URL_HELP} [default: the only one that you have been at]", show_default=False)
+    str | None, typer.Argument(metavar="SERVER", help=f"{URL_HELP} [default: the only one that you have been at]", show_default=False)
 ]
 Rules = Annotated[str, typer.Argument(metavar="RULES", help="The rule set, such as carpet-free.")]
 
@@ -139,7 +140,7 @@ def _only_server() -> str:
     urls = list(IdentityStore(home_folder()).read().servers)
     if len(urls) != 1:
         some = f"you have been at {len(urls)}" if urls else "you have been at none yet"
-        fail(f"Which server? carpet daily URL ({some}).", MISUSED)
+        fail(f"Which server? carpet daily SERVER ({some}).", MISUSED)
     return urls[0]
 
 

@@ -33,8 +33,8 @@ Outcome = TypeVar("Outcome")
 
 MISUSED = 2
 
-URL_HELP = "The server: host, host:port (7777 if none is given), ws://… or wss://…."
-Url = Annotated[str, typer.Argument(metavar="URL", help=URL_HELP)]
+URL_HELP = "The server: host, host:port (7777 if none is given), ws://…, wss://…, or its web page."
+Url = Annotated[str, typer.Argument(metavar="SERVER", help=URL_HELP)]
 
 
 def address_of(url: str) -> Address:

@@ -185,9 +185,9 @@ _plain_command("leave", "Withdraw from a tournament.", lambda id_: LeaveTourname
 
 _plain_command(
     "start",
-    "Open the check-in; when it is open, pair the first round.",
+    "Open the check-in; a second time: pair the first round at once.",
     lambda id_: StartTournament(id=id_),
-    "Tournament {id} goes on: carpet tournament watch {url} {id} shows it.",
+    "Tournament {id} has started: carpet tournament watch {url} {id} shows it.",
 )
 _plain_command(
     "pause",

@@ -97,7 +97,7 @@ def phase_sentence(tournament: Tournament, left_ms: int | None) -> str:
         case "between":
             return f"R{round_text(tournament)[1:]} is over; {_next_round(left_ms)}"
         case "paused":
-            return "Paused: races that are being run go on, and nothing new starts."
+            return "Paused: races go on, but no new one starts."
         case "over":
             first = [clean_name(_name(tournament, row.entrant)) for row in tournament.standings if row.place == 1]
             return f"It is over: {' and '.join(first)} won." if first else "It is over."

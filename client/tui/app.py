@@ -364,15 +364,16 @@ def _written(record: Record, ending: str, document: str) -> str:
     """Write what is to be shared into the folder where one is, over nothing that is there; how that went."""
     name = record.id if is_race_id(record.id) else record.digest[:12]
     for number in range(1, 100):
-        path = Path.cwd() / f"carpet-{name}{f'-{number}' if number > 1 else ''}.{ending}"
+        # The folder may be gone: only what is written in it has a whole path.
+        path = Path(f"carpet-{name}{f'-{number}' if number > 1 else ''}.{ending}")
         try:
             make_file(path, document.encode(), mode=USUAL)
         except FileExistsError:
             continue
         except (OSError, ValueError) as error:
             return f"{path} cannot be written: {getattr(error, 'strerror', None) or error}."
-        return f"{path} is written."
-    return f"There are a hundred files of this race in {Path.cwd()} already."
+        return f"{path.absolute()} is written."
+    return "There are a hundred files of this race here already."
 
 
 def _nonce() -> str:

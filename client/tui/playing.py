@@ -14,7 +14,7 @@ from client.state.capabilities import rules_of
 from client.state.room import RoomModel, race_clock_ms
 from client.tui.actions import After, GoOn, Send
 from client.tui.room import still_racing
-from client.tui.step import OFFLINE, Step
+from client.tui.step import Step
 from protocol.cards import RANKS
 from protocol.client_messages import Move
 from protocol.views import View
@@ -39,7 +39,7 @@ def place(step: Step, place: str) -> Step:
     step = step.but(cursor=place if place in view.piles or place in ("w", "s") else step.ui.cursor, note="")
     if step.state.link.state != "connected":
         # Not typed ahead either: by the time there is a connection again nobody knows what for.
-        return step.note(OFFLINE)
+        return step.note(step.offline)
     if step.state.in_flight is not None:
         # Played when the answer is there, against the position it will be then. Not so a key that is held down: the stock would go on
         # turning after it was let go.
@@ -157,7 +157,7 @@ def _why_not_all(step: Step, room: RoomModel, view: View) -> str:
     if not room.options.autoplay:
         return BY_HAND
     if step.state.link.state != "connected":
-        return OFFLINE
+        return step.offline
     if not still_racing(step):
         return why_not(view, board(step, view), HOME, room.own)
     if step.ui.held:

@@ -14,8 +14,6 @@ from client.tui.ui_state import Answer, Prompt, Question, RulesPage, Ui
 from protocol.client_messages import ClientMessage
 from protocol.tournament_messages import CorrectResult, EndTournament, RemoveEntrant
 
-OFFLINE = "Not connected. Reconnecting..."
-
 
 class Step(Struct, frozen=True):
     """Each method returns the next one. now_ms: the local monotonic clock."""
@@ -40,6 +38,11 @@ class Step(Struct, frozen=True):
     def note(self, words: str) -> Step:
         """With a remark about the last key."""
         return self.but(note=words)
+
+    @property
+    def offline(self) -> str:
+        """Why nothing can be sent now: what is said where the connection comes back by itself, and where it does not."""
+        return self.state.link.reason if self.state.link.state == "gone" else "Not connected. Reconnecting..."
 
     def ask(self, text: str, lines: tuple[str, ...], answers: tuple[Answer | None, ...], *, numbered: bool = False) -> Step:
         """With a question over the screen; where it is of yes or no, no is marked."""

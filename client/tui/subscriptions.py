@@ -10,10 +10,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from client.tui.step import OFFLINE, Step
+from client.tui.step import Step
 from client.tui.ui_state import Prompt
 from protocol.client_messages import ClientMessage, FollowLobby, OpenRace, Say
-from protocol.tournament_messages import FollowTournament, FollowTournaments
+from protocol.tournament_messages import CorrectResult, EndTournament, FollowTournament, FollowTournaments, RemoveEntrant
 from protocol.watch_messages import Unwatch
 
 FOLLOW_REFERENCE = 2**31 - 5
@@ -78,8 +78,10 @@ def unsent(step: Step, message: ClientMessage) -> Step:
         case Unwatch() if step.state.room is not None:
             return followed(step, race=True)
         case OpenRace():
-            return followed(step, ready_at_once=False).note(OFFLINE)
+            return followed(step, ready_at_once=False).note(step.offline)
         case Say(text=text, phrase=None):
-            return step.but(prompt=Prompt("chat", text, len(text))).note(OFFLINE)
+            return step.but(prompt=Prompt("chat", text, len(text))).note(step.offline)
+        case CorrectResult(reason=text) | RemoveEntrant(reason=text) | EndTournament(reason=text) if text:
+            return step.but(prompt=Prompt("reason", text, len(text), message)).note(step.offline)
         case _:
-            return step.note(OFFLINE)
+            return step.note(step.offline)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import errno
 import fcntl
 import select
 import struct
@@ -27,8 +28,6 @@ from client.tui.theme import CLASSIC, Palette, entries
 
 Display: TypeAlias = BaseScreen
 """A terminal as urwid draws on it."""
-
-
 TONE_MS = 125
 
 
@@ -209,10 +208,16 @@ class _Screen(urwid.display.raw.Screen):
         columns, rows = super().get_cols_rows()
         return columns or 80, rows or 24
 
+    def get_available_raw_input(self) -> list[int]:
+        """What was typed. Raises OSError where the terminal has hung up, for which urwid has an error of its own too."""
+        try:
+            return super().get_available_raw_input()
+        except RuntimeError as error:
+            raise OSError(errno.EIO, str(error)) from error
+
     def _stop(self) -> None:
         try:
-            # A terminal that has hung up answers nothing; urwid has a RuntimeError for it.
-            with contextlib.suppress(OSError, RuntimeError):
+            with contextlib.suppress(OSError):
                 self._take_answers()
         finally:
             super()._stop()

@@ -69,6 +69,7 @@ def serve(
         str | None,
         typer.Option(
             metavar="WHERE",
+            envvar="CARPET_DATABASE",
             help="Where races and players are kept: a SQLite file, a postgresql:// URL, or `memory`, which holds every race until the"
             " server ends, and nothing after. [default: a file in your data folder]",
         ),

@@ -54,6 +54,8 @@ IDLE_S: Final = 24 * 3600
 MISSED_RUNNING: Final = 2
 """Rounds in which an entrant may not come to their table, one after the other, before they are withdrawn."""
 
+NO_CHECK_IN: Final = "did not check in"
+
 LONGEST_LOG: Final = 20_000
 """Events after which only the director can still change anything: some hundred times what a tournament of 256 takes."""
 
@@ -145,7 +147,7 @@ def _settle_field(state: TournamentState) -> tuple[tuple[Event, ...], bool]:
     """What happens just before the first round: entrants who have not checked in are out, and bots fill the seats that are wanted. Then
     whether a round can be paired."""
     absent = state.absent if state.stage == "check-in" else ()
-    events: list[Event] = [Withdrawn(entrant, "did not check in") for entrant in absent]
+    events: list[Event] = [Withdrawn(entrant, NO_CHECK_IN) for entrant in absent]
     settled = state.after_all(events, at_ms=state.since_ms)
     for _ in range(min(state.options.fill, state.options.places) - settled.crosstable.size):
         events.append(next_bot(settled, state.options.bot))
@@ -251,9 +253,12 @@ def _check_in(state: TournamentState, entrant: str, nonce: str) -> Decision:
 
 
 def _check_not_removed(state: TournamentState, entrant: str) -> None:
-    """Raises Refusal: an entrant whom the director removed cannot come back on their own."""
-    last = next((entry for entry in reversed(state.log) if isinstance(entry.event, Withdrawn) and entry.event.entrant == entrant), None)
-    if last is not None and last.author not in (None, entrant):
+    """Raises Refusal: an entrant whom the director removed cannot come back on their own. Who had not checked in when they paired can."""
+    log = ((entry.author, entry.event) for entry in reversed(state.log))
+    author, reason = next(
+        ((author, event.reason) for author, event in log if isinstance(event, Withdrawn) and event.entrant == entrant), (None, "")
+    )
+    if author not in (None, entrant) and reason != NO_CHECK_IN:
         raise Refusal(ErrorCode.NOT_NOW, "the director has removed you")
 
 

@@ -249,6 +249,7 @@ class Director:
         await self._happen([event for events in found.values() for event in events])
 
     async def _serve(self) -> None:
+        self._wake.set()  # for what was asked before a fault, and is not answered yet
         while True:
             with trio.move_on_at(self._deadline()):
                 await self._wake.wait()

@@ -134,7 +134,12 @@ export class Connection {
     const socket = new WebSocket(this.#route.current, "carpet.v1.json");
     this.#socket = socket;
     socket.onopen = async () => {
-      await this.page;
+      try {
+        await this.page;
+      } catch {
+        // A module of it did not come, and this document may not ask for it again. The server is there: a new one will.
+        return reload();
+      }
       if (socket === this.#socket) this.#greet();
       else socket.close();
     };

@@ -12,9 +12,19 @@ export class WatchedRace {
     const last = before?.code === this.code && before.race === this.race ? before.last : before?.finished;
     if (before?.code === this.code && last && this.isToBegin) this.last = last;
     for (const board of watched.boards) this.boards.set(board.seat, board);
-    this.watchers = watched.watchers;
+    this.takeWatchers(watched.watchers, before?.code === this.code && before.isShownWhole);
     this.closest = watched.closest;
     this.takeTalk(watched.lines);
+  }
+
+  /** isWhole: somebody watches with the key of the boards. @param {number} count @param {boolean} [isWhole] */
+  takeWatchers(count, isWhole = false) {
+    this.watchers = count;
+    this.isShownWhole = isWhole;
+  }
+
+  get watchersText() {
+    return `${this.watchers} watching${this.isShownWhole ? ", all cards" : ""}`;
   }
 
   /** What players and watchers have said, in the order in which it was heard. linesHeard counts all there have ever been. */

@@ -366,7 +366,7 @@ export class PlayPage {
     const now = performance.now();
     const limit = room.options.time_limit_s * 1000;
     const rules = this.#rules.get(room.options.rules);
-    setText(this.facts, `${clean(rules?.name ?? room.options.rules)} · code ${clean(room.code)}`);
+    setText(this.facts, `${clean(rules?.name ?? room.options.rules)} · code ${clean(room.code)}${room.watchers ? ` · ${room.watchersText}` : ""}`);
     const elapsed = room.elapsed(now);
     setText(this.clock, elapsed < 0 ? `starts in ${Math.ceil(-elapsed / 1000)}` : `${clockText(Math.min(elapsed, limit))} / ${clockText(limit)}`);
     if (["waiting", "countdown"].includes(room.phase)) this.waiting.show(room, rules, now);

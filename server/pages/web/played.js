@@ -17,6 +17,8 @@ export class PlayedRace extends WatchedRace {
     this.commitment = room.commitment;
     this.ghosts = room.ghosts ?? [];
     this.move = null;
+    // Who still watches is told behind it.
+    this.takeWatchers(0);
   }
 
   get own() {

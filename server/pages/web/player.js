@@ -129,6 +129,9 @@ export class Player extends Hand {
         this.settle();
         if (this.#isBehind) this.#back();
         return true;
+      case "watchers":
+        if (message.code === this.room?.code) this.room.takeWatchers(message.count, message.whole);
+        return true;
       case "left":
         if (!this.room || message.code === this.room.code) this.#gone(message.reason);
         return true;

@@ -101,7 +101,7 @@ export class RacePage {
         if (message.code === this.#model?.code) this.#model.takeBoard(message);
         break;
       case "watchers":
-        if (message.code === this.#model?.code) this.#model.watchers = message.count;
+        if (message.code === this.#model?.code) this.#model.takeWatchers(message.count, message.whole);
         break;
       case "talk":
         if (message.code === this.#model?.code) this.#model.takeTalk(message.lines);
@@ -269,7 +269,7 @@ export class RacePage {
     const limit = clockText(model.options.time_limit_s * 1000);
     setText(this.clock, isSoon ? `starts in ${Math.max(0, Math.ceil((model.startsAt - now) / 1000))}` : `${clockText(elapsed)} / ${limit}`);
     const phases = { waiting: "waiting for everybody", countdown: "about to start", racing: "being run", over: "over" };
-    const facts = [clean(rules?.name ?? model.options.rules), `code ${clean(model.code)}`, phases[model.phase] ?? "", `${model.watchers} watching`];
+    const facts = [clean(rules?.name ?? model.options.rules), `code ${clean(model.code)}`, phases[model.phase] ?? "", model.watchersText];
     if (model.options.deal) facts.push(`deal “${clean(model.options.deal)}”`);
     setText(this.facts, this.ending ?? facts.join(" · "));
     const last = model.isToBegin ? model.finished : null;

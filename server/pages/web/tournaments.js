@@ -49,7 +49,7 @@ export function phaseSentence(told, left) {
     case "between":
       return left === null ? `${number} is over. The director pairs the next one.` : `${number} is over. The next one is paired in ${clockText(Math.max(left, 0))}.`;
     case "paused":
-      return "Paused: races that are being run go on, and nothing new starts.";
+      return "Paused: races go on, but no new one starts.";
     case "over": {
       const names = new Map(told.entrants.map((entrant) => [entrant.id, entrant.name]));
       const first = told.standings.filter((row) => row.place === 1).map((row) => clean(names.get(row.entrant) ?? row.entrant));

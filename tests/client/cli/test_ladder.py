@@ -97,7 +97,7 @@ def test_an_empty_ladder_is_said_in_words() -> None:
         (["ftp://carpet.example"], "begins with ws:// or wss://"),
         (["carpet.example", "--limit", "0"], "--limit"),
         (["carpet.example", "--limit", str(LADDER_PLAYERS + 1)], "--limit"),
-        ([], "URL"),
+        ([], "SERVER"),
     ],
 )
 def test_what_is_typed_wrong_is_one_sentence_and_status_2(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:

@@ -134,7 +134,7 @@ def test_help_shows_defaults(capsys: pytest.CaptureFixture[str], option: str, de
         (["play", "--rules", "x" * 33], "--rules does not fit"),
         (["play", "--four-colour", "--colour-blind"], "choose one"),
         (["whoami", "ftp://carpet.example"], "begins with ws:// or wss://"),
-        (["whoami", "--name", "anna"], "--name goes with the URL"),
+        (["whoami", "--name", "anna"], "--name goes with a server"),
         (["rename", "carpet.example"], "NAME"),
         (["rename", "carpet.example", "\x1b[31m"], "Nothing printable is left"),
         (["identity", "export", "-", "--server", "ftp://carpet.example"], "begins with ws:// or wss://"),
@@ -164,7 +164,7 @@ def test_the_kind_of_race_that_is_typed_is_the_one_that_is_asked_for(
 
 def test_a_command_nobody_knows_is_answered_with_one_like_it_and_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "hots").err == "carpet: No such command 'hots'. Did you mean 'host'? See carpet --help.\n"
-    assert run(capsys, "join").err == "carpet join: Missing argument 'URL'; see carpet join --help.\n"
+    assert run(capsys, "join").err == "carpet join: Missing argument 'SERVER'; see carpet join --help.\n"
 
 
 @pytest.mark.parametrize(

@@ -625,6 +625,17 @@ async def test_quitting_a_server_of_ones_own_promises_no_seat() -> None:
             assert run.screen.shows(words)
 
 
+async def test_a_connection_that_does_not_come_back_by_itself_is_not_said_to() -> None:
+    async with running() as run:
+        await into_race(run)
+        run.link.up = False
+        await run.say(Lost("The host of this server has banned you.", None))
+        for keys in (["c", "1"], ["G"], ["K", "y"]):
+            await run.give(*keys)
+            assert run.screen.shows("The host of this server has banned you.")
+            assert not run.screen.shows("Reconnecting")
+
+
 async def test_the_link_may_end_and_the_screens_stay() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), Lost("taken over by another terminal", None))

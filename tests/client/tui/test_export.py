@@ -182,3 +182,16 @@ async def test_the_result_is_written_into_a_file_by_a_key_which_says_where_and_o
             assert "rematch" not in document
         case _:
             assert json.loads(document.splitlines()[0])["width"] == 60
+
+
+async def test_in_a_folder_that_is_gone_the_result_says_that_no_file_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mock_clock: trio.testing.MockClock
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    async with running(size=(120, 40)) as run:
+        await over(run)
+        await run.give("s", "2")
+        await run.wait_for(f"{LINE.record.id}.txt cannot be written: No such file or directory.")

@@ -108,7 +108,7 @@ def test_a_race_that_was_kept_is_replayed_by_its_id_and_another_is_asked_for_at_
     ran = carpet_on_terminal(tmp_path, "replay", kept.id, interrupt_at="paused ×1")
     assert (ran.status, ran.err) == (130, "")
     unknown = carpet_on_terminal(tmp_path, "replay", "HKTRWM-2-0a1b2c3d4e5f").sentence
-    assert unknown == ("carpet: Race HKTRWM-2-0a1b2c3d4e5f is not kept here: name the server that has it with --server URL.")
+    assert unknown == ("carpet: Race HKTRWM-2-0a1b2c3d4e5f is not kept here: name the server that has it with --server SERVER.")
     needless = carpet_on_terminal(tmp_path, "replay", str(file), "--server", "127.0.0.1").sentence
     assert needless == "carpet: --server goes with the id of a race, like HKTRWM-1-0a1b2c3d4e5f, as carpet history shows it."
 

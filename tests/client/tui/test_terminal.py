@@ -79,6 +79,13 @@ async def test_a_quick_end_waits_for_what_the_terminal_was_asked_lest_the_shell_
     os.close(ours)
 
 
+async def test_an_input_that_is_closed_is_a_terminal_that_went_away() -> None:
+    its, ours = os.pipe()
+    os.close(ours)
+    with os.fdopen(its) as keys, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w") as output, pytest.raises(OSError, match="closed"):
+        await adapter.Terminal(Nobody(), screen=adapter._Screen(input=keys, output=output)).run()
+
+
 @pytest.fixture
 def terminal() -> Iterator[Terminal]:
     with start() as started:

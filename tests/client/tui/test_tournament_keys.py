@@ -257,6 +257,17 @@ async def test_a_result_is_corrected_entered_and_struck_with_a_reason() -> None:
         assert run.link.taken() == [CorrectResult(id=ID, round=2, table=2, result=None)]
 
 
+async def test_a_reason_that_could_not_be_sent_stays_in_its_line() -> None:
+    async with before(directed(tournaments.running(phase="paused"))) as run:
+        run.link.up = False
+        await run.give("tab", "X", "y", *"asked to", "enter")
+        assert run.screen.shows("Not connected. Reconnecting...")
+        assert run.screen.shows("asked to")
+        run.link.up = True
+        await run.give("enter")
+        assert run.link.taken() == [RemoveEntrant(id=ID, entrant=tournaments.ANNA, reason="asked to")]
+
+
 async def test_what_is_the_directors_is_nobody_elses() -> None:
     async with before(tournaments.running()) as run:
         for key in "SPNEXbZ":

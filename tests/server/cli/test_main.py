@@ -110,6 +110,11 @@ def test_what_cannot_be_is_said_in_one_sentence_with_status_2(arguments: tuple[s
     assert said in complaint(result)
 
 
+def test_serve_takes_its_database_from_the_environment_as_the_other_commands_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CARPET_DATABASE", "postgresql://carpet@db/carpet")
+    assert "--advertise is the address" in complaint(run("serve", "--cluster", "redis://cache", "--advertise", "nowhere"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

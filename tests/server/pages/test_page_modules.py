@@ -244,6 +244,26 @@ SCRIPTED = """
 """
 
 
+def test_a_player_is_told_who_watches_and_that_somebody_sees_every_card() -> None:
+    script = f"""{SCRIPTED}
+        const seat = {{ seat: 0, name: "Ada", bot: null, connected: true, ready: false, state: "waiting", ply: 0, home: 0, elapsed_ms: 0 }};
+        const room = {{ type: "room", version: 1, code: "HKTRWM", race: 1, phase: "waiting", seat: 0, starts_in_ms: null, elapsed_ms: 0,
+            view: null, options: {{ series: {{ format: "single" }} }}, record: null, chat: [], series: null, ended: [], seats: [seat] }};
+        const watchers = (code, count, whole) => player.hear({{ type: "watchers", code, count, whole }}, 0);
+        player.up(welcome("HKTRWM"), null);
+        player.hear(room, 0);
+        const steps = [player.room.watchers];
+        watchers("HKTRWM", 2, true);
+        watchers("QWRTPS", 9, false);
+        steps.push(player.room.watchersText);
+        watchers("HKTRWM", 1, false);
+        steps.push(player.room.watchersText);
+        player.hear({{ ...room, version: 2 }}, 0);
+        console.log(JSON.stringify([...steps, player.room.watchers]));
+    """
+    assert node(script, None) == [0, "2 watching, all cards", "1 watching", 0]
+
+
 def test_a_player_says_again_what_a_lost_connection_has_swallowed_and_nothing_twice() -> None:
     view, move = next((view, move) for view, move in games()["carpet"] if len(view.moves) > 1)
     seat = {
@@ -510,6 +530,28 @@ def test_a_hello_that_the_server_could_not_take_is_said_again_where_nobody_was_w
     """
     greeting = ["hello", "follow-lobby"]
     assert node(script, None) == [700, [*greeting, *greeting], 1200, [["closed at", 1]], greeting, 0]
+
+
+def test_a_page_whose_modules_did_not_come_is_loaded_anew_when_the_server_is_there_once_a_minute() -> None:
+    script = f"""{CONNECTED}
+        const kept = new Map();
+        globalThis.sessionStorage = {{ getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value) }};
+        let now = 1e12;
+        Date.now = () => now;
+        let reloads = 0;
+        location.reload = () => {{ reloads += 1; }};
+        connection.page = Promise.reject(new TypeError("Failed to fetch dynamically imported module"));
+        connection.page.catch(nothing);
+        connection.open();
+        const steps = [reloads];
+        for (const wait of [0, 59_999, 1]) {{
+            now += wait;
+            await stand(made[0]);
+            steps.push(reloads);
+        }}
+        console.log(JSON.stringify([steps, made[0].log]));
+    """
+    assert node(script, None) == [[0, 1, 1, 2], []]
 
 
 def test_a_player_whom_the_server_forgot_is_told_and_can_be_themselves_again() -> None:

@@ -120,6 +120,15 @@ async def test_a_whole_tournament_is_checked_with_the_records_of_its_races(autoj
     await trio.lowlevel.checkpoint()
 
 
+@pytest.mark.parametrize("secret", ["", "zz" * 32, "00" * 31])
+def test_a_secret_that_is_none_is_said_to_be_none(secret: str) -> None:
+    state = played(OPTIONS, Random(0), steps=150)
+    fields = msgspec.json.decode(msgspec.json.encode(document(state)))
+    fields["rounds"][0]["secret"] = secret
+    with pytest.raises(BadTournament, match=r"not the document of a tournament: .* at `\$\.rounds\[0\]\.secret`"):
+        read_tournament(msgspec.json.encode(fields))
+
+
 async def test_the_command_says_what_it_has_checked_and_what_it_cannot(autojump_clock: MockClock, venue: Venue, tmp_path: Path) -> None:
     told, records = await run_one(venue)
     files = [tmp_path / f"{number}.json" for number in range(len(records))]

@@ -230,6 +230,34 @@ async def test_what_cannot_be_kept_is_refused_and_has_not_happened(
     assert (await venue.over(identity)).round == 1
 
 
+async def test_what_was_asked_beside_something_that_could_not_be_kept_is_done_once_that_can_be(
+    autojump_clock: MockClock, venue: Venue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, ben, cleo = await venue.people("Ann", "Ben", "Cleo")
+    identity = await ann.make(FAST)
+    write = venue.journal.write
+
+    async def fail_once(*entries: object) -> None:
+        monkeypatch.setattr(venue.journal, "write", write)
+        await trio.lowlevel.checkpoint()
+        raise StoreError("the disk is full")
+
+    answers: list[object] = []
+
+    async def enter(person: Person) -> None:
+        answers.append(await person.ask(EnterTournament(id=identity)))
+
+    monkeypatch.setattr(venue.journal, "write", fail_once)
+    async with trio.open_nursery() as nursery:
+        for person in (ben, cleo):
+            nursery.start_soon(enter, person)
+    assert sorted(type(answer).__name__ for answer in answers) == ["Decided", "Error"]
+    monkeypatch.setattr(venue.journal, "write", fail_once)
+    with trio.fail_after(60):
+        await venue.tournaments.end(identity, "a storm")
+    assert venue.state(identity).stage == "ended"
+
+
 # ---- one start for the whole round
 
 
@@ -677,6 +705,20 @@ async def test_a_player_whom_the_director_has_removed_does_not_come_back_by_them
     # Who left by themselves may.
     await ben.ask(LeaveTournament(id=identity))
     assert isinstance(await ben.ask(EnterTournament(id=identity)), Decided)
+
+
+async def test_who_had_not_checked_in_when_the_director_paired_may_come_back(autojump_clock: MockClock, venue: Venue) -> None:
+    ann, ben, cleo, director = await venue.people("Ann", "Ben", "Cleo", "Director")
+    identity = await director.make(replace(FAST, check_in_s=600))
+    for person in (ann, ben, cleo):
+        await person.enter(identity)
+    await director.ask(StartTournament(id=identity))
+    for person in (ann, ben):
+        await person.ask(CheckIn(id=identity, nonce="0f" * 16))
+    await director.ask(StartTournament(id=identity))
+    assert cleo.player.id not in venue.state(identity).crosstable.active
+    assert isinstance(await cleo.ask(EnterTournament(id=identity)), Decided)
+    assert cleo.player.id in venue.state(identity).crosstable.active
 
 
 async def test_the_director_lets_back_in_whom_they_removed(autojump_clock: MockClock, venue: Venue) -> None:
