@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import math
 import random
-import ssl as tls
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 
@@ -60,7 +59,6 @@ async def open_link(
     watches: bool = False,
     reconnect: bool = True,
     takes_back: bool = False,
-    ssl: tls.SSLContext | None = None,
     subprotocol: str = MSGPACK,
     keep: Callable[[Identity], None] | None = None,
     generator: random.Random | None = None,
@@ -85,7 +83,6 @@ async def open_link(
         watches=watches,
         reconnect=reconnect,
         takes_back=takes_back,
-        ssl=ssl,
         subprotocol=subprotocol,
         keep=keep or (lambda identity: None),
         generator=generator or random.Random(),  # noqa: S311  (spreads clients over time, keeps no secret)
@@ -117,7 +114,6 @@ class NetLink:
         watches: bool,
         reconnect: bool,
         takes_back: bool,
-        ssl: tls.SSLContext | None,
         subprotocol: str,
         keep: Callable[[Identity], None],
         generator: random.Random,
@@ -131,7 +127,7 @@ class NetLink:
         self._subprotocol = subprotocol
         self._generator = generator
         self._times = times
-        self._open_connection = partial(open_connection, subprotocol=subprotocol, ssl=ssl, dial=dial)
+        self._open_connection = partial(open_connection, subprotocol=subprotocol, dial=dial)
         self._introduction = Introduction(identity, watches=watches, keep=keep)
         self._questions = Questions(address.url, self.send, says_hello=identity is not None or watches, patience=times.open_s)
         self._resume = Resume()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import ssl as tls
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TypeAlias
@@ -89,7 +88,7 @@ class _Connection(ClientConnection):
 
 @contextlib.asynccontextmanager
 async def open_connection(
-    address: Address, *, subprotocol: str, ssl: tls.SSLContext | None, dial: Dial | None, times: ConnectionTimes
+    address: Address, *, subprotocol: str, dial: Dial | None, times: ConnectionTimes
 ) -> AsyncIterator[ServerConnection]:
     """A connection that has shaken hands, and is closed when the block ends. dial: opens the byte stream, in place of TCP to the address.
 
@@ -101,7 +100,6 @@ async def open_connection(
                 connect(
                     address.url,
                     stream=None if dial is None else await dial(),
-                    ssl=ssl if address.secure else None,
                     subprotocols=[Subprotocol(subprotocol)],
                     compression=None,
                     # A proxy is for getting out; it cannot reach a server on this machine.

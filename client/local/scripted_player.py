@@ -19,7 +19,6 @@ from client.connection.websocket import Dial
 from client.local.policies import Policy
 from client.state.store import Event, Model, MoveSent, ReadySent, reduce
 from protocol.client_messages import JoinRace, LeaveRace, Move, OpenRace, Ready, Stop
-from protocol.codec import MSGPACK
 from protocol.errors import ErrorCode
 from protocol.record import Record
 from protocol.room_events import PlayerView, Room, Started
@@ -55,7 +54,6 @@ async def run_bot(
     pace: float = HUMAN_PACE,
     generator: random.Random | None = None,
     watch: Watch | None = None,
-    subprotocol: str = MSGPACK,
     dial: Dial | None = None,
 ) -> Record:
     """Play one race at the server of `url` and return its record. Either `open_options` or `join_code` says which race.
@@ -67,7 +65,7 @@ async def run_bot(
     if (open_options is None) == (join_code is None):
         raise ValueError("either open_options or join_code")
     enter = OpenRace(options=open_options, ref=_ENTER_REFERENCE) if open_options is not None else None
-    async with open_link(url, Identity(name), subprotocol=subprotocol, generator=generator, dial=dial) as link:
+    async with open_link(url, Identity(name), generator=generator, dial=dial) as link:
         player = _Player(
             link,
             policy,

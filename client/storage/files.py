@@ -38,9 +38,9 @@ PAUSE_S = 0.01
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
 
-def replace_file(path: Path, content: bytes, *, mode: int = PRIVATE, copy_mode: bool = False) -> None:
+def replace_file(path: Path, content: bytes, *, copy_mode: bool = False) -> None:
     """Write the file anew, over what is there. copy_mode: with the mode of the file that is there. Raises OSError, ValueError."""
-    with _written(path, content, mode) as temporary:
+    with _written(path, content, PRIVATE) as temporary:
         if copy_mode:
             os.chmod(temporary, path.stat().st_mode & 0o7777)
         os.replace(temporary, path)

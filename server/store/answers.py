@@ -16,7 +16,6 @@ class Player:
 
     id: str
     name: str
-    created_at_ms: int
     seen_at_ms: int
     rating: Rating | None
 
@@ -127,6 +126,5 @@ class Run:
     rules: str
     spec: SharedDealSpec
     phase: RacePhase
-    opened_at_ms: int
     finished_at_ms: int | None
     seats: tuple[PlayedSeat, ...]

@@ -90,7 +90,7 @@ def _see_player(entry: PlayerSeen) -> Steps:
 
 
 def player_of(row: Row) -> Player:
-    return Player(id=row.id, name=row.name, created_at_ms=row.created_at_ms, seen_at_ms=row.seen_at_ms, rating=rating_of(row))
+    return Player(id=row.id, name=row.name, seen_at_ms=row.seen_at_ms, rating=rating_of(row))
 
 
 def rating_of(row: Row) -> Rating | None:

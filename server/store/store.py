@@ -368,7 +368,6 @@ def _run(row: Row, seats: Iterable[Row]) -> Run:
         rules=opening.options.rules,
         spec=opening.spec,
         phase=row.phase,
-        opened_at_ms=row.opened_at_ms,
         finished_at_ms=row.ended_at_ms,
         seats=tuple(map(seat_of, seats)),
     )

@@ -18,6 +18,16 @@ from server.store.port import Banned, Entry
 Answer = TypeVar("Answer")
 
 
+class Store:
+    kept: tuple[Banned, ...] = ()
+
+    def bans(self) -> tuple[Banned, ...]:
+        return self.kept
+
+    def bans_mark(self) -> tuple[int, int]:
+        return len(self.kept), 0
+
+
 class FakeJournal:
     def __init__(self) -> None:
         self.then: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint
@@ -51,15 +61,6 @@ async def test_a_ban_holds_while_it_cannot_be_kept_yet_and_so_does_its_end(autoj
 
 
 async def test_what_is_not_kept_yet_holds_whatever_the_store_says_meanwhile(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
-    class Store:
-        kept: tuple[Banned, ...] = ()
-
-        def bans(self) -> tuple[Banned, ...]:
-            return self.kept
-
-        def bans_mark(self) -> tuple[int, int]:
-            return len(self.kept), 0
-
     journal, store, told = FakeJournal(), Store(), list[str]()
     bans = Bans(journal=journal, clock=Clock())
     nursery.start_soon(bans.follow, store, lambda kind, subject, reason: told.append(subject))
@@ -75,15 +76,6 @@ async def test_what_is_not_kept_yet_holds_whatever_the_store_says_meanwhile(auto
 
 
 async def test_a_ban_holds_that_is_made_and_kept_while_the_store_is_read(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
-    class Store:
-        kept: tuple[Banned, ...] = ()
-
-        def bans(self) -> tuple[Banned, ...]:
-            return self.kept
-
-        def bans_mark(self) -> tuple[int, int]:
-            return len(self.kept), 0
-
     class SlowReader(FakeJournal):
         async def ask(self, call: Callable[..., Answer], *arguments: object) -> Answer:
             read = call(*arguments)

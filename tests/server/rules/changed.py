@@ -9,7 +9,7 @@ from protocol.cards import SUIT_SIZE, SUITS, Card, card_text, parse_card
 from server.rules.position import Position, PositionBase
 
 Value = TypeVar("Value")
-Played = TypeVar("Played", bound=PositionBase)
+Played = TypeVar("Played", bound=Position)
 
 
 def replace(value: Value, **changes: object) -> Value:
