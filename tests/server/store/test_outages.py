@@ -87,27 +87,36 @@ def test_a_batch_whose_answer_was_lost_is_written_once(
 
 TERMINATE_WRITER = """
 WITH lock AS (SELECT hashtext('carpet-race ' || current_schema())::bigint AS key)
-SELECT pg_terminate_backend(pid) FROM pg_locks, lock
-WHERE locktype = 'advisory' AND classid = (key >> 32 & 4294967295)::oid AND objid = (key & 4294967295)::oid
+SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid), lock
+WHERE locktype = 'advisory' AND classid = (key >> 32 & 4294967295)::oid AND objid = (key & 4294967295)::oid AND wait_event_type = 'Lock'
 """
-"""The writer's connection is the one that holds the lock of the store."""
+"""The writer's connection is the one that holds the lock of the store. Terminated while it waits for a lock, and not before."""
 
 
 async def test_a_connection_that_is_terminated_under_a_commit_loses_nothing(postgres: str) -> None:
     psycopg = pytest.importorskip("psycopg")
     told: list[StoreError | None] = []
-    with closing(open_database(postgres)) as store, psycopg.connect(postgres, autocommit=True) as other:
+    with (
+        closing(open_database(postgres)) as store,
+        psycopg.connect(postgres, autocommit=True) as other,
+        psycopg.connect(postgres) as holder,
+    ):
         async with journalling(store) as journal:
             journal.submit([opened("r")], told.append)
             for sequence in range(1, 201):
+                is_terminated = sequence % 50 == 0
+                if is_terminated:
+                    await trio.to_thread.run_sync(holder.execute, "LOCK TABLE batches IN SHARE MODE")
                 journal.submit([taken("r", sequence)], told.append)
-                if sequence % 50 == 0:
-                    await trio.to_thread.run_sync(other.execute, TERMINATE_WRITER)
+                if is_terminated:
+                    while not (await trio.to_thread.run_sync(other.execute, TERMINATE_WRITER)).rowcount:
+                        pass
+                    holder.commit()
                 await trio.lowlevel.checkpoint()
             await journal.write(taken("r", 201))
         assert told == [None] * 201
         assert [command.sequence for command in store.running().races[0].commands] == [*range(1, 202)]
-        assert journal.statistics.failed_commits > 0
+        assert journal.statistics.failed_commits >= 4
 
 
 class Proxy:
