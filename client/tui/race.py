@@ -190,7 +190,8 @@ def _hint(scene: Scene, room: RoomModel, board: Board, width: int) -> Picture:
     racing = race_clock_ms(room.started_at_ms, scene.now_ms) >= 0 and room.started_at_ms is not None
     if scene.model.link.state != "connected" and own.state in ("waiting", "racing"):
         sent = scene.model.in_flight
-        words = "Not connected. Your seat is held; while the server is down, no clock runs."
+        clock = "your clock runs on" if scene.model.link.state == "gone" else "while the server is down, no clock runs"
+        words = f"Not connected. Your seat is held; {clock}."
         if sent is not None:
             words = f"Your move {clean_chat(sent.move)} is not confirmed yet. It is sent again once you are back."
         return block([[("bad", fit(f" {scene.theme.glyphs.ring} {words}", width))]])
