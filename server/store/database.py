@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -17,6 +18,8 @@ from server.store.schema import Upgraded
 from server.store.sql import Sql
 from server.store.store import Store
 from server.store.takeover import adopt
+
+logger = logging.getLogger("carpet.store")
 
 NODES_SINCE: Final = "0010"
 
@@ -45,6 +48,7 @@ class DatabaseStore(Store):
         except BaseException:
             self.close()
             raise
+        logger.info("races and players are kept in %s", location)
 
     def _prepare(self, sql: Sql, migrations: Path) -> Upgraded:
         upgraded = schema.upgrade(sql, self._location, migrations)

@@ -239,11 +239,15 @@ def test_a_place_that_is_none_is_refused(where: str) -> None:
         open_database(where)
 
 
-def test_a_place_may_be_a_url_a_path_or_the_usual_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_place_may_be_a_url_a_path_or_the_usual_one_and_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "carpet.store")
     monkeypatch.setenv("CARPET_HOME", str(tmp_path / "home"))
     for where, file in [(None, "home/carpet.sqlite3"), (str(tmp_path / "a b"), "a b"), (f"sqlite:///{tmp_path}/url", "url")]:
         store = open_store(where)
         write(store, made("anna"))
         store.close()
         assert (tmp_path / file).stat().st_mode & 0o777 == 0o600
+        assert caplog.messages.pop() == f"races and players are kept in {tmp_path / file}"
     assert not open_store(NOTHING_KEPT).waits
