@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import msgpack
 import trio
@@ -35,6 +35,8 @@ POSTGRES: Final = os.environ.get("CARPET_TEST_POSTGRES") or "postgresql://postgr
 SECONDS: Final = 6.0
 WARM_S: Final = 2.0
 PACE_S: Final = 2.0
+
+Message: TypeAlias = dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -78,13 +80,14 @@ async def sit(
             room = await race(ws, room, tally, pace_s, generator)
 
 
-async def race(ws: ClientConnection, room: dict, tally: Tally, pace_s: float | None, generator: random.Random) -> dict:
+async def race(ws: ClientConnection, room: Message, tally: Tally, pace_s: float | None, generator: random.Random) -> Message:
     """Play to the result, ask for a rematch, give the next race's room."""
     number, seat = room["race"], room["seat"]
     await say(ws, {"type": "ready", "race": number, "nonce": secrets.token_hex(16)})
     view = (await until(ws, "dealt"))["view"]
     await until(ws, "started")
     ply, state = 0, "racing"
+    message: Message = {}
     while state == "racing":
         if pace_s is not None:
             await trio.sleep(pace_s * generator.uniform(0.5, 1.5))
@@ -106,13 +109,13 @@ async def race(ws: ClientConnection, room: dict, tally: Tally, pace_s: float | N
     return await until(ws, "room")
 
 
-async def say(ws: ClientConnection, message: dict) -> None:
+async def say(ws: ClientConnection, message: Message) -> None:
     await ws.send(msgpack.packb(message))
 
 
-async def until(ws: ClientConnection, *types: str) -> dict:
+async def until(ws: ClientConnection, *types: str) -> Message:
     while True:
-        message = msgpack.unpackb(await ws.recv(decode=False))
+        message: Message = msgpack.unpackb(await ws.recv(decode=False))
         if message["type"] in types:
             return message
         if message["type"] == "error" and message["code"] not in ("race/over", "race/seat-ended"):

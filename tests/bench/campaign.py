@@ -211,7 +211,7 @@ def main() -> None:
     parser.add_argument("--races", type=int, default=6, help="at once, two players each")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    connections.BUSY_S = 1
+    connections.BUSY_S = 1  # type: ignore[misc]
     print(f"{'':<42}" + "".join(f"{heading:>13}" for heading in HEADINGS), flush=True)
     whole = True
     with tempfile.TemporaryDirectory() as folder:

@@ -189,7 +189,9 @@ async def measure(point: Point, postgres: Postgres, folder: Path) -> tuple[Cost,
             told = [json.loads((await trio.to_thread.run_sync(load.communicate))[0]) for load in loads]
             return before.until(after), told
         finally:
-            for process in (*loads, *(node.process for node in place if node.process is not None)):
+            processes: list[subprocess.Popen[str] | subprocess.Popen[bytes]] = [*loads]
+            processes += [node.process for node in place if node.process is not None]
+            for process in processes:
                 process.kill()
                 process.wait()
 

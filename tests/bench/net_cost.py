@@ -188,7 +188,8 @@ async def measure(connections: int, moves: int, *, plain: bool) -> None:
     empty = resident()
     peers = context.Process(target=play, args=(port, connections, rounds, gate))
     peers.start()
-    async with serving(answers, [SocketListener(listening)], plain_sockets=plain, overload=Unmoved()):
+    listeners = [SocketListener(listening)]
+    async with serving(answers, listeners, plain_sockets=plain, overload=Unmoved()):  # type: ignore[arg-type]  # in its place
         async with trio.open_nursery() as nursery:
             nursery.start_soon(notice_failure, peers)
             await answers.all_here.wait()

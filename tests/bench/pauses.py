@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import trio
@@ -101,25 +101,25 @@ def serve(arguments: Sequence[str], longer_ms: float, into: Path) -> None:
     """`carpet-server serve`, observed."""
     from server.cli import serve as command
     from server.cli.main import main as run_command
-    from server.store.journal import Journal
+    from server.store.availability import CommitStatistics
 
     instrument = Instrument(longer_ms, into)
     signal.signal(signal.SIGUSR1, instrument.begin)
     signal.signal(signal.SIGUSR2, instrument.end)
     gc.callbacks.append(instrument.collected)
-    count = Journal._count
+    count = CommitStatistics.count
 
-    def counted(journal: Journal, batch: object, seconds: float) -> None:
+    def counted(statistics: CommitStatistics, requests: Any, outcomes: Any, seconds: float) -> None:
         instrument.committed(seconds)
-        count(journal, batch, seconds)  # type: ignore[arg-type]
+        count(statistics, requests, outcomes, seconds)
 
     run = command._serve
 
-    async def observed(*given: object) -> None:
+    async def observed(*given: Any) -> None:
         trio.lowlevel.add_instrument(instrument)
-        await run(*given)  # type: ignore[arg-type]
+        await run(*given)
 
-    Journal._count = counted  # type: ignore[method-assign, assignment]
+    CommitStatistics.count = counted  # type: ignore[assignment, method-assign]
     command._serve = observed  # type: ignore[assignment]
     sys.argv = ["carpet-server", *arguments]
     run_command()

@@ -18,6 +18,7 @@ import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from hashlib import sha256
+from typing import Any
 from urllib.parse import quote
 
 import trio
@@ -131,7 +132,7 @@ async def measure(tries: int) -> int:
             async with open_workers(1, code=WORKERS_CODE) as workers:
                 # As a server has it, in place of what tests do in this process.
                 House._compute = workers.run  # type: ignore[assignment,method-assign]
-                wire.paired_here = Pairer(workers).pair_next
+                wire.paired_here = Pairer(workers).pair_next  # type: ignore[assignment]
                 wire.BESIDE = partial(trio.to_thread.run_sync, limiter=trio.CapacityLimiter(1))
                 await measure_on(bench, store, tries, with_long_races(store, tries))
         finally:
@@ -227,7 +228,7 @@ def with_long_races(store: Store, tries: int) -> str:
     at_ms = taken[-1][1]
     rooms = [LONG_ROOM, *(ending_room(number) for number in range(tries)), LONG_DONE]
     *running, done = (race_id(room=room, number=1, unique=bytes(6)) for room in rooms)
-    common = {"number": 1, "options": driven.race.options, "secret": SECRET, "software": "bench", "at_ms": START}
+    common: dict[str, Any] = {"number": 1, "options": driven.race.options, "secret": SECRET, "software": "bench", "at_ms": START}
     players = [[player_of(room, seat) for seat in range(LONG_SEATS)] for room in rooms]
     written = store.write(
         [

@@ -9,7 +9,7 @@ is told is encoded. Processor time of the thread, least of five runs.
 import gc
 import random
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import thread_time
@@ -123,7 +123,7 @@ class Costs:
 
     def __init__(self) -> None:
         self.times = Counter[str]()
-        self.spent = Counter[str]()
+        self.spent: dict[str, float] = defaultdict(float)
 
     @contextmanager
     def of(self, what: str, times: int) -> Iterator[None]:

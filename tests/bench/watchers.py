@@ -315,8 +315,8 @@ def at(values: list[float], share: float) -> float:
 
 def program(*arguments: str, core: int) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "tests.bench.watchers", *arguments]
-    alone = {"start_new_session": True, "preexec_fn": partial(settle, core)}
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **alone)
+    alone = partial(settle, core)
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=alone)
 
 
 def answer(process: subprocess.Popen[str], asked: str = "") -> str:

@@ -48,6 +48,7 @@ class Room:
         self.players: list[ServerConnection] = []
         self.phase, self.race, self.version = "waiting", 1, 0
         self.ready, self.again = 0, 0
+        self.starting: asyncio.Task[None] | None = None
 
     async def tell(self, seat: int, /, **message: Any) -> None:
         self.version += 1
@@ -99,6 +100,7 @@ async def serve_player(connection: ServerConnection) -> None:
 async def play(connection: ServerConnection) -> None:
     room, seat = Room("", {}), 0
     async for data in connection:
+        assert isinstance(data, bytes)
         said = decode(data)
         match said.type:
             case "move":
@@ -119,7 +121,7 @@ async def play(connection: ServerConnection) -> None:
                 room.ready += 1
                 if room.ready == 2:
                     room.ready = 0
-                    room.task = asyncio.create_task(room.start())
+                    room.starting = asyncio.create_task(room.start())
             case "rematch":
                 room.again += 1
                 if room.again == 2:

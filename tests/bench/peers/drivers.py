@@ -9,11 +9,11 @@ import http.client
 import json
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from multiprocessing.connection import Connection as Pipe
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from client.connection.address import Address
 from client.local import load_worker
@@ -213,7 +213,7 @@ class Boardgame(Driver):
 
 
 def _work(driver: Callable[[Address, Loop, Peer], Driver], pipe: Pipe, plan: Plan, seconds: float, mark: str) -> None:
-    load_worker.Connection = driver  # type: ignore[misc, assignment]
+    load_worker.Connection = driver  # type: ignore[assignment, attr-defined]
     load_worker.work(pipe, plan, seconds, mark)
 
 
