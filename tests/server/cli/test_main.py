@@ -404,7 +404,7 @@ def test_serve_on_a_port_that_is_taken_says_so_in_one_sentence() -> None:
 def test_serve_whose_reader_has_left_ends_and_does_not_blame_the_address() -> None:
     ours, its = os.pipe()
     os.close(ours)
-    command = [sys.executable, "-m", "server.cli.main", "serve", "--port", "0"]
+    command = [sys.executable, "-m", "server.cli.main", "serve", "--port", "0", "--database", "memory"]
     ran = subprocess.run(command, cwd=Path(__file__).parents[3], stdout=its, stderr=subprocess.PIPE, timeout=30, check=False)
     os.close(its)
     assert (ran.returncode, ran.stderr) == (1, b"")
