@@ -28,7 +28,10 @@ from client.tui.theme import CLASSIC, Palette, entries
 
 Display: TypeAlias = BaseScreen
 """A terminal as urwid draws on it."""
+
 TONE_MS = 125
+ANSWERED_WITHIN_S = 0.5
+"""What a terminal answers it has answered by then, from far away too."""
 
 
 class Painted(urwid.Widget):
@@ -232,10 +235,6 @@ class _Screen(urwid.display.raw.Screen):
         keys = self._term_input_file.fileno()
         while self._awaits_answers and (left_s := self._answered_by_s - time.monotonic()) > 0 and select.select([keys], [], [], left_s)[0]:
             self.parse_input(None, None, self.get_available_raw_input())
-
-
-ANSWERED_WITHIN_S = 0.5
-"""What a terminal answers it has answered by then, from far away too."""
 
 
 class _Asked(_Screen):

@@ -237,6 +237,6 @@ def run(arguments: Sequence[str] | None) -> int:
         command = context.command_path if context is not None else program()
         typer.echo(f"{command}: {error.format_message().rstrip('.')}; see {command} --help.", err=True)
         return error.exit_code
-    except (KeyboardInterrupt, typer.Abort):
+    except typer.Abort:
         return INTERRUPTED
     return status or 0

@@ -9,8 +9,6 @@ const ANSWER_MS = 5000;
 const RACING_SILENCE_MS = 6000;
 const RACING_ANSWER_MS = 6000;
 const LOOK_MS = 1000;
-// Before a hello that the server could not take is said again, where it does not say when.
-const HUSH_MS = 1200;
 /** `ref` of the question whether the server is there. */
 const PROBE = 2 ** 31 - 1;
 // Between two tries of a connection that somebody's race comes by.
@@ -23,6 +21,9 @@ const LET_GO = 4010;
 const MOVES = 4;
 const RELOADED = "carpet.reloaded";
 const RELOADED_MS = 60000;
+
+/** Before what the server could not take for the moment is said again, where it does not say when. */
+export const HUSH_MS = 1200;
 
 /** Said of a press that could not go out. */
 export const UNSENT = "Not connected: that was not taken. Try again when the connection is back.";

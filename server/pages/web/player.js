@@ -2,12 +2,12 @@
 //
 // Whatever a lost connection may have swallowed is said again once the race is joined again, each move for its own ply, so that none is ever played twice.
 
+import { HUSH_MS } from "./connection.js";
 import { Hand } from "./hand.js";
 import { dealtChips } from "./moves.js";
 import { PlayedRace } from "./played.js";
 import { hex } from "./sha256.js";
 
-const HUSH_MS = 1200;
 const SOFTWARE = "web page";
 /** `ref` of the joins that are made here. */
 const REJOIN = 1;
