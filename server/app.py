@@ -33,7 +33,7 @@ from server.net.overload import Overload
 from server.net.stream import RoundTripRule
 from server.pages.site import open_site
 from server.rooms.clock import Clock
-from server.rooms.deal_finder import DealFinder
+from server.rooms.deal_finder import find_deal
 from server.rooms.registry import Rooms
 from server.rooms.resumption import Resumption
 from server.runs.ghost_lines import RecordedGhosts
@@ -43,12 +43,13 @@ from server.runtime.gc_tuning import collect_garbage
 from server.runtime.workers import open_workers
 from server.spectate.relay import Relay
 from server.spectate.spectator_registry import SpectatorRegistry
-from server.store.errors import StoreAway, StoreError
+from server.store.errors import StoreAway
 from server.store.journal import Journal
 from server.store.opening import open_store
-from server.store.store import Prunable, Store
+from server.store.store import Store
 from server.store.takeover import TakenOver
-from server.tournaments.pairing_worker import Pairer
+from server.store.upkeep import look_after
+from server.tournaments.pairing_worker import pair_next
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.service import TournamentService
 
@@ -77,7 +78,6 @@ ROOMS_PER_CONNECTION = 2
 """Rooms that may be opened from one address for each connection that it may have: some outlive the connections of their players."""
 
 ASK_AGAIN_S = 1.0
-DAY_S = 86_400
 
 logger = logging.getLogger("carpet.app")
 
@@ -116,7 +116,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 keeps=store.waits,
                 rating_changes=partial(journal.ask, store.rating_changes),
                 ghost_lines=RecordedGhosts(store, journal, records),
-                find_deal=DealFinder(workers).find,
+                find_deal=partial(find_deal, workers),
                 max_rooms=settings.max_rooms,
                 max_rooms_per_place=ROOMS_PER_CONNECTION * settings.max_connections_per_address,
                 bots_wait=settings.bots_wait,
@@ -130,7 +130,8 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             nursery.start_soon(lobby.run)
             matchmaker = Matchmaker(rooms, clock=clock, rating=players.rating)
             nursery.start_soon(matchmaker.run)
-            spectators = SpectatorRegistry(nursery, rooms, clock)
+            resumption = Resumption(rooms, store, journal, clock)
+            spectators = SpectatorRegistry(nursery, rooms, clock, over=resumption.over)
             nursery.start_soon(spectators.run)
             runs = RunService(
                 rooms, store=store, journal=journal, clock=clock, entropy=secrets.token_bytes, compute=workers.run, records=records
@@ -146,7 +147,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     players=players,
                     journal=journal,
                     store=store,
-                    pair_next=Pairer(workers).pair_next,
+                    pair_next=partial(pair_next, workers),
                     beside=partial(trio.to_thread.run_sync, limiter=trio.CapacityLimiter(1)),
                     is_shared=node is not None,
                     node=node.id if node is not None else 0,
@@ -171,16 +172,15 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 announce=directory.arrive if directory is not None else None,
                 departed=directory.depart if directory is not None else None,
                 seat_elsewhere=directory.seat if directory is not None else None,
+                connections_per_address=settings.max_connections_per_address,
             )
             dispatch.forwarding.loads = loads
             if node is not None and loads is not None:
                 node.takers = loads.takers
             bans.come_back(await journal.ask(store.bans))
-            resumption = Resumption(rooms, store, journal, clock)
-            spectators.over = resumption.over
             await resumption.go_on()
             await nursery.start(tournaments.run)
-            nursery.start_soon(_tidy, store, journal, clock, settings.prune_after_days)
+            nursery.start_soon(partial(look_after, store, journal, now_ms=clock.now_ms, prune_after_days=settings.prune_after_days))
 
             def of_place() -> tuple[str, ...]:
                 return tuple(map(page_origin, node.urls)) if node is not None else ()
@@ -367,23 +367,6 @@ def _topics(tournaments: TournamentService, loads: Loads, lobby: Lobby) -> tuple
         Topic("closest", lobby.say_closest, lobby.hear_closest),
         Topic("tournaments", tournaments.elsewhere.say, tournaments.elsewhere.hear),
     )
-
-
-async def _tidy(store: Store, journal: Journal, clock: Clock, days: int) -> None:
-    """Once a day, remove what nobody will miss."""
-    if not days or not isinstance(store, Prunable):
-        return
-    while True:
-        before_ms = clock.now_ms() - days * DAY_S * 1000
-        try:
-            gone = 0
-            for table, keys in await journal.ask(store.prunable, before_ms):
-                gone += await journal.tidy(store.remove, table, keys, before_ms)
-            if gone:
-                logger.info("removed %d rooms, players and challenges that nobody has used for %d days", gone, days)
-        except StoreError as error:
-            logger.warning("what nobody uses any more could not be removed: %s", error)
-        await trio.sleep(DAY_S)
 
 
 def _url(host: str, port: int, *, secure: bool) -> str:

@@ -36,7 +36,9 @@ READERS: Final = 4
 """Connections that read at once, at most; a further one waits for `BUSY_S`, then the store is busy."""
 
 KEPT_LOG_BYTES: Final = 64 * 1024 * 1024
-"""SQLite's log shrinks to this after a time in which it could not be folded into the database."""
+"""SQLite's log shrinks to this after a time in which no checkpoint could be made. From there on each commit makes one itself."""
+
+_PAGE_BYTES: Final = 4096
 
 _IN_USE: Final = "another carpet-server uses {}; stop it, or choose another database"
 _IN_USE_ALONE: Final = "a carpet-server that is no node of a cluster uses this database; stop it, or start it with --cluster too"
@@ -57,7 +59,8 @@ def connect_to_write(location: Location, *, shared: bool) -> Sql:
     if location.path is not None:
         # Some systems have SQLite write zeros over pages that have become free, which compacting the log makes by the hundred. With FAST
         # it does so only where a page is written anyway.
-        pragmas = "journal_mode = WAL", f"journal_size_limit = {KEPT_LOG_BYTES}", "secure_delete = FAST"
+        checkpoints = f"wal_autocheckpoint = {KEPT_LOG_BYTES // _PAGE_BYTES}"
+        pragmas = "journal_mode = WAL", f"journal_size_limit = {KEPT_LOG_BYTES}", checkpoints, "secure_delete = FAST"
         return sqlite(_connect_sqlite(location.path, *pragmas), begin="BEGIN IMMEDIATE")
     connection = _connect_postgres(location, _SAFE_COMMITS)
     try:
@@ -71,6 +74,11 @@ def connect_to_write(location: Location, *, shared: bool) -> Sql:
             raise StoreInUse(_IN_USE_ALONE if shared else _IN_USE.format(location)) from error
         raise
     return _postgres(connection, begin="BEGIN")
+
+
+def connect_to_checkpoint(path: Path) -> Sql:
+    """For `PRAGMA wal_checkpoint` beside the connection that writes, and nothing else."""
+    return sqlite(_connect_sqlite(path))
 
 
 class Readers:
@@ -194,19 +202,14 @@ def translated(location: Location) -> Iterator[None]:
         # SQLAlchemy's, of the migrations, has the driver's within it.
         meant = getattr(error, "orig", None) or error
         if isinstance(meant, sqlite3.Error | SQLAlchemyError) or hasattr(meant, "sqlstate"):
-            raise _meaning(meant, location) from error
+            said = " ".join(str(meant).split())
+            if isinstance(meant, sqlite3.Error):
+                raise _sqlite_meaning(meant, said, location) from error
+            raise _postgres_meaning(getattr(meant, "sqlstate", None), said, location) from error
         raise
 
 
 _DAMAGED: Final = "{} is damaged ({}): carpet-server db check says more; restore a backup of it, or choose another database"
-
-
-def _meaning(error: BaseException, location: Location) -> StoreError:
-    said = " ".join(str(error).split())
-    if isinstance(error, sqlite3.Error):
-        return _sqlite_meaning(error, said, location)
-    state: str | None = getattr(error, "sqlstate", None)
-    return _postgres_meaning(state, said, location)
 
 
 def _sqlite_meaning(error: sqlite3.Error, said: str, location: Location) -> StoreError:

@@ -9,11 +9,10 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final
 
-from server.store import pruning, schema
-from server.store.connections import FileLock, Readers, connect_to_write, translated
+from server.store import schema
+from server.store.connections import FileLock, Readers, connect_to_checkpoint, connect_to_write, translated
 from server.store.errors import StoreBusy, StoreFull, StoreUnavailable
 from server.store.locations import Location, locate
-from server.store.pruning import Pruned
 from server.store.schema import Upgraded
 from server.store.sql import Sql
 from server.store.store import Store
@@ -30,13 +29,14 @@ class DatabaseStore(Store):
     waits = True
     _is_shared = False
 
-    def __init__(self, location: Location, *, migrations: Path = schema.MIGRATIONS) -> None:
+    def __init__(self, location: Location) -> None:
         """Makes what is not there, upgrades what is old. Raises StoreInUse, StoreTooNew, StoreForeign and the other errors of a store."""
         super().__init__(str(location))
         self._location = location
         self._lock: FileLock | None = None
         self._file: tuple[int, int] | None = None
         self._writer: Sql | None = None
+        self._checkpointer: Sql | None = None
         self._readers = Readers(location)
         try:
             with translated(location):
@@ -44,14 +44,14 @@ class DatabaseStore(Store):
                     make_file(location.path)
                     self._lock = FileLock(location.path)
                 with self._writing() as sql:
-                    self.upgraded: Upgraded = self._prepare(sql, migrations)
+                    self.upgraded: Upgraded = self._prepare(sql)
         except BaseException:
             self.close()
             raise
         logger.info("races and players are kept in %s", location)
 
-    def _prepare(self, sql: Sql, migrations: Path) -> Upgraded:
-        upgraded = schema.upgrade(sql, self._location, migrations)
+    def _prepare(self, sql: Sql) -> Upgraded:
+        upgraded = schema.upgrade(sql, self._location)
         if upgraded.now >= NODES_SINCE:
             # It may have been a cluster's before.
             adopt(sql)
@@ -59,6 +59,7 @@ class DatabaseStore(Store):
 
     def close(self) -> None:
         self._readers.close()
+        self._drop_checkpointer()
         self._hang_up()
         if self._lock is not None:
             self._lock.release()
@@ -98,31 +99,33 @@ class DatabaseStore(Store):
                 f"{path} is another file than the one that the server runs on: put that one back, or start the server again"
             )
 
+    def checkpoint(self) -> bool:
+        path = self._location.path
+        if path is None:
+            return False
+        self._check_file()
+        try:
+            with translated(self._location):
+                if self._checkpointer is None:
+                    self._checkpointer = connect_to_checkpoint(path)
+                # PASSIVE: as far as it goes without waiting for anybody.
+                self._checkpointer.rows("PRAGMA wal_checkpoint(PASSIVE)")
+        except BaseException:
+            self._drop_checkpointer()
+            raise
+        return True
+
+    def _drop_checkpointer(self) -> None:
+        checkpointer, self._checkpointer = self._checkpointer, None
+        if checkpointer is not None:
+            checkpointer.close()
+
     def _hang_up(self) -> None:
         writer, self._writer = self._writer, None
         # What was known of the database was known by that connection, which held the lock.
         self._batches = None
         if writer is not None:
             writer.close()
-
-    # ---- what nobody will miss
-
-    def prunable(self, before_ms: int) -> list[tuple[str, list[str]]]:
-        """For `remove`, one after another: rows that may go, a few at a time. before_ms: what is newer stays."""
-        with self._reading() as sql:
-            return pruning.find(sql, before_ms)
-
-    def remove(self, table: str, keys: list[str], before_ms: int) -> int:
-        """Made like `write`. Gives how many rows went."""
-        with self._writing() as sql, sql.transaction():
-            return pruning.remove(sql, table, keys, before_ms)
-
-    def prune(self, before_ms: int) -> Pruned:
-        """Both, for a store that nobody else writes to."""
-        counts = dict.fromkeys(("races", "shared_deals", "players"), 0)
-        for table, keys in self.prunable(before_ms):
-            counts[table] += self.remove(table, keys, before_ms)
-        return Pruned(**counts)
 
     def _reading(self) -> AbstractContextManager[Sql]:
         return self._readers.reading()

@@ -1,4 +1,4 @@
-"""The journal: `submit` takes entries, and calls back once they are safe on the disk. The one module of the store that knows an event loop.
+"""The journal: `submit` takes entries, and calls back once they are safe on the disk. Of the store, it and `upkeep` know an event loop.
 
 Group commit. The store's `write` is called in a thread, one batch at a time; what comes while one is being committed is the next batch.
 So a lone writer pays one commit, and a thousand writers share one. Requests are committed, and their callers called, in the order in which

@@ -55,9 +55,8 @@ class BackedUp:
 
 def upgrade(where: str | None) -> Upgraded:
     """Make the database if there is none, and bring its tables to this program's version. Raises StoreInUse while a server runs on it."""
-    store = open_database(where)
-    store.close()
-    return store.upgraded
+    with closing(open_database(where)) as store:
+        return store.upgraded
 
 
 def check(where: str | None) -> StoreCheck:
@@ -82,11 +81,8 @@ def check(where: str | None) -> StoreCheck:
 def prune(before_ms: int, where: str | None) -> Pruned:
     """Remove what nobody will miss and is older. Raises StoreInUse while a server runs on it, which does it by itself."""
     existing(where)
-    store = open_database(where)
-    try:
+    with closing(open_database(where)) as store:
         return store.prune(before_ms)
-    finally:
-        store.close()
 
 
 def nodes(where: str | None) -> tuple[Node, ...]:

@@ -6,7 +6,8 @@ Looks at one moment of the store, also while a server runs on it. Putting right 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
@@ -73,7 +74,7 @@ def rerate(where: str | None) -> Rerated:
     location = existing(where)
     with brief_reading(location) as sql:
         schema.check(sql)
-        return _Run(sql, location).compare()
+        return _compare(sql, location)
 
 
 def repair(where: str | None) -> Rerated:
@@ -82,74 +83,56 @@ def repair(where: str | None) -> Rerated:
     Raises StoreError, with nothing changed: StoreInUse while a server runs on it, StoreCorrupt where more than ratings is wrong.
     """
     location = existing(where)
-    store = open_database(where)
-    try:
-        with store.maintaining() as sql:
-            found = _Run(sql, location).compare()
-            if not found.agrees:
-                _write(sql, found)
-                if not _Run(sql, location).compare().agrees:
-                    raise StoreCorrupt(f"{location}: more is wrong than ratings, and nothing was changed; run carpet-server db check")
-            return found
-    finally:
-        store.close()
+    with closing(open_database(where)) as store, store.maintaining() as sql:
+        found = _compare(sql, location)
+        if not found.agrees:
+            _write(sql, found)
+            if not _compare(sql, location).agrees:
+                raise StoreCorrupt(f"{location}: more is wrong than ratings, and nothing was changed; run carpet-server db check")
+        return found
 
 
-class _Run:
+def _compare(sql: Sql, location: Location) -> Rerated:
     """Once through all records, within the connection's transaction."""
-
-    def __init__(self, sql: Sql, location: Location) -> None:
-        self._sql = sql
-        self._location = location
-        self._ratings: dict[str, Rating] = {}
-        self._races = 0
-
-    def compare(self) -> Rerated:
-        seats_wrong = tuple(self._wrong_seats())
-        return Rerated(
-            where=str(self._location),
-            races=self._races,
-            players=len(self._ratings),
-            seats_wrong=seats_wrong,
-            players_wrong=tuple(self._wrong_players()),
-        )
-
-    def _wrong_seats(self) -> Iterator[WrongSeat]:
-        for row in records(self._sql):
-            yield from self._wrong_seats_of(row)
-
-    def _wrong_seats_of(self, row: Row) -> Iterator[WrongSeat]:
-        seats = self._sql.rows("SELECT * FROM seats WHERE race = :race", {"race": row.race})
+    ratings: dict[str, Rating] = {}
+    races = 0
+    seats_wrong: list[WrongSeat] = []
+    for row in records(sql):
+        record, due = _rated(row, ratings, location)
+        races += bool(due)
+        ratings |= {seat.player: change.after for seat, change in zip(record.seats, due, strict=bool(due))}
+        seats = sql.rows("SELECT * FROM seats WHERE race = :race", {"race": row.race})
         stored = {seat.seat: change_of(seat) for seat in seats}
-        record = self._record(row)
-        due = self._rate(record, row.race)
         for number, seat in enumerate(record.seats):
             wrong = WrongSeat(row.race, number, seat.player or None, stored.get(number), due[number] if due else None)
             if not _close(_change_figures(wrong.stored), _change_figures(wrong.due)):
-                yield wrong
+                seats_wrong.append(wrong)
+    return Rerated(
+        where=str(location),
+        races=races,
+        players=len(ratings),
+        seats_wrong=tuple(seats_wrong),
+        players_wrong=tuple(_wrong_players(sql, ratings)),
+    )
 
-    def _record(self, row: Row) -> Record:
-        try:
-            return decode_record(row.record, row.digest)
-        except BadDocument as error:
-            raise StoreCorrupt(f"{self._location}: the record of race {row.race} cannot be read: {error}") from error
 
-    def _rate(self, record: Record, race: str) -> tuple[RatingChange, ...]:
-        try:
-            changes = rate_record(record, self._ratings)
-        except Unratable as error:
-            raise StoreCorrupt(f"{self._location}: the record of race {race} cannot be rated: {error}") from error
-        self._races += bool(changes)
-        for number, change in enumerate(changes):
-            self._ratings[record.seats[number].player] = change.after
-        return changes
+def _rated(row: Row, ratings: Mapping[str, Rating], location: Location) -> tuple[Record, tuple[RatingChange, ...]]:
+    """A record, and what its race does to these ratings of its players."""
+    try:
+        record = decode_record(row.record, row.digest)
+        return record, rate_record(record, ratings)
+    except BadDocument as error:
+        raise StoreCorrupt(f"{location}: the record of race {row.race} cannot be read: {error}") from error
+    except Unratable as error:
+        raise StoreCorrupt(f"{location}: the record of race {row.race} cannot be rated: {error}") from error
 
-    def _wrong_players(self) -> Iterator[WrongPlayer]:
-        for row in self._sql.rows("SELECT id, name, mu, sigma, races FROM players ORDER BY id"):
-            stored, due = rating_of(row), self._ratings.get(row.id)
-            half_there = due is None and (row.races, row.mu, row.sigma) != (0, None, None)
-            if half_there or not _close(_rating_figures(stored), _rating_figures(due)):
-                yield WrongPlayer(row.id, row.name, stored, due)
+
+def _wrong_players(sql: Sql, ratings: Mapping[str, Rating]) -> Iterator[WrongPlayer]:
+    for row in sql.rows("SELECT id, name, mu, sigma, races FROM players ORDER BY id"):
+        stored, due = rating_of(row), ratings.get(row.id)
+        half_there = due is None and (row.races, row.mu, row.sigma) != (0, None, None)
+        if half_there or not _close(_rating_figures(stored), _rating_figures(due)):
+            yield WrongPlayer(row.id, row.name, stored, due)
 
 
 def _write(sql: Sql, found: Rerated) -> None:

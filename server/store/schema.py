@@ -51,34 +51,34 @@ def version(sql: Sql) -> str | None:
     return None
 
 
-def newest(migrations: Path = MIGRATIONS) -> str:
+def newest() -> str:
     """The version that this program works with."""
-    return versions(migrations)[-1]
+    return versions()[-1]
 
 
-def versions(migrations: Path = MIGRATIONS) -> list[str]:
+def versions() -> list[str]:
     """All versions that this program knows, oldest first, by the names of their files: `v0001_first_tables.py` leads to 0001."""
-    return sorted(step.name[1:].partition("_")[0] for step in (migrations / "versions").glob("v*_*.py"))
+    return sorted(step.name[1:].partition("_")[0] for step in (MIGRATIONS / "versions").glob("v*_*.py"))
 
 
-def check(sql: Sql, migrations: Path = MIGRATIONS) -> str:
+def check(sql: Sql) -> str:
     """The version, when it is the one this program works with. Raises StoreTooOld, StoreTooNew, StoreForeign."""
     found = version(sql)
-    _refuse_newer(found, migrations)
-    if found != newest(migrations):
+    _refuse_newer(found)
+    if found != newest():
         had = "has no tables yet" if found is None else f"has schema {found}"
-        raise StoreTooOld(f"the database {had}, this program works with {newest(migrations)}: run carpet-server db upgrade")
+        raise StoreTooOld(f"the database {had}, this program works with {newest()}: run carpet-server db upgrade")
     return found
 
 
-def upgrade(sql: Sql, location: Location, migrations: Path = MIGRATIONS) -> Upgraded:
+def upgrade(sql: Sql, location: Location) -> Upgraded:
     """Bring the tables to the newest version, all steps or none. Raises StoreTooNew, StoreForeign.
 
     sql: the connection that holds the lock of the store.
     """
     before = version(sql)
-    _refuse_newer(before, migrations)
-    head = newest(migrations)
+    _refuse_newer(before)
+    head = newest()
     if before == head:
         return Upgraded(before, head, ())
     from alembic import command
@@ -87,7 +87,7 @@ def upgrade(sql: Sql, location: Location, migrations: Path = MIGRATIONS) -> Upgr
     from sqlalchemy import create_engine, event
     from sqlalchemy.pool import NullPool
 
-    script = ScriptDirectory(str(migrations))
+    script = ScriptDirectory(str(MIGRATIONS))
     steps = tuple(step.doc for step in reversed(list(script.walk_revisions(before or "base", head))) if step.revision != before)
     engine = create_engine(location.url, poolclass=NullPool)
     if location.path is not None:
@@ -105,13 +105,11 @@ def upgrade(sql: Sql, location: Location, migrations: Path = MIGRATIONS) -> Upgr
     with engine.begin() as connection:
         config = Config(attributes={"connection": connection, "version_table": VERSION_TABLE})
         # The parser of that option reads % as the beginning of something.
-        config.set_main_option("script_location", str(migrations).replace("%", "%%"))
+        config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
         command.upgrade(config, "head")
     return Upgraded(before, head, steps)
 
 
-def _refuse_newer(found: str | None, migrations: Path) -> None:
-    if found is not None and found not in versions(migrations):
-        raise StoreTooNew(
-            f"the database has schema {found}, made by a newer carpet-race; this one works with {newest(migrations)}: update it"
-        )
+def _refuse_newer(found: str | None) -> None:
+    if found is not None and found not in versions():
+        raise StoreTooNew(f"the database has schema {found}, made by a newer carpet-race; this one works with {newest()}: update it")

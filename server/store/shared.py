@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 from server.store import nodes, schema
@@ -41,11 +40,11 @@ class SharedStore(DatabaseStore):
         self._were_connected: set[tuple[int, int]] = set()  # nodes and their epochs
         super().__init__(location)
 
-    def _prepare(self, sql: Sql, migrations: Path) -> Upgraded:
+    def _prepare(self, sql: Sql) -> Upgraded:
         # Nodes may start at one moment, and then all but one wait.
         sql.rows(_SET_LOCK_TIMEOUT, {"timeout": f"{UPGRADE_S}s"})
         sql.rows(_UPGRADE_LOCK)
-        upgraded = schema.upgrade(sql, self._location, migrations)
+        upgraded = schema.upgrade(sql, self._location)
         sql.rows(_UPGRADE_UNLOCK)
         sql.rows(_SET_LOCK_TIMEOUT, {"timeout": f"{BUSY_S}s"})
         return upgraded

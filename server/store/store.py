@@ -9,13 +9,15 @@ from __future__ import annotations
 import secrets
 import sys
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, ClassVar, Final, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Final, TypeVar
 
 from protocol.record import Record
 from protocol.views import SharedKind
 from server.race.rating import RatingChange
+from server.store import pruning
 from server.store.answers import Mark, PlayedRace, Player, RaceStatus, Run, Running, StandingRace, TournamentHead
 from server.store.batches import BatchWriter
 from server.store.documents import BadDocument, decode_opening, decode_options, decode_record
@@ -23,6 +25,7 @@ from server.store.entries import change_of, deal_of, decision_of, opened_of, pla
 from server.store.errors import EntryRefused, StoreCorrupt
 from server.store.nodes import Holding
 from server.store.port import NEVER_MS, Banned, Request, SharedDealMade, TournamentDecided, TournamentMade, deal_key, name_key
+from server.store.pruning import Pruned
 from server.store.running import running_races
 from server.store.sql import Row, Sql
 
@@ -96,12 +99,37 @@ class Store(ABC):
         with self._writing() as sql:
             sql.row("SELECT 1 AS found")
 
+    def checkpoint(self) -> bool:
+        """Copy what commits have appended to a log to where it belongs. Made by one thread at a time, beside `write` too, which does not
+        wait; but made like `write` it leaves nothing, and the log begins anew. False where there is no such log.
+        """
+        return False
+
     @contextmanager
     def maintaining(self) -> Iterator[Sql]:
         """A transaction for who looks after the store; it is kept when the context is left without an error."""
         self._batches = None
         with self._writing() as sql, sql.transaction():
             yield sql
+
+    # ---- what nobody will miss
+
+    def prunable(self, before_ms: int) -> list[tuple[str, list[str]]]:
+        """Tables, each with keys of a few rows that may go, for `remove` to be called with. before_ms: what is newer stays."""
+        with self._reading() as sql:
+            return pruning.find(sql, before_ms)
+
+    def remove(self, table: str, keys: list[str], before_ms: int) -> int:
+        """Made like `write`. Gives how many rows went; those that somebody has used since stay."""
+        with self._writing() as sql, sql.transaction():
+            return pruning.remove(sql, table, keys, before_ms)
+
+    def prune(self, before_ms: int) -> Pruned:
+        """Both, for a store that nobody else writes to."""
+        counts: Counter[str] = Counter()
+        for table, keys in self.prunable(before_ms):
+            counts[table] += self.remove(table, keys, before_ms)
+        return Pruned(**counts)
 
     # ---- races
 
@@ -295,17 +323,6 @@ class Store(ABC):
             return tuple([read(row) for row in rows])
         except BadDocument as error:
             raise StoreCorrupt(f"{self._name}: {what} cannot be read: {error}") from error
-
-
-@runtime_checkable
-class Prunable(Protocol):
-    """A store that grows on a disk: what nobody will miss can be taken out of it."""
-
-    def prunable(self, before_ms: int) -> list[tuple[str, list[str]]]:
-        """Tables, each with keys of rows that may go, for `remove` to be called with. before_ms: what is newer stays."""
-
-    def remove(self, table: str, keys: list[str], before_ms: int) -> int:
-        """Made like `write`. Gives how many rows went; those that somebody has used since stay."""
 
 
 def records(sql: Sql) -> Iterator[Row]:

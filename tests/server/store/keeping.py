@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 
 from msgspec.structs import replace
@@ -72,7 +72,7 @@ def rated(race: str, **places: int) -> Record:
     return sealed(replace(won(), id=race, rated=True, seats=seats))
 
 
-def rated_over(race: str, *, at: int = 0, here: tuple[int, ...] = (), **places: int) -> RaceOver:
+def rated_over(race: str, places: Mapping[str, int], *, at: int = 0, here: tuple[int, ...] = ()) -> RaceOver:
     return RaceOver(race=race, record=rated(race, **places), players=tuple(places), at_ms=NOW + at, here=here)
 
 

@@ -22,12 +22,13 @@ from server.store.port import (
     PlayersLeft,
     RaceAborted,
     RaceOpened,
+    Request,
     SharedDealMade,
     SharedDealRevealed,
     name_key,
     race_id,
 )
-from server.store.sql import Sql
+from server.store.sql import Row, Sql, Values
 from server.store.store import Store
 from tests.server.race.racing import SECRET
 from tests.server.store.keeping import NOW, driven, logged, made, opened, over, rated_over, seat, taken, won, write
@@ -226,9 +227,14 @@ def test_what_is_looked_for_at_each_key_is_looked_up_in_an_index(
     sqlite: str, ask: str, index: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = open_database(sqlite)
-    asked: list[tuple[str, dict[str, object]]] = []
+    asked: list[tuple[str, Values]] = []
     rows = Sql.rows
-    monkeypatch.setattr(Sql, "rows", lambda sql, statement, values={}: asked.append((statement, values)) or rows(sql, statement, values))
+
+    def noted(sql: Sql, statement: str, values: Values = ()) -> list[Row]:
+        asked.append((statement, values))
+        return rows(sql, statement, values)
+
+    monkeypatch.setattr(Sql, "rows", noted)
     getattr(store, ask)("carpet", limit=20)
     monkeypatch.undo()
     with store._reading() as sql:
@@ -278,17 +284,17 @@ def test_an_aborted_race_of_somebody_who_is_not_known_is_refused(store: Store) -
 def test_a_race_that_is_over_stands_while_somebody_is_in_its_room(store: Store) -> None:
     write(store, made("anna"), made("ben"), opened("late"), opened("r"), opened("rated"), opened("empty"))
     write(store, over("late", "anna", "ben", at=30, here=(0, 1)), over("empty", "anna", "ben", at=5))
-    write(store, over("r", "anna", None, at=10, here=(0,)), rated_over("rated", anna=1, ben=2, at=20, here=(1,)))
+    write(store, over("r", "anna", None, at=10, here=(0,)), rated_over("rated", {"anna": 1, "ben": 2}, at=20, here=(1,)))
     first, second, third = store.standing()
     assert first == StandingRace(
         opened=opened("r"), record=won(), players=("anna", None), here=frozenset({0}), changes=(), ended_at_ms=NOW + 10
     )
-    assert (second.opened.race, second.here, second.changes) == ("rated", {1}, store.rating_changes("rated"))
+    assert (second.opened.race, second.here, second.changes) == ("rated", frozenset({1}), store.rating_changes("rated"))
     assert len(second.changes) == 2
-    assert (third.opened.race, third.here) == ("late", {0, 1})
+    assert (third.opened.race, third.here) == ("late", frozenset({0, 1}))
     write(store, PlayersLeft(race="late", seats=(1,)), PlayersLeft(race="r", seats=(0,)))
     write(store, PlayersLeft(race="rated", seats=(1, 1, 0)))
-    assert [(race.opened.race, race.here) for race in store.standing()] == [("late", {0})]
+    assert [(race.opened.race, race.here) for race in store.standing()] == [("late", frozenset({0}))]
     assert [seat.player for seat in store.history("ben", limit=1)[0].seats] == ["anna", "ben"]
 
 
@@ -387,7 +393,7 @@ def test_the_opening_the_end_and_the_leaving_of_races_are_few_statements(empty_s
     statements: list[str] = []
     with store._writing() as sql:
         sql.connection.set_trace_callback(statements.append)
-    requests = [[opened("t")], [taken("r", 1), over("r", "anna", None)], [PlayersLeft(race="s", seats=(0,))]]
+    requests: list[Request] = [[opened("t")], [taken("r", 1), over("r", "anna", None)], [PlayersLeft(race="s", seats=(0,))]]
     assert store.write(requests) == (None,) * 3
     store.close()
     made_of = [" ".join(statement.split()[:3]) for statement in statements]
@@ -396,7 +402,13 @@ def test_the_opening_the_end_and_the_leaving_of_races_are_few_statements(empty_s
 
 
 def test_a_whole_life_in_one_batch(store: Store) -> None:
-    requests = [[made("anna")], [opened("r")], *[[command] for command in logged("r")], [over("r", "anna", None)], [opened("r")]]
+    requests: list[Request] = [
+        [made("anna")],
+        [opened("r")],
+        *[[command] for command in logged("r")],
+        [over("r", "anna", None)],
+        [opened("r")],
+    ]
     outcomes = store.write(requests)
     assert outcomes[:-1] == (None,) * (len(requests) - 1)
     assert isinstance(outcomes[-1], EntryRefused)
@@ -415,7 +427,9 @@ def test_what_has_no_form_in_a_database_harms_nobody_else(database: DatabaseStor
 
 def test_a_large_batch_is_taken_whole(store: Store) -> None:
     races = [f"r{number}" for number in range(300)]
-    requests = [[made(race, f"P{race}"), opened(race), *[taken(race, sequence) for sequence in range(1, 40)]] for race in races]
+    requests: list[Request] = [
+        [made(race, f"P{race}"), opened(race), *[taken(race, sequence) for sequence in range(1, 40)]] for race in races
+    ]
     assert store.write(requests) == (None,) * 300
     assert sum(len(race.commands) for race in store.running().races) == 300 * 39
     assert store.write([[over(race, race, None)] for race in races]) == (None,) * 300

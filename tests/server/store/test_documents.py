@@ -76,7 +76,7 @@ def test_the_text_of_commands_stays_what_it_is() -> None:
 )
 def test_what_is_not_a_command_is_named(text: str, what: str) -> None:
     with pytest.raises(BadDocument, match=what):
-        decode_command(text)
+        decode_command(text.encode())
 
 
 @given(st.builds(RaceOptions, deal=st.none() | st.text(min_size=1, max_size=100)))

@@ -27,7 +27,7 @@ from tests.server.store.keeping import made, opened, taken
 class GatedStore(MemoryStore):
     """Each commit waits for `let_go`, in its thread; and fails while `failure` is set."""
 
-    waits = True  # type: ignore[assignment]
+    waits = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -125,11 +125,15 @@ async def test_a_hundred_writers_make_few_transactions_and_keep_their_order(data
 async def test_submits_of_one_race_need_not_wait_for_each_other_and_are_told_in_their_order() -> None:
     store = GatedStore()
     told: list[tuple[int, StoreError | None]] = []
+
+    def note(number: int) -> Callable[[StoreError | None], None]:
+        return lambda error: told.append((number, error))
+
     async with journalling(store) as journal:
-        journal.submit([opened("r")], lambda error: told.append((0, error)))
+        journal.submit([opened("r")], note(0))
         await wait_all_tasks_blocked()
         for sequence in range(1, 6):
-            journal.submit([taken("r", sequence)], lambda error, sequence=sequence: told.append((sequence, error)))
+            journal.submit([taken("r", sequence)], note(sequence))
         assert told == []
         store.let_go(2)
     assert told == [(number, None) for number in range(6)]
@@ -195,10 +199,10 @@ async def test_a_full_queue_says_so_and_takes_what_is_submitted_all_the_same() -
     told: list[StoreError | None] = []
     async with journalling(store, queue=2) as journal:
         journal.submit([opened("r")], told.append)
-        assert journal.has_room
+        had_room = [journal.has_room]
         for sequence in (1, 2):
             journal.submit([taken("r", sequence)], told.append)
-        assert not journal.has_room
+        assert [*had_room, journal.has_room] == [True, False]
         store.let_go()
     assert told == [None, None, None]
 
@@ -227,7 +231,7 @@ async def test_commits_that_are_shared_begin_no_closer_together_than_the_floor(
     begun: list[float] = []
 
     class Timed(MemoryStore):
-        waits = True  # type: ignore[assignment]
+        waits = True
 
         def write(self, requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
             begun.append(autojump_clock.current_time())
@@ -251,8 +255,9 @@ async def test_commits_that_are_shared_begin_no_closer_together_than_the_floor(
 async def test_a_refused_entry_is_its_writers_alone() -> None:
     store = GatedStore()
     outcomes: dict[str, BaseException | None] = {}
+    entries: dict[str, Entry] = {"anna": made("anna"), "thief": made("thief", "ANNA"), "gap": taken("r", 9), "race": opened("r")}
     async with journalling(store) as journal, trio.open_nursery() as nursery:
-        for name, entry in {"anna": made("anna"), "thief": made("thief", "ANNA"), "gap": taken("r", 9), "race": opened("r")}.items():
+        for name, entry in entries.items():
             nursery.start_soon(outcome_of, journal, outcomes, name, entry)
             await wait_all_tasks_blocked()
         store.let_go(2)
@@ -413,12 +418,10 @@ async def test_an_idle_store_that_is_gone_is_noticed_and_so_is_its_return(nobody
 
     store = Flaky()
     async with journalling(store) as journal:
-        store.failure = StoreBusy("gone")
-        while journal.available:
-            await trio.lowlevel.checkpoint()
-        store.failure = None
-        while not journal.available:
-            await trio.lowlevel.checkpoint()
+        for failure, is_available in ((StoreBusy("gone"), False), (None, True)):
+            store.failure = failure
+            while journal.available is not is_available:
+                await trio.lowlevel.checkpoint()
     assert journal.statistics.outages == 1
 
 

@@ -19,7 +19,7 @@ def rating(store: Store, player: str) -> Rating | None:
 
 
 def race(store: Store, name: str, *, at: int = 0, **places: int) -> None:
-    write(store, opened(name), rated_over(name, at=at, **places))
+    write(store, opened(name), rated_over(name, places, at=at))
 
 
 def test_a_rated_race_rates_its_players_and_keeps_what_it_did_to_them(store: Store) -> None:
@@ -41,7 +41,7 @@ def test_races_of_one_batch_are_rated_one_after_the_other(store: Store) -> None:
     write(store, *map(opened, names))
     places = [{"anna": 1, "ben": 2}, {"eve": 1, "anna": 1}, {"ben": 2, "eve": 1, "anna": 3}, {"ben": 1, "anna": 2}]
     # The newest by the clock is written first: what counts is the order of writing.
-    requests = [[rated_over(name, at=9 - at, **each)] for at, (name, each) in enumerate(zip(names, places, strict=True))]
+    requests = [[rated_over(name, each, at=9 - at)] for at, (name, each) in enumerate(zip(names, places, strict=True))]
     assert store.write(requests) == (None,) * 4
     known: dict[str, Rating] = {}
     for name, each in zip(names, places, strict=True):
@@ -53,7 +53,7 @@ def test_races_of_one_batch_are_rated_one_after_the_other(store: Store) -> None:
 
 def test_a_refused_request_rates_nobody(store: Store) -> None:
     write(store, made("anna"), made("ben"), opened("r"), opened("s"))
-    refused, taken = store.write([[rated_over("r", anna=1, ben=2), opened("s")], [rated_over("s", anna=2, ben=1)]])
+    refused, taken = store.write([[rated_over("r", {"anna": 1, "ben": 2}), opened("s")], [rated_over("s", {"anna": 2, "ben": 1})]])
     assert isinstance(refused, EntryRefused)
     assert taken is None
     assert store.rating_changes("r") == ()

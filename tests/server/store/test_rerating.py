@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from server.store.database import DatabaseStore, open_database
 from server.store.errors import StoreCorrupt, StoreInUse
 from server.store.journal import Journal
+from server.store.port import Request
 from server.store.rerating import repair, rerate
 from tests.server.store.keeping import made, opened, over, rated_over, write
 
@@ -32,7 +33,9 @@ def test_what_is_stored_agrees_after_any_history(made_sqlite: Path, batches: lis
         try:
             write(store, *map(made, PLAYERS))
             for number, batch in enumerate(batches):
-                requests = [[opened(f"r{number}.{each}"), rated_over(f"r{number}.{each}", **places)] for each, places in enumerate(batch)]
+                requests: list[Request] = [
+                    [opened(f"r{number}.{each}"), rated_over(f"r{number}.{each}", places)] for each, places in enumerate(batch)
+                ]
                 assert store.write(requests) == (None,) * len(batch)
                 if reopens:
                     store.close()
@@ -54,7 +57,8 @@ async def test_what_is_stored_agrees_after_races_of_many_rooms_at_once(empty: st
             race = f"{code}-{number}"
             await journal.write(opened(race, at=chance.randrange(9)))
             seated = chance.sample(PLAYERS, chance.randint(2, 4))
-            await journal.write(rated_over(race, at=chance.randrange(9), **{player: chance.randint(1, 3) for player in seated}))
+            at = chance.randrange(9)
+            await journal.write(rated_over(race, {player: chance.randint(1, 3) for player in seated}, at=at))
 
     journal = Journal(database)
     async with trio.open_nursery() as nursery:
@@ -74,7 +78,7 @@ def kept(empty: str, database: DatabaseStore) -> str:
     """Four rated races and one that does not count, with no server running."""
     write(database, *map(made, PLAYERS))
     for race, places in {"r": {"anna": 1, "ben": 2}, "s": {"ben": 1, "cleo": 1}, "t": {"anna": 3, "cleo": 2, "ben": 1}}.items():
-        write(database, opened(race), rated_over(race, **places))
+        write(database, opened(race), rated_over(race, places))
     write(database, opened("bot"), over("bot", "anna", None))
     database.close()
     return empty

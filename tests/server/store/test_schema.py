@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from alembic.script import ScriptDirectory
@@ -61,6 +62,12 @@ def until(last: int, folder: Path) -> Path:
     later = (f"v{step}_*" for step in schema.versions() if int(step) > last)
     shutil.copytree(schema.MIGRATIONS, migrations, ignore=shutil.ignore_patterns("__pycache__", *later))
     return migrations
+
+
+def opened_by(migrations: Path, where: str) -> DatabaseStore:
+    """A store as a program with these migrations opens it."""
+    with mock.patch.object(schema, "MIGRATIONS", migrations):
+        return DatabaseStore(locate(where))
 
 
 def old_players(sql: Sql) -> None:
@@ -141,14 +148,14 @@ def test_an_older_database_is_upgraded_and_keeps_what_it_has(where: str, later: 
     write(store, made("anna"), opened("r"), taken("r", 1))
     kept = (store.player("anna"), store.running())
     store.close()
-    store = DatabaseStore(locate(where), migrations=later)
+    store = opened_by(later, where)
     assert str(store.upgraded) == f"schema {NEWEST} → 9999: Give players a motto."
     assert (store.player("anna"), store.running()) == kept
     store.close()
 
 
 def test_a_database_of_the_first_tables_keeps_its_histories_and_learns_when_each_seat_ended(where: str, first: Path) -> None:
-    store = DatabaseStore(locate(where), migrations=first)
+    store = opened_by(first, where)
     with store.maintaining() as sql:
         old_players(sql)
         for race, record in (("r", encode_record(won())), ("damaged", "{"), ("damaged too", '{"seats": [{"ended_at_ms": "late"}]}')):
@@ -167,7 +174,7 @@ def test_a_database_of_the_first_tables_keeps_its_histories_and_learns_when_each
 
 
 def test_more_records_than_are_read_at_once_are_all_seen_to(sqlite: str, first: Path) -> None:
-    store = DatabaseStore(locate(sqlite), migrations=first)
+    store = opened_by(first, sqlite)
     with store.maintaining() as sql:
         old_players(sql)
         for number in range(250):
@@ -184,7 +191,7 @@ def test_more_records_than_are_read_at_once_are_all_seen_to(sqlite: str, first: 
 
 
 def test_races_that_ran_with_a_row_for_each_command_go_on(where: str, tmp_path: Path) -> None:
-    store = DatabaseStore(locate(where), migrations=until(6, tmp_path))
+    store = opened_by(until(6, tmp_path), where)
     with store.maintaining() as sql:
         rows = [{"id": race, "phase": phase, "options": encode_options(RaceOptions()), "secret": SECRET} for race, phase in RACES.items()]
         columns = "id, room, number, options, secret, software, opened_at_ms, phase"
@@ -205,7 +212,7 @@ def test_races_that_ran_with_a_row_for_each_command_go_on(where: str, tmp_path: 
 
 
 def test_races_that_were_over_before_are_found_by_their_rule_set(where: str, tmp_path: Path) -> None:
-    store = DatabaseStore(locate(where), migrations=until(10, tmp_path))
+    store = opened_by(until(10, tmp_path), where)
     kinds = {"open": RaceOptions(rules="colorado"), "private": RaceOptions(rules="colorado", public=False), "other": RaceOptions()}
     with store.maintaining() as sql:
         columns = "id, room, number, options, secret, software, opened_at_ms, phase, ended_at_ms"
@@ -223,7 +230,7 @@ def test_each_place_has_a_name_of_its_own_and_one_with_servers_keeps_what_these_
     for servers_before in (0, 0, 1):
         with postgres_schema() as (url, connection):
             if servers_before:
-                DatabaseStore(locate(url), migrations=until(12, tmp_path)).close()
+                opened_by(until(12, tmp_path), url).close()
                 connection.execute("INSERT INTO nodes VALUES (1, 'ws://one', 1, 0)")
             store = open_shared(url)
             names.append((store.place(), connection.execute("SELECT CAST(CAST('nodes' AS regclass) AS oid)").fetchone()[0]))
@@ -236,7 +243,7 @@ def test_each_place_has_a_name_of_its_own_and_one_with_servers_keeps_what_these_
 
 
 def test_a_newer_database_is_refused_by_name(where: str, later: Path) -> None:
-    DatabaseStore(locate(where), migrations=later).close()
+    opened_by(later, where).close()
     with pytest.raises(StoreTooNew, match=f"schema 9999, made by a newer carpet-race; this one works with {NEWEST}: update it"):
         open_database(where)
 
@@ -245,7 +252,7 @@ def test_an_upgrade_that_fails_changes_nothing(where: str, later: Path) -> None:
     open_database(where).close()
     (later / "versions" / "v9999_mottos.py").write_text(BROKEN)
     with pytest.raises(Exception, match="nowhere"):
-        DatabaseStore(locate(where), migrations=later)
+        opened_by(later, where)
     store = open_database(where)
     assert store.upgraded.steps == ()
     with store._reading() as sql:
@@ -253,17 +260,19 @@ def test_an_upgrade_that_fails_changes_nothing(where: str, later: Path) -> None:
     store.close()
 
 
-def test_looking_at_an_old_database_does_not_upgrade_it(database: DatabaseStore, later: Path) -> None:
+def test_looking_at_an_old_database_does_not_upgrade_it(database: DatabaseStore, later: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with database._reading() as sql:
         assert schema.check(sql) == NEWEST
+        monkeypatch.setattr(schema, "MIGRATIONS", later)
         with pytest.raises(StoreTooOld, match=f"has schema {NEWEST}, this program works with 9999: run carpet-server db upgrade"):
-            schema.check(sql, later)
+            schema.check(sql)
 
 
-def test_the_names_of_the_files_are_the_versions_that_alembic_goes_by(later: Path) -> None:
+def test_the_names_of_the_files_are_the_versions_that_alembic_goes_by(later: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema, "MIGRATIONS", later)
     script = ScriptDirectory(str(later))
-    assert schema.versions(later) == [step.revision for step in reversed([*script.walk_revisions()])]
-    assert schema.newest(later) == script.get_current_head()
+    assert schema.versions() == [step.revision for step in reversed([*script.walk_revisions()])]
+    assert schema.newest() == script.get_current_head()
 
 
 def test_the_migrations_are_shipped_with_the_package() -> None:

@@ -1,0 +1,65 @@
+"""What a running server does for a store on a disk beside writing to it: checkpoints, and once a day the removal of what nobody will miss.
+
+Knows an event loop, as the journal does.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+import trio
+
+from server.store.errors import StoreError
+from server.store.journal import Journal
+from server.store.store import Store
+
+logger = logging.getLogger("carpet.store")
+
+CHECKPOINT_S: Final = 2.0
+"""Seconds from one checkpoint to the next, while there are commits."""
+
+DAY_S: Final = 24 * 60 * 60
+
+
+async def look_after(store: Store, journal: Journal, *, now_ms: Callable[[], int], prune_after_days: int) -> None:
+    """Until cancelled. prune_after_days: what nobody has used for so long is removed; 0 for nothing."""
+    if not store.waits:
+        return
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_checkpoint, store, journal)
+        if prune_after_days:
+            nursery.start_soon(_prune, store, journal, now_ms, prune_after_days)
+
+
+async def _checkpoint(store: Store, journal: Journal) -> None:
+    """Beside commits. SQLite's own way is that every so many pages one commit does it, and all moves wait: on a slow disk for seconds."""
+    batches = 0
+    while True:
+        await trio.sleep(CHECKPOINT_S)
+        # A checkpoint that begins just after a whole one, while a commit begins the log anew, can corrupt the file: SQLite before 3.51.3.
+        # Where there has been a commit since, the log has begun anew already.
+        if journal.statistics.batches == batches:
+            continue
+        try:
+            if await trio.to_thread.run_sync(store.checkpoint):
+                # What was committed meanwhile is little. Only between two commits is there none.
+                await journal.tidy(store.checkpoint)
+        except StoreError as error:
+            logger.warning("no checkpoint could be made, so the log of the database grows: %s", error)
+        batches = journal.statistics.batches
+
+
+async def _prune(store: Store, journal: Journal, now_ms: Callable[[], int], days: int) -> None:
+    while True:
+        before_ms = now_ms() - days * DAY_S * 1000
+        try:
+            gone = 0
+            for table, keys in await journal.ask(store.prunable, before_ms):
+                gone += await journal.tidy(store.remove, table, keys, before_ms)
+            if gone:
+                logger.info("removed %d rooms, players and challenges that nobody has used for %d days", gone, days)
+        except StoreError as error:
+            logger.warning("what nobody uses any more could not be removed: %s", error)
+        await trio.sleep(DAY_S)
