@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from hashlib import sha256
 from math import sqrt
 from typing import Final
@@ -199,11 +199,4 @@ async def measure(sample: Sample, workers: Workers, *, processes: int, progress:
 
 
 def _sum(counts: Iterable[Counts]) -> Counts:
-    all_counts = list(counts)
-    return Counts(
-        sum(one.deals for one in all_counts),
-        sum(one.won for one in all_counts),
-        sum(one.unknown for one in all_counts),
-        sum(one.positions for one in all_counts),
-        sum(one.home for one in all_counts),
-    )
+    return Counts(*map(sum, zip(*map(astuple, counts), strict=True)))

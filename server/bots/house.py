@@ -15,12 +15,7 @@ from server.rules.catalogue import rule_set
 
 
 class UnknownBot(LookupError):
-    """No house bot has this name."""
-
-    def __init__(self, name: str, known: tuple[str, ...]) -> None:
-        super().__init__(f"no house bot {name!r}; there are: {', '.join(known)}")
-        self.name = name
-        self.known = known
+    """No house bot has this name. Says which there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +58,8 @@ HOUSE_BOTS: Final[Mapping[str, HouseBot]] = MappingProxyType({row.name: row for 
 
 
 def house_bot(name: str) -> HouseBot:
-    """The bot with this name; UnknownBot, which lists the names there are, otherwise."""
+    """The bot with this name; UnknownBot otherwise."""
     bot = HOUSE_BOTS.get(name)
     if bot is None:
-        raise UnknownBot(name, tuple(HOUSE_BOTS))
+        raise UnknownBot(f"no house bot {name!r}; there are: {', '.join(HOUSE_BOTS)}")
     return bot

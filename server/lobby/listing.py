@@ -11,8 +11,8 @@ from collections import OrderedDict
 from itertools import count, islice, zip_longest
 from typing import Final, TypeAlias
 
-from server.race.lead_ranking import LeadRank
 from server.rooms.driver import Room
+from server.rooms.summary import LeadRank
 
 RANKED: Final = 500
 """Races whose rank is found anew with one look, beside those that were listed: less than a millisecond or two."""

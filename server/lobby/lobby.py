@@ -20,12 +20,12 @@ from protocol.views import OpenRaceInfo, RunningChange, RunningRaceInfo, Running
 from server.cluster.bus import readable
 from server.lobby.listing import Listing
 from server.lobby.players import Players
-from server.race.lead_ranking import CloseRace
 from server.rooms.clock import Clock
 from server.rooms.driver import Room
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
+from server.rooms.summary import CloseRace
 
 Item = TypeVar("Item")
 

@@ -63,7 +63,7 @@ class _Arrival:
 class Players:
     """The connections of those who are here."""
 
-    def __init__(self, *, entropy: Callable[[int], bytes], store: Store, journal: Journal, clock: Clock, bans: Bans | None = None) -> None:
+    def __init__(self, *, entropy: Callable[[int], bytes], store: Store, journal: Journal, clock: Clock, bans: Bans) -> None:
         self._bans = bans
         self._entropy = entropy
         self._store = store
@@ -89,7 +89,7 @@ class Players:
         with _kept():
             known = await self._recognise(token)
         player = PlayerName(known.id, known.name)
-        self._check_ban(player.id)
+        self._bans.check_player(player.id)
         self.come(player, connection, known.rating)
         return player, token
 
@@ -105,7 +105,7 @@ class Players:
         """Who has this token. Nobody arrives. Waits for the store. Raises Refusal for a token that is not known, or a banned player's."""
         with _kept():
             known = await self._known(token)
-        self._check_ban(known.id)
+        self._bans.check_player(known.id)
         return PlayerName(known.id, known.name)
 
     async def rename(self, player: PlayerName, name: str) -> tuple[PlayerName, PlayerConnection | None]:
@@ -170,10 +170,6 @@ class Players:
 
     def __len__(self) -> int:
         return len(self._here)
-
-    def _check_ban(self, player: str) -> None:
-        if self._bans is not None:
-            self._bans.check_player(player)
 
     async def _make(self, name: str) -> Made:
         """Raises Refusal."""

@@ -111,17 +111,13 @@ class Admission:
             self._count(ticket)
 
     def _count(self, ticket: Ticket) -> None:
-        match ticket.entry:
-            case AdmissionOutcome.ADMITTED:
-                self.inside += 1
-                if ticket.place is not None:
-                    self._by_place[ticket.place] += 1
-            case AdmissionOutcome.FULL | AdmissionOutcome.CROWDED:
-                self._refused += 1
-            case AdmissionOutcome.TURNED_AWAY:
-                pass
-        if ticket.entry is not AdmissionOutcome.ADMITTED:
-            self.refusals[ticket.entry.name.lower().replace("_", "-")] += 1
+        if ticket.entry is AdmissionOutcome.ADMITTED:
+            self.inside += 1
+            if ticket.place is not None:
+                self._by_place[ticket.place] += 1
+            return
+        self._refused += ticket.entry is not AdmissionOutcome.TURNED_AWAY
+        self.refusals[ticket.entry.name.lower().replace("_", "-")] += 1
 
     def _crowded(self, place: str | None) -> bool:
         if place is None or not self.most_per_address:
@@ -170,17 +166,14 @@ class Admission:
     def left(self, ticket: Ticket) -> None:
         """For `Ticket.hand_back` alone."""
         self.woke(ticket)
-        match ticket.entry:
-            case AdmissionOutcome.ADMITTED:
-                self.inside -= 1
-                if ticket.place is not None:
-                    self._by_place[ticket.place] -= 1
-                    if not self._by_place[ticket.place]:
-                        del self._by_place[ticket.place]
-            case AdmissionOutcome.FULL | AdmissionOutcome.CROWDED:
-                self._refused -= 1
-            case AdmissionOutcome.TURNED_AWAY:
-                pass
+        if ticket.entry is not AdmissionOutcome.ADMITTED:
+            self._refused -= ticket.entry is not AdmissionOutcome.TURNED_AWAY
+            return
+        self.inside -= 1
+        if ticket.place is not None:
+            self._by_place[ticket.place] -= 1
+            if not self._by_place[ticket.place]:
+                del self._by_place[ticket.place]
 
 
 class TrustedProxies:

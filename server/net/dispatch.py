@@ -96,8 +96,9 @@ class Dispatch:
         announce: Callable[[str], Awaitable[str | None]] | None = None,
         departed: Callable[[str], None] | None = None,
         seat_elsewhere: Callable[[str], Awaitable[str | None]] | None = None,
+        connections_per_address: int = 0,
     ) -> None:
-        """node, seat_elsewhere: see `Forwarding`. announce: see `Identification`. departed: told of who is not here any more."""
+        """node, seat_elsewhere: see `Forwarding`; announce, connections_per_address: `Identification`. departed: told of who is gone."""
         self.traffic = Traffic()
         self._bans = bans
         self._departed = departed
@@ -122,6 +123,7 @@ class Dispatch:
             software=software,
             nodes=lambda: self.forwarding.told,
             announce=announce,
+            connections_per_address=connections_per_address,
         )
 
     def arrived(self, connection: Connection) -> None:
@@ -304,7 +306,7 @@ class Dispatch:
     async def _answer_run_question(self, visit: Visit, token: str | None, message: RunQuestion) -> None:
         try:
             player = visit.player or visit.watches_as or NOBODY if token is None else await self._players.find(token)
-            visit.connection.post(Outgoing(await self._runs.answer(player.id, message, place=place_of(visit.connection.remote_host))))
+            visit.connection.post(Outgoing(await self._runs.answer(player.id, message, place=visit.place)))
         except (Refusal, StoreError) as error:
             visit.connection.refuse(_as_refusal(error), message.ref)
         visit.connection.listen()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 import trio
 
@@ -20,6 +21,7 @@ from server.lobby.matchmaker import Matchmaker
 from server.lobby.players import Made, Players
 from server.net.connection import Connection
 from server.net.connection_limits import THIS_MACHINE, place_of
+from server.net.limits import AddressRates
 from server.rooms.driver import Room
 from server.rooms.member import NOBODY, PlayerConnection, PlayerName
 from server.rooms.outgoing import Outgoing
@@ -30,6 +32,13 @@ from server.tournaments.service import TournamentService
 
 HELLO_S = 10.0
 """Seconds that a new connection has for its hello."""
+
+NEWCOMERS_PER_CONNECTION: Final = 5
+NEWCOMERS_A_SECOND: Final = 1 / 1000
+"""New players from one address, at once and a second, for each connection that it may have: a school may all come in one minute, but nobody
+fills the store, which keeps them for months, nor takes all names."""
+
+NEWCOMER_AGAIN_MS: Final = 10_000
 
 LATE_S = 1.0
 """A timer that is late by so much was not late: this server stood still."""
@@ -62,7 +71,7 @@ class Identification:
     """Finds out who it is, and tells everybody whom it concerns. visits: all that are open, kept by the dispatch.
 
     nodes: the addresses of other servers that are the same place. announce: tells them that a player is here, and gives the code of the
-    room in which they hold a seat there, if any.
+    room in which they hold a seat there, if any. connections_per_address: by which goes how many new players one may make; 0 for no limit.
     """
 
     def __init__(
@@ -77,8 +86,11 @@ class Identification:
         software: str,
         nodes: Callable[[], tuple[str, ...]],
         announce: Callable[[str], Awaitable[str | None]] | None,
+        connections_per_address: int,
     ) -> None:
         self._visits = visits
+        most = connections_per_address
+        self._newcomers = AddressRates(rate=NEWCOMERS_A_SECOND * most, burst=NEWCOMERS_PER_CONNECTION * most) if most else None
         self._rooms = rooms
         self._players = players
         self._matchmaker = matchmaker
@@ -105,6 +117,8 @@ class Identification:
     def hello(self, visit: Visit, message: Hello) -> None:
         if visit.player is not None or (visit.watches_as is not None and not _would_race(visit, message)):
             raise Refusal(ErrorCode.HELLO_TWICE)
+        if message.token is None and not message.watch:
+            self._check_newcomer(visit)
         visit.hello = message
         visit.is_looked_up = True
         visit.connection.hold()
@@ -113,6 +127,12 @@ class Identification:
             self._players.make(message.name, partial(self._made, visit, message))
         else:
             visit.connection.start_soon(self._find_player, visit, message)
+
+    def _check_newcomer(self, visit: Visit) -> None:
+        if self._newcomers is None or visit.place is None:
+            return
+        if not self._newcomers.allow(visit.connection.remote_host, trio.current_time()):
+            raise Refusal(ErrorCode.SERVER_BUSY, "many new players have come from your address", retry_after_ms=NEWCOMER_AGAIN_MS)
 
     def _made(self, visit: Visit, hello: Hello, made: Made | Refusal) -> None:
         if visit.connection not in self._visits:

@@ -72,12 +72,12 @@ async def serving(
     dispatch: Dispatch,
     listeners: Sequence[trio.abc.Listener[trio.abc.HalfCloseableStream]],
     *,
+    origins: Origins,
+    site: Site,
+    round_trip_rule: RoundTripRule,
+    overload: Overload,
     tls: ssl.SSLContext | None = None,
-    origins: Origins | None = None,
-    site: Site | None = None,
     plain_sockets: bool = False,
-    round_trip_rule: RoundTripRule | None = None,
-    overload: Overload | None = None,
     gathering: AbstractContextManager[None] | None = None,
 ) -> AsyncIterator[None]:
     """Accept connections inside the context. On leaving, every client is told with close code 1001.
@@ -85,13 +85,19 @@ async def serving(
     origins: of web pages that may connect, beside the server's own and whoever names none (a browser always does). site: the pages for who
     asks by plain HTTP. plain_sockets: do not serve by the hub, as over TLS and where there is no epoll. gathering: of the hub.
     """
-    overload = overload or Overload()
-    rule = round_trip_rule or RoundTripRule()
     async with trio.open_nursery() as nursery:
-        door = _Door(nursery, dispatch.traffic, listeners, tls=tls, origins=origins or Origins(), site=site or Site(), overload=overload)
-        if tls is None and not plain_sockets and HUB_AVAILABLE:
-            hub = Hub(nursery, overload, dispatch.traffic.answered, gathering)
-            door.open_hub(hub, partial(HubConnection, dispatch=dispatch, round_trip_rule=rule))
+        by_hub = tls is None and not plain_sockets and HUB_AVAILABLE
+        door = _Door(
+            nursery,
+            dispatch.traffic,
+            listeners,
+            hub=Hub(nursery, overload, dispatch.traffic.answered, gathering) if by_hub else None,
+            connect=partial(HubConnection, dispatch=dispatch, round_trip_rule=round_trip_rule),
+            tls=tls,
+            origins=origins,
+            site=site,
+            overload=overload,
+        )
         nursery.start_soon(door.run)
         server = await nursery.start(
             partial(
@@ -99,7 +105,7 @@ async def serving(
                 # The library's annotations ask for its own classes; what it does with them is in the port of ours.
                 cast(Any, PlainConnection.attend),
                 listeners=cast(Any, [door.others]),
-                create_connection=cast(Any, partial(PlainConnection, dispatch=dispatch, round_trip_rule=rule)),
+                create_connection=cast(Any, partial(PlainConnection, dispatch=dispatch, round_trip_rule=round_trip_rule)),
                 process_request=cast(Any, PlainConnection.find_requester),
                 subprotocols=[Subprotocol(name) for name in SUBPROTOCOLS],
                 # Compression would cost memory and time a connection, and mix secrets with text that an enemy chooses.
@@ -135,6 +141,8 @@ class _Door:
         traffic: Traffic,
         listeners: Sequence[trio.abc.Listener[trio.abc.HalfCloseableStream]],
         *,
+        hub: Hub | None,
+        connect: Callable[..., HubConnection],
         tls: ssl.SSLContext | None,
         origins: Origins,
         site: Site,
@@ -148,15 +156,11 @@ class _Door:
         self._origins = origins
         self._site = site
         self._overload = overload
-        self._hub: Hub | None = None
-        self._connect: Callable[..., HubConnection]
+        self._hub = hub
+        self._connect = connect
         self._connections: set[HubConnection | PageConnection] = set()
         self._accepting = trio.CancelScope()
         self._empty = trio.Event()
-
-    def open_hub(self, hub: Hub, connect: Callable[..., HubConnection]) -> None:
-        self._hub = hub
-        self._connect = connect
 
     async def run(self) -> None:
         async with trio.open_nursery() as nursery:

@@ -124,7 +124,7 @@ def waited_ms(ancillary: Sequence[tuple[int, int, bytes]], limit_ms: int) -> int
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundTripRule:
-    """What a measured round trip is worth. A client can answer pings late, but not make its kernel do so.
+    """What a measured round trip is worth. A client can answer pings late, but not have its kernel acknowledge all that it is sent late.
 
     kernel_ms: what the kernel says of a socket. stamp: has it say when something came. trust_pings: believe the pings where it cannot know.
     """

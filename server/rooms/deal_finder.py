@@ -26,31 +26,26 @@ PAUSES_S: Final = (0.0, 3.0, 6.0, 12.0, 24.0, 30.0, 30.0, 30.0)
 """Before another worker is tried when one has died. Who is out of memory may have some again in a minute or two; the room waits."""
 
 
-class DealFinder:
-    """Satisfies `server.rooms.ports.FindDeal` by its `find`."""
+async def find_deal(workers: Workers, wanted: DealWanted) -> int | None:
+    """The number of the first seed whose deal can be won; None where none is to be had. Cancel it when nobody wants it any more.
 
-    def __init__(self, workers: Workers) -> None:
-        self._workers = workers
+    Raises SearchFailed where worker after worker has died.
+    """
+    began = trio.current_time()
+    k = await _search(workers, wanted)
+    steps = max(ceil((trio.current_time() - began) / STEP_S), 1)
+    await trio.sleep_until(began + steps * STEP_S)
+    return k
 
-    async def find(self, wanted: DealWanted) -> int | None:
-        """The number of the first seed whose deal can be won; None where none is to be had. Cancel it when nobody wants it any more.
 
-        Raises SearchFailed where worker after worker has died.
-        """
-        began = trio.current_time()
-        k = await self._find(wanted)
-        steps = max(ceil((trio.current_time() - began) / STEP_S), 1)
-        await trio.sleep_until(began + steps * STEP_S)
-        return k
-
-    async def _find(self, wanted: DealWanted) -> int | None:
-        for attempt, pause_s in enumerate(PAUSES_S, 1):
-            await trio.sleep(pause_s)
-            try:
-                return await self._workers.run(first_winnable, wanted.rules, wanted.secret, wanted.nonces)
-            except NoneWinnable as error:
-                logger.error("no winnable deal: %s", error)
-                return None
-            except WorkerDied as error:
-                logger.error("looking for a winnable deal, attempt %d of %d: %s", attempt, len(PAUSES_S), error)
-        raise SearchFailed
+async def _search(workers: Workers, wanted: DealWanted) -> int | None:
+    for attempt, pause_s in enumerate(PAUSES_S, 1):
+        await trio.sleep(pause_s)
+        try:
+            return await workers.run(first_winnable, wanted.rules, wanted.secret, wanted.nonces)
+        except NoneWinnable as error:
+            logger.error("no winnable deal: %s", error)
+            return None
+        except WorkerDied as error:
+            logger.error("looking for a winnable deal, attempt %d of %d: %s", attempt, len(PAUSES_S), error)
+    raise SearchFailed

@@ -17,7 +17,6 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
 from protocol.room_events import Room as RoomMessage
 from protocol.views import RaceOptions
-from server.race.ghosts import GhostLine
 from server.race.rating import Rating
 from server.race.shared_deal_spec import SharedDealSpec
 from server.race.start_position import StartPosition
@@ -27,7 +26,7 @@ from server.rooms.codes import new_code, read_code
 from server.rooms.deadlines import Deadlines
 from server.rooms.driver import Room, RoomPorts
 from server.rooms.options import check_options
-from server.rooms.ports import FindDeal, GhostLines, GhostWanted, JournalPort, RatingChanges
+from server.rooms.ports import FindDeal, GhostLines, JournalPort, RatingChanges
 from server.rooms.race_sequence import RoomSetup
 from server.rooms.recovery import EarlierRoom, LeftRoom, earlier_room
 from server.rooms.requests import Close
@@ -37,13 +36,6 @@ from server.store.availability import Outage
 from server.store.replay import RunningRoom
 
 logger = logging.getLogger("carpet.rooms")
-
-
-async def no_ghosts(wanted: tuple[GhostWanted, ...]) -> tuple[GhostLine, ...]:
-    """Of a server that keeps no records to make them of."""
-    del wanted
-    await trio.lowlevel.checkpoint()
-    return ()
 
 
 class Rooms:
@@ -59,7 +51,7 @@ class Rooms:
         journal: JournalPort,
         find_deal: FindDeal,
         rating_changes: RatingChanges,
-        ghost_lines: GhostLines = no_ghosts,
+        ghost_lines: GhostLines,
         keeps: bool = False,
         max_rooms: int = 20_000,
         max_rooms_per_place: int = 0,

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TypeAlias
+
 import msgspec
 
 from protocol.views import Phase, RaceOptions, SeatState
-from server.race.lead_ranking import LeadRank, lead_rank
 from server.race.machine import Race
 from server.race.seat import Seat
 from server.race.shared_deal_spec import SharedDealSpec
+
+LeadRank: TypeAlias = tuple[int, bool, int, int]
+"""How close a race is, for whoever chooses one to watch: sorts the closest first."""
+
+
+class CloseRace(msgspec.Struct, array_like=True, frozen=True):
+    """One that is being run in public, at another server of the place. players: who holds a seat in it."""
+
+    rank: LeadRank
+    code: str
+    players: tuple[str, ...]
 
 
 class SeatSummary(msgspec.Struct, frozen=True, gc=False):
@@ -70,6 +83,28 @@ class RoomSummary(msgspec.Struct, frozen=True):
     def holds(self, player: str) -> bool:
         """Whether this player has a seat in the race."""
         return any(seat.player == player for seat in self.seats)
+
+
+def lead_rank(seats: Iterable[SeatSummary]) -> LeadRank:
+    """Of a race that is being run. First come those between people who are there, last those in which there is nobody to watch; then
+    those in which a move has been made; then the smallest lead in cards home; then the most cards home.
+
+    A forfeited seat is out of the race. Whoever is left alone, or races alone, is in no close race: their lead is all they have home.
+    """
+    people = 0
+    has_moved = False
+    first = second = -1
+    for seat in seats:
+        if seat.state == "forfeited":
+            continue
+        people += seat.bot is None and seat.connected
+        has_moved = has_moved or seat.ply > 0
+        home = seat.home
+        if home > first:
+            first, second = home, first
+        elif home > second:
+            second = home
+    return (max(2 - people, 0), not has_moved, first - second if second >= 0 else first + 1, -first)
 
 
 def summarized(race: Race, *, code: str, spec: SharedDealSpec | None, opened_at: int, ahead_ms: int, closed: bool) -> RoomSummary:

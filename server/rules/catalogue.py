@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+import msgspec
+
 from protocol.views import RulesInfo
 from server.rules.carpet import Aces, CarpetRules, Refill, Turning
 from server.rules.position import Difficulty, RuleSet
@@ -16,12 +18,7 @@ from server.rules.weave import Clear
 
 
 class UnknownRules(LookupError):
-    """No rule set has this id."""
-
-    def __init__(self, rules_id: str, known: tuple[str, ...]) -> None:
-        super().__init__(f"no rule set {rules_id!r}; there are: {', '.join(known)}")
-        self.rules_id = rules_id
-        self.known = known
+    """No rule set has this id. Says which there are."""
 
 
 _ROWS: Final[tuple[RuleSet, ...]] = (
@@ -235,29 +232,13 @@ RULE_SETS: Final[Mapping[str, RuleSet]] = MappingProxyType({row.id: row for row 
 
 
 def rule_set(rules_id: str) -> RuleSet:
-    """The row with this id; UnknownRules, which lists the ids there are, otherwise."""
+    """The row with this id; UnknownRules otherwise."""
     row = RULE_SETS.get(rules_id)
     if row is None:
-        raise UnknownRules(rules_id, tuple(RULE_SETS))
+        raise UnknownRules(f"no rule set {rules_id!r}; there are: {', '.join(RULE_SETS)}")
     return row
 
 
 def describe(row: RuleSet) -> RulesInfo:
     """The row as clients are told of it: what it takes to explain the game and to draw its board."""
-    return RulesInfo(
-        id=row.id,
-        name=row.name,
-        family=row.family.value,
-        explanation=row.explanation,
-        source=row.source,
-        difficulty=row.difficulty.value,
-        decks=row.decks,
-        columns=row.columns,
-        rows=row.rows,
-        reserves=row.reserves,
-        has_waste=row.has_waste,
-        redeals=row.redeals,
-        visible_stock=row.visible_stock,
-        lanes=row.lanes,
-        solvable=row.solvable,
-    )
+    return msgspec.convert(row, RulesInfo, from_attributes=True)

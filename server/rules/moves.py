@@ -33,10 +33,6 @@ _MOVE: Final = re.compile(
 class NotAMove(ValueError):
     """The text is no move in any position of any rule set."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(f"not a move: {text!r} (moves look like b3, w, w:b3, b3:c2, s or r)")
-        self.text = text
-
 
 @dataclass(frozen=True, slots=True)
 class Move:
@@ -64,7 +60,7 @@ def parse_move(text: str) -> Move:
     """The move that a text says; NotAMove where it says none. `parse_move(text).text == text`."""
     match = _MOVE.fullmatch(text)
     if match is None:
-        raise NotAMove(text)
+        raise NotAMove(f"not a move: {text!r} (moves look like b3, w, w:b3, b3:c2, s or r)")
     part = match.groupdict()
     return Move(
         source=part["redeal"] or part["stock"] or part["waste"] or part["slot"],

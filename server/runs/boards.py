@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 import trio
@@ -106,8 +105,7 @@ class Boards:
         runs = await self.runs(kind, made.id, rules)
         results = await self.results(run for run in runs if run.phase == "over")
         streaks = await self._streaks(made.id, rules, results) if kind == "daily" else {}
-        place = partial(rows, results, lambda runner: streaks.get(runner, Streak()))
-        lines = place() if len(results) <= SHORT else await trio.to_thread.run_sync(place)
+        lines = rows(results, streaks) if len(results) <= SHORT else await trio.to_thread.run_sync(rows, results, streaks)
         placed = Placed(now, len(results), who_ran(runs), lines)
         # A run may have ended meanwhile.
         if overs == self._overs:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+
+from msgspec import Struct, structs
 
 from protocol.record import Record
 from protocol.run_messages import RunRow
@@ -12,8 +14,7 @@ from protocol.views import SeatState
 from server.race.placing import PlacedSeat, places
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunResult:
+class RunResult(Struct, frozen=True, kw_only=True):
     """A run that has ended. race: its id. home_at_ms, ended_at_ms: from its start."""
 
     race: str
@@ -38,9 +39,6 @@ class Streak:
     wins: int = 0
 
 
-NO_STREAK = Streak()
-
-
 def result_of(record: Record) -> RunResult:
     """Of a run, which has one seat."""
     (seat,) = record.seats
@@ -56,24 +54,17 @@ def result_of(record: Record) -> RunResult:
     )
 
 
-def rows(results: Sequence[RunResult], streak: Callable[[str], Streak] = lambda player: NO_STREAK) -> tuple[RunRow, ...]:
-    """The board, best first; of those that share a place, who came first in `results`. streak: a player's, of the day of these runs."""
+def rows(results: Sequence[RunResult], streaks: Mapping[str, Streak]) -> tuple[RunRow, ...]:
+    """The board, best first; of those that share a place, who came first in `results`. streaks: by player, of the day of these runs."""
     placed = sorted(zip(places([result.standing for result in results]), results, strict=True), key=lambda pair: pair[0])
     sharing = Counter(place for place, _ in placed)
     board = []
     for place, result in placed:
-        days = streak(result.player)
+        days = streaks.get(result.player, Streak())
         board.append(
             RunRow(
+                **structs.asdict(result),
                 place=place,
-                race=result.race,
-                player=result.player,
-                name=result.name,
-                state=result.state,
-                home=result.home,
-                plies=result.plies,
-                home_at_ms=result.home_at_ms,
-                ended_at_ms=result.ended_at_ms,
                 beats=percentile(len(results), place, sharing[place]),
                 days=days.runs,
                 days_won=days.wins,

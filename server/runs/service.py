@@ -30,7 +30,7 @@ from protocol.views import RaceOptions
 from server.race.audit import audited_start_position
 from server.race.start_position import NoSuchPosition, StartPosition, check_ply
 from server.rooms.clock import Clock
-from server.rooms.codes import read_code
+from server.rooms.codes import is_code, read_code
 from server.rooms.driver import Room
 from server.rooms.options import check_options
 from server.rooms.registry import Rooms
@@ -127,7 +127,7 @@ class RunService:
                 (info,) = await self._challenges.told([made], player)
                 return Challenge(challenge=info, ref=ref)
             case ListChallenges(ref=ref):
-                return await self.listed(player, ref=ref)
+                return Challenges(now_ms=self._clock.wall_ms(), challenges=await self._challenges.listed(player), ref=ref)
             case ListRuns():
                 made, rules = await self._deal(asked)
                 return await self._boards.board(made, rules, player, ref=asked.ref)
@@ -153,11 +153,6 @@ class RunService:
             case _:
                 assert_never(asked)
 
-    async def listed(self, player: str, *, ref: int = 0) -> Challenges:
-        """The challenges that this player may run, and their own. Raises StoreError."""
-        shown = await self._challenges.listed(player)
-        return Challenges(now_ms=self._clock.wall_ms(), challenges=shown, ref=ref)
-
     async def _daily(self, player: str, rules: str, place: str | None) -> Room:
         options = dailies.daily_options(rules)
         check_options(options)
@@ -168,7 +163,8 @@ class RunService:
 
     async def _play_on(self, player: str, asked: PlayOn, place: str | None) -> Room:
         record = self._records.get(asked.race)
-        if record is None:
+        # PostgreSQL cannot even be asked for a text with a zero byte.
+        if record is None and asked.race.isprintable():
             record = await self._journal.ask(partial(_public_record, self._store, now_ms=self._clock.wall_ms()), asked.race)
         if record is None:
             raise Refusal(ErrorCode.NO_SUCH_POSITION, "there is no record of that race that is open to all")
@@ -205,8 +201,9 @@ class RunService:
                 return made
         raise Refusal(ErrorCode.NO_SUCH_DEAL)
 
-    async def _challenge(self, code: str) -> SharedDealMade:
-        made = await self._challenges.deal(read_code(code))
+    async def _challenge(self, asked: str) -> SharedDealMade:
+        code = read_code(asked)
+        made = await self._challenges.deal(code) if is_code(code) else None
         if made is None:
             raise Refusal(ErrorCode.NO_SUCH_DEAL)
         return made

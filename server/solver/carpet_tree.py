@@ -21,26 +21,26 @@ from collections.abc import Hashable, Sequence
 from server.rules.carpet import CarpetPosition, Refill
 from server.rules.moves import REDEAL, STOCK, WASTE
 from server.rules.position import Position
-from server.solver.solution import Budget
-from server.solver.tree import TreeResult, search_tree
+from server.solver.solution import Budget, Found
+from server.solver.tree import search_tree
 
 
-def search_carpet_tree(position: CarpetPosition, budget: Budget) -> TreeResult:
+def search_carpet_tree(position: CarpetPosition, budget: Budget) -> Found:
     if position.rules.refill is Refill.WASTE_FIRST and not position.redeals_left:
         return _play_on(position, budget)
     return search_tree(position, budget, key=_key, choices=_choices, promise=_cards_home)
 
 
-def _play_on(position: CarpetPosition, budget: Budget) -> TreeResult:
+def _play_on(position: CarpetPosition, budget: Budget) -> Found:
     """Play the one line that is worth looking at to its end."""
     line: list[str] = []
     while budget.spend():
         moves = _choices(position)
         if not moves:
-            return TreeResult(position.home, tuple(line), position.is_won, exact=True)
+            return Found(position.home, tuple(line), position.is_won, exact=True)
         line.append(moves[0])
         position = position.play_unchecked(moves[0])
-    return TreeResult(position.home, tuple(line), won=False, exact=False)
+    return Found(position.home, tuple(line), won=False, exact=False)
 
 
 def _key(position: Position) -> Hashable:

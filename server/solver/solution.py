@@ -38,6 +38,16 @@ class BestHome:
     exact: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The best that a search came to: the most cards home, the line to them, and whether nothing better can exist."""
+
+    home: int
+    moves: tuple[str, ...]
+    won: bool
+    exact: bool
+
+
 class Budget:
     """The positions that a search may still look at; shared by its parts."""
 

@@ -8,7 +8,6 @@ only when every position was looked at, and everything else is unknown.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
@@ -18,21 +17,11 @@ from server.solver.carpet_tree import search_carpet_tree
 from server.solver.gap_line import say
 from server.solver.gap_search import search_gaps, trimmed
 from server.solver.gaps import GapGame, is_game_of_gaps
-from server.solver.solution import BestHome, Budget, Solution
+from server.solver.solution import BestHome, Budget, Found, Solution
 from server.solver.tree import search_tree
 
 USUAL_BUDGET: Final[Mapping[Family, int]] = MappingProxyType({Family.CARPET: 1_000_000, Family.TWIN: 5_000, Family.QUILT: 5_000})
 """Positions that a search may look at where the caller does not say: a second or a few. Those of Carpet are a hundred times cheaper."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """The best that a search came to."""
-
-    home: int
-    moves: tuple[str, ...]
-    won: bool
-    exact: bool
 
 
 def solve(position: Position, *, budget: int | None = None, line: bool = True) -> Solution:
@@ -59,41 +48,38 @@ def _budget(position: Position, budget: int | None) -> Budget:
     return Budget(USUAL_BUDGET[position.rules.family] if budget is None else budget)
 
 
-def _search(position: Position, budget: Budget, *, line: bool) -> _Found:
+def _search(position: Position, budget: Budget, *, line: bool) -> Found:
     if position.is_won:
-        return _Found(position.home, (), won=True, exact=True)
+        return Found(position.home, (), won=True, exact=True)
     if not isinstance(position, CarpetPosition):
-        tree = search_tree(position, budget)
-    elif is_game_of_gaps(position):
+        return search_tree(position, budget)
+    if is_game_of_gaps(position):
         return _search_gaps(position, budget, line=line)
-    elif is_game_of_gaps(position, once_refilled=True):
+    if is_game_of_gaps(position, once_refilled=True):
         return _search_pending(position, budget, line=line)
-    else:
-        tree = search_carpet_tree(position, budget)
-    return _Found(tree.home, tree.moves, tree.won, tree.exact)
+    return search_carpet_tree(position, budget)
 
 
-def _search_pending(position: CarpetPosition, budget: Budget, *, line: bool) -> _Found:
+def _search_pending(position: CarpetPosition, budget: Budget, *, line: bool) -> Found:
     """A pending gap has to be refilled before the game of gaps begins: the better of the ways to do it."""
-    best: _Found | None = None
+    best: Found | None = None
     exact = True
     for move in position.legal_moves():
         found = _search_gaps(position.play_unchecked(move), budget, line=line)
         exact = exact and found.exact
         if best is None or found.home > best.home:
-            best = _Found(found.home, (move, *found.moves), found.won, exact=True)
+            best = Found(found.home, (move, *found.moves), found.won, exact=True)
         if found.won:
             return best
     assert best is not None, "a pending gap can be refilled"
-    return _Found(best.home, best.moves, won=False, exact=exact)
+    return Found(best.home, best.moves, won=False, exact=exact)
 
 
-def _search_gaps(position: CarpetPosition, budget: Budget, *, line: bool) -> _Found:
+def _search_gaps(position: CarpetPosition, budget: Budget, *, line: bool) -> Found:
     game = GapGame(position)
     found = search_gaps(game, budget)
-    if not line:
-        return _Found(found.home, (), found.won, found.exact)
-    if not found.won or position.rules.refill is not Refill.FREE:
-        # With other refills a slot may be refilled by no move of its own, and a line with fewer fills is seldom the shorter one.
-        return _Found(found.home, say(position, found.plan), found.won, found.exact)
-    return _Found(found.home, say(position, trimmed(game, found.plan)), found.won, found.exact)
+    plan = found.plan
+    # With other refills a slot may be refilled by no move of its own, and a line with fewer fills is seldom the shorter one.
+    if line and found.won and position.rules.refill is Refill.FREE:
+        plan = trimmed(game, plan)
+    return Found(found.home, say(position, plan) if line else (), found.won, found.exact)

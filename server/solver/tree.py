@@ -5,25 +5,14 @@ position is played on. It is a proof only where the whole tree was looked at, wh
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Final
 
 from protocol.cards import DECK_SIZE, SUIT_SIZE, SUITS
 from server.rules.position import Position
-from server.solver.solution import Budget
+from server.solver.solution import Budget, Found
 
 _FAR: Final = SUIT_SIZE
-
-
-@dataclass(frozen=True, slots=True)
-class TreeResult:
-    """The most cards home that was found, the line to it, and whether nothing better can exist."""
-
-    home: int
-    moves: tuple[str, ...]
-    won: bool
-    exact: bool
 
 
 def search_tree(
@@ -33,7 +22,7 @@ def search_tree(
     key: Callable[[Position], Hashable] = lambda position: position.text,
     choices: Callable[[Position], Sequence[str]] = lambda position: position.legal_moves(),
     promise: Callable[[Position], int] | None = None,
-) -> TreeResult:
+) -> Found:
     """Look at the most promising position of each ply in turn, over and over, until one is won or none is left.
 
     Ply by ply rather than the most promising of all: late positions look worse than early ones, with more cards buried, and a plain
@@ -78,7 +67,7 @@ def search_tree(
                     plies.append([])
                 heappush(plies[ply], (-promise(after), -len(before), after))
                 left += 1
-    return TreeResult(best.home, _line(before, key(best)), best.is_won, exact or best.is_won)
+    return Found(best.home, _line(before, key(best)), best.is_won, exact or best.is_won)
 
 
 def tidiness(position: Position) -> int:

@@ -43,11 +43,11 @@ class DelayedBoards:
 
     def __init__(self, delay_ms: int, *, seats: int, history: RaceHistory | None = None) -> None:
         """history: what has happened so far, where that is not nothing."""
+        history = history or RaceHistory((SeatNow(),) * seats, starts_at=0, changes=(), over=False)
         self._delay_ms = delay_ms
-        self._seats = list(history.seats) if history is not None else [SeatNow()] * seats
-        self._starts_at = history.starts_at if history is not None else 0
-        self._changes = deque(history.changes if history is not None else ())
-        self._over = history.over if history is not None else False
+        self._seats = list(history.seats)
+        self._starts_at, self._over = history.starts_at, history.over
+        self._changes = deque(history.changes)
         self._boards: dict[int, DueBoard] = {}
         self._followed: dict[int, list[str]] = {}
         self._shown: dict[tuple[int, bool], tuple[DueBoard, Turn, LateBoard]] = {}

@@ -10,10 +10,9 @@ owner, they are sent to the owner; and so is, at any time, whoever has the host'
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 import trio
@@ -22,6 +21,7 @@ from protocol.codec import MSGPACK
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.server_messages import Moved
 from server.cluster.bus import TICK_S, Bus, node_channel, readable
+from server.cluster.node import ClusterNode
 from server.rooms.driver import Room
 from server.rooms.member import NOBODY, Member, PlayerName
 from server.rooms.outgoing import Bundle, Outgoing
@@ -59,18 +59,6 @@ class Answers(msgspec.Struct, frozen=True, tag="answers"):
     node: int
     serials: dict[str, int]
     refused: dict[str, str] = {}
-
-
-class Place(Protocol):
-    """The part of `server.cluster.node.ClusterNode` that is needed."""
-
-    @property
-    def id(self) -> int: ...
-
-    @property
-    def alive(self) -> tuple[int, ...]: ...
-
-    async def owner(self, code: str, is_here: Callable[[], bool]) -> Node | None: ...
 
 
 def race_channel(code: str) -> str:
@@ -111,9 +99,9 @@ class _Shown:
 class Relay:
     """`run` is its one task; each race of another server that is watched here has one more in the nursery."""
 
-    def __init__(self, nursery: trio.Nursery, place: Place, bus: Bus, rooms: Rooms, spectators: SpectatorRegistry) -> None:
+    def __init__(self, nursery: trio.Nursery, node: ClusterNode, bus: Bus, rooms: Rooms, spectators: SpectatorRegistry) -> None:
         self._nursery = nursery
-        self._place = place
+        self._node = node
         self._bus = bus
         self._rooms = rooms
         self._spectators = spectators
@@ -122,7 +110,7 @@ class Relay:
         self._wanted = trio.Event()
         self._up_at = trio.current_time()
         self._decoder = msgspec.msgpack.Decoder(Asks | Answers)
-        bus.listen(node_channel(place.id), self._hear)
+        bus.listen(node_channel(node.id), self._hear)
 
     @property
     def is_up(self) -> bool:
@@ -194,11 +182,11 @@ class Relay:
                 race.close(partial(self._sent_to, race))
             elif race.is_sought:
                 pass
-            elif race.owner not in self._place.alive or now - max(race.answered_at, race.sought_at) > SILENT_S:
+            elif race.owner not in self._node.alive or now - max(race.answered_at, race.sought_at) > SILENT_S:
                 race.is_sought = True
                 self._nursery.start_soon(self._seek, race)
             elif race.count:
-                asked = asks.setdefault(race.owner, Asks(self._place.id, {}, [], []))
+                asked = asks.setdefault(race.owner, Asks(self._node.id, {}, [], []))
                 asked.watchers[race.code] = race.count
                 asked.lines.extend(race.lines)
                 race.lines.clear()
@@ -240,7 +228,7 @@ class Relay:
     async def _seek(self, race: RelayedRace) -> None:
         """Find out which server has the race by now."""
         try:
-            owner = await self._place.owner(race.code, partial(self._rooms.has, race.code))
+            owner = await self._node.owner(race.code, partial(self._rooms.has, race.code))
         except Refusal as refusal:
             if refusal.code is ErrorCode.NO_SUCH_ROOM:
                 # It may have ended while nobody here could hear of it.
@@ -269,7 +257,7 @@ class Relay:
 
     def _take_asks(self, asks: Asks) -> None:
         until = trio.current_time() + SILENT_S
-        answers = Answers(self._place.id, {}, {})
+        answers = Answers(self._node.id, {}, {})
         for code, count in asks.watchers.items():
             try:
                 shown = self._show(code)

@@ -61,11 +61,6 @@ LINES_AT_ONCE: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class _StartsOver:
-    room: RoomMessage
-
-
-@dataclass(frozen=True, slots=True)
 class _Told:
     """whole: whether it is for those with the host's key; None where it is for all."""
 
@@ -79,7 +74,8 @@ _NOBODY: Final[_Count] = (0, False)
 
 OnClose: TypeAlias = "Callable[[RoomSpectators, list[Spectator]], None]"
 
-_Item: TypeAlias = Happened | Shown | _StartsOver | WatcherLine
+_Item: TypeAlias = Happened | Shown | RoomMessage | WatcherLine
+"""A room message: another race has begun."""
 
 
 class RoomSpectators(Audience):
@@ -154,7 +150,7 @@ class RoomSpectators(Audience):
         self._put(what)
 
     def starts_over(self, snapshot: RoomMessage) -> None:
-        self._put(_StartsOver(snapshot))
+        self._put(snapshot)
 
     def closed(self, reason: str | None) -> None:
         spectators = self.watched_by()
@@ -250,9 +246,9 @@ class RoomSpectators(Audience):
                         # The last boards come before the result, as they do where nobody is behind.
                         told += await self._boards_due()
                     told.append(_Told(WatchedEvent(code=self.room.code, event=message)))
-                case _StartsOver(room=room):
-                    self._begin(room, None, sealed=False)
-                    told.append(_Told(WatchedEvent(code=self.room.code, event=room)))
+                case RoomMessage():
+                    self._begin(item, None, sealed=False)
+                    told.append(_Told(WatchedEvent(code=self.room.code, event=item)))
                 case WatcherLine():
                     told.append(_Told(Talk(code=self.room.code, lines=(item,))))
                 case _:

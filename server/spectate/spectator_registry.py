@@ -22,12 +22,12 @@ import trio
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.room_events import Room as RoomMessage
 from protocol.watch_messages import Unwatched, Watched
-from server.race.lead_ranking import CloseRace, LeadRank
 from server.rooms.clock import Clock
 from server.rooms.driver import Room
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing, refused
 from server.rooms.registry import Rooms
+from server.rooms.summary import CloseRace, LeadRank
 from server.spectate.audience import Audience
 from server.spectate.fanout_scheduler import FanoutScheduler
 from server.spectate.relayed_race import RelayedRace
@@ -55,7 +55,16 @@ LOOKED_AT: Final = 500
 class SpectatorRegistry:
     """`run` is its one task; each room that is watched has one more in the nursery. Nothing else here waits."""
 
-    def __init__(self, nursery: trio.Nursery, rooms: Rooms, clock: Clock, *, scheduler: FanoutScheduler | None = None) -> None:
+    def __init__(
+        self,
+        nursery: trio.Nursery,
+        rooms: Rooms,
+        clock: Clock,
+        *,
+        over: Callable[[str], Awaitable[RoomMessage | None]],
+        scheduler: FanoutScheduler | None = None,
+    ) -> None:
+        """over: gives a room that is gone as it stood after its last race, for who comes back too late; None for what is not shown."""
         self._nursery = nursery
         self._rooms = rooms
         self._clock = clock
@@ -70,8 +79,7 @@ class SpectatorRegistry:
         """Gives the closest races of other servers of the place, the closest first."""
         self.relayed: Callable[[str], RelayedRace | None] = lambda _: None
         """Gives the race of another server with this code as it is watched here; None where it cannot be."""
-        self.over: Callable[[str], Awaitable[RoomMessage | None]] = no_room
-        """Gives a room that is gone as it stood after its last race, for who comes back too late; None for what is not shown."""
+        self.over = over
         self._led: dict[Spectator, None] = {}
         self._wanted = trio.Event()
         rooms.on_seat.append(self._seat_taken)
@@ -374,12 +382,6 @@ class SpectatorRegistry:
 def watched_over(room: RoomMessage, ref: int) -> Outgoing:
     """All there is to be seen of a room that is gone."""
     return Outgoing(Watched(room=room, boards=(), watchers=0, lines=(), closest=False, ref=ref))
-
-
-async def no_room(code: str) -> None:
-    """Where nothing is kept."""
-    del code
-    await trio.lowlevel.checkpoint()
 
 
 def _key(secret: bytes, scope: str) -> str:

@@ -97,7 +97,7 @@ def decide(state: TournamentState, asker: Asker, command: TournamentCommand) -> 
         case EnterTournament(code=code):
             return Decision((_entry(state, asker, code),))
         case LeaveTournament():
-            return Decision((Withdrawn(_entrant(state, asker.id)),))
+            return _settled_by(state, Withdrawn(_entrant(state, asker.id)))
         case CheckIn(nonce=nonce):
             return _check_in(state, _entrant(state, asker.id), nonce)
         case _:
@@ -120,8 +120,8 @@ def _directed(state: TournamentState, command: DirectorCommand) -> Decision:
             result = _result(command.result) if command.result is not None else None
             return Decision((ResultCorrected(command.round, command.table, command.race, result, clean_reason(command.reason)),))
         case RemoveEntrant(entrant=entrant, remove=remove, reason=reason):
-            known = _entrant(state, entrant)
-            return Decision((Withdrawn(known, clean_reason(reason)) if remove else Returned(known, clean_reason(reason)),))
+            known, why = _entrant(state, entrant), clean_reason(reason)
+            return _settled_by(state, Withdrawn(known, why)) if remove else Decision((Returned(known, why),))
         case AddBot(bot=bot):
             return Decision((next_bot(state, known_bot(bot or state.options.bot)),))
         case EndTournament(reason=reason):
@@ -241,15 +241,19 @@ def _check_in(state: TournamentState, entrant: str, nonce: str) -> Decision:
     if not state.crosstable.plays(entrant):
         _check_not_removed(state, entrant)
         return Decision((Returned(entrant), checked_in))
-    if state.stage != "check-in":
-        return Decision((checked_in,))
-    # The last one to come: nobody is waited for any longer.
-    here = state.after(checked_in, at_ms=state.since_ms)
-    if not here.absent:
-        events, can_be_paired = _settle_field(here)
-        if can_be_paired:
-            return Decision((checked_in, *events), pairs=True)
-    return Decision((checked_in,))
+    return _settled_by(state, checked_in)
+
+
+def _settled_by(state: TournamentState, event: CheckedIn | Withdrawn) -> Decision:
+    """An event after which the first round is paired at once where nobody is waited for any longer: the last one has come, or has gone."""
+    if state.stage == "check-in":
+        after = state.after(event, at_ms=state.since_ms)
+        # Bots would not mind the time, and somebody may still come.
+        if not after.absent and any(after.people[entrant].bot is None for entrant in after.crosstable.active):
+            events, can_be_paired = _settle_field(after)
+            if can_be_paired:
+                return Decision((event, *events), pairs=True)
+    return Decision((event,))
 
 
 def _check_not_removed(state: TournamentState, entrant: str) -> None:

@@ -31,15 +31,7 @@ from protocol.tournament_messages import Called, Decided
 from server.rooms.driver import Room
 from server.rooms.outgoing import Outgoing, refused
 from server.store.errors import EntryRefused, StoreError
-from server.tournaments.commands import (
-    AskedCommand,
-    as_refusal,
-    clean_reason,
-    decide,
-    expires_at_ms,
-    when_due,
-    with_withdrawals,
-)
+from server.tournaments.commands import AskedCommand, as_refusal, clean_reason, decide, expires_at_ms, when_due, with_withdrawals
 from server.tournaments.documents import entries_of, replayed
 from server.tournaments.events import BadTournamentLog, CalledOff, Event, Finished, RoundPaired
 from server.tournaments.hosting import HostedRooms, Orders, RoomNews
@@ -106,6 +98,8 @@ class Director:
                     raise ValueError(f"this version of the server cannot read all that was decided in it: {self._unknown}")
                 with trio.move_on_after(RETRY_S):
                     await self._ended_by_host.wait()
+            if self._scope.cancel_called:
+                raise ValueError(f"there is no tournament {self.state.id} any more: another server has removed it")
 
     def lead(self) -> None:
         """It is this server that acts on it, once what is being decided is done and its rooms, which are here, are found."""
@@ -138,11 +132,13 @@ class Director:
             self.state = state
 
     def stop(self) -> None:
-        """Decide nothing more about it."""
+        """It has been removed: decide nothing more about it, and say so to whoever waits."""
         self._scope.cancel()
 
     def ask(self, asked: AskedCommand) -> None:
-        """Raises Refusal: `server/busy` when too many commands wait; `server/older` where nothing can be decided here."""
+        """Raises Refusal: `server/busy` when too many commands wait; where nothing can be decided here, or it is removed, that."""
+        if self._scope.cancel_called:
+            raise Refusal(ErrorCode.NO_SUCH_TOURNAMENT, path="$.id")
         if self._unknown:
             raise Refusal(ErrorCode.OLDER_SERVER)
         if len(self._asked) >= ASKED_AT_ONCE:
@@ -182,11 +178,6 @@ class Director:
             return {place: table.live(self.state, now_ms) for place, table in self.tables.by_table.items()}
         return {race.pairing.table: live for race, live in self.races_elsewhere()}
 
-    def news(self, now_ms: int) -> tuple[TableNews, ...]:
-        """The same for other servers, of rooms that they can find by now."""
-        findable = (table for table in self.tables if table.is_findable)
-        return tuple(TableNews(table.race.key, table.race.number, table.live(self.state, now_ms)) for table in findable)
-
     def races_elsewhere(self) -> list[tuple[TableRace, LiveTable]]:
         """Those that are wanted now, and whose rooms another server has told of."""
         wanted = {(race.key, race.number): race for race in self.state.wanted()}
@@ -196,7 +187,7 @@ class Director:
     # ---- the task
 
     async def run(self) -> None:
-        """Until cancelled, or `stop`. A fault costs what it was about; the rest goes on from what is kept."""
+        """Until cancelled, or removed. A fault costs what it was about; the rest goes on from what is kept."""
         with self._scope:
             while True:
                 try:
@@ -213,15 +204,20 @@ class Director:
                 except Exception:
                     logger.exception("tournament %s: a fault", self.state.id)
                 await trio.sleep(RETRY_S)
+        self._ended_by_host.set()
+        self._refuse_all(Refusal(ErrorCode.NO_SUCH_TOURNAMENT, path="$.id"))
 
     def _give_up(self, unknown: str) -> None:
         """A newer server of the place has decided something: until that can be read, nothing is decided here."""
         if unknown != self._unknown:
             logger.error("tournament %s: nothing can be decided: %s", self.state.id, unknown)
         self._unknown = unknown
+        self._refuse_all(Refusal(ErrorCode.OLDER_SERVER))
+
+    def _refuse_all(self, refusal: Refusal) -> None:
         while self._asked:
             asked = self._asked.popleft()
-            asked.member.post(refused(Refusal(ErrorCode.OLDER_SERVER), asked.command.ref))
+            asked.member.post(refused(refusal, asked.command.ref))
 
     async def _come_back(self) -> None:
         """Read from the store how far the tournament is, find the rooms of its round, and enter results that were kept but not entered."""
@@ -310,7 +306,7 @@ class Director:
                 asked.member.post(refused(Refusal(ErrorCode.NOT_KEPT), asked.command.ref))
                 # It may be kept all the same: `run` looks.
                 raise
-            except BadTournamentLog:
+            except (BadTournamentLog, trio.Cancelled):
                 self._asked.appendleft(asked)
                 raise
             else:
@@ -375,6 +371,9 @@ class Director:
                 await self.catch_up()
                 if self.state is not was:
                     raise _Overtaken from None
+                if await self._ports.journal.ask(self._ports.store.tournament, was.id) is None:
+                    self.stop()
+                    await trio.lowlevel.checkpoint_if_cancelled()
                 raise
             self.state = state
         await self._act(by_host=by_host)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
@@ -40,6 +39,10 @@ MOST_OF_ONE: Final = 5
 MOST_OF_PLACE: Final = 10
 """Unfinished tournaments made from one IPv4 address or IPv6 /64, as far as this server knows."""
 
+LATELY_OF_PLACE: Final = 20
+LATELY_S: Final = 3600
+"""The same of the last hour, finished or not: who makes one and ends it, again and again, would else leave nobody any of MADE_A_SECOND."""
+
 
 class Maker:
     """known: the directors of all tournaments, by id."""
@@ -47,8 +50,8 @@ class Maker:
     def __init__(self, ports: TournamentPorts, known: Mapping[str, Director]) -> None:
         self._ports = ports
         self._known = known
-        self._making: Counter[str] = Counter()  # how many each player is making now
-        self._places: dict[str, str] = {}  # from where unfinished tournaments of this server were made
+        self._making: list[Asker] = []  # whose are being kept now
+        self._places: dict[str, tuple[str, float]] = {}  # from where they were made, and when: those unfinished, and of late
         self._made_lately = Bucket(rate=MADE_A_SECOND, burst=MADE_AT_ONCE)
 
     @property
@@ -67,15 +70,22 @@ class Maker:
         house_bots(races)
         open_ones = {identity for identity, director in self._known.items() if not director.state.is_closed}
         own = sum(self._known[identity].state.director == asker.id for identity in open_ones)
-        if own + self._making[asker.id] >= MOST_OF_ONE or len(open_ones) + self._making.total() >= MOST_RUNNING:
-            raise Refusal(ErrorCode.TOO_MANY_TOURNAMENTS)
-        self._places = {identity: place for identity, place in self._places.items() if identity in open_ones}
-        if asker.place is not None and list(self._places.values()).count(asker.place) >= MOST_OF_PLACE:
+        own += sum(other.id == asker.id for other in self._making)
+        if own >= MOST_OF_ONE or len(open_ones) + len(self._making) >= MOST_RUNNING or not self._has_room_for(asker.place, open_ones):
             raise Refusal(ErrorCode.TOO_MANY_TOURNAMENTS)
         if not self._made_lately.take(trio.current_time()):
             raise Refusal(ErrorCode.SERVER_BUSY, "many tournaments have been made just now")
-        self._making[asker.id] += 1
+        self._making.append(asker)
         return replace(message, options=options)
+
+    def _has_room_for(self, place: str | None, open_ones: set[str]) -> bool:
+        since = trio.current_time() - LATELY_S
+        self._places = {identity: made for identity, made in self._places.items() if identity in open_ones or made[1] > since}
+        if place is None:
+            return True
+        made = [identity for identity, (where, _) in self._places.items() if where == place]
+        making = sum(other.place == place for other in self._making)
+        return making + sum(map(open_ones.__contains__, made)) < MOST_OF_PLACE and making + len(made) < LATELY_OF_PLACE
 
     async def make(self, asker: Asker, message: CreateTournament) -> TournamentMade:
         """Returns when it is kept. Raises StoreError."""
@@ -89,11 +99,9 @@ class Maker:
             )
             await self._ports.journal.write(made)
         finally:
-            self._making[asker.id] -= 1
-            if not self._making[asker.id]:
-                del self._making[asker.id]
+            self._making.remove(asker)
         if asker.place is not None:
-            self._places[made.tournament] = asker.place
+            self._places[made.tournament] = asker.place, trio.current_time()
         return made
 
     async def _free_id(self) -> str:

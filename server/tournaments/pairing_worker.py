@@ -17,22 +17,11 @@ AT_ONCE: Final = 24
 """Entrants of a Swiss that are paired here and now, in some milliseconds; sending more to a worker costs less than waiting for them."""
 
 
-def next_round(crosstable: Crosstable) -> Round | None:
-    """For a worker: a function that can be imported."""
-    return crosstable.next_round()
-
-
-class Pairer:
-    """Satisfies `server.tournaments.ports.PairNext` by its `pair_next`."""
-
-    def __init__(self, workers: Workers) -> None:
-        self._workers = workers
-
-    async def pair_next(self, crosstable: Crosstable) -> Round | None:
-        if not isinstance(crosstable.format, Swiss) or len(crosstable.active) <= AT_ONCE:
-            return crosstable.next_round()
+async def pair_next(workers: Workers, crosstable: Crosstable) -> Round | None:
+    """As of `server.tournaments.ports.PairNext`."""
+    if isinstance(crosstable.format, Swiss) and len(crosstable.active) > AT_ONCE:
         try:
-            return await self._workers.run(next_round, crosstable)
+            return await workers.run(Crosstable.next_round, crosstable)
         except WorkerDied as error:
             logger.error("pairing a round: %s; it is done here instead", error)
-            return crosstable.next_round()
+    return crosstable.next_round()

@@ -6,8 +6,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, TypeVar
 
-import trio
-
 from server.cluster.loads import Loads
 from server.lobby.players import Players
 from server.rooms.clock import Clock
@@ -36,12 +34,6 @@ def here(players: Sequence[str], asked: Sequence[int]) -> None:
     """Of a server alone."""
 
 
-async def at_once(make: Callable[[], Answer], /) -> Answer:
-    """Here and now."""
-    await trio.lowlevel.checkpoint()
-    return make()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TournamentPorts:
     """store: asked through the journal. is_shared: other servers of the same place decide about the same tournaments. node: this server."""
@@ -53,7 +45,7 @@ class TournamentPorts:
     journal: Journal
     store: Store
     pair_next: PairNext
-    beside: Beside = at_once
+    beside: Beside
     is_shared: bool = False
     node: int = 0
     loads: Loads | None = None

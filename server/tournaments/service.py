@@ -224,7 +224,7 @@ class TournamentService:
         if self._stopping:
             raise Refusal(ErrorCode.SERVER_STOPPING)
         if isinstance(message, CreateTournament):
-            self._create(member, asker, message)
+            self._nursery.start_soon(self._make, member, asker, self._maker.admit(asker, message))
             return
         identity = read_code(message.id)
         director = self._running.get(identity)
@@ -296,9 +296,6 @@ class TournamentService:
         return TournamentsMessage(tournaments=self.listings(), running=self._maker.unfinished)
 
     # ---- making one
-
-    def _create(self, member: Member, asker: Asker, message: CreateTournament) -> None:
-        self._nursery.start_soon(self._make, member, asker, self._maker.admit(asker, message))
 
     async def _make(self, member: Member, asker: Asker, message: CreateTournament) -> None:
         try:

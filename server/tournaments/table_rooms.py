@@ -34,6 +34,7 @@ from server.tournaments.ports import TournamentPorts
 from server.tournaments.state import TournamentState
 from server.tournaments.table_room import RoomElsewhere, TableRoom
 from server.tournaments.tables import no_show, result_of, seating
+from server.tournaments.views import TableNews
 
 logger = logging.getLogger("carpet.tournaments")
 
@@ -222,6 +223,11 @@ class TableRooms:
         )
         rooms = {place: table.room.code for place, table in self.by_table.items() if table.is_findable}
         return Orders(len(state.log), tuple(opened), rooms, self._starts)
+
+    def news(self, state: TournamentState, now_ms: int) -> tuple[TableNews, ...]:
+        """How the rooms stand, for other servers: of those that they can find by now."""
+        findable = (table for table in self if table.is_findable)
+        return tuple(TableNews(table.race.key, table.race.number, table.live(state, now_ms)) for table in findable)
 
     def hear(self, state: TournamentState, told: Sequence[RoomNews]) -> bool:
         """What the others say of their rooms. Gives whether the store has something new."""

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from protocol.fairness import commitment
 from protocol.tournament_messages import Tournament
 from protocol.tournaments import (
@@ -154,11 +156,6 @@ def told_result(result: RaceResult | None) -> TableResult | None:
     return TableResult(verdict=result.verdict, first_home=result.home[0], second_home=result.home[1], forfeit=result.forfeit)
 
 
-def _results(state: TournamentState, number: int, table: int) -> tuple[TableResult, ...]:
-    races = state.crosstable.races.get((number, table), ())
-    return tuple(told for told in map(told_result, races) if told is not None)
-
-
 def _entrant(state: TournamentState, seed: int, entrant: str, is_here: Callable[[str], bool]) -> TournamentEntrant:
     person, seeded = state.people[entrant], state.crosstable.entrants[entrant]
     return TournamentEntrant(
@@ -224,24 +221,16 @@ def _kept_table(state: TournamentState, number: int, pairing: Pairing) -> TableD
         counted=pairing.counted,
         match=pairing.match,
         result=told_result(state.crosstable.result(number, pairing.table)),
-        races=_results(state, number, pairing.table),
+        races=tuple(told for told in map(told_result, state.crosstable.races.get((number, pairing.table), ())) if told is not None),
         race_ids=state.race_ids.get((number, pairing.table), ()),
     )
 
 
 def _table(state: TournamentState, number: int, pairing: Pairing, live: LiveTable | None) -> TournamentTable:
-    races = _results(state, number, pairing.table)
-    result = told_result(state.crosstable.result(number, pairing.table))
+    kept = _kept_table(state, number, pairing)
     return TournamentTable(
-        table=pairing.table,
-        first=pairing.first,
-        second=pairing.second,
-        counted=pairing.counted,
-        match=pairing.match,
-        result=result,
-        races=races,
-        race=max(len(races) + (result is None), 1),
-        race_ids=state.race_ids.get((number, pairing.table), ()),
+        **msgspec.structs.asdict(kept),
+        race=max(len(kept.races) + (kept.result is None), 1),
         code=live.code if live is not None else None,
         sides=live.sides if live is not None else (),
         elapsed_ms=live.elapsed_ms if live is not None else 0,

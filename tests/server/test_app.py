@@ -28,7 +28,7 @@ from server.config import BadSettings, Settings
 from server.net.descriptors import TooFewDescriptors
 from server.net.listener import AddressUnavailable
 from server.race.audit import audit
-from server.race.commands import GetReady, PlayMove, TakeSeat
+from server.race.commands import Command, GetReady, PlayMove, TakeSeat
 from server.store.database import open_database
 from server.store.errors import StoreAway, StoreCorrupt, StoreError, StoreInUse
 from server.store.opening import open_store
@@ -106,7 +106,13 @@ async def test_a_race_that_cannot_go_on_is_in_its_players_history_and_keeps_no_s
     where = str(tmp_path / "carpet.sqlite3")
     store = open_database(where)
     race = "ABCDEF-1-00ff00ff00ff"
-    commands = (TakeSeat("ann", "Ann"), TakeSeat(seated, "Bob"), GetReady(0, bytes(16)), GetReady(1, bytes(16)), PlayMove(0, 9, "s"))
+    commands: tuple[Command, ...] = (
+        TakeSeat("ann", "Ann"),
+        TakeSeat(seated, "Bob"),
+        GetReady(0, bytes(16)),
+        GetReady(1, bytes(16)),
+        PlayMove(0, 9, "s"),
+    )
     write(store, made("ann"), opened(race), *(taken(race, number, command) for number, command in enumerate(commands, 1)))
     store.close()
     async with running(Settings(port=0, database=where)):

@@ -48,9 +48,9 @@ class ResultRefused(Refused): ...
 class Format(Protocol):
     """How a tournament is played. A frozen value: its fields are its options."""
 
-    fixed_field: ClassVar[bool]
+    fixed_field: ClassVar[bool] = False
     """Nobody enters after the first pairing, and tables of withdrawn entrants are forfeited."""
-    knock_out: ClassVar[bool]
+    knock_out: ClassVar[bool] = False
     """A round follows from the results before it, table by table."""
     tie_breaks: ClassVar[tuple[TieBreak, ...]]
 

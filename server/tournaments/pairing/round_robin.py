@@ -31,7 +31,6 @@ class RoundRobin(Format):
     """double: everybody meets everybody twice, the second time with sides changed."""
 
     fixed_field: ClassVar[bool] = True
-    knock_out: ClassVar[bool] = False
     tie_breaks: ClassVar[tuple[TieBreak, ...]] = ("direct-encounter", "sonneborn-berger", "cards-home")
     double: bool = False
 

@@ -18,8 +18,6 @@ from server.tournaments.pairing.tie_breaks import score
 class Session(Format):
     """attempts: how many deals, at least one."""
 
-    fixed_field: ClassVar[bool] = False
-    knock_out: ClassVar[bool] = False
     tie_breaks: ClassVar[tuple[TieBreak, ...]] = ("cards-home",)
     attempts: int
 

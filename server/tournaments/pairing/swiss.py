@@ -22,8 +22,6 @@ from server.tournaments.pairing.tie_breaks import Scores, score
 class Swiss(Format):
     """rounds: at least one. log2 of the field, rounded up, leaves one without a loss; no fewer than entrants make second meetings."""
 
-    fixed_field: ClassVar[bool] = False
-    knock_out: ClassVar[bool] = False
     tie_breaks: ClassVar[tuple[TieBreak, ...]] = ("buchholz", "sonneborn-berger", "direct-encounter", "cards-home")
     rounds: int
 

@@ -68,13 +68,8 @@ class Scores:
     def _opposition(self, entrant: str) -> list[tuple[Turn, float]]:
         """Each turn with the score of who was, or stands for, the opponent (16.4)."""
         own = self.points(entrant)
-        return [(turn, self._opponent_score(turn, own)) for turn in self.turns[entrant]]
-
-    def _opponent_score(self, turn: Turn, own: float) -> float:
-        if turn.opponent is None:
-            return min(own, self.rounds / 2)
-        score = self.adjusted(turn.opponent)
-        return score if turn.played else min(own, score)
+        scored = [(turn, self.rounds / 2 if turn.opponent is None else self.adjusted(turn.opponent)) for turn in self.turns[entrant]]
+        return [(turn, score if turn.played else min(own, score)) for turn, score in scored]
 
     def buchholz(self, entrant: str) -> float:
         return sum(score for _, score in self._opposition(entrant))

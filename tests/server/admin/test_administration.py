@@ -30,6 +30,7 @@ from server.net.connection import Caller
 from server.net.hub import TICK_S
 from server.rooms.requests import CallOff
 from server.store.memory import MemoryStore
+from server.store.port import BanKind
 from tests.server.net.wire import Client, House, open_house
 
 REASON = "the server moves"
@@ -194,8 +195,12 @@ async def test_a_ban_given_at_another_server_of_the_place_holds_here_within_a_se
     async with hosted() as (house, host), house.race("Ann", "Bob") as (ann, bob), trio.open_nursery() as nursery:
         assert ann.welcome is not None
         elsewhere = Bans(journal=house.journal, clock=house.clock)
-        for bans, put_out in ((house.bans, host.put_out), (elsewhere, pytest.fail)):
-            nursery.start_soon(bans.follow, house.store, put_out)
+
+        def put_out_elsewhere(kind: BanKind, subject: str, reason: str) -> None:
+            raise AssertionError(f"what was given there is no news there: {kind} {subject}, {reason}")
+
+        nursery.start_soon(house.bans.follow, house.store, host.put_out)
+        nursery.start_soon(elsewhere.follow, house.store, put_out_elsewhere)
         await trio.sleep(1)
         with trio.fail_after(1):
             await elsewhere.ban("player", ann.welcome.player, REASON)

@@ -17,9 +17,8 @@ def test_only_the_one_that_takes_long_needs_a_thread() -> None:
 
 
 def test_an_unknown_bot_is_told_which_there_are() -> None:
-    with pytest.raises(UnknownBot, match="no house bot 'bold'; there are: random, greedy, deep") as caught:
+    with pytest.raises(UnknownBot, match=r"^no house bot 'bold'; there are: random, greedy, deep$"):
         house_bot("bold")
-    assert caught.value.known == ("random", "greedy", "deep")
 
 
 def test_a_bot_that_needs_its_rules_names_unknown_ones() -> None:

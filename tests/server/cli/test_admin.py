@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -68,7 +69,7 @@ async def test_a_host_ends_a_race_and_bans_for_longer_than_the_server_runs(tmp_p
     headers = {"X-Forwarded-For": "192.0.2.7"}
 
     async def ask(*arguments: str) -> str:
-        result = await trio.to_thread.run_sync(run, *arguments, "--database", where)
+        result = await trio.to_thread.run_sync(partial(run, *arguments, "--database", where))
         assert result.exit_code == 0, result.stderr
         return result.stdout
 

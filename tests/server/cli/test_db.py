@@ -73,7 +73,7 @@ def test_alone_it_shows_its_commands() -> None:
 
 def test_ratings_that_agree_are_said_to_and_one_that_was_changed_is_named_and_put_right(file: str) -> None:
     store = open_database(file)
-    write(store, made("anna"), made("ben"), opened("r"), rated_over("r", anna=1, ben=2))
+    write(store, made("anna"), made("ben"), opened("r"), rated_over("r", {"anna": 1, "ben": 2}))
     store.close()
     agrees = f"agrees: {file}: rated races: 1, players: 2\n"
     assert (run("ratings", "--database", file).stdout, run("ratings", "--database", file, "--repair").stdout) == (agrees, agrees)

@@ -75,30 +75,6 @@ def test_outcomes_are_told_in_words_and_what_is_no_proof_is_said_to_be_none() ->
     assert "does not prove" in unknown
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("solve", "chess", "--deal", "x"), "no rule set 'chess'"),
-        (("solve", "carpet"), "by --seed or by --deal"),
-        (("solve", "carpet", "--deal", "x", "--seed", "00" * 32), "by --seed or by --deal"),
-        (("solve", "carpet", "--seed", "00"), "--seed is 32 bytes"),
-        (("solve", "carpet", "--deal", "\ud800"), "is not text"),
-        (("winrate", "chess", "--deals", "1"), "no rule set 'chess'"),
-        (("winrate", "carpet", "--deals", "1", "--bots", "greedy,fish"), "no house bot 'fish'"),
-        (("winrate", "carpet", "--deals", "1", "--first-seed", "xyz"), "--first-seed is 32 bytes"),
-    ],
-)
-def test_what_cannot_be_is_said_in_one_sentence_with_status_2(arguments: tuple[str, ...], said: str) -> None:
-    result = run(*arguments)
-    assert result.exit_code == 2
-    assert said in complaint(result)
-
-
-@pytest.mark.parametrize("command", ["solve", "winrate", "review"])
-def test_every_command_has_help(command: str) -> None:
-    assert "Usage" in run(command, "--help").stdout
-
-
 # ---- winrate
 
 

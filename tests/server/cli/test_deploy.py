@@ -20,19 +20,19 @@ SUFFIXES = ("_total", "_bucket", "_sum", "_count")
 
 
 def printed(kind: Kind) -> str:
-    result = CliRunner().invoke(app, ["deploy", kind.value])
+    result = CliRunner().invoke(app, ["deploy", kind])
     assert result.exit_code == 0, result.output
     return result.stdout
 
 
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", FILES)
 def test_each_file_is_printed_as_it_is_in_the_package(kind: Kind) -> None:
     assert printed(kind) == (ROOT / "server" / "deploy" / FILES[kind]).read_text(encoding="utf-8")
 
 
 def test_the_program_is_installed_from_its_archive() -> None:
     """No index has it: whatever pip found there by its name would be somebody else's."""
-    installed = {kind: re.findall(r"pip install (.+)", printed(kind)) for kind in (Kind.DOCKER, Kind.SYSTEMD)}
+    installed = {kind: re.findall(r"pip install (.+)", printed(kind)) for kind in ("docker", "systemd")}
     for kind, (what,) in installed.items():
         assert re.search(r"carpet_race-\S+\.tar\.gz", what), kind
 
@@ -43,7 +43,7 @@ def figures() -> set[str]:
     return {f"carpet_{name}" for name in re.findall(r'Figure(?:By)?\(\s*"([a-z_]+)"', source)}
 
 
-@pytest.mark.parametrize("kind", [Kind.PROMETHEUS, Kind.GRAFANA])
+@pytest.mark.parametrize("kind", ["prometheus", "grafana"])
 def test_rules_and_board_ask_for_figures_that_a_server_tells(kind: Kind) -> None:
     asked = set(re.findall(r"\bcarpet_[a-z_]+", printed(kind)))
     known = figures()
@@ -54,13 +54,13 @@ def test_rules_and_board_ask_for_figures_that_a_server_tells(kind: Kind) -> None
 
 
 def test_the_board_is_json_with_a_place_for_each_panel() -> None:
-    panels = json.loads(printed(Kind.GRAFANA))["panels"]
+    panels = json.loads(printed("grafana"))["panels"]
     assert len({(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in panels}) == len(panels)
 
 
 def test_the_options_of_the_servers_are_those_that_a_server_has() -> None:
     known = CliRunner().invoke(app, ["serve", "--help"], env={"COLUMNS": "200"}).stdout
-    for kind in (Kind.COMPOSE, Kind.DOCKER, Kind.SYSTEMD):
+    for kind in ("compose", "docker", "systemd"):
         text = printed(kind)
         served = [line for line in text.splitlines() if "--" in line and not line.strip().startswith("#")]
         ours = {option for line in served if re.search(LINE_OF_OURS, line) for option in re.findall(r"--[a-z-]+", line)}
@@ -69,7 +69,7 @@ def test_the_options_of_the_servers_are_those_that_a_server_has() -> None:
             assert option in known, (kind, option)
 
 
-@pytest.mark.parametrize("kind", [Kind.COMPOSE, Kind.PROMETHEUS])
+@pytest.mark.parametrize("kind", ["compose", "prometheus"])
 def test_yaml_reads_as_yaml(kind: Kind) -> None:
     yaml = pytest.importorskip("yaml")
     assert yaml.safe_load(printed(kind))
@@ -82,6 +82,6 @@ def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
         pytest.skip("there is no systemd-analyze")
     unit = tmp_path / "carpet-server.service"
     program = shutil.which("true")
-    unit.write_text(printed(Kind.SYSTEMD).replace("/opt/carpet/bin/carpet-server", str(program)))
+    unit.write_text(printed("systemd").replace("/opt/carpet/bin/carpet-server", str(program)))
     result = subprocess.run([verifier, "verify", "--man=no", str(unit)], capture_output=True, text=True, check=False)
     assert str(unit.name) not in result.stderr, result.stderr

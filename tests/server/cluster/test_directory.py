@@ -161,7 +161,7 @@ async def test_of_two_hellos_at_one_moment_at_two_nodes_one_wins_with_an_engine_
     with redis_server() as redis:
         async with two_nodes(redis.url) as (one, two):
             await until(lambda: one.directory.available and two.directory.available)
-            expected = set()
+            expected: set[str] = set()
 
             async def all_decided(player: str, number: int) -> None:
                 expected.update(f"{player}{each}" for each in range(number))

@@ -5,18 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import TypeVar, cast
 
 import pytest
 import trio
 from trio.testing import MockClock
 
-from server.cluster.node import BEAT_S, LOOKS_APART_S, ClusterNode
+from server.cluster.leases import BEAT_S
+from server.cluster.node import LOOKS_APART_S, ClusterNode
 from server.store.answers import Running
 from server.store.errors import StoreUnavailable
+from server.store.journal import Journal
+from server.store.memory import MemoryStore
 from server.store.nodes import LEFT, Holding, Node
 from server.store.shared import SharedStore
 from server.store.takeover import TakenOver
+
+Answer = TypeVar("Answer")
 
 TAKEN = TakenOver(Running((), ()), frozenset({"r"}))
 
@@ -54,8 +59,11 @@ class FakeStore:
         self.calls.append("leave")
 
 
-class FakeJournal:
-    async def tidy(self, call: Callable[..., Any], *arguments: object) -> Any:
+class FakeJournal(Journal):
+    def __init__(self) -> None:
+        super().__init__(MemoryStore())
+
+    async def tidy(self, call: Callable[..., Answer], *arguments: object) -> Answer:
         await trio.lowlevel.checkpoint()
         return call(*arguments)
 

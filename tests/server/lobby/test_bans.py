@@ -13,12 +13,14 @@ from protocol.errors import Refusal
 from server.lobby.bans import Bans
 from server.rooms.clock import Clock
 from server.store.errors import EntryRefused, StoreError, StoreUnavailable
+from server.store.journal import Journal
+from server.store.memory import MemoryStore
 from server.store.port import Banned, Entry
 
 Answer = TypeVar("Answer")
 
 
-class Store:
+class Store(MemoryStore):
     kept: tuple[Banned, ...] = ()
 
     def bans(self) -> tuple[Banned, ...]:
@@ -28,8 +30,9 @@ class Store:
         return len(self.kept), 0
 
 
-class FakeJournal:
+class FakeJournal(Journal):
     def __init__(self) -> None:
+        super().__init__(MemoryStore())
         self.then: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint
 
     async def write(self, *entries: Entry) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from server.lobby import listing as listing_module
 from server.lobby.listing import Listing
-from server.race.lead_ranking import LeadRank, RankedSeat, lead_rank
 from server.rooms.driver import Room
+from server.rooms.summary import LeadRank, SeatSummary, lead_rank
 from tests.server.rooms.playing import Guest, Table
+
+pytestmark = pytest.mark.usefixtures("autojump_clock")
 
 
 def closest(table: Table) -> list[Room]:
@@ -29,7 +30,7 @@ def check(listing: Listing, table: Table) -> None:
     assert listing.closest(100) == closest(table)
 
 
-async def test_whatever_happens_it_is_what_a_look_at_all_rooms_finds(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_whatever_happens_it_is_what_a_look_at_all_rooms_finds(nursery: trio.Nursery) -> None:
     table = Table(nursery, max_rooms=200)
     chance = random.Random(1)
     listing = Listing()
@@ -69,11 +70,11 @@ async def test_whatever_happens_it_is_what_a_look_at_all_rooms_finds(nursery: tr
 
 
 async def test_a_look_ranks_so_many_races_however_many_there_are_and_all_of_them_in_turn(
-    nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+    nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ranked: list[object] = []
 
-    def noted(seats: Iterable[RankedSeat]) -> LeadRank:
+    def noted(seats: Iterable[SeatSummary]) -> LeadRank:
         ranked.append(seats)
         return lead_rank(seats)
 
@@ -90,6 +91,7 @@ async def test_a_look_ranks_so_many_races_however_many_there_are_and_all_of_them
     first.move(last, next(move for move in first.view.moves if move != "s"))
     await table.settle()
     assert closest(table)[0] is last, "the only one with a move"
+    found: Sequence[Room] = ()
     for _ in range(5):
         ranked.clear()
         found = listing.closest(2)
@@ -98,7 +100,7 @@ async def test_a_look_ranks_so_many_races_however_many_there_are_and_all_of_them
     assert listing.closest(100) == closest(table)
 
 
-async def test_what_is_listed_stays_so_and_only_the_closest_of_all_takes_a_place(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_what_is_listed_stays_so_and_only_the_closest_of_all_takes_a_place(nursery: trio.Nursery) -> None:
     table = Table(nursery, max_rooms=100)
     listing = Listing()
     table.rooms.on_room_change.append(listing.changed)
@@ -127,5 +129,5 @@ async def test_what_is_listed_stays_so_and_only_the_closest_of_all_takes_a_place
     for player in table.guests[2 * number : 2 * number + 2]:
         player.stop(last)
     await table.settle()
-    (come,) = set(listing.closest(4)) - set(listed)
-    assert come is next(room for room in closest(table) if room not in listed)
+    (newcomer,) = set(listing.closest(4)) - set(listed)
+    assert newcomer is next(room for room in closest(table) if room not in listed)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 import trio
 from msgspec import structs
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import wait_all_tasks_blocked
 
 from client.state.lobby import lobby_changed
 from protocol.errors import CloseCode
@@ -16,9 +16,11 @@ from protocol.room_events import Said
 from protocol.server_messages import Lobby as LobbyMessage
 from protocol.server_messages import LobbyChanges
 from protocol.views import RaceOptions, RunningRaceInfo, SeriesOptions
+from server.lobby.bans import Bans
 from server.lobby.lobby import EMPTY, INTERVAL_S, LISTED, Lobby, merged
 from server.lobby.players import Players
 from server.rooms.driver import Room
+from server.rooms.member import PlayerConnection
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.store.journal import Journal
@@ -26,8 +28,10 @@ from server.store.memory import MemoryStore
 from tests.server.rooms.playing import Guest, Table
 from tests.server.store.keeping import worth
 
+pytestmark = pytest.mark.usefixtures("autojump_clock")
 
-class Follower:
+
+class Follower(PlayerConnection):
     """A line that keeps what it is told, and when."""
 
     def __init__(self) -> None:
@@ -58,7 +62,8 @@ class Venue:
         store = MemoryStore()
         journal = Journal(store)
         nursery.start_soon(journal.run)
-        self.players = Players(entropy=self.table.entropy, store=store, journal=journal, clock=self.table.clock)
+        bans = Bans(journal=journal, clock=self.table.clock)
+        self.players = Players(entropy=self.table.entropy, store=store, journal=journal, clock=self.table.clock, bans=bans)
         self.table.rooms.on_rated.append(self.players.rated)
         self.lobby = Lobby(self.table.rooms, self.players, self.table.clock)
         nursery.start_soon(self.lobby.run)
@@ -75,15 +80,13 @@ async def venue(nursery: trio.Nursery) -> Venue:
     return venue
 
 
-async def test_a_follower_is_told_at_once(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_a_follower_is_told_at_once(venue: Venue) -> None:
     ann = Follower()
     venue.lobby.follow(ann)
     assert ann.last == LobbyMessage(players=(), players_here=0, races=(), races_open=0, races_running=0)
 
 
-async def test_however_much_changes_followers_hear_at_most_twice_a_second_and_in_the_end_the_truth(
-    autojump_clock: MockClock, venue: Venue
-) -> None:
+async def test_however_much_changes_followers_hear_at_most_twice_a_second_and_in_the_end_the_truth(venue: Venue) -> None:
     ann = Follower()
     venue.lobby.follow(ann)
     for number in range(200):
@@ -98,7 +101,7 @@ async def test_however_much_changes_followers_hear_at_most_twice_a_second_and_in
     assert len(ann.last.players) == LISTED
 
 
-async def test_without_changes_nothing_is_said(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_without_changes_nothing_is_said(venue: Venue) -> None:
     ann = Follower()
     venue.lobby.follow(ann)
     await trio.sleep(60)
@@ -107,7 +110,7 @@ async def test_without_changes_nothing_is_said(autojump_clock: MockClock, venue:
 
 @pytest.mark.parametrize(("changes", "kind"), [(False, LobbyMessage), (True, LobbyChanges)])
 async def test_all_followers_get_the_same_message_encoded_once(
-    autojump_clock: MockClock, venue: Venue, changes: bool, kind: type[LobbyMessage | LobbyChanges]
+    venue: Venue, changes: bool, kind: type[LobbyMessage | LobbyChanges]
 ) -> None:
     followers = [Follower() for _ in range(20)]
     for follower in followers:
@@ -118,9 +121,7 @@ async def test_all_followers_get_the_same_message_encoded_once(
     assert isinstance(followers[0].heard[-1][1].message, kind)
 
 
-async def test_asking_again_and_again_does_not_make_the_server_look_again(
-    autojump_clock: MockClock, venue: Venue, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_asking_again_and_again_does_not_make_the_server_look_again(venue: Venue, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = 0
     state = venue.lobby.state
 
@@ -142,7 +143,7 @@ async def test_asking_again_and_again_does_not_make_the_server_look_again(
     assert ann.last.races_open == 1
 
 
-async def test_whoever_has_stopped_following_hears_no_more_and_is_not_reminded(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_whoever_has_stopped_following_hears_no_more_and_is_not_reminded(venue: Venue) -> None:
     ann = Follower()
     venue.lobby.follow(ann)
     venue.lobby.unfollow(ann)
@@ -153,7 +154,7 @@ async def test_whoever_has_stopped_following_hears_no_more_and_is_not_reminded(a
     assert len(ann.heard) == 1
 
 
-async def test_only_public_races_with_a_free_seat_that_still_wait_are_listed(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_only_public_races_with_a_free_seat_that_still_wait_are_listed(venue: Venue) -> None:
     table = venue.table
     ann, bob, eve, zoe = (table.guest(name) for name in ("Ann", "Bob", "Eve", "Zoe"))
     await table.seated(ann, seats=2, public=False)
@@ -168,21 +169,21 @@ async def test_only_public_races_with_a_free_seat_that_still_wait_are_listed(aut
     assert venue.lobby.state().races_running == 0
 
 
-async def test_the_counts_are_exact_where_the_lists_are_cut(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_the_counts_are_exact_where_the_lists_are_cut(venue: Venue) -> None:
     for _ in range(LISTED + 30):
         venue.rooms.open(RaceOptions())
     state = venue.lobby.state()
     assert (len(state.races), state.races_open) == (LISTED, LISTED + 30)
 
 
-async def test_nobody_fills_the_list_of_open_races_from_one_address(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_nobody_fills_the_list_of_open_races_from_one_address(venue: Venue) -> None:
     many = [venue.rooms.open(RaceOptions(), place="192.0.2.1").code for _ in range(LISTED + 30)]
     few = [venue.rooms.open(RaceOptions(), place=place).code for place in ("192.0.2.2", "192.0.2.3", "192.0.2.2")]
     listed = [race.code for race in venue.lobby.state().races]
     assert listed == [*many[: LISTED - 3], *few]
 
 
-async def test_moves_that_bring_nothing_home_and_chat_do_not_wake_the_lobby(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_moves_that_bring_nothing_home_and_chat_do_not_wake_the_lobby(venue: Venue) -> None:
     table = venue.table
     ann = table.guest("Ann")
     room = await table.racing(ann)
@@ -196,7 +197,7 @@ async def test_moves_that_bring_nothing_home_and_chat_do_not_wake_the_lobby(auto
     assert len(follower.heard) == 1
 
 
-async def test_races_that_are_being_run_are_listed_the_closest_first_while_they_are_public(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_races_that_are_being_run_are_listed_the_closest_first_while_they_are_public(venue: Venue) -> None:
     table, ann = venue.table, Follower()
     venue.lobby.follow(ann)
     first = await table.racing(table.guest("A"), table.guest("B"), deal="143")
@@ -218,7 +219,7 @@ async def test_races_that_are_being_run_are_listed_the_closest_first_while_they_
     assert [info.code for info in ann.last.running] == [second.code]
 
 
-async def test_how_far_races_are_is_told_when_it_has_changed_and_at_most_twice_a_second(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_how_far_races_are_is_told_when_it_has_changed_and_at_most_twice_a_second(venue: Venue) -> None:
     table, ann = venue.table, Follower()
     players = [table.guest("A"), table.guest("B")]
     room = await table.racing(*players, deal="143")
@@ -227,9 +228,9 @@ async def test_how_far_races_are_is_told_when_it_has_changed_and_at_most_twice_a
     await trio.sleep(20)
     heard = len(ann.heard)
     assert heard == 1
+    player = players[0]
+    assert player.view is not None
     for _ in range(20):
-        player = players[0]
-        assert player.view is not None
         player.move(room)
         await trio.sleep(0.25)
     await trio.sleep(2)
@@ -239,7 +240,7 @@ async def test_how_far_races_are_is_told_when_it_has_changed_and_at_most_twice_a
     assert ann.last.running[0].seats[0].home == player.view.home
 
 
-async def test_whoever_asks_once_is_told_how_far_races_are_now(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_whoever_asks_once_is_told_how_far_races_are_now(venue: Venue) -> None:
     table, ann, bob = venue.table, Follower(), Follower()
     players = [table.guest("A"), table.guest("B")]
     room = await table.racing(*players, deal="143")
@@ -254,9 +255,9 @@ async def test_whoever_asks_once_is_told_how_far_races_are_now(autojump_clock: M
     await trio.sleep(0.2)
     assert ann.last.running[0].seats[0].home == 5
     venue.lobby.unfollow(ann)
+    assert players[1].view is not None
     for _ in range(3):
         await trio.sleep(1.5)
-        assert players[1].view is not None
         players[1].move(room, players[1].view.moves[0])
         await table.settle()
         await trio.sleep(1.5)
@@ -267,7 +268,7 @@ async def test_whoever_asks_once_is_told_how_far_races_are_now(autojump_clock: M
     assert bob.last.running[0].seats[1].home == players[1].view.home
 
 
-async def test_ratings_stand_beside_the_names_of_players_and_of_open_races(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_ratings_stand_beside_the_names_of_players_and_of_open_races(venue: Venue) -> None:
     ann, bob = [(await venue.players.arrive(name=name, token=None, connection=Follower()))[0] for name in ("Ann", "Bob")]
     venue.players.rated(bob.id, worth(1138))
     guest = venue.table.guest("Bob")
@@ -283,7 +284,7 @@ async def test_ratings_stand_beside_the_names_of_players_and_of_open_races(autoj
     ]
 
 
-async def test_a_rating_that_has_changed_is_told_to_the_followers(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_a_rating_that_has_changed_is_told_to_the_followers(venue: Venue) -> None:
     ann, _ = await venue.players.arrive(name="Ann", token=None, connection=Follower())
     follower = Follower()
     venue.lobby.follow(follower)
@@ -294,7 +295,7 @@ async def test_a_rating_that_has_changed_is_told_to_the_followers(autojump_clock
     assert follower.last.ratings == (927,)
 
 
-async def test_an_open_race_says_which_series_it_begins(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_an_open_race_says_which_series_it_begins(venue: Venue) -> None:
     best_of = SeriesOptions(format="best-of", races=5)
     await venue.table.seated(venue.table.guest("Ann"), seats=2, series=best_of)
     await venue.table.seated(venue.table.guest("Bob"), seats=2)
@@ -321,12 +322,11 @@ def known_by(follower: Follower) -> LobbyMessage:
 
 def compared(lobby: LobbyMessage) -> object:
     running = [structs.replace(info, elapsed_ms=0) for info in lobby.running]
-    first, *others = running or [None]
-    others.sort(key=lambda info: info.code if info is not None else "")
+    first, others = running[:1], sorted(running[1:], key=lambda info: info.code)
     return structs.replace(lobby, running=(), races=tuple(sorted(lobby.races, key=lambda info: info.code))), first, others
 
 
-async def test_whoever_hears_changes_knows_in_the_end_what_whoever_hears_all_knows(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_whoever_hears_changes_knows_in_the_end_what_whoever_hears_all_knows(venue: Venue) -> None:
     chance = random.Random(4)
     table = venue.table
     followers = [Follower() for _ in range(6)]

@@ -33,7 +33,7 @@ async def quiet(*clients: Client) -> None:
         assert scope.cancelled_caught
 
 
-async def test_two_who_ask_are_seated_in_a_public_race_that_counts(autojump_clock: MockClock, house: House) -> None:
+async def test_two_who_ask_are_seated_in_a_public_race_that_counts(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         assert await seek(ann) == WaitingMatch(rules=None, waited_ms=0, window=100, waiting=1)
         await bob.say(QuickMatch())
@@ -47,7 +47,7 @@ async def test_two_who_ask_are_seated_in_a_public_race_that_counts(autojump_cloc
         await house.start(ann, bob)
 
 
-async def test_the_window_widens_as_one_waits_and_the_news_says_so(autojump_clock: MockClock, house: House) -> None:
+async def test_the_window_widens_as_one_waits_and_the_news_says_so(house: House) -> None:
     async with house.guest("Ann") as ann:
         news = [await seek(ann, "carpet"), *[await ann.hear_of(WaitingMatch) for _ in range(12)]]
         assert [each.window for each in news] == [*range(100, 700, 50), None]
@@ -55,7 +55,7 @@ async def test_the_window_widens_as_one_waits_and_the_news_says_so(autojump_cloc
         await quiet(ann)
 
 
-async def test_how_many_wait_is_told_at_most_once_a_second_and_in_the_end_the_truth(autojump_clock: MockClock, house: House) -> None:
+async def test_how_many_wait_is_told_at_most_once_a_second_and_in_the_end_the_truth(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.guest("Eve") as eve:
         await seek(ann, "carpet")
         for _ in range(50):
@@ -72,7 +72,7 @@ async def test_how_many_wait_is_told_at_most_once_a_second_and_in_the_end_the_tr
         assert len(counts) <= 3
 
 
-async def test_whoever_cancels_is_found_by_nobody_and_may_cancel_again(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_cancels_is_found_by_nobody_and_may_cancel_again(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         await seek(ann)
         for _ in range(2):
@@ -82,7 +82,7 @@ async def test_whoever_cancels_is_found_by_nobody_and_may_cancel_again(autojump_
         await quiet(ann)
 
 
-async def test_whoever_takes_a_seat_elsewhere_waits_no_more(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_takes_a_seat_elsewhere_waits_no_more(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.guest("Eve") as eve:
         await seek(ann, "carpet")
         await seek(bob, "colorado")
@@ -95,7 +95,7 @@ async def test_whoever_takes_a_seat_elsewhere_waits_no_more(autojump_clock: Mock
         assert (await seek(eve)).waiting == 1
 
 
-async def test_a_code_that_nobody_has_does_not_end_the_waiting(autojump_clock: MockClock, house: House) -> None:
+async def test_a_code_that_nobody_has_does_not_end_the_waiting(house: House) -> None:
     async with house.guest("Ann") as ann:
         await seek(ann)
         await ann.say(JoinRace(code="AAAAAA"))
@@ -103,7 +103,7 @@ async def test_a_code_that_nobody_has_does_not_end_the_waiting(autojump_clock: M
         assert len(house.matchmaker) == 1
 
 
-async def test_whoever_holds_a_seat_can_look_for_nobody(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_holds_a_seat_can_look_for_nobody(house: House) -> None:
     async with house.guest("Ann") as ann:
         room = await ann.open()
         await ann.say(QuickMatch(ref=5))
@@ -115,7 +115,7 @@ async def test_whoever_holds_a_seat_can_look_for_nobody(autojump_clock: MockCloc
         await seek(ann)
 
 
-async def test_rules_that_nobody_knows_are_refused(autojump_clock: MockClock, house: House) -> None:
+async def test_rules_that_nobody_knows_are_refused(house: House) -> None:
     async with house.guest("Ann") as ann:
         await ann.say(QuickMatch(rules="\x1b[2J", ref=5))
         error = await ann.error()
@@ -124,7 +124,7 @@ async def test_rules_that_nobody_knows_are_refused(autojump_clock: MockClock, ho
         assert len(house.matchmaker) == 0
 
 
-async def test_a_lost_connection_ends_the_waiting(autojump_clock: MockClock, house: House) -> None:
+async def test_a_lost_connection_ends_the_waiting(house: House) -> None:
     async with house.guest("Bob") as bob:
         async with house.guest("Ann") as ann:
             await seek(ann)
@@ -133,7 +133,7 @@ async def test_a_lost_connection_ends_the_waiting(autojump_clock: MockClock, hou
         assert (await seek(bob)).waiting == 1
 
 
-async def test_what_an_older_connection_has_asked_for_ends_with_it(autojump_clock: MockClock, house: House) -> None:
+async def test_what_an_older_connection_has_asked_for_ends_with_it(house: House) -> None:
     async with house.client() as old, house.client() as new, house.guest("Bob") as bob:
         token = (await old.hello("Ann")).token
         await seek(old)
@@ -147,7 +147,7 @@ async def test_what_an_older_connection_has_asked_for_ends_with_it(autojump_cloc
         assert (await new.hear_of(Room)).code == (await bob.hear_of(Room)).code
 
 
-async def test_whoever_is_renamed_while_they_wait_sits_down_under_their_new_name(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_is_renamed_while_they_wait_sits_down_under_their_new_name(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         await seek(ann)
         await ann.say(Rename(name="Zoe"))
@@ -168,7 +168,7 @@ async def test_where_no_race_can_be_opened_both_are_told_and_wait_no_more(autoju
         assert len(house.matchmaker) == 0
 
 
-async def test_whoever_missed_messages_is_told_whether_they_wait(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_missed_messages_is_told_whether_they_wait(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         connection = house.connections[0]
         await seek(ann, "carpet")

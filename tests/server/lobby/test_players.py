@@ -5,17 +5,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import trio
 from trio.testing import MockClock
 
 from protocol.errors import CloseCode, ErrorCode, Refusal
+from server.lobby.bans import Bans
 from server.lobby.players import Players
 from server.race.rating import Rating
 from server.rooms.clock import Clock
-from server.rooms.member import PlayerName
+from server.rooms.member import PlayerConnection, PlayerName
 from server.rooms.outgoing import Outgoing
 from server.store.answers import Player
 from server.store.availability import Outage
@@ -25,8 +26,10 @@ from server.store.memory import MemoryStore
 from server.store.port import Entry
 from tests.server.store.keeping import opened, rated_over, worth
 
+Answer = TypeVar("Answer")
 
-class Wire:
+
+class Wire(PlayerConnection):
     """A line that remembers how it was shut."""
 
     def __init__(self) -> None:
@@ -44,13 +47,18 @@ class Wire:
         self.shut_with = code
 
 
+def players_of(store: MemoryStore, journal: Journal) -> Players:
+    numbers, clock = itertools.count(), Clock()
+    bans = Bans(journal=journal, clock=clock)
+    return Players(entropy=lambda length: next(numbers).to_bytes(length, "big"), store=store, journal=journal, clock=clock, bans=bans)
+
+
 @pytest.fixture
 async def players(nursery: trio.Nursery) -> Players:
-    numbers = itertools.count()
     store = MemoryStore()
     journal = Journal(store)
     nursery.start_soon(journal.run)
-    return Players(entropy=lambda length: next(numbers).to_bytes(length, "big"), store=store, journal=journal, clock=Clock())
+    return players_of(store, journal)
 
 
 async def test_whoever_comes_without_a_token_is_a_new_player(players: Players) -> None:
@@ -254,13 +262,12 @@ async def test_a_players_rating_is_the_stores_when_they_come_and_what_a_race_mak
     async with trio.open_nursery() as nursery:
         journal = Journal(store)
         nursery.start_soon(journal.run)
-        numbers = itertools.count()
-        players = Players(entropy=lambda length: next(numbers).to_bytes(length, "big"), store=store, journal=journal, clock=Clock())
+        players = players_of(store, journal)
         line, other = Wire(), Wire()
         ann, token = await players.arrive(name="Ann", token=None, connection=line)
         bob, _ = await players.arrive(name="Bob", token=None, connection=other)
         assert players.rating(ann.id) is None
-        await journal.write(opened("r"), rated_over("r", **{ann.id: 1, bob.id: 2}))
+        await journal.write(opened("r"), rated_over("r", {ann.id: 1, bob.id: 2}))
         players.rated(bob.id, worth(927))
         assert (players.rating(ann.id), players.rating(bob.id)) == (None, 927)
         players.depart(ann, line)
@@ -287,23 +294,21 @@ async def test_a_rating_that_changes_while_its_player_comes_in_is_not_missed(pla
     journal = players._journal
     answers = iter([Rating(25, 25 / 3, 1), Rating(30, 5, 2)])
 
-    class Slow:
+    class Slow(Journal):
         """Finds each rating just before the next race changes it."""
-
-        available = True
 
         async def write(self, *entries: Entry) -> None:
             await journal.write(*entries)
 
-        async def ask(self, call: Any, key: Any) -> Player | None:
-            found: Player | None = await journal.ask(call, key)
-            assert found is not None
+        async def ask(self, call: Callable[..., Answer], *arguments: object) -> Answer:
+            found = await journal.ask(call, *arguments)
+            assert isinstance(found, Player)
             rating = next(answers)
             if rating.races == 1:
                 players.rated(found.id, worth(1600))
             return replace(found, rating=rating)
 
-    players._journal = Slow()
+    players._journal = Slow(MemoryStore())
     ann, _ = await players.arrive(name="Ann", token=token, connection=Wire())
     assert players.rating(ann.id) == Rating(30, 5, 2).worth
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -136,7 +137,7 @@ STATES: tuple[SeatState, ...] = ("stalled", "stopped", "forfeited", "out-of-time
 @st.composite
 def raced_series(draw: st.DrawFn) -> tuple[Series, list[list[Outcome]]]:
     """A series and more races than it can have."""
-    format_ = draw(st.sampled_from(["single", "best-of", "session", "swap"]))
+    format_: SeriesFormat = draw(st.sampled_from(get_args(SeriesFormat)))
     seats = 2 if format_ == "swap" else draw(st.integers(2 if format_ == "best-of" else 1, 4))
     races = {"single": 1, "swap": 2, "best-of": draw(st.integers(1, 4)) * 2 + 1, "session": draw(st.integers(2, 8))}[format_]
     outcome = st.tuples(st.sampled_from(STATES), st.integers(4, 6), st.integers(0, 2))

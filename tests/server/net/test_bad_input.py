@@ -26,7 +26,7 @@ from server.rooms.outgoing import Outgoing
 from tests.server.net.wire import House, frame_bytes, open_house, request_bytes
 from tests.server.rules.changed import cards_of
 
-pytestmark = pytest.mark.usefixtures("both_kinds")
+pytestmark = pytest.mark.usefixtures("both_kinds", "autojump_clock")
 
 DECK = sorted(fresh_deck())
 
@@ -69,7 +69,7 @@ DOCUMENTS: list[tuple[dict[str, Any], ErrorCode, str]] = [
 
 
 @pytest.mark.parametrize("encoding", [MSGPACK, JSON])
-async def test_a_message_that_is_none_gets_its_code_and_the_field_to_blame(autojump_clock: MockClock, house: House, encoding: str) -> None:
+async def test_a_message_that_is_none_gets_its_code_and_the_field_to_blame(house: House, encoding: str) -> None:
     async with undisturbed(house):
         for number, (document, code, path) in enumerate(DOCUMENTS):
             async with house.guest(f"Eve {number}", encoding) as eve:
@@ -100,7 +100,7 @@ FRAMES = [
 ]
 
 
-async def test_a_malformed_frame_is_a_bad_frame(autojump_clock: MockClock, house: House) -> None:
+async def test_a_malformed_frame_is_a_bad_frame(house: House) -> None:
     async with undisturbed(house):
         for number, (encoding, payload) in enumerate(FRAMES):
             async with house.client(encoding) as eve:
@@ -110,7 +110,7 @@ async def test_a_malformed_frame_is_a_bad_frame(autojump_clock: MockClock, house
 
 
 @pytest.mark.parametrize("encoding", [MSGPACK, JSON])
-async def test_the_wrong_kind_of_frame_is_a_bad_frame(autojump_clock: MockClock, house: House, encoding: str) -> None:
+async def test_the_wrong_kind_of_frame_is_a_bad_frame(house: House, encoding: str) -> None:
     async with house.client(encoding) as eve:
         await eve.line.send(b"{}", text=encoding == MSGPACK)
         error = await eve.error()
@@ -119,13 +119,13 @@ async def test_the_wrong_kind_of_frame_is_a_bad_frame(autojump_clock: MockClock,
 
 
 @pytest.mark.parametrize("encoding", [MSGPACK, JSON])
-async def test_a_message_of_five_kibibytes_closes_with_1009(autojump_clock: MockClock, house: House, encoding: str) -> None:
+async def test_a_message_of_five_kibibytes_closes_with_1009(house: House, encoding: str) -> None:
     async with undisturbed(house), house.guest("Eve", encoding) as eve:
         await eve.say_map({"type": "say", "text": "x" * 5120})
         assert (await eve.hear_end())[0] == 1009
 
 
-async def test_five_kibibytes_in_small_fragments_close_with_1009_too(autojump_clock: MockClock, house: House) -> None:
+async def test_five_kibibytes_in_small_fragments_close_with_1009_too(house: House) -> None:
     async with undisturbed(house), house.guest("Eve") as eve:
         # The server may have closed it before the last of them is sent.
         with suppress(ConnectionClosed):
@@ -133,7 +133,7 @@ async def test_five_kibibytes_in_small_fragments_close_with_1009_too(autojump_cl
         assert (await eve.hear_end())[0] == 1009
 
 
-async def test_a_player_in_the_race_who_sends_too_much_is_only_away(autojump_clock: MockClock, house: House) -> None:
+async def test_a_player_in_the_race_who_sends_too_much_is_only_away(house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, bob):
         await bob.say_map({"type": "say", "text": "x" * 5120})
         assert (await bob.hear_end())[0] == 1009
@@ -149,7 +149,7 @@ async def test_a_player_in_the_race_who_sends_too_much_is_only_away(autojump_clo
             await again.hear_of(PlayerView)
 
 
-async def test_many_messages_that_are_none_close_with_4002(autojump_clock: MockClock, house: House) -> None:
+async def test_many_messages_that_are_none_close_with_4002(house: House) -> None:
     async with undisturbed(house), house.guest("Eve") as eve:
         for _ in range(BAD_MESSAGES):
             await eve.say_map({"type": "castle"})
@@ -157,7 +157,7 @@ async def test_many_messages_that_are_none_close_with_4002(autojump_clock: MockC
         assert [error.code for error in eve.heard if isinstance(error, Error)] == [ErrorCode.UNKNOWN_TYPE] * BAD_MESSAGES
 
 
-async def test_moves_that_are_refused_do_not_count_as_such(autojump_clock: MockClock, house: House) -> None:
+async def test_moves_that_are_refused_do_not_count_as_such(house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, _):
         for _ in range(3 * BAD_MESSAGES):
             await ann.move("j8")
@@ -166,7 +166,7 @@ async def test_moves_that_are_refused_do_not_count_as_such(autojump_clock: MockC
         await ann.hear_of(PlayerView)
 
 
-async def test_a_flood_is_told_and_then_closed_with_4029(autojump_clock: MockClock) -> None:
+async def test_a_flood_is_told_and_then_closed_with_4029() -> None:
     async with open_house(rate=20, burst=40) as house, undisturbed(house), house.guest("Eve") as eve:
         await eve.flood(Say(text="spam"), 100)
         assert (await eve.hear_end())[0] == CloseCode.FLOOD
@@ -174,7 +174,7 @@ async def test_a_flood_is_told_and_then_closed_with_4029(autojump_clock: MockClo
         assert codes == [ErrorCode.NOT_IN_ROOM] * 39 + [ErrorCode.TOO_FAST]
 
 
-async def test_what_costs_more_is_refused_sooner_and_by_its_ref(autojump_clock: MockClock) -> None:
+async def test_what_costs_more_is_refused_sooner_and_by_its_ref() -> None:
     async with open_house(rate=20, burst=40) as house, undisturbed(house), house.guest("Eve") as eve:
         for ref in range(1, 12):
             await eve.say(ListDailies(ref=ref))
@@ -187,7 +187,7 @@ async def test_what_costs_more_is_refused_sooner_and_by_its_ref(autojump_clock: 
         await eve.hear_of(Dailies)
 
 
-async def test_whoever_is_sent_much_may_ask_for_less(autojump_clock: MockClock) -> None:
+async def test_whoever_is_sent_much_may_ask_for_less() -> None:
     async with open_house(rate=1, burst=40) as house, house.guest("Eve") as eve:
         (end,) = house.connections
         end.post(Outgoing(Said(version=1, line=ChatLine(seat=0, name="Ann", text="x" * 39 * LARGE_BYTES))))
@@ -199,7 +199,7 @@ async def test_whoever_is_sent_much_may_ask_for_less(autojump_clock: MockClock) 
         assert (await eve.error()).code == ErrorCode.NOT_IN_ROOM
 
 
-async def test_whoever_slows_down_after_being_told_may_stay(autojump_clock: MockClock) -> None:
+async def test_whoever_slows_down_after_being_told_may_stay() -> None:
     async with open_house(rate=20, burst=40) as house, house.guest("Eve") as eve:
         await eve.flood(Say(text="spam"), 60)
         while (await eve.error()).code != ErrorCode.TOO_FAST:
@@ -208,7 +208,7 @@ async def test_whoever_slows_down_after_being_told_may_stay(autojump_clock: Mock
         await eve.open()
 
 
-async def test_a_flood_in_a_race_harms_only_the_one_who_floods(autojump_clock: MockClock) -> None:
+async def test_a_flood_in_a_race_harms_only_the_one_who_floods() -> None:
     async with open_house(rate=20, burst=40) as house, house.race("Ann", "Bob") as (ann, bob):
         await bob.flood(Move(race=1, seat=1, ply=0, move="j8"), 200)
         assert (await bob.hear_end())[0] == CloseCode.FLOOD
@@ -226,20 +226,20 @@ async def test_a_flood_in_a_race_harms_only_the_one_who_floods(autojump_clock: M
         pytest.param(frame_bytes(Opcode.BINARY, fin=False) + frame_bytes(Opcode.CONT, fin=False) * 200, id="empty fragments"),
     ],
 )
-async def test_a_flood_of_frames_that_are_no_messages_is_closed_too(autojump_clock: MockClock, flood: bytes) -> None:
+async def test_a_flood_of_frames_that_are_no_messages_is_closed_too(flood: bytes) -> None:
     async with open_house(rate=20, burst=40) as house, undisturbed(house), house.guest("Eve") as eve:
         await eve.line.stream.send_all(flood)
         assert (await eve.hear_end())[0] == CloseCode.FLOOD
 
 
-async def test_answering_pings_is_not_held_against_anybody(autojump_clock: MockClock) -> None:
+async def test_answering_pings_is_not_held_against_anybody() -> None:
     async with open_house(rate=0.001, burst=3) as house, house.guest("Ann") as ann:
         await trio.sleep(600)
         await ann.open()
         assert house.connections[0].round_trip_ms == 0
 
 
-async def test_a_message_in_fragments_with_a_ping_between_them_is_understood(autojump_clock: MockClock, house: House) -> None:
+async def test_a_message_in_fragments_with_a_ping_between_them_is_understood(house: House) -> None:
     async with house.guest("Ann") as ann:
         await ann.open(seats=1)
         payload = msgpack.packb({"type": "say", "text": "in pieces"})
@@ -249,7 +249,7 @@ async def test_a_message_in_fragments_with_a_ping_between_them_is_understood(aut
         assert (await ann.hear_of(Said)).line.text == "in pieces"
 
 
-async def test_a_message_of_which_a_fragment_was_too_much_is_dropped_whole(autojump_clock: MockClock) -> None:
+async def test_a_message_of_which_a_fragment_was_too_much_is_dropped_whole() -> None:
     async with open_house(rate=10, burst=4) as house, house.guest("Ann") as ann:
         await trio.sleep(1)
         payload = msgpack.packb({"type": "open-race", "options": {}})
@@ -274,9 +274,7 @@ async def test_a_message_of_which_a_fragment_was_too_much_is_dropped_whole(autoj
         pytest.param(b"\x82\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00", 1009, id="frame of sixteen exbibytes"),
     ],
 )
-async def test_what_is_no_websocket_is_closed_by_the_standard_code(
-    autojump_clock: MockClock, house: House, frame: bytes, code: int
-) -> None:
+async def test_what_is_no_websocket_is_closed_by_the_standard_code(house: House, frame: bytes, code: int) -> None:
     async with undisturbed(house), house.guest("Eve") as eve:
         await eve.line.stream.send_all(frame)
         assert (await eve.hear_end())[0] == code
@@ -285,7 +283,7 @@ async def test_what_is_no_websocket_is_closed_by_the_standard_code(
 # ---- the hello
 
 
-async def test_before_the_hello_nothing_else_is_heard(autojump_clock: MockClock, house: House) -> None:
+async def test_before_the_hello_nothing_else_is_heard(house: House) -> None:
     async with house.client() as eve:
         await eve.say(OpenRace(options=RaceOptions(), ref=3))
         error = await eve.error()
@@ -296,7 +294,7 @@ async def test_before_the_hello_nothing_else_is_heard(autojump_clock: MockClock,
         assert (await eve.error()).code == ErrorCode.HELLO_TWICE
 
 
-async def test_a_name_full_of_escape_sequences_reaches_nobody(autojump_clock: MockClock, house: House) -> None:
+async def test_a_name_full_of_escape_sequences_reaches_nobody(house: House) -> None:
     async with house.guest("Ann") as ann, house.client() as eve:
         room = await ann.open()
         welcome = await eve.hello("\x1b[31mE\x1b]0;owned\x07v\x9b2Je\x00\r\n\u202e" + "x" * 100)
@@ -308,16 +306,14 @@ async def test_a_name_full_of_escape_sequences_reaches_nobody(autojump_clock: Mo
         assert all(name.isprintable() for name in house.lobby.state().players)
 
 
-async def test_an_unknown_token_is_refused_and_a_hello_without_one_is_welcome(autojump_clock: MockClock, house: House) -> None:
+async def test_an_unknown_token_is_refused_and_a_hello_without_one_is_welcome(house: House) -> None:
     async with house.client() as eve:
         await eve.say(Hello(name="Eve", token="0" * 32))
         assert (await eve.error()).code == ErrorCode.UNKNOWN_TOKEN
         await eve.hello("Eve")
 
 
-async def test_whoever_has_said_hello_is_waited_for_as_long_as_the_store_takes(
-    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_whoever_has_said_hello_is_waited_for_as_long_as_the_store_takes(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     arrive = house.players.arrive
 
     async def slowly(**who: Any) -> Any:
@@ -347,7 +343,7 @@ async def test_a_server_that_stood_still_reads_what_came_meanwhile_before_it_mis
 
 
 @pytest.mark.parametrize("said", [b"", b"\xc0"])
-async def test_without_a_hello_the_connection_is_closed_after_ten_seconds(autojump_clock: MockClock, house: House, said: bytes) -> None:
+async def test_without_a_hello_the_connection_is_closed_after_ten_seconds(house: House, said: bytes) -> None:
     async with house.client() as eve:
         if said:
             await eve.say_document(said)
@@ -356,7 +352,7 @@ async def test_without_a_hello_the_connection_is_closed_after_ten_seconds(autoju
         assert 10 <= trio.current_time() - began < 13
 
 
-async def test_a_hello_sent_together_with_the_handshake_is_heard(autojump_clock: MockClock, house: House) -> None:
+async def test_a_hello_sent_together_with_the_handshake_is_heard(house: House) -> None:
     hello = frame_bytes(Opcode.TEXT, b'{"type": "hello", "name": "Eve"}')
     async with house.listener.dial() as line:
         await line.send_all(request_bytes(JSON) + hello)
@@ -368,9 +364,7 @@ async def test_a_hello_sent_together_with_the_handshake_is_heard(autojump_clock:
 
 # Named, since the mask of a frame is another one at every run.
 @pytest.mark.parametrize("goodbye", [frame_bytes(Opcode.CLOSE, b"\x03\xe8"), b""], ids=["close frame", "no goodbye"])
-async def test_whoever_says_everything_at_once_and_is_gone_leaves_nothing_behind(
-    autojump_clock: MockClock, house: House, goodbye: bytes
-) -> None:
+async def test_whoever_says_everything_at_once_and_is_gone_leaves_nothing_behind(house: House, goodbye: bytes) -> None:
     messages = [b'{"type": "hello", "name": "Eve"}', b'{"type": "follow-lobby"}', b'{"type": "open-race", "options": {}}']
     async with undisturbed(house):
         for first in (b"", request_bytes(JSON)):

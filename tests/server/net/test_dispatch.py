@@ -7,7 +7,7 @@ import logging
 import pytest
 import trio
 from msgspec.structs import replace
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import wait_all_tasks_blocked
 
 from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Rename, Say, WhoAmI
 from protocol.errors import CloseCode, ErrorCode, Fault
@@ -16,13 +16,17 @@ from protocol.server_messages import CurrentView, Error, Left, Lobby, WaitingMat
 from protocol.views import ChatLine, RaceOptions
 from protocol.watch_messages import Unwatch, Unwatched, Watched, WatchRace
 from server.bots.house import HOUSE_BOTS
+from server.net.connection import Caller
+from server.net.identification import NEWCOMER_AGAIN_MS, NEWCOMERS_A_SECOND, NEWCOMERS_PER_CONNECTION
 from server.rooms.outgoing import Outgoing
 from server.rules.catalogue import RULE_SETS
 from server.store.availability import Outage
 from tests.server.net.wire import House, open_house, request_bytes
 
+pytestmark = pytest.mark.usefixtures("autojump_clock")
 
-async def test_the_welcome_says_what_the_server_offers(autojump_clock: MockClock, house: House) -> None:
+
+async def test_the_welcome_says_what_the_server_offers(house: House) -> None:
     async with house.client() as ann:
         welcome = await ann.hello("Ann")
         assert [rules.id for rules in welcome.rules] == list(RULE_SETS)
@@ -32,7 +36,24 @@ async def test_the_welcome_says_what_the_server_offers(autojump_clock: MockClock
         assert welcome.token != welcome.player
 
 
-async def test_of_two_races_opened_at_once_there_is_one(autojump_clock: MockClock, house: House) -> None:
+async def test_of_one_address_so_many_new_players_come_at_once_and_those_who_are_known_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Caller, "remote_host", "192.0.2.1")
+    known: list[str] = []
+    async with open_house(connections_per_address=1) as house:
+        while len(known) < NEWCOMERS_PER_CONNECTION:
+            async with house.client() as ann:
+                known.append((await ann.hello("Ann")).token)
+        async with house.client() as bob:
+            await bob.say(Hello(name="Bob", ref=3))
+            error = await bob.error()
+            assert (error.code, error.ref, error.retry_after_ms) == (ErrorCode.SERVER_BUSY, 3, NEWCOMER_AGAIN_MS)
+            assert (await bob.hello("Ann", known[-1])).token == known[-1]
+        await trio.sleep(1 / NEWCOMERS_A_SECOND)
+        async with house.client() as bob:
+            assert (await bob.hello("Bob")).name == "Bob"
+
+
+async def test_of_two_races_opened_at_once_there_is_one(house: House) -> None:
     async with house.guest("Ann") as ann:
         await ann.say(OpenRace(options=RaceOptions(), ref=1))
         await ann.say(OpenRace(options=RaceOptions(), ref=2))
@@ -45,7 +66,7 @@ async def test_of_two_races_opened_at_once_there_is_one(autojump_clock: MockCloc
         assert len(house.rooms) == 1
 
 
-async def test_a_race_in_which_nobody_else_waits_is_given_up_for_one_with_other_options(autojump_clock: MockClock, house: House) -> None:
+async def test_a_race_in_which_nobody_else_waits_is_given_up_for_one_with_other_options(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         first = await ann.open(seats=3)
         second = await ann.open(seats=2)
@@ -57,7 +78,7 @@ async def test_a_race_in_which_nobody_else_waits_is_given_up_for_one_with_other_
         assert (error.code, error.ref) == (ErrorCode.ALREADY_IN_ROOM, 7)
 
 
-async def test_whoever_holds_a_seat_can_join_no_other_race_but_their_own_again(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_holds_a_seat_can_join_no_other_race_but_their_own_again(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         own, other = await ann.open(seats=3), await bob.open(seats=3)
         await ann.say(JoinRace(code=other.code))
@@ -70,7 +91,7 @@ async def test_whoever_holds_a_seat_can_join_no_other_race_but_their_own_again(a
         assert (await ann.join(other.code)).seat == 1
 
 
-async def test_an_answer_has_the_ref_of_its_request_and_what_comes_unasked_has_none(autojump_clock: MockClock, house: House) -> None:
+async def test_an_answer_has_the_ref_of_its_request_and_what_comes_unasked_has_none(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         await ann.say(QuickMatch(ref=1))
         await ann.say(QuickMatch(cancel=True, ref=2))
@@ -91,7 +112,7 @@ async def test_an_answer_has_the_ref_of_its_request_and_what_comes_unasked_has_n
         assert [opened.ref, (await ann.hear_of(Room)).ref, (await ann.hear_of(Left)).ref] == [3, 8, 9]
 
 
-async def test_whoever_watches_the_closest_race_is_told_which_request_that_answers(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_watches_the_closest_race_is_told_which_request_that_answers(house: House) -> None:
     async with house.guest("Eve") as eve:
         await eve.say(WatchRace(ref=4))
         assert (await eve.hear_of(Unwatched)).ref == 4
@@ -99,7 +120,7 @@ async def test_whoever_watches_the_closest_race_is_told_which_request_that_answe
             assert (await eve.hear_of(Watched)).ref == 0
 
 
-async def test_a_move_that_was_not_played_is_answered_by_its_ref(autojump_clock: MockClock, house: House) -> None:
+async def test_a_move_that_was_not_played_is_answered_by_its_ref(house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, _):
         await ann.say(Move(race=1, seat=ann.seat, ply=5, move="c1", ref=70))
         assert [(await ann.hear_of(Error)).ref, (await ann.hear_of(CurrentView)).ref] == [70, 70]
@@ -107,7 +128,7 @@ async def test_a_move_that_was_not_played_is_answered_by_its_ref(autojump_clock:
         assert (await ann.hear_of(CurrentView)).ref == 71
 
 
-async def test_a_race_that_refuses_the_player_leaves_them_free(autojump_clock: MockClock, house: House) -> None:
+async def test_a_race_that_refuses_the_player_leaves_them_free(house: House) -> None:
     async with house.race("Ann", "Bob"), house.guest("Eve") as eve:
         await eve.say(JoinRace(code=house.only_room.code))
         await eve.say(JoinRace(code=house.only_room.code))
@@ -115,7 +136,7 @@ async def test_a_race_that_refuses_the_player_leaves_them_free(autojump_clock: M
         await eve.open()
 
 
-async def test_who_enters_a_race_while_nothing_can_be_written_is_told_why_the_answer_waits(autojump_clock: MockClock, house: House) -> None:
+async def test_who_enters_a_race_while_nothing_can_be_written_is_told_why_the_answer_waits(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         code = (await ann.open()).code
         house.rooms.outage(Outage(trio.current_time(), "the disk is full"))
@@ -123,21 +144,21 @@ async def test_who_enters_a_race_while_nothing_can_be_written_is_told_why_the_an
         await bob.say(JoinRace(code=code, ref=5))
         heard = {type(message): message for message in (await bob.hear(), await bob.hear())}
         assert heard.keys() == {Room, Error}
-        error = heard[Error]
-        assert isinstance(error, Error)
-        assert (error.code, error.ref) == (ErrorCode.CANNOT_WRITE, 0)
+        refused = heard[Error]
+        assert isinstance(refused, Error)
+        assert (refused.code, refused.ref) == (ErrorCode.CANNOT_WRITE, 0)
         house.rooms.outage(None)
         await house.start(ann, bob)
 
 
-async def test_without_a_room_there_is_nothing_to_ask(autojump_clock: MockClock, house: House) -> None:
+async def test_without_a_room_there_is_nothing_to_ask(house: House) -> None:
     async with house.guest("Ann") as ann:
         await ann.say(Say(text="hello?"))
         assert (await ann.error()).code == ErrorCode.NOT_IN_ROOM
 
 
 async def test_a_failure_of_the_server_is_told_logged_and_harms_nobody_else(
-    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(code: str) -> None:
         raise RuntimeError(f"a bug in {code}")
@@ -155,7 +176,7 @@ async def test_a_failure_of_the_server_is_told_logged_and_harms_nobody_else(
 # ---- lines of the same player
 
 
-async def test_a_newer_connection_takes_over_and_the_older_one_is_closed_with_4009(autojump_clock: MockClock, house: House) -> None:
+async def test_a_newer_connection_takes_over_and_the_older_one_is_closed_with_4009(house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, bob), house.client() as newer:
         assert ann.welcome is not None
         welcome = await newer.hello("Ann", ann.welcome.token)
@@ -169,7 +190,7 @@ async def test_a_newer_connection_takes_over_and_the_older_one_is_closed_with_40
         assert len(house.players) == 2
 
 
-async def test_whoever_took_over_and_joined_is_never_shown_as_away(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_took_over_and_joined_is_never_shown_as_away(house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, bob), house.client() as newer:
         assert ann.welcome is not None
         await newer.say(Hello(name="Ann", token=ann.welcome.token))
@@ -181,7 +202,7 @@ async def test_whoever_took_over_and_joined_is_never_shown_as_away(autojump_cloc
         assert isinstance(await bob.hear(), Progress)
 
 
-async def test_whoever_took_over_and_did_not_join_is_away_and_may_leave(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_took_over_and_did_not_join_is_away_and_may_leave(house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, bob), house.client() as newer:
         assert ann.welcome is not None
         await newer.hello("Ann", ann.welcome.token)
@@ -193,7 +214,7 @@ async def test_whoever_took_over_and_did_not_join_is_away_and_may_leave(autojump
         assert (await bob.hear_of(Progress)).state == "forfeited"
 
 
-async def test_a_hundred_connections_of_one_player_leave_one(autojump_clock: MockClock, house: House) -> None:
+async def test_a_hundred_connections_of_one_player_leave_one(house: House) -> None:
     async with house.guest("Ann") as ann:
         assert ann.welcome is not None
         for _ in range(100):
@@ -208,7 +229,7 @@ async def test_a_hundred_connections_of_one_player_leave_one(autojump_clock: Moc
 # ---- names
 
 
-async def test_a_player_renames_themselves_in_the_middle_of_a_race_which_keeps_their_name(autojump_clock: MockClock, house: House) -> None:
+async def test_a_player_renames_themselves_in_the_middle_of_a_race_which_keeps_their_name(house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, bob):
         assert ann.welcome is not None
         await bob.say(FollowLobby())
@@ -226,7 +247,7 @@ async def test_a_player_renames_themselves_in_the_middle_of_a_race_which_keeps_t
         assert [seat.name for seat in (await ann.open()).seats] == ["Anna", None]
 
 
-async def test_by_their_token_a_player_is_asked_for_and_renamed_and_nothing_is_taken_over(autojump_clock: MockClock, house: House) -> None:
+async def test_by_their_token_a_player_is_asked_for_and_renamed_and_nothing_is_taken_over(house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, bob), house.client() as other:
         assert ann.welcome is not None
         player, token = ann.welcome.player, ann.welcome.token
@@ -242,7 +263,7 @@ async def test_by_their_token_a_player_is_asked_for_and_renamed_and_nothing_is_t
         assert [name.name for name in house.players.here()] == ["Anna", "Bob"]
 
 
-async def test_a_hello_may_follow_the_question_who_one_is(autojump_clock: MockClock, house: House) -> None:
+async def test_a_hello_may_follow_the_question_who_one_is(house: House) -> None:
     async with house.client() as first, house.client() as ann:
         token = (await first.hello("Ann")).token
         await ann.say(WhoAmI(token=token))
@@ -262,7 +283,7 @@ async def test_a_hello_may_follow_the_question_who_one_is(autojump_clock: MockCl
     ],
 )
 async def test_what_cannot_be_renamed_stays_as_it_is_and_the_connection_too(
-    autojump_clock: MockClock, house: House, greeted: bool, request_: Rename | WhoAmI, code: ErrorCode, path: str
+    house: House, greeted: bool, request_: Rename | WhoAmI, code: ErrorCode, path: str
 ) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob"), house.client() as other:
         assert ann.welcome is not None
@@ -275,9 +296,7 @@ async def test_what_cannot_be_renamed_stays_as_it_is_and_the_connection_too(
 
 
 @pytest.mark.parametrize("request_", [WhoAmI(ref=3), Rename(name="Anna", ref=3)])
-async def test_whoever_is_nobody_has_no_name_to_ask_for_or_change(
-    autojump_clock: MockClock, house: House, request_: Rename | WhoAmI
-) -> None:
+async def test_whoever_is_nobody_has_no_name_to_ask_for_or_change(house: House, request_: Rename | WhoAmI) -> None:
     async with house.client() as eve:
         await eve.say(request_)
         error = await eve.error()
@@ -285,7 +304,7 @@ async def test_whoever_is_nobody_has_no_name_to_ask_for_or_change(
         assert (await eve.hello("Eve")).name == "Eve"
 
 
-async def test_whoever_only_asks_is_not_waited_for_longer_than_anybody(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_only_asks_is_not_waited_for_longer_than_anybody(house: House) -> None:
     async with house.guest("Ann") as ann, house.client() as other:
         assert ann.welcome is not None
         began = trio.current_time()
@@ -295,9 +314,7 @@ async def test_whoever_only_asks_is_not_waited_for_longer_than_anybody(autojump_
         assert [name.name for name in house.players.here()] == ["Ann"]
 
 
-async def test_whoever_has_asked_for_a_name_and_gone_has_it_and_their_other_connection_is_told(
-    autojump_clock: MockClock, house: House
-) -> None:
+async def test_whoever_has_asked_for_a_name_and_gone_has_it_and_their_other_connection_is_told(house: House) -> None:
     async with house.guest("Ann") as ann:
         assert ann.welcome is not None
         async with house.client() as other:
@@ -307,7 +324,7 @@ async def test_whoever_has_asked_for_a_name_and_gone_has_it_and_their_other_conn
         assert (await ann.hear_of(YouAre)).name == "Anna"
 
 
-async def test_what_is_said_just_before_closing_is_still_heard(autojump_clock: MockClock, house: House) -> None:
+async def test_what_is_said_just_before_closing_is_still_heard(house: House) -> None:
     async with house.guest("Ann") as ann:
         room = await ann.open(seats=3)
         async with house.guest("Bob") as bob:
@@ -321,7 +338,7 @@ async def test_what_is_said_just_before_closing_is_still_heard(autojump_clock: M
 # ---- the lobby over the wire
 
 
-async def test_followers_of_the_lobby_hear_of_races_until_they_stop(autojump_clock: MockClock, house: House) -> None:
+async def test_followers_of_the_lobby_hear_of_races_until_they_stop(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         await ann.say(FollowLobby())
         assert (await ann.hear_of(Lobby)).players == ("Ann", "Bob")
@@ -341,7 +358,7 @@ async def test_followers_of_the_lobby_hear_of_races_until_they_stop(autojump_clo
 # ---- the end of the server
 
 
-async def test_a_stopping_server_tells_everybody_and_closes_with_1001(autojump_clock: MockClock) -> None:
+async def test_a_stopping_server_tells_everybody_and_closes_with_1001() -> None:
     async with trio.open_nursery() as nursery:
         heard: list[object] = []
 
@@ -361,14 +378,14 @@ async def test_a_stopping_server_tells_everybody_and_closes_with_1001(autojump_c
     assert sorted(heard, key=str) == sorted(ended, key=str)
 
 
-async def test_while_the_server_stops_no_race_is_opened(autojump_clock: MockClock, house: House) -> None:
+async def test_while_the_server_stops_no_race_is_opened(house: House) -> None:
     async with house.guest("Ann") as ann:
         await house.rooms.stop()
         await ann.say(OpenRace(options=RaceOptions()))
         assert (await ann.error()).code == ErrorCode.SERVER_STOPPING
 
 
-async def test_a_peer_that_never_reads_cannot_keep_the_server_from_stopping(autojump_clock: MockClock) -> None:
+async def test_a_peer_that_never_reads_cannot_keep_the_server_from_stopping() -> None:
     async with trio.open_nursery() as nursery:
         async with open_house() as house:
             line = house.listener.dial(buffer=2048)

@@ -9,7 +9,6 @@ from typing import cast
 import msgspec
 import pytest
 import trio
-from trio.testing import MockClock
 from websockets.exceptions import ConnectionClosed
 
 from protocol.client_messages import JoinRace, OpenRace, QuickMatch, WhoAmI
@@ -69,7 +68,7 @@ def node(house: House) -> FakeNode:
 
 @pytest.mark.parametrize("request_", [JoinRace(code="farawy", ref=3), WatchRace(code="FAR-AWY", ref=3)])
 async def test_whoever_asks_for_a_room_of_another_node_is_told_where_it_is(
-    autojump_clock: MockClock, house: House, node: FakeNode, request_: JoinRace | WatchRace
+    house: House, node: FakeNode, request_: JoinRace | WatchRace
 ) -> None:
     async with house.client() as ann:
         welcome = await ann.hello("Ann")
@@ -82,17 +81,13 @@ async def test_whoever_asks_for_a_room_of_another_node_is_told_where_it_is(
         assert OTHERS[0] in error.message
 
 
-async def test_a_node_that_is_the_only_one_just_now_says_that_there_may_be_several(
-    autojump_clock: MockClock, house: House, node: FakeNode
-) -> None:
+async def test_a_node_that_is_the_only_one_just_now_says_that_there_may_be_several(house: House, node: FakeNode) -> None:
     node.others = ()  # type: ignore[assignment]
     async with house.client() as ann:
         assert (await ann.hello("Ann")).nodes == (node.url,)
 
 
-async def test_rooms_of_ones_own_and_codes_that_nobody_has_are_answered_as_ever(
-    autojump_clock: MockClock, house: House, node: FakeNode
-) -> None:
+async def test_rooms_of_ones_own_and_codes_that_nobody_has_are_answered_as_ever(house: House, node: FakeNode) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         room = await ann.open()
         for code in ("NBDYSC", "NOBODY", "\x1b[2J\n\0"):
@@ -106,7 +101,7 @@ async def test_rooms_of_ones_own_and_codes_that_nobody_has_are_answered_as_ever(
         assert isinstance(await bob.hear(), Room)
 
 
-async def test_a_node_without_its_lease_lets_everybody_go_and_nobody_in(autojump_clock: MockClock, house: House, node: FakeNode) -> None:
+async def test_a_node_without_its_lease_lets_everybody_go_and_nobody_in(house: House, node: FakeNode) -> None:
     async with house.guest("Ann") as ann:
         house.dispatch.forwarding.let_go()
         with pytest.raises(ConnectionClosed) as closed:
@@ -120,9 +115,7 @@ async def test_a_node_without_its_lease_lets_everybody_go_and_nobody_in(autojump
         assert closed.value.rcvd.code == CloseCode.LET_GO
 
 
-async def test_a_node_that_is_cut_off_sends_everybody_away_until_it_no_longer_is(
-    autojump_clock: MockClock, house: House, node: FakeNode
-) -> None:
+async def test_a_node_that_is_cut_off_sends_everybody_away_until_it_no_longer_is(house: House, node: FakeNode) -> None:
     async with house.guest("Ann") as ann:
         room = await ann.open()
         house.dispatch.forwarding.cut_off(True)
@@ -140,7 +133,7 @@ async def test_a_node_that_is_cut_off_sends_everybody_away_until_it_no_longer_is
 
 
 async def test_a_node_that_goes_tells_everybody_who_has_their_race_as_soon_as_it_is_taken_and_hears_nothing_more(
-    autojump_clock: MockClock, house: House, node: FakeNode
+    house: House, node: FakeNode
 ) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.guest("Cleo") as cleo, house.client() as late:
         taken, lost = await ann.open(), await bob.open()
@@ -165,7 +158,7 @@ async def test_a_node_that_goes_tells_everybody_who_has_their_race_as_soon_as_it
     "request_", [OpenRace(options=RaceOptions(), ref=3), QuickMatch(ref=3), RunDaily(rules="carpet", ref=3), JoinRace(code="here", ref=3)]
 )
 async def test_whoever_has_a_seat_at_another_node_gets_none_here_until_they_have_left_it(
-    autojump_clock: MockClock, house: House, node: FakeNode, request_: OpenRace | QuickMatch | RunDaily | JoinRace
+    house: House, node: FakeNode, request_: OpenRace | QuickMatch | RunDaily | JoinRace
 ) -> None:
     seats: dict[str, str] = {}
 
@@ -198,7 +191,7 @@ async def test_whoever_has_a_seat_at_another_node_gets_none_here_until_they_have
     [OpenRace(options=RaceOptions(), ref=3), RunDaily(ref=3), RunChallenge(id="ABCDEF", ref=3), PlayOn(race="r", seat=0, ply=1, ref=3)],
 )
 async def test_whoever_opens_a_race_at_a_node_that_is_much_busier_or_too_busy_is_sent_to_another_and_others_stay(
-    autojump_clock: MockClock, house: House, node: FakeNode, request_: OpenRace | RunDaily | RunChallenge | PlayOn
+    house: House, node: FakeNode, request_: OpenRace | RunDaily | RunChallenge | PlayOn
 ) -> None:
     here, there = Load(1, 100, 0, takes=True), Load(2, 10, 0, takes=True)
     house.dispatch.forwarding.loads = loads = Loads(lambda: here)
@@ -224,9 +217,7 @@ async def test_whoever_opens_a_race_at_a_node_that_is_much_busier_or_too_busy_is
         assert (await ann.error()).code == ErrorCode.SERVER_BUSY
 
 
-async def test_whoever_has_a_run_here_goes_on_with_it_however_busy_this_node_is(
-    autojump_clock: MockClock, house: House, node: FakeNode
-) -> None:
+async def test_whoever_has_a_run_here_goes_on_with_it_however_busy_this_node_is(house: House, node: FakeNode) -> None:
     house.dispatch.forwarding.loads = loads = Loads(lambda: Load(1, 100, 0, takes=True))
     async with house.guest("Ann") as ann:
         await ann.say(RunDaily(ref=1))
@@ -236,9 +227,7 @@ async def test_whoever_has_a_run_here_goes_on_with_it_however_busy_this_node_is(
         assert (await ann.hear_of(Room)).code == room.code
 
 
-async def test_whoever_asks_for_a_run_that_they_have_at_another_node_is_sent_there(
-    autojump_clock: MockClock, house: House, node: FakeNode
-) -> None:
+async def test_whoever_asks_for_a_run_that_they_have_at_another_node_is_sent_there(house: House, node: FakeNode) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         await bob.say(RunDaily(ref=1))
         spec = house.rooms.find((await bob.hear_of(Room)).code).spec
@@ -255,7 +244,7 @@ async def test_whoever_asks_for_a_run_that_they_have_at_another_node_is_sent_the
 
 
 async def test_whoever_looks_for_an_opponent_waits_where_all_do_and_follows_when_that_is_another_node(
-    autojump_clock: MockClock, house: House, node: FakeNode, nursery: trio.Nursery
+    house: House, node: FakeNode, nursery: trio.Nursery
 ) -> None:
     node.id = 4
     node.answering = (4,)
@@ -281,9 +270,7 @@ async def test_whoever_looks_for_an_opponent_waits_where_all_do_and_follows_when
         assert (await cleo.hear_of(Room)).code == (await ann.hear_of(Room)).code
 
 
-async def test_whoever_looks_for_an_opponent_does_not_wait_at_a_node_that_has_too_much_to_do(
-    autojump_clock: MockClock, house: House, node: FakeNode
-) -> None:
+async def test_whoever_looks_for_an_opponent_does_not_wait_at_a_node_that_has_too_much_to_do(house: House, node: FakeNode) -> None:
     here = Load(1, 100, 0, takes=True)
     node.answering = (1, 2)
     house.dispatch.forwarding.loads = loads = Loads(lambda: here)

@@ -139,7 +139,7 @@ def test_an_opening_read_by_hand_is_answered_as_the_library_would_and_what_is_re
         assert list(read.headers.raw_items()) == list(events[0].headers.raw_items())
 
 
-async def test_an_opening_that_is_left_to_the_library_leads_to_a_game_too(autojump_clock: MockClock, house: House) -> None:
+async def test_an_opening_that_is_left_to_the_library_leads_to_a_game_too(house: House) -> None:
     async with house.listener.dial() as line:
         await line.send_all(request_bytes().replace(b"Connection: Up", b"Connection: keep-alive\r\nConnection: Up"))
         await head_received(line)
@@ -155,7 +155,7 @@ async def open_by_hand(house: House) -> SocketStream:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 7, 13])
-async def test_what_comes_in_small_pieces_is_heard_like_what_comes_at_once(autojump_clock: MockClock, house: House, size: int) -> None:
+async def test_what_comes_in_small_pieces_is_heard_like_what_comes_at_once(house: House, size: int) -> None:
     data = b"".join(frames(MSGPACK))
     async with await open_by_hand(house) as line:
         for start in range(0, len(data), size):
@@ -164,14 +164,14 @@ async def test_what_comes_in_small_pieces_is_heard_like_what_comes_at_once(autoj
         assert await told(line, 4) == ANSWERS
 
 
-async def test_many_frames_in_one_piece_are_heard_in_their_order(autojump_clock: MockClock, house: House) -> None:
+async def test_many_frames_in_one_piece_are_heard_in_their_order(house: House) -> None:
     async with await open_by_hand(house) as line:
         await line.send_all(b"".join(frames(MSGPACK)))
         assert await told(line, 4) == ANSWERS
 
 
 @pytest.mark.parametrize("cut", range(1, 12))
-async def test_a_frame_whose_end_comes_with_the_start_of_the_next_is_heard(autojump_clock: MockClock, house: House, cut: int) -> None:
+async def test_a_frame_whose_end_comes_with_the_start_of_the_next_is_heard(house: House, cut: int) -> None:
     first, *others = frames(MSGPACK)
     async with await open_by_hand(house) as line:
         await line.send_all(first[:-cut])
@@ -183,7 +183,7 @@ async def test_a_frame_whose_end_comes_with_the_start_of_the_next_is_heard(autoj
         assert await told(line, 4) == ANSWERS
 
 
-async def test_the_request_itself_may_come_byte_by_byte_and_the_hello_with_its_end(autojump_clock: MockClock, house: House) -> None:
+async def test_the_request_itself_may_come_byte_by_byte_and_the_hello_with_its_end(house: House) -> None:
     request, data = request_bytes(), b"".join(frames(MSGPACK))
     async with house.listener.dial() as line:
         for byte in request[:-1]:
@@ -195,7 +195,7 @@ async def test_the_request_itself_may_come_byte_by_byte_and_the_hello_with_its_e
         assert await told(line, 4) == ANSWERS
 
 
-async def test_control_frames_and_fragments_between_whole_frames_disturb_nothing(autojump_clock: MockClock, house: House) -> None:
+async def test_control_frames_and_fragments_between_whole_frames_disturb_nothing(house: House) -> None:
     first, second, *others = frames(MSGPACK)
     payload = encode(Say(text="in pieces"), MSGPACK)
     async with await open_by_hand(house) as line:
@@ -205,7 +205,7 @@ async def test_control_frames_and_fragments_between_whole_frames_disturb_nothing
         assert await told(line, 5) == [*ANSWERS, "said"]
 
 
-async def test_a_whole_frame_in_the_middle_of_a_message_in_fragments_closes_with_1002(autojump_clock: MockClock, house: House) -> None:
+async def test_a_whole_frame_in_the_middle_of_a_message_in_fragments_closes_with_1002(house: House) -> None:
     async with house.guest("Eve") as eve:
         await eve.line.stream.send_all(frame_bytes(Opcode.BINARY, b"\x81", fin=False) + frames(MSGPACK)[1])
         assert (await eve.hear_end())[0] == 1002
@@ -214,9 +214,7 @@ async def test_a_whole_frame_in_the_middle_of_a_message_in_fragments_closes_with
 
 @pytest.mark.parametrize("pause", [False, True])
 @pytest.mark.parametrize("options", [{}, {"deal": "x" * 120}], ids=["short", "long"])
-async def test_what_was_said_behind_a_close_frame_is_not_heard(
-    autojump_clock: MockClock, house: House, options: dict[str, str], pause: bool
-) -> None:
+async def test_what_was_said_behind_a_close_frame_is_not_heard(house: House, options: dict[str, str], pause: bool) -> None:
     said = frame_bytes(Opcode.BINARY, msgpack.packb({"type": "open-race", "options": options}))
     async with await open_by_hand(house) as line:
         await line.send_all(frames(MSGPACK)[0])
@@ -267,7 +265,7 @@ async def test_whoever_goes_at_any_moment_leaves_nothing_behind(
     assert [record.getMessage() for record in caplog.records if record.name == "carpet.net"] == []
 
 
-async def test_whoever_goes_with_a_full_outbox_leaves_nothing_behind(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_goes_with_a_full_outbox_leaves_nothing_behind(house: House) -> None:
     async with house.guest("Ann", buffer=4096, max_queue=1) as ann:
         (end,) = house.connections
         while end.waiting_bytes < OUTBOX_BYTES / 2:
@@ -278,7 +276,7 @@ async def test_whoever_goes_with_a_full_outbox_leaves_nothing_behind(autojump_cl
 
 
 async def test_a_failure_at_the_end_of_one_connection_is_logged_and_harms_no_other(
-    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     gone = house.dispatch.gone
 

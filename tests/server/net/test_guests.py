@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import trio
-from trio.testing import MockClock
 from websockets.frames import Frame, Opcode
 from websockets.protocol import Event
 
@@ -26,7 +25,7 @@ async def arrive(client: Client, name: str = "", token: str | None = None) -> We
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-async def test_a_guest_is_nobody_and_is_kept_nowhere(autojump_clock: MockClock, house: House, encoding: str) -> None:
+async def test_a_guest_is_nobody_and_is_kept_nowhere(house: House, encoding: str) -> None:
     async with house.client(encoding) as guest:
         welcome = await arrive(guest, "Ann", "no token of this server")
         assert (welcome.player, welcome.name, welcome.token, welcome.room) == ("", "", "", None)
@@ -41,7 +40,7 @@ async def test_a_guest_is_nobody_and_is_kept_nowhere(autojump_clock: MockClock, 
             assert (await guest.hear_of(Lobby)).players == ("Ann",)
 
 
-async def test_a_guest_stays_as_long_as_they_like(autojump_clock: MockClock, house: House) -> None:
+async def test_a_guest_stays_as_long_as_they_like(house: House) -> None:
     async with house.client() as guest:
         await arrive(guest)
         await trio.sleep(10 * HELLO_S)
@@ -50,9 +49,7 @@ async def test_a_guest_stays_as_long_as_they_like(autojump_clock: MockClock, hou
 
 
 @pytest.mark.usefixtures("both_kinds")
-async def test_whoever_only_watches_is_pinged_less_often_until_they_say_that_they_would_race(
-    autojump_clock: MockClock, house: House
-) -> None:
+async def test_whoever_only_watches_is_pinged_less_often_until_they_say_that_they_would_race(house: House) -> None:
     pings: list[float] = []
     async with house.guest("Ann") as ann, house.client() as watching:
         assert ann.welcome is not None
@@ -78,7 +75,7 @@ async def test_whoever_only_watches_is_pinged_less_often_until_they_say_that_the
         assert len(pings) == 10
 
 
-async def test_a_guest_sees_a_race_as_every_watcher_does(autojump_clock: MockClock, house: House) -> None:
+async def test_a_guest_sees_a_race_as_every_watcher_does(house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, _), house.client() as guest:
         await arrive(guest)
         await guest.say(WatchRace(code=house.only_room.code))
@@ -95,11 +92,11 @@ async def test_a_guest_sees_a_race_as_every_watcher_does(autojump_clock: MockClo
     assert house.store.player_by_name("") is None
 
 
-async def test_a_guest_may_do_nothing_else(autojump_clock: MockClock, house: House) -> None:
+async def test_a_guest_may_do_nothing_else(house: House) -> None:
     async with house.guest("Ann") as ann, house.client() as guest:
         room = await ann.open()
         await arrive(guest)
-        asked = [
+        asked: list[dict[str, object]] = [
             {"type": "open-race", "options": {}},
             {"type": "join-race", "code": room.code},
             {"type": "leave-race"},
@@ -120,7 +117,7 @@ async def test_a_guest_may_do_nothing_else(autojump_clock: MockClock, house: Hou
         assert [seat.name for seat in house.only_room.core.race.seats] == ["Ann", ""]
 
 
-async def test_a_guest_says_hello_once_and_becomes_nobody_else(autojump_clock: MockClock, house: House) -> None:
+async def test_a_guest_says_hello_once_and_becomes_nobody_else(house: House) -> None:
     async with house.client() as guest, house.guest("Ann") as ann:
         await arrive(guest)
         await guest.say(Hello(name="Ann", token=ann.welcome.token if ann.welcome else None))
@@ -132,7 +129,7 @@ async def test_a_guest_says_hello_once_and_becomes_nobody_else(autojump_clock: M
         assert (await ann.hear_of(Lobby)).players_here == 1
 
 
-async def test_any_number_of_guests_may_be_here_at_once(autojump_clock: MockClock, house: House) -> None:
+async def test_any_number_of_guests_may_be_here_at_once(house: House) -> None:
     async with house.race("Ann", "Bob"), house.client() as one, house.client() as other:
         for guest in (one, other):
             await arrive(guest)
@@ -144,18 +141,20 @@ async def test_any_number_of_guests_may_be_here_at_once(autojump_clock: MockCloc
             assert (await guest.hear_of(Unwatched)).reason == "asked"
 
 
-async def test_the_host_has_a_key_of_whole_boards_and_nobody_else_nor_in_a_rated_race(autojump_clock: MockClock, house: House) -> None:
+async def test_the_host_has_a_key_of_whole_boards_and_nobody_else_nor_in_a_rated_race(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.client() as second, house.client() as guest:
         assert ann.welcome is not None
         room = await ann.open(rated=False)
         await bob.join(room.code)
         await arrive(second, token=ann.welcome.token)
         await arrive(guest)
+        keys: list[str] = []
         for client in (ann, second):
             await client.say(AskBoardsKey(code=room.code, ref=7))
             told = await client.hear_of(BoardsKey)
             assert (told.code, told.ref) == (room.code, 7)
-        await guest.say(WatchRace(code=room.code, key=told.key))
+            keys.append(told.key)
+        await guest.say(WatchRace(code=room.code, key=keys[-1]))
         assert (await guest.hear_of(Watched)).room.code == room.code
         assert (await bob.hear_of(Watchers)).whole
         await bob.say(AskBoardsKey(code=room.code))
@@ -169,9 +168,7 @@ async def test_the_host_has_a_key_of_whole_boards_and_nobody_else_nor_in_a_rated
         assert (await cleo.error()).code == ErrorCode.NO_KEY
 
 
-async def test_a_line_of_the_log_says_which_connection_and_race_it_is_about(
-    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_line_of_the_log_says_which_connection_and_race_it_is_about(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     about: list[tuple[str, str]] = []
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         room = await ann.open()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import gzip
 import hashlib
 from contextlib import suppress
+from http import HTTPStatus
 
 import pytest
 import trio
 from trio.testing import MockClock
 
-from server.net import http
 from server.net.http import Asked, NoPage, Page, Route, Site
 from server.net.limits import AddressRates
 from server.net.page_connection import PageConnection
@@ -37,7 +37,7 @@ def echo(house: House, monkeypatch: pytest.MonkeyPatch) -> Echo:
     return echo
 
 
-async def test_a_page_has_the_headers_of_a_public_document(autojump_clock: MockClock, house: House, echo: Echo) -> None:
+async def test_a_page_has_the_headers_of_a_public_document(house: House, echo: Echo) -> None:
     answered = await house.ask("/echo.json")
     assert (answered.status, answered.body) == (200, b'"here"')
     assert {name: value for name, value in answered.headers.items() if name != "date"} == {
@@ -53,7 +53,7 @@ async def test_a_page_has_the_headers_of_a_public_document(autojump_clock: MockC
 
 
 async def test_a_document_is_sent_again_only_when_it_is_another_and_small_to_who_takes_that(
-    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
+    house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = b'"' + b"a" * 5000 + b'"'
 
@@ -75,7 +75,7 @@ async def test_a_document_is_sent_again_only_when_it_is_another_and_small_to_who
     assert "vary" not in other.headers
 
 
-async def test_a_head_has_the_headers_and_no_body(autojump_clock: MockClock, house: House, echo: Echo) -> None:
+async def test_a_head_has_the_headers_and_no_body(house: House, echo: Echo) -> None:
     for target in ("/echo.json", "/healthz", "/", "/nowhere"):
         whole, head = await house.ask(target), await house.ask(target, method="HEAD")
         assert head.body == b""
@@ -95,7 +95,7 @@ async def test_a_head_has_the_headers_and_no_body(autojump_clock: MockClock, hou
     ],
 )
 async def test_what_stands_in_a_path_and_behind_it_is_decoded(
-    autojump_clock: MockClock, house: House, echo: Echo, target: str, values: dict[str, str], query: dict[str, str]
+    house: House, echo: Echo, target: str, values: dict[str, str], query: dict[str, str]
 ) -> None:
     assert (await house.ask(target)).status == 200
     assert [(asked.values, asked.query) for asked in echo.asked] == [(values, query)]
@@ -132,9 +132,7 @@ async def test_what_stands_in_a_path_and_behind_it_is_decoded(
         ("/echo.json?x=" + "1" * 2000, 414, "That address is longer than any page's."),
     ],
 )
-async def test_what_is_no_address_of_a_page_is_one_sentence(
-    autojump_clock: MockClock, house: House, echo: Echo, target: str, status: int, says: str
-) -> None:
+async def test_what_is_no_address_of_a_page_is_one_sentence(house: House, echo: Echo, target: str, status: int, says: str) -> None:
     answered = await house.ask(target)
     assert answered.problem == (status, says)
     assert answered.headers["x-content-type-options"] == "nosniff"
@@ -143,21 +141,21 @@ async def test_what_is_no_address_of_a_page_is_one_sentence(
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "get", "X"])
 @pytest.mark.parametrize("target", ["/echo.json", "/healthz", "/", "/nowhere"])
-async def test_pages_are_for_reading_alone(autojump_clock: MockClock, house: House, echo: Echo, method: str, target: str) -> None:
+async def test_pages_are_for_reading_alone(house: House, echo: Echo, method: str, target: str) -> None:
     answered = await house.ask(target, method=method)
     assert answered.problem == (405, "Pages are for reading alone: ask with GET.")
     assert answered.headers["allow"] == "GET, HEAD"
     assert not echo.asked
 
 
-async def test_a_request_for_a_websocket_is_none_for_a_page(autojump_clock: MockClock, house: House, echo: Echo) -> None:
+async def test_a_request_for_a_websocket_is_none_for_a_page(house: House, echo: Echo) -> None:
     answered = await house.ask("/echo.json", headers="Upgrade: WebSocket\r\n")
     assert answered.status == 426
     assert not echo.asked
 
 
 async def test_a_page_that_fails_is_one_sentence_and_the_next_is_there(
-    autojump_clock: MockClock, house: House, echo: Echo, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    house: House, echo: Echo, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def fail(asked: Asked) -> Page:
         await trio.lowlevel.checkpoint()
@@ -165,7 +163,7 @@ async def test_a_page_that_fails_is_one_sentence_and_the_next_is_there(
 
     async def refuse(asked: Asked) -> Page:
         await trio.lowlevel.checkpoint()
-        raise NoPage(http.HTTPStatus.SERVICE_UNAVAILABLE, "Later.", retry_after_s=3)
+        raise NoPage(HTTPStatus.SERVICE_UNAVAILABLE, "Later.", retry_after_s=3)
 
     monkeypatch.setattr(house.site, "_routes", (Route("/fail", fail), Route("/refuse", refuse), *house.site._routes))
     answered = await house.ask("/fail")
@@ -177,9 +175,7 @@ async def test_a_page_that_fails_is_one_sentence_and_the_next_is_there(
     assert (await house.ask("/echo.json")).status == 200
 
 
-async def test_whoever_asks_too_fast_is_told_so_and_served_again_later(
-    autojump_clock: MockClock, house: House, echo: Echo, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_whoever_asks_too_fast_is_told_so_and_served_again_later(house: House, echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
     # So slow that the jumps of the clock bring no page more.
     monkeypatch.setattr(house.site, "_rates", AddressRates(rate=0.0001, burst=3))
     monkeypatch.setattr(PageConnection, "remote_host", "192.0.2.1")
@@ -194,9 +190,7 @@ async def test_whoever_asks_too_fast_is_told_so_and_served_again_later(
     assert (await house.ask("/echo.json")).status == 200
 
 
-async def test_a_page_that_takes_too_long_is_given_up(
-    autojump_clock: MockClock, house: House, echo: Echo, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_page_that_takes_too_long_is_given_up(house: House, echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = []
 
     async def hang(asked: Asked) -> Page:
@@ -263,7 +257,7 @@ HOST = b"Host: carpet.test\r\n"
     ],
 )
 async def test_whatever_is_asked_is_answered_and_never_closed_without_a_word(
-    autojump_clock: MockClock, house: House, request_bytes: bytes, status: int, size: int
+    house: House, request_bytes: bytes, status: int, size: int
 ) -> None:
     async with house.listener.dial() as stream:
         with suppress(trio.BrokenResourceError):

@@ -69,8 +69,8 @@ async def test_a_lone_message_is_read_at_once_and_one_after_another_together_onc
     async with hub_with(Overload(), *peers):
         await wait_all_tasks_blocked()
         mock_clock.jump(1)
+        began = trio.current_time()
         for number, peer in enumerate(peers):
-            began = trio.current_time()
             peer.theirs.send(b"x")
             await wait_all_tasks_blocked(0.01)
             # The first two come within a tick of each other; those after them wait for its end.

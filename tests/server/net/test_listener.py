@@ -164,13 +164,15 @@ async def test_one_too_many_is_refused_with_503_and_a_place_that_is_free_again_t
 
 async def test_connections_that_rest_after_a_page_take_nobodys_place() -> None:
     async with served(max_connections=2) as url, AsyncExitStack() as here:
+        streams: list[trio.SocketStream] = []
         for _ in range(5):
             stream = await here.enter_async_context(await trio.open_tcp_stream("127.0.0.1", port_of(url)))
             await stream.send_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert (await stream.receive_some()).endswith(b"ok\n")
+            streams.append(stream)
         async with connect(url, subprotocols=[Subprotocol(MSGPACK)]) as ann, connect(url, subprotocols=[Subprotocol(MSGPACK)]):
             assert (await Client(ann).hello("Ann")).name == "Ann"
-            assert await stream.receive_some() == b""
+            assert await streams[-1].receive_some() == b""
 
 
 async def test_those_who_ask_for_a_page_and_reset_the_connection_take_nobodys_place() -> None:
@@ -239,9 +241,8 @@ async def test_pages_for_one_client_of_a_proxy_do_not_use_up_those_of_another(mo
     monkeypatch.setattr("server.net.http.PAGES_A_SECOND", 0.001)
     monkeypatch.setattr("server.net.http.PAGES_AT_ONCE", 3)
     async with served(trusted_proxies=("127.0.0.1",)) as url:
-        for _ in range(4):
-            last = await get(url, "/ladder.json", "Forwarded: for=192.0.2.1\r\n")
-        assert last.startswith(b"HTTP/1.1 429 ")
+        answers = [await get(url, "/ladder.json", "Forwarded: for=192.0.2.1\r\n") for _ in range(4)]
+        assert answers[-1].startswith(b"HTTP/1.1 429 ")
         assert (await get(url, "/ladder.json", "Forwarded: for=192.0.2.2\r\n")).startswith(b"HTTP/1.1 200 ")
 
 

@@ -120,7 +120,7 @@ def test_requests_are_answered_in_order_up_to_the_first_that_ends_the_connection
 
 
 @pytest.mark.usefixtures("both_kinds")
-async def test_a_websocket_opens_on_a_connection_that_has_asked_for_pages(autojump_clock: MockClock, house: House) -> None:
+async def test_a_websocket_opens_on_a_connection_that_has_asked_for_pages(house: House) -> None:
     hello = frame_bytes(Opcode.BINARY, encode(Hello(name="Ann"), MSGPACK))
     stream = house.listener.dial()
     await stream.send_all(HEALTH)
@@ -149,7 +149,7 @@ async def test_a_websocket_opens_on_a_connection_that_has_asked_for_pages(autoju
         (b"Origin: https://evil.example\r\n", b"403"),
     ],
 )
-async def test_what_opens_no_websocket_ends_the_connection(autojump_clock: MockClock, house: House, lines: bytes, status: bytes) -> None:
+async def test_what_opens_no_websocket_ends_the_connection(house: House, lines: bytes, status: bytes) -> None:
     async with house.listener.dial() as stream:
         await stream.send_all(request_bytes()[:-2] + lines + b"\r\nhello" + HEALTH)
         received = await received_by(stream)
@@ -157,7 +157,7 @@ async def test_what_opens_no_websocket_ends_the_connection(autojump_clock: MockC
     assert received.count(b"HTTP/1.1 ") == (2 if status == b"403" else 1)
 
 
-async def test_a_connection_that_asks_nothing_more_is_closed(autojump_clock: MockClock, house: House) -> None:
+async def test_a_connection_that_asks_nothing_more_is_closed(house: House) -> None:
     for sent, ends_after_s in ((b"", page_connection.IDLE_S), (HEALTH[:20], HANDSHAKE_S)):
         async with house.listener.dial() as stream:
             await stream.send_all(HEALTH)
@@ -168,9 +168,7 @@ async def test_a_connection_that_asks_nothing_more_is_closed(autojump_clock: Moc
             assert trio.current_time() - began == pytest.approx(ends_after_s, abs=0.1)
 
 
-async def test_a_connection_ends_after_as_many_requests_as_it_may_have(
-    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_connection_ends_after_as_many_requests_as_it_may_have(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_connection, "MOST_REQUESTS", 3)
     async with house.listener.dial() as stream:
         await stream.send_all(HEALTH * 5)
@@ -179,7 +177,7 @@ async def test_a_connection_ends_after_as_many_requests_as_it_may_have(
     assert received.count(b"Connection: close") == 1
 
 
-async def test_what_is_sent_ahead_without_end_waits_where_it_comes_from(autojump_clock: MockClock, house: House) -> None:
+async def test_what_is_sent_ahead_without_end_waits_where_it_comes_from(house: House) -> None:
     """And costs the server no memory: it reads the next request when the last one is answered, and nobody takes the answers."""
     sent = 0
     async with house.listener.dial(buffer=4096) as stream:

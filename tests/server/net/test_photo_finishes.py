@@ -12,7 +12,6 @@ from typing import Final
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from protocol.client_messages import FollowLobby, LeaveRace, Move
 from protocol.record import Record
@@ -23,6 +22,8 @@ from server.net.connection import PING_INTERVAL_S
 from server.net.stream import RoundTripRule, SocketStream
 from tests.server.net.wire import Client, open_house
 from tests.server.race.racing import WINNABLE, greedy_line
+
+pytestmark = pytest.mark.usefixtures("autojump_clock")
 
 LINE: Final = greedy_line(WINNABLE)
 RACES: Final = 20
@@ -119,7 +120,9 @@ class Racer:
             await trio.sleep_until(lit + THINK_S + FINISH_S + self.late_s)
         await self._move(len(LINE) - 1)
         result = next((one for one in self.client.heard if isinstance(one, Result)), None)
-        records.append((result or await self.client.hear_of(Result)).record)
+        if result is None:
+            result = await self.client.hear_of(Result)
+        records.append(result.record)
 
     async def _move(self, ply: int) -> None:
         await self.client.say(Move(race=1, seat=self.client.seat, ply=ply, move=LINE[ply]))
@@ -191,7 +194,7 @@ def places(record: Record) -> tuple[int, ...]:
     ],
 )
 async def test_late_pongs_gain_nothing_at_the_first_move_and_no_photo_finish(
-    autojump_clock: MockClock, rule: RoundTripRule | None, races: int, gained_ms: range, first: int
+    rule: RoundTripRule | None, races: int, gained_ms: range, first: int
 ) -> None:
     async with open_house(round_trip_rule=rule) as house, trio.open_nursery() as nursery:
         late = Line(house.listener.dial(), nursery, pongs_late_s=0.3)
@@ -205,7 +208,7 @@ async def test_late_pongs_gain_nothing_at_the_first_move_and_no_photo_finish(
 
 
 @pytest.mark.slow
-async def test_whoever_holds_the_last_move_until_a_win_is_told_is_never_first(autojump_clock: MockClock) -> None:
+async def test_whoever_holds_the_last_move_until_a_win_is_told_is_never_first() -> None:
     """With all the credit there is, on a line that needs none, and with eyes in the room and in the lobby."""
     async with open_house() as house:
         slow = house.listener.dial(kernel_ms=300)
@@ -224,7 +227,7 @@ async def test_whoever_holds_the_last_move_until_a_win_is_told_is_never_first(au
     assert {record.moves[-1].credit_ms for record in records if record.moves[-1].seat == 1} <= {150}
 
 
-async def test_honest_connections_of_20_and_200_ms_finish_within_5_ms_of_each_other(autojump_clock: MockClock) -> None:
+async def test_honest_connections_of_20_and_200_ms_finish_within_5_ms_of_each_other() -> None:
     async with open_house() as house, trio.open_nursery() as nursery:
         near = Line(house.listener.dial(kernel_ms=20), nursery, each_way_s=0.01)
         far = Line(house.listener.dial(kernel_ms=200), nursery, each_way_s=0.1)

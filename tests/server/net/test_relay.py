@@ -73,7 +73,7 @@ class Cluster:
     def join(self, house: House, number: int) -> Relay:
         node = FakeNode(number, self.place)
         bus = self.buses[number] = Bus("test")
-        relay = Relay(self._nursery, node, bus, house.rooms, house.spectators)
+        relay = Relay(self._nursery, cast(ClusterNode, node), bus, house.rooms, house.spectators)
         house.dispatch.forwarding._node = cast(ClusterNode, node)
         house.dispatch.forwarding.relay = relay
         self._nursery.start_soon(relay.run)
@@ -339,7 +339,7 @@ async def test_watchers_go_to_an_owner_who_lives_and_does_not_hear_the_bus(clust
             assert await dan.hear_of(Moved) == Moved(url="ws://node-1", code=code)
 
 
-async def test_watchers_wait_for_a_new_owner_who_has_yet_to_bring_the_race_back(cluster: Cluster, autojump_clock: MockClock) -> None:
+async def test_watchers_wait_for_a_new_owner_who_has_yet_to_bring_the_race_back(cluster: Cluster) -> None:
     store = MemoryStore()
     async with far_house(cluster) as far, open_house(store=store) as third, far.guest("Dan") as dan:
         cluster.join(third, 3)
@@ -361,7 +361,7 @@ async def test_watchers_wait_for_a_new_owner_who_has_yet_to_bring_the_race_back(
 
 
 @pytest.mark.parametrize("new_owner", [2, 3])
-async def test_watchers_wait_for_the_new_owner_and_go_on_with_it(cluster: Cluster, autojump_clock: MockClock, new_owner: int) -> None:
+async def test_watchers_wait_for_the_new_owner_and_go_on_with_it(cluster: Cluster, new_owner: int) -> None:
     store = MemoryStore()
     async with far_house(cluster, store) as far, far.guest("Dan") as dan:
         # A server that begins at another moment draws other numbers.

@@ -6,7 +6,6 @@ import sys
 
 import pytest
 import trio
-from trio.testing import MockClock
 from websockets.frames import Opcode
 from websockets.trio.client import connect
 from websockets.typing import Subprotocol
@@ -17,11 +16,11 @@ from server.app import running
 from server.config import Settings
 from server.net.connection import PING_INTERVAL_S
 from server.net.stream import RoundTripRule
-from server.race.timing import credit
+from server.race.timing import KEPT_ROUND_TRIPS, credit
 from tests.server.net import wire
 from tests.server.net.wire import Client, House, frame_bytes, head_received, open_house, request_bytes
 
-pytestmark = pytest.mark.usefixtures("both_kinds")
+pytestmark = pytest.mark.usefixtures("both_kinds", "autojump_clock")
 
 LATE_S = 0.3
 
@@ -51,7 +50,7 @@ async def answer_pings_late(house: House) -> None:
         pytest.param(RoundTripRule(kernel_ms=lambda _: 20, trust_pings=True), 20, id="pings are trusted only where it cannot know"),
     ],
 )
-async def test_of_pings_and_kernel_the_smaller_counts(autojump_clock: MockClock, rule: RoundTripRule, counted_ms: int) -> None:
+async def test_of_pings_and_kernel_the_smaller_counts(rule: RoundTripRule, counted_ms: int) -> None:
     async with open_house(round_trip_rule=rule) as house, trio.open_nursery() as nursery:
         nursery.start_soon(answer_pings_late, house)
         await trio.sleep(10 * PING_INTERVAL_S)
@@ -60,16 +59,27 @@ async def test_of_pings_and_kernel_the_smaller_counts(autojump_clock: MockClock,
         nursery.cancel_scope.cancel()
 
 
+async def test_what_the_kernel_says_counts_for_no_more_than_it_has_said_before() -> None:
+    """It forgets what was more than five minutes ago. Messages that are read late, two at a time, are acknowledged late."""
+    forgets_at = trio.current_time() + 5 * PING_INTERVAL_S
+    rule = RoundTripRule(kernel_ms=lambda _: 20 if trio.current_time() < forgets_at else 60)
+    async with open_house(round_trip_rule=rule) as house, trio.open_nursery() as nursery:
+        nursery.start_soon(answer_pings_late, house)
+        await trio.sleep_until(forgets_at + 3 * KEPT_ROUND_TRIPS * PING_INTERVAL_S)
+        (end,) = house.connections
+        assert end.round_trip_ms == 20
+        nursery.cancel_scope.cancel()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel measures round trips on Linux alone")
-async def test_a_client_whose_pongs_are_300_ms_late_gains_less_than_5_ms(
-    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_client_whose_pongs_are_300_ms_late_gains_less_than_5_ms(monkeypatch: pytest.MonkeyPatch) -> None:
     pings: list[int] = []
     worth = RoundTripRule.worth
 
     def noted(rule: RoundTripRule, ping_ms: int, kernel_ms: int | None) -> int:
         pings.append(ping_ms)
-        return counted.append(worth(rule, ping_ms, kernel_ms)) or counted[-1]  # type: ignore[func-returns-value]
+        counted.append(worth(rule, ping_ms, kernel_ms))
+        return counted[-1]
 
     counted: list[int] = []
     monkeypatch.setattr(RoundTripRule, "worth", noted)

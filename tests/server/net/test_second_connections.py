@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 
 import trio
-from trio.testing import MockClock
 
 from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, OpenRace, Rename, Say, WhoAmI
 from protocol.errors import ErrorCode
@@ -27,7 +26,7 @@ def token_of(client: Client) -> str:
     return client.welcome.token
 
 
-async def test_a_connection_that_comes_to_watch_takes_nothing_over(autojump_clock: MockClock, house: House) -> None:
+async def test_a_connection_that_comes_to_watch_takes_nothing_over(house: House) -> None:
     async with house.race("Ann", "Bob", delay_s=0) as (ann, _), house.client() as second:
         welcome = await come_to_watch(second, token_of(ann), "Nobody asks")
         assert ann.welcome is not None
@@ -39,7 +38,7 @@ async def test_a_connection_that_comes_to_watch_takes_nothing_over(autojump_cloc
         assert (await ann.hear_of(PlayerView)).ply == 1
 
 
-async def test_whoever_races_watches_another_race_by_it_and_talks_there(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_races_watches_another_race_by_it_and_talks_there(house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, _), house.guest("Cid") as cid, house.client() as second, house.guest("Eve") as eve:
         other = (await cid.open(seats=2, delay_s=0)).code
         await come_to_watch(second, token_of(ann))
@@ -53,7 +52,7 @@ async def test_whoever_races_watches_another_race_by_it_and_talks_there(autojump
         assert (await second.error()).code == ErrorCode.NOT_IN_ROOM
 
 
-async def test_by_no_connection_is_a_player_shown_their_own_race(autojump_clock: MockClock, house: House) -> None:
+async def test_by_no_connection_is_a_player_shown_their_own_race(house: House) -> None:
     """Whatever they ask for, in whatever order; the others' traffic shows that there was something to see."""
     chance = random.Random(7)
     async with house.race("Ann", "Bob", delay_s=0) as (ann, bob), house.guest("Eve") as eve, house.client() as early:
@@ -87,7 +86,7 @@ async def test_by_no_connection_is_a_player_shown_their_own_race(autojump_clock:
                 assert not any(cards_in(message) for message in before_result)
 
 
-async def test_a_seat_that_is_taken_by_the_one_connection_ends_the_watching_by_the_other(autojump_clock: MockClock, house: House) -> None:
+async def test_a_seat_that_is_taken_by_the_one_connection_ends_the_watching_by_the_other(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.client() as second:
         code = (await bob.open(seats=2, delay_s=0)).code
         await come_to_watch(second, token_of(ann))
@@ -98,7 +97,7 @@ async def test_a_seat_that_is_taken_by_the_one_connection_ends_the_watching_by_t
         await bob.hear_of(Seated)
 
 
-async def test_whoever_watches_by_their_token_may_go_on_to_race_by_the_same_connection(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_watches_by_their_token_may_go_on_to_race_by_the_same_connection(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.client() as second:
         await come_to_watch(second, token_of(ann))
         await second.say(OpenRace(options=RaceOptions(), ref=3))
@@ -117,7 +116,7 @@ async def test_whoever_watches_by_their_token_may_go_on_to_race_by_the_same_conn
         assert (await second.error()).code == ErrorCode.HELLO_TWICE
 
 
-async def test_both_connections_of_a_player_hear_of_their_new_name(autojump_clock: MockClock, house: House) -> None:
+async def test_both_connections_of_a_player_hear_of_their_new_name(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.client() as second:
         code = (await bob.open(seats=2)).code
         await come_to_watch(second, token_of(ann))

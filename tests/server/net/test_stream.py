@@ -308,7 +308,7 @@ def test_how_long_something_has_waited_is_what_the_kernel_says_of_its_end_and_no
         with ours:
             stamp_arrivals(ours)
             stamps: list[tuple[int, int, bytes]] = []
-            give_up = time.monotonic() + 10
+            give_up, before, after = time.monotonic() + 10, 0, 0
             # The first one who asks for it has it a little later.
             while not stamps and time.monotonic() < give_up:
                 before = time.time_ns()

@@ -19,7 +19,7 @@ from tests.server.net.wire import House, open_house
 pytestmark = pytest.mark.usefixtures("both_kinds")
 
 
-async def test_moves_are_counted_and_timed_and_refused_ones_by_their_code(autojump_clock: MockClock, house: House) -> None:
+async def test_moves_are_counted_and_timed_and_refused_ones_by_their_code(house: House) -> None:
     traffic = house.dispatch.traffic
     async with house.race("Ann", "Bob") as (ann, bob):
         for client in (ann, bob, ann):
@@ -48,7 +48,7 @@ async def test_moves_are_counted_and_timed_and_refused_ones_by_their_code(autoju
         assert sum(traffic.move_s.counts) == 5
 
 
-async def test_the_time_of_a_move_ends_when_it_is_kept(autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_time_of_a_move_ends_when_it_is_kept(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     async with house.race("Ann") as (ann,):
         write = house.journal.submit
 
@@ -78,7 +78,7 @@ async def test_messages_beyond_the_rate_are_counted_by_why(autojump_clock: MockC
         assert house.dispatch.traffic.errors[ErrorCode.TOO_FAST] == 1
 
 
-async def test_whoever_is_not_let_in_is_counted_by_why(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_is_not_let_in_is_counted_by_why(house: House) -> None:
     for _ in range(2):
         house.overload.note(LATE_S * ENOUGH, trio.current_time())
     assert (await house.ask("/ladder.json")).status == 503

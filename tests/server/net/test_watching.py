@@ -7,7 +7,6 @@ from typing import TypeVar
 import pytest
 import trio
 from msgspec.structs import replace
-from trio.testing import MockClock
 
 from protocol.cards import FACE_DOWN
 from protocol.client_messages import FollowLobby, LeaveRace, Say, Stop
@@ -37,7 +36,7 @@ async def event(client: Client, kind: type[Kind]) -> Kind:
             return message.event
 
 
-async def test_a_race_is_watched_by_its_code_in_either_encoding(autojump_clock: MockClock, house: House) -> None:
+async def test_a_race_is_watched_by_its_code_in_either_encoding(house: House) -> None:
     async with house.race("Ann", "Bob", public=False, delay_s=3) as (ann, bob), house.guest("Eve") as eve, house.guest("Dan", JSON) as dan:
         code = house.only_room.code
         for client in (eve, dan):
@@ -61,7 +60,7 @@ async def test_a_race_is_watched_by_its_code_in_either_encoding(autojump_clock: 
         assert house.only_room.watchers == 0
 
 
-async def test_what_cannot_be_watched_is_refused(autojump_clock: MockClock, house: House) -> None:
+async def test_what_cannot_be_watched_is_refused(house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, _), house.guest("Eve") as eve, house.client() as stranger:
         await stranger.say(WatchRace())
         assert (await stranger.error()).code == ErrorCode.HELLO_FIRST
@@ -74,7 +73,7 @@ async def test_what_cannot_be_watched_is_refused(autojump_clock: MockClock, hous
 
 
 async def test_whoever_comes_to_watch_when_the_race_is_over_and_the_room_gone_is_told_the_result_for_a_while(
-    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
+    house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with house.race("Ann", "Bob", public=False) as (ann, bob), house.guest("Eve") as eve:
         code = house.only_room.code
@@ -97,7 +96,7 @@ async def test_whoever_comes_to_watch_when_the_race_is_over_and_the_room_gone_is
         assert (error.code, error.ref) == (ErrorCode.NO_SUCH_ROOM, 8)
 
 
-async def test_whoever_has_left_one_room_and_watches_another_talks_to_that_one(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_has_left_one_room_and_watches_another_talks_to_that_one(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Eve") as eve:
         code = (await ann.open(seats=2)).code
         await eve.open(seats=2)
@@ -108,7 +107,7 @@ async def test_whoever_has_left_one_room_and_watches_another_talks_to_that_one(a
         assert [line.name for line in (await ann.hear_of(Talk)).lines] == ["Eve"]
 
 
-async def test_followers_of_the_lobby_see_the_races_that_are_being_run(autojump_clock: MockClock, house: House) -> None:
+async def test_followers_of_the_lobby_see_the_races_that_are_being_run(house: House) -> None:
     async with house.guest("Eve") as eve:
         await eve.say(FollowLobby())
         assert (await eve.hear_of(Lobby)).running == ()
@@ -138,9 +137,7 @@ async def fill(house: House, at: int) -> None:
         end.post(said(number))
 
 
-async def test_a_watcher_who_falls_behind_is_shown_everything_anew_and_the_second_time_closed(
-    autojump_clock: MockClock, house: House
-) -> None:
+async def test_a_watcher_who_falls_behind_is_shown_everything_anew_and_the_second_time_closed(house: House) -> None:
     async with (
         house.race("Ann", "Bob", delay_s=0) as (ann, _),
         house.guest("Eve", buffer=SMALL, max_queue=1, close_timeout=0.1) as eve,
@@ -158,7 +155,7 @@ async def test_a_watcher_who_falls_behind_is_shown_everything_anew_and_the_secon
         assert house.only_room.watchers == 0
 
 
-async def test_a_server_that_stops_tells_watchers_that_the_room_is_closed(autojump_clock: MockClock, house: House) -> None:
+async def test_a_server_that_stops_tells_watchers_that_the_room_is_closed(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Eve") as eve:
         code = (await ann.open(seats=2)).code
         await watch(eve, code)

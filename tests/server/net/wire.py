@@ -32,6 +32,7 @@ from server.lobby.players import Players
 from server.net.connection import Connection
 from server.net.dispatch import Dispatch
 from server.net.listener import serving
+from server.net.origins import Origins
 from server.net.overload import Overload
 from server.net.stream import RoundTripRule, SocketStream
 from server.pages.site import open_site
@@ -48,9 +49,9 @@ from server.store.replay import by_room
 from server.store.store import Store
 from server.tournaments.pairing.crosstable import Crosstable
 from server.tournaments.pairing.rounds import Round
-from server.tournaments.ports import Beside, TournamentPorts, at_once
+from server.tournaments.ports import Beside, TournamentPorts
 from server.tournaments.service import TournamentService
-from tests.server.rooms.playing import first_seed
+from tests.server.rooms.playing import at_once, first_seed
 
 Kind = TypeVar("Kind")
 
@@ -262,7 +263,15 @@ class House:
     """A server with everything but a port."""
 
     def __init__(
-        self, nursery: trio.Nursery, *, rate: float, burst: int, max_rooms: int, wall_s: float | None, store: Store | None
+        self,
+        nursery: trio.Nursery,
+        *,
+        rate: float,
+        burst: int,
+        max_rooms: int,
+        connections_per_address: int,
+        wall_s: float | None,
+        store: Store | None,
     ) -> None:
         self.clock = Clock(wall_s)
         # Another server on the same store must not draw the same again.
@@ -290,8 +299,8 @@ class House:
         self.players = Players(entropy=entropy, store=self.store, journal=self.journal, clock=self.clock, bans=self.bans)
         self.rooms.on_rated.append(self.players.rated)
         self.lobby = Lobby(self.rooms, self.players, self.clock)
-        self.spectators = SpectatorRegistry(nursery, self.rooms, self.clock)
-        self.spectators.over = Resumption(self.rooms, self.store, self.journal, self.clock).over
+        over = Resumption(self.rooms, self.store, self.journal, self.clock).over
+        self.spectators = SpectatorRegistry(nursery, self.rooms, self.clock, over=over)
         nursery.start_soon(self.spectators.run)
         self.matchmaker = Matchmaker(self.rooms, clock=self.clock, rating=self.players.rating)
         self.runs = RunService(self.rooms, store=self.store, journal=self.journal, clock=self.clock, entropy=entropy, compute=self._compute)
@@ -322,6 +331,7 @@ class House:
             rate=rate,
             burst=burst,
             bans=self.bans,
+            connections_per_address=connections_per_address,
         )
         self.site = open_site(
             rooms=self.rooms,
@@ -414,6 +424,7 @@ async def open_house(
     rate: float = 1e6,
     burst: int = 1_000_000,
     max_rooms: int = 100,
+    connections_per_address: int = 0,
     wall_s: float | None = None,
     store: Store | None = None,
     round_trip_rule: RoundTripRule | None = None,
@@ -423,7 +434,15 @@ async def open_house(
     store: one that outlives it. Races that were left running there go on.
     """
     async with trio.open_nursery() as nursery:
-        house = House(nursery, rate=rate, burst=burst, max_rooms=max_rooms, wall_s=wall_s, store=store)
+        house = House(
+            nursery,
+            rate=rate,
+            burst=burst,
+            max_rooms=max_rooms,
+            connections_per_address=connections_per_address,
+            wall_s=wall_s,
+            store=store,
+        )
         for left in by_room(house.store.running().races):
             house.rooms.go_on(left)
         nursery.start_soon(house.lobby.run)
@@ -432,6 +451,7 @@ async def open_house(
         async with serving(
             house.dispatch,
             [house.listener],
+            origins=Origins(),
             site=house.site,
             plain_sockets=PLAIN_SOCKETS,
             # The kernel's clock is not the tests'.

@@ -11,7 +11,7 @@ from tests.server.store.keeping import made, opened, rated_over, write
 
 
 def finish(house: House, race: str, **places: int) -> None:
-    write(house.store, opened(race), rated_over(race, **places))
+    write(house.store, opened(race), rated_over(race, places))
 
 
 async def test_the_ladder_has_places_points_and_races_best_first(house: House) -> None:

@@ -264,9 +264,35 @@ def test_a_player_is_told_who_watches_and_that_somebody_sees_every_card() -> Non
     assert node(script, None) == [0, "2 watching, all cards", "1 watching", 0]
 
 
+def test_ready_is_for_the_next_document_as_long_as_nobody_has_answered_it() -> None:
+    script = f"""{SCRIPTED}
+        const seat = {{ seat: 0, name: "Ada", bot: null, connected: true, ready: false, state: "waiting", ply: 0, home: 0, elapsed_ms: 0 }};
+        const room = {{ type: "room", version: 1, code: "HKTRWM", race: 1, phase: "waiting", seat: 0, starts_in_ms: null, elapsed_ms: 0,
+            view: null, options: {{ series: {{ format: "single" }} }}, record: null, chat: [], series: null, ended: [], seats: [seat] }};
+        const steps = [player.pressed];
+        player.up(welcome(null), null);
+        const refused = {{ type: "error", code: "room/full", message: "", ref: 0 }};
+        for (const isEager of [false, true]) {{
+            player.want({{ type: "join-race", code: "HKTRWM" }}, {{ isEager }});
+            steps.push(player.pressed);
+            player.hear(refused, 0);
+            steps.push(player.pressed);
+        }}
+        player.want({{ type: "join-race", code: "HKTRWM" }});
+        player.hear(room, 0);
+        steps.push(player.pressed);
+        player.ready();
+        steps.push(player.pressed);
+        player.hear({{ type: "player-ready", version: 2, seat: 0 }}, 0);
+        steps.push(player.pressed);
+        console.log(JSON.stringify(steps));
+    """
+    assert node(script, None) == [None, None, None, "HKTRWM", None, None, "HKTRWM", None]
+
+
 def test_a_player_says_again_what_a_lost_connection_has_swallowed_and_nothing_twice() -> None:
     view, move = next((view, move) for view, move in games()["carpet"] if len(view.moves) > 1)
-    seat = {
+    seat: dict[str, object] = {
         "bot": None,
         "connected": True,
         "ready": True,
@@ -681,8 +707,9 @@ def test_the_lobby_is_kept_up_by_what_has_changed() -> None:
         return tuple(RunningSeatInfo(name=f"P{seat}", bot=None, state="racing", home=home) for seat, home in enumerate(homes))
 
     def running(code: str, *homes: int, watchers: int = 0, elapsed_ms: int = 0) -> RunningRaceInfo:
-        fixed = {"rules": "carpet", "time_limit_s": 600, "delay_s": 10}
-        return RunningRaceInfo(code=code, seats=seats(*homes), watchers=watchers, elapsed_ms=elapsed_ms, **fixed)
+        return RunningRaceInfo(
+            code=code, rules="carpet", time_limit_s=600, delay_s=10, seats=seats(*homes), watchers=watchers, elapsed_ms=elapsed_ms
+        )
 
     def lobby(here: int, *listed: RunningRaceInfo, waiting: tuple[str, ...] = ()) -> Lobby:
         players = tuple(f"P{number}" for number in range(here))

@@ -11,7 +11,6 @@ from xml.etree import ElementTree as ET
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from protocol.client_messages import LeaveRace, Resign
 from protocol.room_events import PlayerView, Result
@@ -53,7 +52,7 @@ def property_of(document: str, name: str) -> str:
     return unescape(found)
 
 
-async def test_every_address_has_a_picture_of_its_own(autojump_clock: MockClock, house: House) -> None:
+async def test_every_address_has_a_picture_of_its_own(house: House) -> None:
     _, race = await finished_race(house)
     pictures = set()
     for target in (*ALWAYS, f"/race/{race}", "/player/bob"):
@@ -76,9 +75,7 @@ async def test_every_address_has_a_picture_of_its_own(autojump_clock: MockClock,
     assert texts[1:2] + texts[-4:] == ["<b>Ann against Bob", "1. Bob", "4 cards home", "2. <b>Ann", "4 cards home"]
 
 
-async def test_the_picture_of_a_race_that_is_being_run_has_the_curves_that_watchers_are_told(
-    autojump_clock: MockClock, house: House
-) -> None:
+async def test_the_picture_of_a_race_that_is_being_run_has_the_curves_that_watchers_are_told(house: House) -> None:
     async with house.race("Ann", "Bob") as (_, bob):
         code = house.only_room.summary.code
 
@@ -101,7 +98,7 @@ async def test_the_picture_of_a_race_that_is_being_run_has_the_curves_that_watch
         assert "curve" not in (await house.ask(f"/watch/{code}", headers=BROWSER)).body.decode()
 
 
-async def test_a_picture_as_png_is_made_once_and_by_a_worker(autojump_clock: MockClock, house: House) -> None:
+async def test_a_picture_as_png_is_made_once_and_by_a_worker(house: House) -> None:
     async with trio.open_nursery() as nursery:
         for _ in range(3):
             nursery.start_soon(house.ask, "/ladder/picture.png")
@@ -129,7 +126,7 @@ def test_a_curve_rises_by_the_cards_that_came_home() -> None:
     assert curve == "M560 560.0H705.0V493.1H850.0V415.0H1140.0"
 
 
-async def test_the_host_s_own_address_is_told_as_it_was_asked_for_and_no_other(autojump_clock: MockClock, house: House) -> None:
+async def test_the_host_s_own_address_is_told_as_it_was_asked_for_and_no_other(house: House) -> None:
     async def told(headers: str) -> list[str]:
         async with house.listener.dial() as stream:
             await stream.send_all(f"GET / HTTP/1.1\r\n{headers}{BROWSER}\r\n".encode())
@@ -144,13 +141,13 @@ async def test_the_host_s_own_address_is_told_as_it_was_asked_for_and_no_other(a
 # ---- in pages of others
 
 
-async def test_no_page_of_others_shows_a_race_unless_the_host_lets_it(autojump_clock: MockClock, house: House) -> None:
+async def test_no_page_of_others_shows_a_race_unless_the_host_lets_it(house: House) -> None:
     assert (await house.ask("/embed/closest", headers=BROWSER)).status == 404
     told = json.loads((await house.ask("/oembed?url=http://carpet.test/watch/closest")).body)
     assert (told["type"], told["title"], told.get("html")) == ("link", "The closest race · Carpet Race", None)
 
 
-async def test_origins_that_the_host_has_named_may_show_races_and_nothing_else(autojump_clock: MockClock, house: House) -> None:
+async def test_origins_that_the_host_has_named_may_show_races_and_nothing_else(house: House) -> None:
     code, race = await finished_race(house)
     let_embed(house, "https://a.example", "https://*.b.example")
     for target in ("/embed/closest", f"/embed/{race}"):
@@ -162,7 +159,7 @@ async def test_origins_that_the_host_has_named_may_show_races_and_nothing_else(a
     assert (moved.status, moved.headers["location"]) == (303, f"/embed/{race}")
 
 
-async def test_oembed_gives_a_frame_for_a_race(autojump_clock: MockClock, house: House) -> None:
+async def test_oembed_gives_a_frame_for_a_race(house: House) -> None:
     _, race = await finished_race(house)
     let_embed(house, "*")
     document = (await house.ask(f"/race/{race}", headers=BROWSER)).body.decode()
@@ -188,6 +185,6 @@ async def test_oembed_gives_a_frame_for_a_race(autojump_clock: MockClock, house:
         ("?url=http://carpet.test/watch/closest&maxwidth=wide", 400),
     ],
 )
-async def test_what_cannot_be_embedded_is_refused(autojump_clock: MockClock, house: House, query: str, status: int) -> None:
+async def test_what_cannot_be_embedded_is_refused(house: House, query: str, status: int) -> None:
     let_embed(house, "*")
     assert (await house.ask(f"/oembed{query}")).status == status

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import trio
 from jsonschema import Draft202012Validator
-from trio.testing import MockClock
 
 from protocol.client_messages import Resign
 from protocol.room_events import Result
@@ -21,7 +20,7 @@ from server.pages.schemas import make_documents
 from tests.server.net.wire import House
 
 
-async def test_what_a_server_answers_is_what_openapi_says(autojump_clock: MockClock, house: House) -> None:
+async def test_what_a_server_answers_is_what_openapi_says(house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, _):
         await ann.say(Resign(race=1, seat=0))
         record = (await ann.hear_of(Result)).record
@@ -64,7 +63,7 @@ async def test_what_a_server_answers_is_what_openapi_says(autojump_clock: MockCl
     check("/ladder.json", "400", bad)
 
 
-async def test_the_documents_are_made_once_and_by_a_worker(autojump_clock: MockClock, house: House) -> None:
+async def test_the_documents_are_made_once_and_by_a_worker(house: House) -> None:
     async with trio.open_nursery() as nursery:
         for name in ("/openapi.json", "/asyncapi.json", "/schemas/record.json"):
             nursery.start_soon(house.ask, name)
@@ -72,7 +71,7 @@ async def test_the_documents_are_made_once_and_by_a_worker(autojump_clock: MockC
 
 
 @pytest.mark.parametrize("name", ["openapi", "none"])
-async def test_only_documents_have_a_schema(autojump_clock: MockClock, house: House, name: str) -> None:
+async def test_only_documents_have_a_schema(house: House, name: str) -> None:
     answered = await house.ask(f"/schemas/{name}.json")
     assert answered.status == 404
     assert set(NAMES) - {"openapi", "asyncapi"} <= set(json.loads(answered.body)["error"].replace(",", " ").replace(".", " ").split())

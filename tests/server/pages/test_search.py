@@ -26,7 +26,7 @@ async def search(house: House, query: str) -> Found:
 
 async def test_players_are_found_with_their_ratings_and_who_is_named_exactly_with_their_races(house: House) -> None:
     write(house.store, *map(made, ["anna", "anne", "ben"]))
-    write(house.store, opened("ABC-1-0a"), rated_over("ABC-1-0a", anna=1, ben=2))
+    write(house.store, opened("ABC-1-0a"), rated_over("ABC-1-0a", {"anna": 1, "ben": 2}))
     write(house.store, opened("ABC-2-0b", options=RaceOptions(rules="colorado")), over("ABC-2-0b", "anna", "ben", at=5))
     begins = await search(house, "?q=AN")
     assert [(each.name, each.rating, each.races) for each in begins.players] == [("Anna", 1138, 1), ("Anne", None, 0)]

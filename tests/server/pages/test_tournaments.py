@@ -8,7 +8,6 @@ import io
 
 import msgspec
 import pytest
-from trio.testing import MockClock
 
 from protocol.client_messages import FollowLobby, Hello, JoinRace, Ready
 from protocol.room_events import Started
@@ -40,7 +39,7 @@ async def made(client: Client, options: TournamentOptions = OPTIONS, code: str |
     return answer.id
 
 
-async def test_a_tournament_is_given_out_whole_and_as_a_table(autojump_clock: MockClock, house: House) -> None:
+async def test_a_tournament_is_given_out_whole_and_as_a_table(house: House) -> None:
     async with house.guest("@Ada") as ada:
         identity = await made(ada)
         await ada.say(FollowTournament(id=identity))
@@ -73,14 +72,12 @@ async def test_a_tournament_is_given_out_whole_and_as_a_table(autojump_clock: Mo
 
 
 @pytest.mark.parametrize("path", ["/tournaments/NOSUCH.json", "/tournaments/x.json", "/tournaments/NOSUCH.csv"])
-async def test_there_is_no_page_of_a_tournament_that_is_not_there(autojump_clock: MockClock, house: House, path: str) -> None:
+async def test_there_is_no_page_of_a_tournament_that_is_not_there(house: House, path: str) -> None:
     assert (await house.ask(path)).problem == (404, "There is no tournament of that id.")
 
 
 @pytest.mark.parametrize("path", ["/tournaments/KWPRTM.json", "/tournament/KWPRTM"])
-async def test_a_store_that_does_not_answer_is_no_fault_of_the_page(
-    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch, path: str
-) -> None:
+async def test_a_store_that_does_not_answer_is_no_fault_of_the_page(house: House, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     def busy(tournament: str) -> None:
         raise StoreBusy(tournament)
 
@@ -94,7 +91,7 @@ def test_no_cell_is_a_formula(text: str) -> None:
     assert harmless("Ada -1") == "Ada -1"
 
 
-async def test_tables_of_a_public_tournament_are_listed_while_they_race(autojump_clock: MockClock, house: House) -> None:
+async def test_tables_of_a_public_tournament_are_listed_while_they_race(house: House) -> None:
     async with house.guest("Ada") as ada, house.guest("Bob") as bob, house.client() as guest:
         shown, hidden = await made(ada), await made(bob, msgspec.structs.replace(OPTIONS, public=False))
         for player, identity in ((bob, hidden), (ada, shown)):
@@ -112,7 +109,7 @@ async def test_tables_of_a_public_tournament_are_listed_while_they_race(autojump
         assert (told.races, told.races_running) == ((), 2)
 
 
-async def test_guests_follow_and_do_not_enter(autojump_clock: MockClock, house: House) -> None:
+async def test_guests_follow_and_do_not_enter(house: House) -> None:
     async with house.guest("Ada") as ada, house.client() as guest:
         identity = await made(ada)
         hidden = await made(ada, msgspec.structs.replace(OPTIONS, public=False, name="Hidden"))
@@ -130,12 +127,12 @@ async def test_guests_follow_and_do_not_enter(autojump_clock: MockClock, house: 
         assert (error.code, error.ref) == ("tournament/no-such-id", 3)
 
 
-async def test_followers_are_told_of_every_stage_and_of_how_far_the_races_are(autojump_clock: MockClock, house: House) -> None:
+async def test_followers_are_told_of_every_stage_and_of_how_far_the_races_are(house: House) -> None:
     async with house.guest("Ada") as ada:
         identity = await made(ada, msgspec.structs.replace(OPTIONS, fill=4))
         await ada.say(FollowTournament(id=identity))
         await ada.say(StartTournament(id=identity))
-        phases = []
+        phases: list[Tournament] = []
         while not phases or phases[-1].phase != "over":
             phases.append(await ada.hear_of(Tournament))
         assert phases[0].phase == "registration"

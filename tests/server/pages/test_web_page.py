@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from protocol.client_messages import LeaveRace, OpenRace, Resign
 from protocol.forms import forms_document
@@ -35,7 +34,7 @@ def content(name: str) -> bytes:
     return forms_document() if name == FORMS else WEB.joinpath(name).read_bytes()
 
 
-async def test_every_address_has_a_document_that_says_what_it_is_about(autojump_clock: MockClock, house: House) -> None:
+async def test_every_address_has_a_document_that_says_what_it_is_about(house: House) -> None:
     async with house.race("<b>Ann", "Bob") as (ann, _):
         code = house.only_room.summary.code
         await ann.say(Resign(race=1, seat=0))
@@ -67,7 +66,7 @@ async def test_every_address_has_a_document_that_says_what_it_is_about(autojump_
         assert "1. Bob with" in race_page
 
 
-async def test_the_document_of_a_race_that_is_run_has_how_far_everybody_is(autojump_clock: MockClock, house: House) -> None:
+async def test_the_document_of_a_race_that_is_run_has_how_far_everybody_is(house: House) -> None:
     def first(text: str) -> Any:
         (found,) = re.findall(r'<script type="application/json" id="first">(.*)</script>', text)
         return json.loads(found)
@@ -90,7 +89,7 @@ async def test_the_document_of_a_race_that_is_run_has_how_far_everybody_is(autoj
         assert 'id="first"' not in (await house.ask(f"/watch/{code}", headers=BROWSER)).body.decode()
 
 
-async def test_a_title_names_three_players_at_most_and_tells_bots_apart(autojump_clock: MockClock, house: House) -> None:
+async def test_a_title_names_three_players_at_most_and_tells_bots_apart(house: House) -> None:
     for name, bots, title in (
         ("Ann", ("greedy", "random"), "Ann against greedy (bot) against random (bot)"),
         ("Ben", ("greedy",) * 7, "Ben against greedy (bot) and 6 more"),
@@ -105,7 +104,7 @@ async def test_a_title_names_three_players_at_most_and_tells_bots_apart(autojump
 
 
 @pytest.mark.parametrize("public", [True, False])
-async def test_the_link_of_a_race_that_is_over_leads_to_it_for_ever(autojump_clock: MockClock, house: House, public: bool) -> None:
+async def test_the_link_of_a_race_that_is_over_leads_to_it_for_ever(house: House, public: bool) -> None:
     async with house.race("Ann", "Bob", public=public) as (ann, bob):
         code = house.only_room.summary.code
         await ann.say(Resign(race=1, seat=0))
@@ -133,7 +132,7 @@ async def test_the_link_of_a_race_that_is_over_leads_to_it_for_ever(autojump_clo
         "/watch/%3Cb%3E",
     ],
 )
-async def test_what_is_not_there_is_not_found_and_says_where_to_go(autojump_clock: MockClock, house: House, target: str) -> None:
+async def test_what_is_not_there_is_not_found_and_says_where_to_go(house: House, target: str) -> None:
     answered = await house.ask(target, headers=BROWSER)
     assert (answered.status, answered.headers["content-type"]) == (404, "text/html; charset=utf-8")
     text = answered.body.decode()
@@ -143,7 +142,7 @@ async def test_what_is_not_there_is_not_found_and_says_where_to_go(autojump_cloc
     assert (await house.ask(target)).problem[0] == 404
 
 
-async def test_whoever_asks_for_no_html_is_told_in_plain_text_what_this_is(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_asks_for_no_html_is_told_in_plain_text_what_this_is(house: House) -> None:
     for headers in ("", "Accept: */*\r\n", "Accept: application/json\r\n"):
         answered = await house.ask("/", headers=headers)
         assert answered.status == 200
@@ -152,7 +151,7 @@ async def test_whoever_asks_for_no_html_is_told_in_plain_text_what_this_is(autoj
 
 
 @pytest.mark.parametrize("target", ["/", "/play", "/watch/closest", "/watch/NOSUCH", *(f"/web/{name}" for name in FILES)])
-async def test_everything_is_guarded(autojump_clock: MockClock, house: House, target: str) -> None:
+async def test_everything_is_guarded(house: House, target: str) -> None:
     headers = (await house.ask(target, headers=BROWSER)).headers
     policy = dict(part.partition(" ")[::2] for part in headers["content-security-policy"].split("; "))
     assert policy == {
@@ -173,7 +172,7 @@ async def test_everything_is_guarded(autojump_clock: MockClock, house: House, ta
     assert headers["cross-origin-opener-policy"] == "same-origin"
 
 
-async def test_a_document_lets_its_connection_go_to_the_other_servers_of_the_place(autojump_clock: MockClock, house: House) -> None:
+async def test_a_document_lets_its_connection_go_to_the_other_servers_of_the_place(house: House) -> None:
     origins = ["https://n2.carpet.example", "http://[::1]:7", "http://10.0.0.4:7777"]
     site = Site(web_routes({}, origins=lambda: origins))
     house.site._routes = site._routes
@@ -188,7 +187,7 @@ async def test_a_document_lets_its_connection_go_to_the_other_servers_of_the_pla
     assert "wss://n4.carpet.example" in again.headers["content-security-policy"]
 
 
-async def test_the_link_of_a_race_at_another_server_of_the_place_opens(autojump_clock: MockClock, house: House) -> None:
+async def test_the_link_of_a_race_at_another_server_of_the_place_opens(house: House) -> None:
     async def is_elsewhere(code: str) -> bool:
         await trio.lowlevel.checkpoint()
         return code == "FARAWY"
@@ -203,7 +202,7 @@ async def test_the_link_of_a_race_at_another_server_of_the_place_opens(autojump_
 
 
 @pytest.mark.parametrize(("name", "kind"), FILES.items())
-async def test_a_file_is_sent_once_and_then_only_when_it_has_changed(autojump_clock: MockClock, house: House, name: str, kind: str) -> None:
+async def test_a_file_is_sent_once_and_then_only_when_it_has_changed(house: House, name: str, kind: str) -> None:
     first = await house.ask(f"/web/{name}")
     assert (first.status, first.body) == (200, content(name))
     assert first.headers["content-type"] == kind
@@ -218,7 +217,7 @@ async def test_a_file_is_sent_once_and_then_only_when_it_has_changed(autojump_cl
     assert (await house.ask(f"/web/{name}", headers='If-None-Match: "other"\r\n')).body == first.body
 
 
-async def test_a_document_names_what_it_needs_by_addresses_that_never_change(autojump_clock: MockClock, house: House) -> None:
+async def test_a_document_names_what_it_needs_by_addresses_that_never_change(house: House) -> None:
     for target in ("/", "/play", "/watch/closest", "/ladder"):
         text = (await house.ask(target, headers=BROWSER)).body.decode()
         asked = set(re.findall(r'(?:src|href)="(/web/[^"]+)"', text))
@@ -248,12 +247,12 @@ async def test_an_address_of_the_page_is_drawn_as_a_qr_code_and_no_other() -> No
         assert refused.value.status == 400
 
 
-async def test_nothing_beside_the_files_is_served(autojump_clock: MockClock, house: House) -> None:
+async def test_nothing_beside_the_files_is_served(house: House) -> None:
     for target in ("/web/", "/web/index.html", "/web/../app.py", "/web/%2e%2e/web_page.py", "/watch/", "/watch/a/b"):
         assert (await house.ask(target)).problem == (404, "There is nothing here.")
 
 
-async def test_the_icon_is_where_browsers_look_for_that_of_a_document(autojump_clock: MockClock, house: House) -> None:
+async def test_the_icon_is_where_browsers_look_for_that_of_a_document(house: House) -> None:
     found = await house.ask("/favicon.ico")
     assert (found.status, found.headers["content-type"]) == (200, "image/svg+xml; charset=utf-8")
     assert found.body == WEB.joinpath("icon.svg").read_bytes()
@@ -291,9 +290,7 @@ def test_the_files_need_nothing_from_elsewhere_and_parse_no_markup(name: str) ->
 
 
 @pytest.mark.slow
-async def test_a_class_behind_one_address_may_open_the_page_in_the_same_second(
-    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_class_behind_one_address_may_open_the_page_in_the_same_second(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PageConnection, "remote_host", "192.0.2.1")
     # The clock jumps; at these rates no page more comes of it.
     monkeypatch.setattr(house.site, "_rates", AddressRates(rate=0.0001, burst=PAGES_AT_ONCE))

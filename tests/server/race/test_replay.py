@@ -61,7 +61,3 @@ def test_a_false_record_is_refused_in_one_sentence() -> None:
     result = run("frames", "-", "--json", stdin=to_json(sealed(structs.replace(record, moves=moves))))
     assert result.exit_code == 1
     assert "not a true record: move 1 (a4), of seat 1: home is 9 but 5 cards are home after it" in complaint(result)
-
-
-def test_the_command_has_help() -> None:
-    assert "Usage" in run("frames", "--help").stdout

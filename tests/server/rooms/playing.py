@@ -18,6 +18,7 @@ from protocol.codec import JSON, MSGPACK, server_message_decoder
 from protocol.room_events import Dealt, PlayerView, Room
 from protocol.server_messages import CurrentView, Error, ServerMessage
 from protocol.views import RaceOptions, SeatState, View
+from server.race.ghosts import GhostLine
 from server.race.race_deal import DealWanted
 from server.race.rating import Rating, RatingChange, rate_record
 from server.race.seat import Seat
@@ -25,7 +26,7 @@ from server.rooms.clock import Clock
 from server.rooms.driver import Room as ServedRoom
 from server.rooms.member import Member, PlayerName
 from server.rooms.outgoing import Outgoing
-from server.rooms.ports import FindDeal
+from server.rooms.ports import FindDeal, GhostWanted
 from server.rooms.recovery import LeftRoom
 from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage
@@ -255,6 +256,19 @@ async def first_seed(wanted: DealWanted) -> int | None:
     return 0
 
 
+async def at_once(make: Callable[[], Kind], /) -> Kind:
+    """In place of a thread."""
+    await trio.lowlevel.checkpoint()
+    return make()
+
+
+async def no_ghosts(wanted: tuple[GhostWanted, ...]) -> tuple[GhostLine, ...]:
+    """Of a server that keeps no records to make them of."""
+    del wanted
+    await trio.lowlevel.checkpoint()
+    return ()
+
+
 class Table:
     """Rooms, their clock, and everybody who is around."""
 
@@ -282,6 +296,7 @@ class Table:
             keeps=keeps,
             find_deal=find_deal,
             rating_changes=lambda race: self.journal.rating_changes(race),
+            ghost_lines=no_ghosts,
             max_rooms=max_rooms,
             max_rooms_per_place=max_rooms_per_place,
             bots_wait=bots_wait,

@@ -28,9 +28,7 @@ async def in_no_thread(choose: Callable[[object], str], view: object, **_: objec
 
 
 @pytest.mark.parametrize("name", HOUSE_BOTS)
-async def test_every_bot_plays_a_race_to_its_end_by_legal_moves(
-    autojump_clock: MockClock, table: Table, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_every_bot_plays_a_race_to_its_end_by_legal_moves(table: Table, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trio.to_thread, "run_sync", in_no_thread)
     ann = table.guest("Ann")
     room = await table.seated(ann, bots=(name,))
@@ -98,7 +96,7 @@ async def test_a_bot_that_thinks_holds_up_neither_its_room_nor_another(
 
 
 async def test_a_bot_stops_asking_when_another_has_won_and_plays_again_in_the_next_race(
-    autojump_clock: MockClock, table: Table, monkeypatch: pytest.MonkeyPatch
+    table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def thinks_a_little(choose: Callable[[object], str], view: object, **_: object) -> str:
         await trio.sleep(0.01)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.room_events import Presence, Progress, Result, Room, Seated, Unseated
@@ -14,7 +13,7 @@ from server.rooms.core import IDLE_S
 from tests.server.rooms.playing import Table
 
 
-async def test_each_who_enters_takes_the_next_free_seat_and_is_shown_the_room(autojump_clock: MockClock, table: Table) -> None:
+async def test_each_who_enters_takes_the_next_free_seat_and_is_shown_the_room(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, seats=3)
     bob.enter(room)
@@ -25,7 +24,7 @@ async def test_each_who_enters_takes_the_next_free_seat_and_is_shown_the_room(au
     assert table.rooms.of(bob.player.id) is room
 
 
-async def test_a_full_room_refuses_and_leaves_the_refused_one_free_for_another(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_full_room_refuses_and_leaves_the_refused_one_free_for_another(table: Table) -> None:
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
     room = await table.seated(ann, bob)
     eve.enter(room, ref=5)
@@ -35,7 +34,7 @@ async def test_a_full_room_refuses_and_leaves_the_refused_one_free_for_another(a
     assert table.rooms.of(eve.player.id) is None
 
 
-async def test_leaving_the_race_forfeits_and_frees_the_player_at_once(autojump_clock: MockClock, table: Table) -> None:
+async def test_leaving_the_race_forfeits_and_frees_the_player_at_once(table: Table) -> None:
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
     room = await table.racing(ann, bob, eve)
     bob.leave(room)
@@ -56,7 +55,7 @@ async def test_leaving_the_race_forfeits_and_frees_the_player_at_once(autojump_c
     assert ann.last(Unseated).seat == 1
 
 
-async def test_whoever_left_the_race_may_come_back_to_look_but_not_to_play(autojump_clock: MockClock, table: Table) -> None:
+async def test_whoever_left_the_race_may_come_back_to_look_but_not_to_play(table: Table) -> None:
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
     room = await table.racing(ann, bob, eve)
     bob.leave(room)
@@ -69,7 +68,7 @@ async def test_whoever_left_the_race_may_come_back_to_look_but_not_to_play(autoj
     assert bob.codes == [ErrorCode.SEAT_ENDED]
 
 
-async def test_whoever_leaves_and_comes_back_in_one_breath_is_bound_to_the_room(autojump_clock: MockClock, table: Table) -> None:
+async def test_whoever_leaves_and_comes_back_in_one_breath_is_bound_to_the_room(table: Table) -> None:
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
     room = await table.racing(ann, bob, eve)
     bob.leave(room)
@@ -80,7 +79,7 @@ async def test_whoever_leaves_and_comes_back_in_one_breath_is_bound_to_the_room(
     assert table.rooms.of(bob.player.id) is room
 
 
-async def test_leaving_after_the_race_leaves_the_others_together(autojump_clock: MockClock, table: Table) -> None:
+async def test_leaving_after_the_race_leaves_the_others_together(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.over(ann, bob)
     bob.leave(room)
@@ -93,7 +92,7 @@ async def test_leaving_after_the_race_leaves_the_others_together(autojump_clock:
     assert len(table.rooms) == 0
 
 
-async def test_a_waiting_room_that_all_have_left_is_closed_at_once(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_waiting_room_that_all_have_left_is_closed_at_once(table: Table) -> None:
     ann = table.guest("Ann")
     for _ in range(50):
         room = await table.seated(ann, seats=3, bots=("random",))
@@ -103,7 +102,7 @@ async def test_a_waiting_room_that_all_have_left_is_closed_at_once(autojump_cloc
     assert len(table.rooms) == 0
 
 
-async def test_a_lost_connection_is_told_with_the_grace_and_so_is_the_return(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_lost_connection_is_told_with_the_grace_and_so_is_the_return(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob, grace_s=30)
     await bob.vanish(room)
@@ -121,9 +120,7 @@ async def test_a_lost_connection_is_told_with_the_grace_and_so_is_the_return(aut
     assert again.ply == 1
 
 
-async def test_whoever_loses_their_seat_to_the_grace_before_the_start_is_free_and_may_come_again(
-    autojump_clock: MockClock, table: Table
-) -> None:
+async def test_whoever_loses_their_seat_to_the_grace_before_the_start_is_free_and_may_come_again(table: Table) -> None:
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
     room = await table.seated(ann, bob, eve, seats=4, grace_s=5)
     await bob.vanish(room)
@@ -140,7 +137,7 @@ async def test_whoever_loses_their_seat_to_the_grace_before_the_start_is_free_an
     assert table.rooms.of(bob.player.id) is room
 
 
-async def test_a_newer_connection_takes_over_and_the_end_of_the_older_one_changes_nothing(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_newer_connection_takes_over_and_the_end_of_the_older_one_changes_nothing(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     newer = bob.another_line()
@@ -157,7 +154,7 @@ async def test_a_newer_connection_takes_over_and_the_end_of_the_older_one_change
     assert newer.last(Progress).seat == 0
 
 
-async def test_a_connection_that_has_not_joined_is_not_heard_for_the_one_that_has(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_connection_that_has_not_joined_is_not_heard_for_the_one_that_has(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     other = bob.another_line()
@@ -172,7 +169,7 @@ async def test_a_connection_that_has_not_joined_is_not_heard_for_the_one_that_ha
     assert bob.seat_in(room).state == "forfeited"
 
 
-async def test_a_room_with_nobody_in_it_is_closed_after_a_while(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_room_with_nobody_in_it_is_closed_after_a_while(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.over(ann, bob)
     await ann.vanish(room)
@@ -185,7 +182,7 @@ async def test_a_room_with_nobody_in_it_is_closed_after_a_while(autojump_clock: 
     assert table.rooms.of(ann.player.id) is table.rooms.of(bob.player.id) is None
 
 
-async def test_a_waiting_room_whose_players_vanished_is_closed_after_a_while(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_waiting_room_whose_players_vanished_is_closed_after_a_while(table: Table) -> None:
     ann = table.guest("Ann")
     room = await table.seated(ann, seats=2, grace_s=600)
     await ann.vanish(room)
@@ -194,7 +191,7 @@ async def test_a_waiting_room_whose_players_vanished_is_closed_after_a_while(aut
     assert table.rooms.of(ann.player.id) is None
 
 
-async def test_a_race_from_which_all_vanish_ends_and_its_room_goes(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_race_from_which_all_vanish_ends_and_its_room_goes(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob, grace_s=300)
     await ann.vanish(room)
@@ -207,7 +204,7 @@ async def test_a_race_from_which_all_vanish_ends_and_its_room_goes(autojump_cloc
     assert len(table.rooms) == 0
 
 
-async def test_a_race_with_bots_that_everybody_left_ends_by_itself(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_race_with_bots_that_everybody_left_ends_by_itself(table: Table) -> None:
     ann = table.guest("Ann")
     room = await table.racing(ann, bots=("greedy",))
     ann.leave(room)
@@ -226,7 +223,7 @@ async def test_a_race_with_bots_that_everybody_left_ends_by_itself(autojump_cloc
         (RaceOptions(deal="two\nlines"), ErrorCode.BAD_OPTIONS),
     ],
 )
-async def test_options_that_do_not_fit_open_no_room(autojump_clock: MockClock, table: Table, options: RaceOptions, code: ErrorCode) -> None:
+async def test_options_that_do_not_fit_open_no_room(table: Table, options: RaceOptions, code: ErrorCode) -> None:
     with pytest.raises(Refusal) as refused:
         table.rooms.open(options)
     assert refused.value.code is code
@@ -234,7 +231,7 @@ async def test_options_that_do_not_fit_open_no_room(autojump_clock: MockClock, t
     assert len(table.rooms) == 0
 
 
-async def test_chat_is_cleaned_and_empty_lines_are_refused(autojump_clock: MockClock, table: Table) -> None:
+async def test_chat_is_cleaned_and_empty_lines_are_refused(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, bob)
     ann.say(room, "\x1b[31mhello\x1b[0m\r\n\x07 there" + "!" * 900)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 import pytest
 import trio
@@ -36,7 +37,7 @@ class Broken:
 
 
 async def test_a_crash_ends_one_room_tells_its_members_and_leaves_the_others_alone(
-    autojump_clock: MockClock, table: Table, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    table: Table, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     ann, bob, eve, zoe = (table.guest(name) for name in ("Ann", "Bob", "Eve", "Zoe"))
     room = await table.racing(ann, bob)
@@ -60,7 +61,7 @@ async def test_a_crash_ends_one_room_tells_its_members_and_leaves_the_others_alo
 
 
 async def test_a_room_that_cannot_even_be_ended_leaves_no_word_of_its_race_to_later_lines_of_the_log(
-    autojump_clock: MockClock, table: Table, monkeypatch: pytest.MonkeyPatch
+    table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
@@ -77,14 +78,15 @@ async def test_a_room_that_cannot_even_be_ended_leaves_no_word_of_its_race_to_la
 
 
 async def test_whoever_asks_a_room_that_has_crashed_is_told_that_it_is_closed_and_bound_by_nothing(
-    autojump_clock: MockClock, table: Table, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    table: Table, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
     room = await table.seated(ann, seats=4)
     break_room(room, monkeypatch)
     bob.enter(room)
     assert bob.codes == []
-    for ask in (lambda: eve.enter(room, ref=9), lambda: ann.say(room, "anybody there?")):
+    asks: tuple[Callable[[], object], ...] = (lambda: eve.enter(room, ref=9), lambda: ann.say(room, "anybody there?"))
+    for ask in asks:
         with pytest.raises(Refusal) as refused:
             ask()
         assert refused.value.code is ErrorCode.ROOM_CLOSED
@@ -92,7 +94,7 @@ async def test_whoever_asks_a_room_that_has_crashed_is_told_that_it_is_closed_an
     assert [table.rooms.of(guest.player.id) for guest in (ann, bob, eve)] == [None, None, None]
 
 
-async def test_whoever_enters_as_the_last_one_leaves_is_told_that_the_room_is_closed(autojump_clock: MockClock, table: Table) -> None:
+async def test_whoever_enters_as_the_last_one_leaves_is_told_that_the_room_is_closed(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, seats=2)
     ann.leave(room)
@@ -103,7 +105,7 @@ async def test_whoever_enters_as_the_last_one_leaves_is_told_that_the_room_is_cl
     assert len(table.rooms) == 0
 
 
-async def test_a_closed_room_takes_no_requests(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_closed_room_takes_no_requests(table: Table) -> None:
     ann = table.guest("Ann")
     room = await table.seated(ann, seats=2)
     ann.leave(room)
@@ -119,7 +121,7 @@ async def test_a_closed_room_takes_no_requests(autojump_clock: MockClock, table:
     assert not room.catch_up(ann.player, ann)
 
 
-async def test_stopping_tells_every_member_before_it_returns_and_opens_no_more(autojump_clock: MockClock, table: Table) -> None:
+async def test_stopping_tells_every_member_before_it_returns_and_opens_no_more(table: Table) -> None:
     pairs = [(table.guest(f"A{number}"), table.guest(f"B{number}")) for number in range(5)]
     rooms = [await table.racing(*pair, bots=("greedy",)) for pair in pairs]
     await table.rooms.stop()

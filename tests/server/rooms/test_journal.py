@@ -8,7 +8,6 @@ from dataclasses import replace
 import msgspec
 import pytest
 import trio
-from trio.testing import MockClock
 
 from protocol.errors import ErrorCode
 from protocol.room_events import PlayerView, Presence, Progress, Result, Room, Said
@@ -23,6 +22,8 @@ from server.store.errors import LeaseLost, StoreFull
 from server.store.port import CommandTaken, RaceAborted, RaceOpened, RaceOver
 from server.store.replay import RunningRoom
 from tests.server.rooms.playing import Notebook, Table
+
+pytestmark = pytest.mark.usefixtures("autojump_clock")
 
 
 def moved(by_s: float) -> Clock:
@@ -40,7 +41,7 @@ async def restart(old: Table, room: ServedRoom, nursery: trio.Nursery, *, clock:
     return new, new.rooms.find(room.code)
 
 
-async def test_nobody_is_told_of_a_move_before_it_is_kept(autojump_clock: MockClock, table: Table) -> None:
+async def test_nobody_is_told_of_a_move_before_it_is_kept(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     table.journal.hold()
@@ -54,7 +55,7 @@ async def test_nobody_is_told_of_a_move_before_it_is_kept(autojump_clock: MockCl
     assert bob.last(Progress).ply == 1
 
 
-async def test_a_view_that_was_missed_is_made_up_for_only_when_what_it_shows_is_kept(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_view_that_was_missed_is_made_up_for_only_when_what_it_shows_is_kept(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     table.journal.hold()
@@ -67,7 +68,7 @@ async def test_a_view_that_was_missed_is_made_up_for_only_when_what_it_shows_is_
     assert [message.view is not None for message in ann.all(Room)] == [False, True]
 
 
-async def test_what_comes_while_the_journal_writes_is_decided_at_once_and_told_in_order(autojump_clock: MockClock, table: Table) -> None:
+async def test_what_comes_while_the_journal_writes_is_decided_at_once_and_told_in_order(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     table.journal.hold()
@@ -83,7 +84,7 @@ async def test_what_comes_while_the_journal_writes_is_decided_at_once_and_told_i
 
 
 async def test_when_nothing_can_be_kept_the_race_ends_without_a_result_and_the_others_go_on(
-    autojump_clock: MockClock, table: Table, caplog: pytest.LogCaptureFixture
+    table: Table, caplog: pytest.LogCaptureFixture
 ) -> None:
     ann, bob, eve, zoe = (table.guest(name) for name in ("Ann", "Bob", "Eve", "Zoe"))
     room = await table.racing(ann, bob)
@@ -104,9 +105,7 @@ async def test_when_nothing_can_be_kept_the_race_ends_without_a_result_and_the_o
     assert eve.ply == 1
 
 
-async def test_that_a_lease_is_lost_is_no_error_of_each_room(
-    autojump_clock: MockClock, table: Table, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_that_a_lease_is_lost_is_no_error_of_each_room(table: Table, caplog: pytest.LogCaptureFixture) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     table.journal.error = LeaseLost("others answer for the races of this node")
@@ -116,9 +115,7 @@ async def test_that_a_lease_is_lost_is_no_error_of_each_room(
     assert [record for record in caplog.records if record.levelname in ("ERROR", "WARNING")] == []
 
 
-async def test_whoever_catches_up_while_a_failed_room_ends_is_not_told_what_could_not_be_kept(
-    autojump_clock: MockClock, nursery: trio.Nursery
-) -> None:
+async def test_whoever_catches_up_while_a_failed_room_ends_is_not_told_what_could_not_be_kept(nursery: trio.Nursery) -> None:
     table = Table(nursery, bots_wait=True)
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob, bots=("greedy",), seats=3)
@@ -131,7 +128,7 @@ async def test_whoever_catches_up_while_a_failed_room_ends_is_not_told_what_coul
     assert ann.heard[-1] == Left(code=room.code, reason="failed")
 
 
-async def test_a_room_that_is_cancelled_while_the_journal_writes_tells_nothing_of_it(autojump_clock: MockClock) -> None:
+async def test_a_room_that_is_cancelled_while_the_journal_writes_tells_nothing_of_it() -> None:
     async with trio.open_nursery() as nursery:
         table = Table(nursery)
         ann, bob = table.guest("Ann"), table.guest("Bob")
@@ -146,7 +143,7 @@ async def test_a_room_that_is_cancelled_while_the_journal_writes_tells_nothing_o
     assert ann.heard[-1] == bob.heard[-1] == Left(code=room.code, reason="closed")
 
 
-async def test_the_record_is_kept_together_with_the_move_that_ended_the_race(autojump_clock: MockClock, table: Table) -> None:
+async def test_the_record_is_kept_together_with_the_move_that_ended_the_race(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.over(ann, bob)
     entries = table.journal.entries
@@ -157,7 +154,7 @@ async def test_the_record_is_kept_together_with_the_move_that_ended_the_race(aut
     assert over.players == (ann.player.id, bob.player.id)
 
 
-async def test_a_repeated_or_refused_move_is_not_kept_twice(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_repeated_or_refused_move_is_not_kept_twice(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     ann.move(room)
@@ -171,7 +168,7 @@ async def test_a_repeated_or_refused_move_is_not_kept_twice(autojump_clock: Mock
     assert len(table.journal.entries) == before
 
 
-async def test_a_room_that_is_closed_before_the_start_leaves_no_race_that_is_running(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_room_that_is_closed_before_the_start_leaves_no_race_that_is_running(table: Table) -> None:
     ann = table.guest("Ann")
     room = await table.seated(ann, seats=2)
     ann.leave(room)
@@ -185,9 +182,7 @@ async def test_a_room_that_is_closed_before_the_start_leaves_no_race_that_is_run
 
 
 @pytest.mark.parametrize("waited_s", [0.5, 5])
-async def test_a_race_that_had_begun_is_aborted_with_its_seats_as_they_were(
-    autojump_clock: MockClock, nursery: trio.Nursery, waited_s: float
-) -> None:
+async def test_a_race_that_had_begun_is_aborted_with_its_seats_as_they_were(nursery: trio.Nursery, waited_s: float) -> None:
     table = Table(nursery, bots_wait=True)
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, bob, seats=3, bots=("random",))
@@ -215,7 +210,7 @@ async def test_a_race_that_had_begun_is_aborted_with_its_seats_as_they_were(
     assert [seat.ended_at_ms is not None for seat in aborted.seats] == [False, begun, False]
 
 
-async def test_of_a_race_that_cannot_be_made_again_the_seats_are_read_as_far_as_that_goes(autojump_clock: MockClock, table: Table) -> None:
+async def test_of_a_race_that_cannot_be_made_again_the_seats_are_read_as_far_as_that_goes(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     ann.move(room)
@@ -232,7 +227,7 @@ async def test_of_a_race_that_cannot_be_made_again_the_seats_are_read_as_far_as_
     assert seats_readable(None) == ()
 
 
-async def test_a_server_that_stops_leaves_its_races_to_the_next_one(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_a_server_that_stops_leaves_its_races_to_the_next_one(nursery: trio.Nursery) -> None:
     table = Table(nursery, keeps=True)
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
@@ -244,9 +239,7 @@ async def test_a_server_that_stops_leaves_its_races_to_the_next_one(autojump_clo
 
 
 @pytest.mark.parametrize("keeps", [True, False])
-async def test_a_server_that_stops_tells_views_and_results_that_are_still_being_kept(
-    autojump_clock: MockClock, nursery: trio.Nursery, *, keeps: bool
-) -> None:
+async def test_a_server_that_stops_tells_views_and_results_that_are_still_being_kept(nursery: trio.Nursery, *, keeps: bool) -> None:
     table = Table(nursery, keeps=keeps)
     ann, bob, eve, zoe = (table.guest(name) for name in ("Ann", "Bob", "Eve", "Zoe"))
     room, other = await table.racing(ann, bob), await table.racing(eve, zoe)
@@ -267,7 +260,7 @@ async def test_a_server_that_stops_tells_views_and_results_that_are_still_being_
     assert len(table.rooms) == 0
 
 
-async def test_a_room_whose_journal_takes_nothing_more_ends_and_no_other_hears_of_it(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_room_whose_journal_takes_nothing_more_ends_and_no_other_hears_of_it(table: Table) -> None:
     ann, bob, eve, zoe = (table.guest(name) for name in ("Ann", "Bob", "Eve", "Zoe"))
     room, other = await table.racing(ann, bob), await table.racing(eve, zoe, time_limit_s=60)
     table.journal.closed = True
@@ -279,7 +272,7 @@ async def test_a_room_whose_journal_takes_nothing_more_ends_and_no_other_hears_o
     assert len(table.rooms) == 0
 
 
-async def test_a_server_that_breaks_down_leaves_its_races_to_the_next_one_too(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_a_server_that_breaks_down_leaves_its_races_to_the_next_one_too(nursery: trio.Nursery) -> None:
     async with trio.open_nursery() as broken:
         table = Table(broken, keeps=True)
         ann, bob = table.guest("Ann"), table.guest("Bob")
@@ -291,7 +284,7 @@ async def test_a_server_that_breaks_down_leaves_its_races_to_the_next_one_too(au
     assert again.core.race.phase == "racing"
 
 
-async def test_a_race_goes_on_after_a_crash_where_it_was_with_its_clock(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_a_race_goes_on_after_a_crash_where_it_was_with_its_clock(nursery: trio.Nursery) -> None:
     table = Table(nursery)
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
@@ -324,9 +317,7 @@ async def test_a_race_goes_on_after_a_crash_where_it_was_with_its_clock(autojump
     audit(new.guests[0].last(Result).record)
 
 
-async def test_whoever_does_not_come_back_after_a_crash_has_the_whole_grace_and_then_forfeits(
-    autojump_clock: MockClock, nursery: trio.Nursery
-) -> None:
+async def test_whoever_does_not_come_back_after_a_crash_has_the_whole_grace_and_then_forfeits(nursery: trio.Nursery) -> None:
     table = Table(nursery)
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob, grace_s=30)
@@ -336,17 +327,14 @@ async def test_whoever_does_not_come_back_after_a_crash_has_the_whole_grace_and_
     back.player = ann.player
     back.enter(again)
     await trio.sleep(29)
-    assert again.core.race.seats[1].state == "racing"
-    assert [presence.seat for presence in back.all(Presence)] == []
+    assert (again.core.race.seats[1].state, back.all(Presence)) == ("racing", [])
     await trio.sleep(2)
     assert again.core.race.seats[1].state == "forfeited"
     audit(back.last(Result).record)
 
 
 @pytest.mark.parametrize("by_s", [-86_400, 600, 86_400])
-async def test_wherever_the_wall_was_set_meanwhile_clocks_and_grace_run_on_from_where_they_were(
-    autojump_clock: MockClock, nursery: trio.Nursery, by_s: float
-) -> None:
+async def test_wherever_the_wall_was_set_meanwhile_clocks_and_grace_run_on_from_where_they_were(nursery: trio.Nursery, by_s: float) -> None:
     table = Table(nursery)
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob, grace_s=30)
@@ -364,15 +352,16 @@ async def test_wherever_the_wall_was_set_meanwhile_clocks_and_grace_run_on_from_
     await new.settle()
     assert 9_900 <= back.last(PlayerView).elapsed_ms - before <= 10_100
     await trio.sleep(19)
-    assert again.core.race.seats[1].state == "racing"
+    states = [again.core.race.seats[1].state]
     await trio.sleep(2)
-    assert again.core.race.seats[1].state == "forfeited"
+    states.append(again.core.race.seats[1].state)
+    assert states == ["racing", "forfeited"]
     record = back.last(Result).record
     assert 34_000 <= record.ended_at_ms <= 36_000
     audit(record)
 
 
-async def test_time_in_which_no_server_was_there_counts_for_no_time_limit(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_time_in_which_no_server_was_there_counts_for_no_time_limit(nursery: trio.Nursery) -> None:
     table = Table(nursery)
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob, time_limit_s=60)
@@ -384,18 +373,17 @@ async def test_time_in_which_no_server_was_there_counts_for_no_time_limit(autoju
         back = new.guest(("Ann", "Bob")[seat])
         back.enter(again)
     await trio.sleep(59)
-    assert again.core.race.phase == "racing"
+    phases = [again.core.race.phase]
     await trio.sleep(2)
-    assert again.core.race.phase == "over"
+    phases.append(again.core.race.phase)
+    assert phases == ["racing", "over"]
     over = new.journal.entries[-1]
     assert isinstance(over, RaceOver)
     assert [seat.state for seat in over.record.seats] == ["out-of-time", "out-of-time"]
     audit(over.record)
 
 
-async def test_whoever_resigned_and_watches_has_their_seat_after_a_crash_and_whoever_left_has_none(
-    autojump_clock: MockClock, nursery: trio.Nursery
-) -> None:
+async def test_whoever_resigned_and_watches_has_their_seat_after_a_crash_and_whoever_left_has_none(nursery: trio.Nursery) -> None:
     table = Table(nursery)
     ann, bob, cyd, dan, eve = (table.guest(name) for name in ("Ann", "Bob", "Cyd", "Dan", "Eve"))
     room = await table.racing(ann, bob, cyd, dan, eve)
@@ -409,7 +397,7 @@ async def test_whoever_resigned_and_watches_has_their_seat_after_a_crash_and_who
     assert [new.rooms.of(guest.player.id) for guest in (ann, bob, cyd, dan, eve)] == [again, again, None, None, again]
 
 
-async def test_before_the_start_seats_and_readiness_come_back(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_before_the_start_seats_and_readiness_come_back(nursery: trio.Nursery) -> None:
     table = Table(nursery)
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, seats=2)
@@ -428,7 +416,7 @@ async def test_before_the_start_seats_and_readiness_come_back(autojump_clock: Mo
 
 
 @pytest.mark.parametrize("bot", ["random", "greedy"])
-async def test_a_house_bot_plays_on_after_a_crash(autojump_clock: MockClock, nursery: trio.Nursery, bot: str) -> None:
+async def test_a_house_bot_plays_on_after_a_crash(nursery: trio.Nursery, bot: str) -> None:
     table = Table(nursery, bots_wait=True)
     ann = table.guest("Ann")
     room = await table.racing(ann, bots=(bot,))
@@ -441,7 +429,7 @@ async def test_a_house_bot_plays_on_after_a_crash(autojump_clock: MockClock, nur
     assert new.journal.running(room.code).opened == table.journal.running(room.code).opened
 
 
-async def test_a_race_that_cannot_be_made_again_is_refused_with_a_sentence(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_a_race_that_cannot_be_made_again_is_refused_with_a_sentence(nursery: trio.Nursery) -> None:
     table = Table(nursery)
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
@@ -456,7 +444,7 @@ async def test_a_race_that_cannot_be_made_again_is_refused_with_a_sentence(autoj
     assert not list(new.rooms)
 
 
-async def test_a_rematch_is_a_race_of_its_own_in_the_journal(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_rematch_is_a_race_of_its_own_in_the_journal(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.over(ann, bob)
     ann.rematch(room)
@@ -476,7 +464,7 @@ async def test_a_rematch_is_a_race_of_its_own_in_the_journal(autojump_clock: Moc
 
 @pytest.mark.parametrize("of_an_earlier_server", [False, True])
 async def test_a_private_room_goes_on_under_letters_that_are_not_its_code(
-    autojump_clock: MockClock, table: Table, nursery: trio.Nursery, of_an_earlier_server: bool
+    table: Table, nursery: trio.Nursery, of_an_earlier_server: bool
 ) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob, public=False)
@@ -504,7 +492,7 @@ async def test_a_private_room_goes_on_under_letters_that_are_not_its_code(
     assert (letters == first.partition("-")[0]) is not of_an_earlier_server
 
 
-async def test_a_server_that_dies_at_once_after_each_start_forfeits_nobody(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_a_server_that_dies_at_once_after_each_start_forfeits_nobody(nursery: trio.Nursery) -> None:
     table = Table(nursery)
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob, grace_s=10)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from protocol.cards import fresh_deck
 from protocol.client_messages import Move
@@ -35,7 +34,7 @@ def positions(room: Room) -> list[object]:
     return [(seat.position, seat.ply, seat.state, tuple(seat.played)) for seat in room.core.race.seats]
 
 
-async def test_after_every_accepted_move_all_cards_are_there(autojump_clock: MockClock, table: Table) -> None:
+async def test_after_every_accepted_move_all_cards_are_there(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     moves = 0
@@ -53,7 +52,7 @@ async def test_after_every_accepted_move_all_cards_are_there(autojump_clock: Moc
 
 
 async def test_nothing_of_a_race_is_due_before_the_moment_that_its_room_holds_to_be_the_next(
-    autojump_clock: MockClock, table: Table, monkeypatch: pytest.MonkeyPatch
+    table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, bob, countdown_s=1)
@@ -83,7 +82,7 @@ async def test_nothing_of_a_race_is_due_before_the_moment_that_its_room_holds_to
     assert bob.last(Result).record == ann.last(Result).record
 
 
-async def test_the_mover_gets_their_view_and_the_other_only_how_far_they_are(autojump_clock: MockClock, table: Table) -> None:
+async def test_the_mover_gets_their_view_and_the_other_only_how_far_they_are(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     ann.move(room)
@@ -113,9 +112,7 @@ BAD_MOVES = [
 
 
 @pytest.mark.parametrize(("wrong", "code"), BAD_MOVES)
-async def test_a_refused_move_gets_its_code_and_the_view_and_changes_nothing(
-    autojump_clock: MockClock, table: Table, wrong: dict[str, Any], code: ErrorCode
-) -> None:
+async def test_a_refused_move_gets_its_code_and_the_view_and_changes_nothing(table: Table, wrong: dict[str, Any], code: ErrorCode) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     ann.move(room, "s")
@@ -138,7 +135,7 @@ async def test_a_refused_move_gets_its_code_and_the_view_and_changes_nothing(
     assert [seat.ply for seat in room.core.race.seats] == [2, 1]
 
 
-async def test_a_repeated_move_is_answered_with_the_view_and_played_once(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_repeated_move_is_answered_with_the_view_and_played_once(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     ann.move(room, "s", ply=0)
@@ -151,7 +148,7 @@ async def test_a_repeated_move_is_answered_with_the_view_and_played_once(autojum
     assert ann.codes == []
 
 
-async def test_a_move_before_the_start_is_refused_without_a_view(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_move_before_the_start_is_refused_without_a_view(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, bob)
     ann.ask(room, Move(race=1, seat=0, ply=0, move="s"))
@@ -166,7 +163,7 @@ async def test_a_move_before_the_start_is_refused_without_a_view(autojump_clock:
     assert room.core.race.phase == "racing"
 
 
-async def test_a_move_between_the_first_view_and_the_start_is_refused(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_move_between_the_first_view_and_the_start_is_refused(table: Table) -> None:
     ann, bob = table.guest("Ann", round_trip_ms=300), table.guest("Bob")
     room = await table.seated(ann, bob)
     ann.ready(room)
@@ -180,7 +177,7 @@ async def test_a_move_between_the_first_view_and_the_start_is_refused(autojump_c
     assert ann.last(CurrentView).ply == 0
 
 
-async def test_a_move_in_a_race_that_is_over_is_refused_with_the_view_of_its_end(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_move_in_a_race_that_is_over_is_refused_with_the_view_of_its_end(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.over(ann, bob)
     before = positions(room)
@@ -192,7 +189,7 @@ async def test_a_move_in_a_race_that_is_over_is_refused_with_the_view_of_its_end
     assert all_cards_are_there(room.core.race)
 
 
-async def test_a_move_for_the_race_before_a_rematch_does_not_hit_the_new_one(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_move_for_the_race_before_a_rematch_does_not_hit_the_new_one(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.over(ann, bob)
     ann.rematch(room)
@@ -205,7 +202,7 @@ async def test_a_move_for_the_race_before_a_rematch_does_not_hit_the_new_one(aut
     assert ann.seat_in(room).ply == 0
 
 
-async def test_a_stranger_can_ask_nothing_of_a_room(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_stranger_can_ask_nothing_of_a_room(table: Table) -> None:
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
     room = await table.racing(ann, bob)
     before = positions(room)
@@ -219,7 +216,7 @@ async def test_a_stranger_can_ask_nothing_of_a_room(autojump_clock: MockClock, t
     assert positions(room) == before
 
 
-async def test_stop_and_resign_are_for_ones_own_seat_and_race_only(autojump_clock: MockClock, table: Table) -> None:
+async def test_stop_and_resign_are_for_ones_own_seat_and_race_only(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     ann.seat, own = 1, ann.seat
@@ -233,7 +230,7 @@ async def test_stop_and_resign_are_for_ones_own_seat_and_race_only(autojump_cloc
     assert [seat.state for seat in room.core.race.seats] == ["racing", "racing"]
 
 
-async def test_a_new_connection_has_no_credit_of_the_one_before_it(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_new_connection_has_no_credit_of_the_one_before_it(table: Table) -> None:
     ann, bob = table.guest("Ann", round_trip_ms=300), table.guest("Bob")
     room = await table.racing(ann, bob)
     await trio.sleep(1)
@@ -245,7 +242,7 @@ async def test_a_new_connection_has_no_credit_of_the_one_before_it(autojump_cloc
     assert [played.credit_ms for played in room.core.race.seats[0].played] == [150, 0]
 
 
-async def test_a_flood_of_requests_is_answered_one_by_one_and_the_race_goes_on(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_flood_of_requests_is_answered_one_by_one_and_the_race_goes_on(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     for _ in range(400):
@@ -255,7 +252,7 @@ async def test_a_flood_of_requests_is_answered_one_by_one_and_the_race_goes_on(a
     assert bob.ply == 1
 
 
-async def test_nobody_is_told_of_a_win_before_what_they_played_earlier_could_be_there(autojump_clock: MockClock, table: Table) -> None:
+async def test_nobody_is_told_of_a_win_before_what_they_played_earlier_could_be_there(table: Table) -> None:
     ann, bob = table.guest("Ann", round_trip_ms=0), table.guest("Bob", round_trip_ms=300)
     room = await table.racing(ann, bob, deal=WINNABLE)
     await trio.sleep(1)
@@ -281,7 +278,7 @@ async def test_nobody_is_told_of_a_win_before_what_they_played_earlier_could_be_
     assert ann.version == back.version
 
 
-async def test_two_who_win_within_that_time_are_told_together_and_the_earlier_is_first(autojump_clock: MockClock, table: Table) -> None:
+async def test_two_who_win_within_that_time_are_told_together_and_the_earlier_is_first(table: Table) -> None:
     ann, bob = table.guest("Ann", round_trip_ms=0), table.guest("Bob", round_trip_ms=300)
     room = await table.racing(ann, bob, deal=WINNABLE)
     await trio.sleep(1)

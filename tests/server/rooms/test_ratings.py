@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from protocol.room_events import Ratings, Result, Room
 from protocol.views import SeatRating
@@ -37,7 +36,7 @@ async def won_by_the_first(table: Table, *guests: Guest, **options: Any) -> Serv
     return room
 
 
-async def test_everybody_hears_what_a_race_that_counts_did_to_ratings_after_its_result(autojump_clock: MockClock, table: Table) -> None:
+async def test_everybody_hears_what_a_race_that_counts_did_to_ratings_after_its_result(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     told: list[tuple[str, int, int]] = []
     table.rooms.on_rated.append(lambda player, rating: told.append((player, rating.worth, rating.races)))
@@ -48,7 +47,7 @@ async def test_everybody_hears_what_a_race_that_counts_did_to_ratings_after_its_
     assert told == [(ann.player.id, 1138, 1), (bob.player.id, 927, 1)]
 
 
-async def test_the_next_race_goes_on_from_there_and_forgets_what_the_last_one_did(autojump_clock: MockClock, table: Table) -> None:
+async def test_the_next_race_goes_on_from_there_and_forgets_what_the_last_one_did(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await won_by_the_first(table, ann, bob)
     for guest in (ann, bob):
@@ -67,9 +66,7 @@ async def test_the_next_race_goes_on_from_there_and_forgets_what_the_last_one_di
 
 
 @pytest.mark.parametrize("knows_version", [True, False])
-async def test_a_player_who_lost_the_connection_hears_of_it_when_they_are_back(
-    autojump_clock: MockClock, table: Table, knows_version: bool
-) -> None:
+async def test_a_player_who_lost_the_connection_hears_of_it_when_they_are_back(table: Table, knows_version: bool) -> None:
     """By the event that they missed, or by a snapshot."""
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
@@ -87,9 +84,7 @@ async def test_a_player_who_lost_the_connection_hears_of_it_when_they_are_back(
 
 
 @pytest.mark.parametrize("moved", [(), (0,), (1,)])
-async def test_a_race_that_was_given_up_before_both_had_moved_changes_no_rating(
-    autojump_clock: MockClock, table: Table, moved: tuple[int, ...]
-) -> None:
+async def test_a_race_that_was_given_up_before_both_had_moved_changes_no_rating(table: Table, moved: tuple[int, ...]) -> None:
     guests = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(*guests)
     for number in moved:
@@ -112,9 +107,7 @@ async def test_a_race_that_was_given_up_before_both_had_moved_changes_no_rating(
     ],
     ids=["a bot among people", "against a bot", "a named deal", "boards shown too early", "as its host chose", "one seat"],
 )
-async def test_a_race_that_does_not_count_says_nothing_of_ratings(
-    autojump_clock: MockClock, table: Table, options: dict[str, Any], people: int
-) -> None:
+async def test_a_race_that_does_not_count_says_nothing_of_ratings(table: Table, options: dict[str, Any], people: int) -> None:
     guests = [table.guest(f"Guest {number}") for number in range(people)]
     room = await table.racing(*guests, **options)
     for guest in guests:
@@ -126,9 +119,7 @@ async def test_a_race_that_does_not_count_says_nothing_of_ratings(
     assert all(heard_in_order(guest) == [Result] for guest in guests)
 
 
-async def test_ratings_that_cannot_be_read_cost_nothing_but_their_news(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, table: Table
-) -> None:
+async def test_ratings_that_cannot_be_read_cost_nothing_but_their_news(caplog: pytest.LogCaptureFixture, table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
 
@@ -148,7 +139,7 @@ async def test_ratings_that_cannot_be_read_cost_nothing_but_their_news(
     assert ann.last(Room).race == 2
 
 
-async def test_ratings_that_cannot_be_read_for_a_while_are_told_once_they_can(autojump_clock: MockClock, table: Table) -> None:
+async def test_ratings_that_cannot_be_read_for_a_while_are_told_once_they_can(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     rated: list[str] = []
     table.rooms.on_rated.append(lambda player, rating: rated.append(player))
@@ -172,7 +163,7 @@ async def test_ratings_that_cannot_be_read_for_a_while_are_told_once_they_can(au
 
 
 async def test_a_race_whose_changes_are_not_in_the_store_costs_nothing_but_their_news(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, table: Table
+    caplog: pytest.LogCaptureFixture, table: Table
 ) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)

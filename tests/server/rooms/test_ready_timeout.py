@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from protocol.room_events import Countdown, Room, Scored, Unseated
 from protocol.server_messages import Left
@@ -14,7 +13,7 @@ from server.store.replay import replay
 from tests.server.rooms.playing import Table
 
 
-async def test_whoever_keeps_a_player_waiting_loses_their_seat_to_the_next(autojump_clock: MockClock, table: Table) -> None:
+async def test_whoever_keeps_a_player_waiting_loses_their_seat_to_the_next(table: Table) -> None:
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
     room = await table.seated(ann, bob, public=True)
     await trio.sleep(50)
@@ -34,9 +33,7 @@ async def test_whoever_keeps_a_player_waiting_loses_their_seat_to_the_next(autoj
     assert eve.last(Countdown).starts_in_ms == 3000
 
 
-async def test_of_many_seats_all_that_are_waited_for_are_freed_and_their_players_may_come_again(
-    autojump_clock: MockClock, table: Table
-) -> None:
+async def test_of_many_seats_all_that_are_waited_for_are_freed_and_their_players_may_come_again(table: Table) -> None:
     ann, bob, eve, bert = (table.guest(name) for name in ("Ann", "Bob", "Eve", "Bert"))
     room = await table.seated(ann, bob, eve, bert, public=True, seats=5, bots=("random",))
     bob.ready(room)
@@ -51,7 +48,7 @@ async def test_of_many_seats_all_that_are_waited_for_are_freed_and_their_players
     assert eve.last(Room).seat == 0
 
 
-async def test_a_newcomer_has_the_whole_time_and_who_gets_ready_in_time_is_never_moved(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_newcomer_has_the_whole_time_and_who_gets_ready_in_time_is_never_moved(table: Table) -> None:
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
     room = await table.seated(ann, bob, public=True)
     ann.ready(room)
@@ -67,7 +64,7 @@ async def test_a_newcomer_has_the_whole_time_and_who_gets_ready_in_time_is_never
 
 
 @pytest.mark.parametrize("case", ["private", "nobody ready", "a free seat", "alone with a bot"])
-async def test_a_player_whom_nobody_waits_for_keeps_their_seat(autojump_clock: MockClock, table: Table, case: str) -> None:
+async def test_a_player_whom_nobody_waits_for_keeps_their_seat(table: Table, case: str) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     guests = (ann,) if case == "alone with a bot" else (ann, bob)
     options = {"bots": ("random",)} if case == "alone with a bot" else {"seats": 3} if case == "a free seat" else {}
@@ -78,7 +75,7 @@ async def test_a_player_whom_nobody_waits_for_keeps_their_seat(autojump_clock: M
     assert all(room.core.race.seat_of(guest.player.id) is not None for guest in guests)
 
 
-async def test_in_a_rematch_too(autojump_clock: MockClock, table: Table) -> None:
+async def test_in_a_rematch_too(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.over(ann, bob, public=True)
     for guest in (ann, bob):
@@ -90,9 +87,7 @@ async def test_in_a_rematch_too(autojump_clock: MockClock, table: Table) -> None
     assert room.core.race.seats[1].player == bob.player.id
 
 
-async def test_whoever_is_away_when_they_lose_their_seat_so_hears_of_it_when_they_come_back(
-    autojump_clock: MockClock, table: Table
-) -> None:
+async def test_whoever_is_away_when_they_lose_their_seat_so_hears_of_it_when_they_come_back(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, bob, public=True, grace_s=600)
     ann.ready(room)
@@ -106,7 +101,7 @@ async def test_whoever_is_away_when_they_lose_their_seat_so_hears_of_it_when_the
     assert again.last(Room).seat == 1
 
 
-async def test_a_lost_seat_is_in_the_journal(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_lost_seat_is_in_the_journal(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, bob, public=True)
     ann.ready(room)
@@ -115,7 +110,7 @@ async def test_a_lost_seat_is_in_the_journal(autojump_clock: MockClock, table: T
     assert [seat.player for seat in brought_back.seats] == [ann.player.id, None]
 
 
-async def test_in_a_private_series_whoever_never_gets_ready_gives_it_up_after_its_grace(autojump_clock: MockClock, table: Table) -> None:
+async def test_in_a_private_series_whoever_never_gets_ready_gives_it_up_after_its_grace(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob, public=False, series=SeriesOptions(format="best-of", races=3, grace_s=40))
     for guest in (ann, bob):

@@ -8,17 +8,18 @@ from collections.abc import Callable
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.views import RaceOptions
 from server.rooms.clock import Clock
 from server.rooms.codes import LENGTH
 from server.rooms.registry import Rooms
-from tests.server.rooms.playing import Notebook, Table, first_seed
+from tests.server.rooms.playing import Notebook, Table, first_seed, no_ghosts
+
+pytestmark = pytest.mark.usefixtures("autojump_clock")
 
 
-async def test_a_room_is_found_by_its_code_however_it_is_typed(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_room_is_found_by_its_code_however_it_is_typed(table: Table) -> None:
     room = table.rooms.open(RaceOptions())
     assert len(room.code) == LENGTH
     for typed in (room.code, room.code.lower(), f" {room.code[:3]}-{room.code[3:]} "):
@@ -26,13 +27,13 @@ async def test_a_room_is_found_by_its_code_however_it_is_typed(autojump_clock: M
 
 
 @pytest.mark.parametrize("code", ["", "AAAAAA", "\x1b[2J", "ß" * 16, "0"])
-async def test_a_code_that_no_room_has_is_refused(autojump_clock: MockClock, table: Table, code: str) -> None:
+async def test_a_code_that_no_room_has_is_refused(table: Table, code: str) -> None:
     with pytest.raises(Refusal) as refused:
         table.rooms.find(code)
     assert refused.value.code is ErrorCode.NO_SUCH_ROOM
 
 
-async def test_two_rooms_never_have_the_same_code(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_two_rooms_never_have_the_same_code(nursery: trio.Nursery) -> None:
     # The second room's first code is the first room's. Between them as many bytes are drawn for the id of the first one's race.
     said = iter((bytes(LENGTH), bytes(LENGTH), bytes(LENGTH), bytes(range(LENGTH))))
 
@@ -48,11 +49,12 @@ async def test_two_rooms_never_have_the_same_code(autojump_clock: MockClock, nur
         journal=journal,
         find_deal=first_seed,
         rating_changes=journal.rating_changes,
+        ghost_lines=no_ghosts,
     )
     assert [rooms.open(RaceOptions()).code for _ in range(2)] == ["AAAAAA", "ABCDEF"]
 
 
-async def test_a_full_server_says_so_and_takes_the_next_race_when_one_has_ended(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_a_full_server_says_so_and_takes_the_next_race_when_one_has_ended(nursery: trio.Nursery) -> None:
     table = Table(nursery, max_rooms=2)
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, seats=2)
@@ -65,7 +67,7 @@ async def test_a_full_server_says_so_and_takes_the_next_race_when_one_has_ended(
     table.rooms.open(RaceOptions())
 
 
-async def test_so_many_rooms_are_opened_from_one_address_whoever_asks(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_so_many_rooms_are_opened_from_one_address_whoever_asks(nursery: trio.Nursery) -> None:
     table = Table(nursery, max_rooms_per_place=2)
     ann = table.guest("Ann")
     room = table.rooms.open(RaceOptions(), place="192.0.2.1")
@@ -86,7 +88,7 @@ async def test_so_many_rooms_are_opened_from_one_address_whoever_asks(autojump_c
     table.rooms.open(RaceOptions(), place="192.0.2.1")
 
 
-async def test_leaving_one_room_late_does_not_unbind_from_the_next(autojump_clock: MockClock, table: Table) -> None:
+async def test_leaving_one_room_late_does_not_unbind_from_the_next(table: Table) -> None:
     one, two = table.rooms.open(RaceOptions()), table.rooms.open(RaceOptions())
     table.rooms.seat_taken(one, "player")
     table.rooms.seat_taken(two, "player")
@@ -96,7 +98,7 @@ async def test_leaving_one_room_late_does_not_unbind_from_the_next(autojump_cloc
     assert table.rooms.of("player") is None
 
 
-async def test_listeners_hear_of_rooms_and_seats_but_not_of_moves(autojump_clock: MockClock, table: Table) -> None:
+async def test_listeners_hear_of_rooms_and_seats_but_not_of_moves(table: Table) -> None:
     changes = 0
 
     def count() -> None:
@@ -118,7 +120,7 @@ async def test_listeners_hear_of_rooms_and_seats_but_not_of_moves(autojump_clock
     assert changes > before
 
 
-async def test_nothing_of_a_room_that_is_gone_is_left_to_the_collection_of_garbage(autojump_clock: MockClock, table: Table) -> None:
+async def test_nothing_of_a_room_that_is_gone_is_left_to_the_collection_of_garbage(table: Table) -> None:
     ann, bob, cid, dan = (table.guest(name) for name in ("Ann", "Bob", "Cid", "Dan"))
     gc.disable()
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from protocol.errors import ErrorCode
 from protocol.record import check_deal
@@ -12,9 +11,7 @@ from protocol.room_events import Dealt, PlayerReady, RematchAsked, Result, Room
 from tests.server.rooms.playing import Table
 
 
-async def test_when_all_have_asked_the_next_race_opens_with_the_same_seats_and_another_deal(
-    autojump_clock: MockClock, table: Table
-) -> None:
+async def test_when_all_have_asked_the_next_race_opens_with_the_same_seats_and_another_deal(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.over(ann, bob)
     bob.rematch(room)
@@ -42,7 +39,7 @@ async def test_when_all_have_asked_the_next_race_opens_with_the_same_seats_and_a
     check_deal(two.deal)
 
 
-async def test_a_rematch_cannot_be_asked_for_while_the_race_runs_nor_for_another_race(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_rematch_cannot_be_asked_for_while_the_race_runs_nor_for_another_race(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     ann.rematch(room)
@@ -55,7 +52,7 @@ async def test_a_rematch_cannot_be_asked_for_while_the_race_runs_nor_for_another
     assert ann.codes == [ErrorCode.RACE_RUNNING, ErrorCode.WRONG_RACE]
 
 
-async def test_with_somebody_gone_for_good_no_rematch_is_to_be_had(autojump_clock: MockClock, table: Table) -> None:
+async def test_with_somebody_gone_for_good_no_rematch_is_to_be_had(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.over(ann, bob)
     ann.rematch(room)
@@ -67,9 +64,7 @@ async def test_with_somebody_gone_for_good_no_rematch_is_to_be_had(autojump_cloc
     assert room.core.race.number == 1
 
 
-async def test_whoever_asked_and_then_lost_their_connection_is_away_in_the_next_race_and_can_come_back(
-    autojump_clock: MockClock, table: Table
-) -> None:
+async def test_whoever_asked_and_then_lost_their_connection_is_away_in_the_next_race_and_can_come_back(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.over(ann, bob, grace_s=30)
     bob.rematch(room)
@@ -85,7 +80,7 @@ async def test_whoever_asked_and_then_lost_their_connection_is_away_in_the_next_
     await table.begin(room, ann, bob)
 
 
-async def test_whoever_does_not_come_back_to_the_next_race_loses_their_seat_in_it(autojump_clock: MockClock, table: Table) -> None:
+async def test_whoever_does_not_come_back_to_the_next_race_loses_their_seat_in_it(table: Table) -> None:
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
     room = await table.over(ann, bob, grace_s=30)
     bob.rematch(room)
@@ -100,7 +95,7 @@ async def test_whoever_does_not_come_back_to_the_next_race_loses_their_seat_in_i
     await table.begin(room, ann, eve)
 
 
-async def test_house_bots_ask_for_the_rematch_and_are_ready_for_it(autojump_clock: MockClock, table: Table) -> None:
+async def test_house_bots_ask_for_the_rematch_and_are_ready_for_it(table: Table) -> None:
     ann = table.guest("Ann")
     room = await table.racing(ann, bots=("random", "greedy"), seats=3)
     ann.stop(room)
@@ -113,7 +108,7 @@ async def test_house_bots_ask_for_the_rematch_and_are_ready_for_it(autojump_cloc
     await table.begin(room, ann)
 
 
-async def test_what_was_said_stays_for_the_next_race(autojump_clock: MockClock, table: Table) -> None:
+async def test_what_was_said_stays_for_the_next_race(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.over(ann, bob)
     for number in range(60):
@@ -125,9 +120,7 @@ async def test_what_was_said_stays_for_the_next_race(autojump_clock: MockClock, 
 
 
 @pytest.mark.parametrize("public", [False, True])
-async def test_a_seat_that_is_freed_before_a_rematch_of_a_private_race_is_for_nobody_new(
-    autojump_clock: MockClock, table: Table, public: bool
-) -> None:
+async def test_a_seat_that_is_freed_before_a_rematch_of_a_private_race_is_for_nobody_new(table: Table, public: bool) -> None:
     """The code of a race that is over is in its record, and in histories."""
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.over(ann, bob, public=public)

@@ -6,7 +6,6 @@ import random
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from protocol.codec import JSON, MSGPACK
 from protocol.phrases import PHRASES
@@ -16,7 +15,7 @@ from server.rooms.history import KEPT_EVENTS
 from tests.server.rooms.playing import Table
 
 
-async def test_whoever_comes_back_is_told_exactly_what_they_missed(autojump_clock: MockClock, table: Table) -> None:
+async def test_whoever_comes_back_is_told_exactly_what_they_missed(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     await bob.vanish(room)
@@ -32,7 +31,7 @@ async def test_whoever_comes_back_is_told_exactly_what_they_missed(autojump_cloc
     assert missed[-1] == CurrentView(race=1, seat=1, ply=0, state="racing", elapsed_ms=0, view=bob.all(Dealt)[0].view)
 
 
-async def test_their_own_moves_come_again_as_their_views(autojump_clock: MockClock, table: Table) -> None:
+async def test_their_own_moves_come_again_as_their_views(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     for _ in range(3):
@@ -51,7 +50,7 @@ async def test_their_own_moves_come_again_as_their_views(autojump_clock: MockClo
     assert newer.all(Room) == []
 
 
-async def test_whoever_knows_nothing_gets_a_snapshot(autojump_clock: MockClock, table: Table) -> None:
+async def test_whoever_knows_nothing_gets_a_snapshot(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     bob.move(room)
@@ -64,7 +63,7 @@ async def test_whoever_knows_nothing_gets_a_snapshot(autojump_clock: MockClock, 
     assert (snapshot.view, snapshot.seats[1].ply, snapshot.version) == (bob.last(PlayerView).view, 1, ann.version)
 
 
-async def test_a_version_that_never_was_gets_a_snapshot(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_version_that_never_was_gets_a_snapshot(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     bob.enter(room, version=2**52)
@@ -72,9 +71,7 @@ async def test_a_version_that_never_was_gets_a_snapshot(autojump_clock: MockCloc
     assert isinstance(bob.heard[-1], Room)
 
 
-async def test_what_is_too_old_is_told_by_a_snapshot_and_what_is_just_young_enough_by_events(
-    autojump_clock: MockClock, table: Table
-) -> None:
+async def test_what_is_too_old_is_told_by_a_snapshot_and_what_is_just_young_enough_by_events(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     while ann.version < KEPT_EVENTS + 20:
@@ -89,7 +86,7 @@ async def test_what_is_too_old_is_told_by_a_snapshot_and_what_is_just_young_enou
         assert len(newer.all(Said)) + len(newer.all(Presence)) == events
 
 
-async def test_a_deal_that_was_missed_is_dealt_again_and_the_others_stay_hidden(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_deal_that_was_missed_is_dealt_again_and_the_others_stay_hidden(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, bob)
     ann.ready(room)
@@ -104,7 +101,7 @@ async def test_a_deal_that_was_missed_is_dealt_again_and_the_others_stay_hidden(
     assert bob.last(Dealt).view == ann.last(Dealt).view
 
 
-async def test_whoever_missed_the_end_gets_the_record(autojump_clock: MockClock, table: Table) -> None:
+async def test_whoever_missed_the_end_gets_the_record(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     await bob.vanish(room)
@@ -119,7 +116,7 @@ async def test_whoever_missed_the_end_gets_the_record(autojump_clock: MockClock,
     assert newer.last(Room).record == ann.last(Result).record
 
 
-async def test_after_missed_messages_a_member_catches_up_in_one_step(autojump_clock: MockClock, table: Table) -> None:
+async def test_after_missed_messages_a_member_catches_up_in_one_step(table: Table) -> None:
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
     room = await table.racing(ann, bob)
     ann.move(room)
@@ -134,9 +131,7 @@ async def test_after_missed_messages_a_member_catches_up_in_one_step(autojump_cl
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_in_whatever_way_connections_come_and_go_nobody_hears_a_gap_and_all_see_the_same(
-    autojump_clock: MockClock, table: Table, seed: int
-) -> None:
+async def test_in_whatever_way_connections_come_and_go_nobody_hears_a_gap_and_all_see_the_same(table: Table, seed: int) -> None:
     chance = random.Random(seed)
     lines = {name: table.guest(name, encoding=chance.choice((MSGPACK, JSON))) for name in ("Ann", "Bob", "Eve")}
     room = await table.seated(*lines.values(), grace_s=600)

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 import trio
 from msgspec.structs import replace as with_fields
-from trio.testing import MockClock
 
 from protocol.errors import ErrorCode
 from protocol.room_events import PlayerReady, RematchAsked, Result, Room, Scored
@@ -21,6 +20,8 @@ from tests.server.rooms.playing import Guest, Table
 from tests.server.rooms.test_journal import restart
 from tests.server.rooms.test_series import BEST_OF_3, SWAP, race
 from tests.server.rooms.test_shared_deals import opened as shared_deal_room
+
+pytestmark = pytest.mark.usefixtures("autojump_clock")
 
 
 async def back(new: Table, room: ServedRoom, *guests: Guest) -> list[Guest]:
@@ -42,7 +43,7 @@ def only(table: Table, room: ServedRoom) -> StandingRace:
     return standing
 
 
-async def test_the_result_is_there_for_everybody_and_a_rematch_is_to_be_had(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_the_result_is_there_for_everybody_and_a_rematch_is_to_be_had(nursery: trio.Nursery) -> None:
     table = Table(nursery)
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, bob)
@@ -80,7 +81,7 @@ async def test_the_result_is_there_for_everybody_and_a_rematch_is_to_be_had(auto
     assert only(new, again).opened.number == 2
 
 
-async def test_whoever_has_left_after_the_end_is_not_led_back(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_whoever_has_left_after_the_end_is_not_led_back(nursery: trio.Nursery) -> None:
     table = Table(nursery)
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.over(ann, bob)
@@ -99,7 +100,7 @@ async def test_whoever_has_left_after_the_end_is_not_led_back(autojump_clock: Mo
     assert new.journal.standing(again.code) == []
 
 
-async def test_whoever_left_while_others_raced_on_is_not_led_back_when_it_is_over(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_whoever_left_while_others_raced_on_is_not_led_back_when_it_is_over(nursery: trio.Nursery) -> None:
     table = Table(nursery)
     ann, bob, cyd = (table.guest(name) for name in ("Ann", "Bob", "Cyd"))
     room = await table.racing(ann, bob, cyd)
@@ -111,7 +112,7 @@ async def test_whoever_left_while_others_raced_on_is_not_led_back_when_it_is_ove
     assert only(table, room).here == {0, 1}
 
 
-async def test_a_house_bot_wants_the_rematch_again(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_a_house_bot_wants_the_rematch_again(nursery: trio.Nursery) -> None:
     table = Table(nursery)
     ann = table.guest("Ann")
     room = await table.seated(ann, bots=("random",), time_limit_s=10)
@@ -128,9 +129,7 @@ async def test_a_house_bot_wants_the_rematch_again(autojump_clock: MockClock, nu
     assert (ann.last(Room).race, [ready.seat for ready in ann.all(PlayerReady)]) == (2, [1])
 
 
-async def test_a_room_to_which_nobody_comes_back_is_closed_and_does_not_come_again(
-    autojump_clock: MockClock, nursery: trio.Nursery
-) -> None:
+async def test_a_room_to_which_nobody_comes_back_is_closed_and_does_not_come_again(nursery: trio.Nursery) -> None:
     table = Table(nursery)
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.over(ann, bob)
@@ -142,7 +141,7 @@ async def test_a_room_to_which_nobody_comes_back_is_closed_and_does_not_come_aga
     assert new.journal.entries[-1] == PlayersLeft(race=room.core.race.id, seats=(0, 1))
 
 
-async def test_a_room_that_is_closed_does_not_come_again(autojump_clock: MockClock, table: Table) -> None:
+async def test_a_room_that_is_closed_does_not_come_again(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.over(ann, bob)
     await ann.vanish(room)
@@ -153,9 +152,7 @@ async def test_a_room_that_is_closed_does_not_come_again(autojump_clock: MockClo
 
 
 @pytest.mark.parametrize("keeps", [True, False])
-async def test_when_the_host_stops_rooms_stand_if_anything_outlives_the_server(
-    autojump_clock: MockClock, nursery: trio.Nursery, keeps: bool
-) -> None:
+async def test_when_the_host_stops_rooms_stand_if_anything_outlives_the_server(nursery: trio.Nursery, keeps: bool) -> None:
     table = Table(nursery, keeps=keeps)
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.over(ann, bob)
@@ -163,7 +160,7 @@ async def test_when_the_host_stops_rooms_stand_if_anything_outlives_the_server(
     assert len(table.journal.standing(room.code)) == keeps
 
 
-async def test_whoever_has_taken_another_seat_is_not_led_back(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_whoever_has_taken_another_seat_is_not_led_back(nursery: trio.Nursery) -> None:
     table = Table(nursery)
     ann, bob, eve = (table.guest(name) for name in ("Ann", "Bob", "Eve"))
     room = await table.over(ann, bob)
@@ -181,7 +178,7 @@ async def test_whoever_has_taken_another_seat_is_not_led_back(autojump_clock: Mo
     assert [seat.name for seat in bob.last(Room).seats] == [None, "Bob"]
 
 
-async def test_the_score_of_a_series_that_is_over_comes_back(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_the_score_of_a_series_that_is_over_comes_back(nursery: trio.Nursery) -> None:
     table = Table(nursery)
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, bob, series=BEST_OF_3)
@@ -199,9 +196,7 @@ async def test_the_score_of_a_series_that_is_over_comes_back(autojump_clock: Moc
 
 
 @pytest.mark.parametrize("series", [BEST_OF_3, SWAP])
-async def test_a_series_that_was_given_up_while_a_race_ran_comes_back_so(
-    autojump_clock: MockClock, nursery: trio.Nursery, series: SeriesOptions
-) -> None:
+async def test_a_series_that_was_given_up_while_a_race_ran_comes_back_so(nursery: trio.Nursery, series: SeriesOptions) -> None:
     table = Table(nursery)
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, bob, series=series)
@@ -222,9 +217,7 @@ async def test_a_series_that_was_given_up_while_a_race_ran_comes_back_so(
     assert all(seat.foundations for seat in shown.seats)
 
 
-async def test_the_record_of_a_race_on_a_shared_deal_stays_closed_until_it_is_revealed(
-    autojump_clock: MockClock, nursery: trio.Nursery
-) -> None:
+async def test_the_record_of_a_race_on_a_shared_deal_stays_closed_until_it_is_revealed(nursery: trio.Nursery) -> None:
     table = Table(nursery)
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = shared_deal_room(table, ann, bob)
@@ -249,7 +242,7 @@ async def test_the_record_of_a_race_on_a_shared_deal_stays_closed_until_it_is_re
     assert bob.last(Result).record == record
 
 
-async def test_what_cannot_be_brought_back_is_said_in_a_sentence(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_what_cannot_be_brought_back_is_said_in_a_sentence(nursery: trio.Nursery) -> None:
     table = Table(nursery)
     room = await table.over(table.guest("Ann"), table.guest("Bob"))
     standing = only(table, room)
@@ -263,7 +256,7 @@ async def test_what_cannot_be_brought_back_is_said_in_a_sentence(autojump_clock:
 
 
 async def test_a_room_whose_leaving_cannot_be_kept_tells_of_no_end_that_was_not_kept(
-    autojump_clock: MockClock, table: Table, caplog: pytest.LogCaptureFixture
+    table: Table, caplog: pytest.LogCaptureFixture
 ) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.over(ann, bob)
@@ -277,7 +270,7 @@ async def test_a_room_whose_leaving_cannot_be_kept_tells_of_no_end_that_was_not_
     assert only(table, room).here == {0, 1}
 
 
-async def test_of_a_race_whose_result_could_not_be_kept_nothing_is_said_to_stand(autojump_clock: MockClock, table: Table) -> None:
+async def test_of_a_race_whose_result_could_not_be_kept_nothing_is_said_to_stand(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     ann.stop(room)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 import trio
 from trio.testing import MockClock
@@ -12,7 +14,7 @@ from protocol.server_messages import Error, Left
 from protocol.views import RaceOptions
 from server.race.audit import audit
 from server.race.race_deal import DealWanted
-from server.rooms.deal_finder import STEP_S, DealFinder
+from server.rooms.deal_finder import STEP_S, find_deal
 from server.rooms.ports import SearchFailed
 from server.runtime.workers import WorkerDied, open_workers
 from server.solver.winnable import NoneWinnable, check_first_winnable
@@ -198,20 +200,20 @@ LOOKED_FOR = DealWanted("carpet", bytes(32), (bytes(16),))
 @pytest.mark.parametrize(("takes_s", "steps"), [(0.001, 1), (0.4, 1), (2.9, 1), (3.1, 2), (8.9, 3)])
 async def test_an_answer_comes_at_the_end_of_a_step_whatever_the_search_took(autojump_clock: MockClock, takes_s: float, steps: int) -> None:
     began = trio.current_time()
-    assert await DealFinder(Worked(3, takes_s=takes_s)).find(LOOKED_FOR) == 3  # type: ignore[arg-type]
+    assert await find_deal(Worked(3, takes_s=takes_s), LOOKED_FOR) == 3  # type: ignore[arg-type]
     assert trio.current_time() - began == pytest.approx(steps * STEP_S)
 
 
 async def test_a_worker_that_dies_is_followed_by_another_one(autojump_clock: MockClock) -> None:
-    assert await DealFinder(Worked(WorkerDied(), 3)).find(LOOKED_FOR) == 3  # type: ignore[arg-type]
+    assert await find_deal(Worked(WorkerDied(), 3), LOOKED_FOR) == 3  # type: ignore[arg-type]
     # Two that die are no reason to give up: the machine may be short of memory for a minute.
-    assert await DealFinder(Worked(*[WorkerDied()] * 7, 3)).find(LOOKED_FOR) == 3  # type: ignore[arg-type]
+    assert await find_deal(Worked(*[WorkerDied()] * 7, 3), LOOKED_FOR) == 3  # type: ignore[arg-type]
     with pytest.raises(SearchFailed):
-        await DealFinder(Worked(*[WorkerDied()] * 8, 3)).find(LOOKED_FOR)  # type: ignore[arg-type]
+        await find_deal(Worked(*[WorkerDied()] * 8, 3), LOOKED_FOR)  # type: ignore[arg-type]
 
 
 async def test_a_race_is_dealt_when_workers_are_back(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
-    table = Table(nursery, find_deal=DealFinder(Worked(WorkerDied(), WorkerDied(), 3)).find)  # type: ignore[arg-type]
+    table = Table(nursery, find_deal=partial(find_deal, Worked(WorkerDied(), WorkerDied(), 3)))  # type: ignore[arg-type]
     ann = table.guest("Ann")
     room = await table.seated(ann, **WANTED)
     ann.ready(room)
@@ -224,7 +226,7 @@ async def test_where_all_workers_die_the_server_is_to_blame_and_not_the_deal(
     autojump_clock: MockClock, nursery: trio.Nursery, caplog: pytest.LogCaptureFixture
 ) -> None:
     died = WorkerDied("the worker process that ran first_winnable ended in the middle of it, by SIGKILL")
-    table = Table(nursery, find_deal=DealFinder(Worked(*[died] * 8)).find)  # type: ignore[arg-type]
+    table = Table(nursery, find_deal=partial(find_deal, Worked(*[died] * 8)))  # type: ignore[arg-type]
     ann = table.guest("Ann")
     room = await table.seated(ann, **WANTED)
     ann.ready(room)
@@ -238,7 +240,7 @@ async def test_where_all_workers_die_the_server_is_to_blame_and_not_the_deal(
 
 
 async def test_where_there_is_none_it_is_not_looked_for_again(autojump_clock: MockClock) -> None:
-    assert await DealFinder(Worked(NoneWinnable("none"), 3)).find(LOOKED_FOR) is None  # type: ignore[arg-type]
+    assert await find_deal(Worked(NoneWinnable("none"), 3), LOOKED_FOR) is None  # type: ignore[arg-type]
 
 
 # ---- with a real worker
@@ -248,7 +250,7 @@ async def test_where_there_is_none_it_is_not_looked_for_again(autojump_clock: Mo
 async def test_a_real_worker_finds_the_number_that_the_record_is_checked_by() -> None:
     with trio.fail_after(60):
         async with open_workers(1) as workers, trio.open_nursery() as nursery:
-            table = Table(nursery, find_deal=DealFinder(workers).find)
+            table = Table(nursery, find_deal=partial(find_deal, workers))
             ann = table.guest("Ann")
             room = await table.seated(ann, countdown_s=1, **WANTED)
             ann.ready(room)

@@ -45,8 +45,7 @@ def test_each_form_is_parsed_and_written_back(text: str, move: Move) -> None:
 def test_anything_else_is_no_move_and_the_error_says_what_was_there(text: str) -> None:
     with pytest.raises(NotAMove) as caught:
         parse_move(text)
-    assert caught.value.text == text
-    assert repr(text) in str(caught.value)
+    assert str(caught.value).startswith(f"not a move: {text!r} (")
 
 
 @given(st.text(alphabet="abcdefghijprsw0123456789:+- ", max_size=7))

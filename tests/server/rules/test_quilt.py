@@ -22,6 +22,12 @@ def piles(text: str) -> tuple[tuple[int, ...], ...]:
     return given + ((),) * (8 - len(given))
 
 
+def dealt(rules: QuiltRules) -> QuiltPosition:
+    position = rules.deal(SEED)
+    assert isinstance(position, QuiltPosition)
+    return position
+
+
 def hand_made(
     rules: QuiltRules, quilt: str, *, waste: str = "", stock: str = "", reserves: str = "", redeals_left: int = 0
 ) -> QuiltPosition:
@@ -29,7 +35,7 @@ def hand_made(
     lying = dict(item.split("=") for item in quilt.split())
     assert set(lying) <= set(SLOTS)
     return replace(
-        rules.deal(SEED),
+        dealt(rules),
         quilt=tuple(parse_card(lying[slot]) if slot in lying else -1 for slot in SLOTS),
         waste=cards(waste),
         stock=cards(stock),
@@ -182,7 +188,7 @@ class TestReserves:
 
 
 def test_what_is_free_is_found_anew_for_a_quilt_made_by_hand() -> None:
-    position = CRAZY.deal(SEED)
+    position = dealt(CRAZY)
     assert len(position.available()) == 16
     assert replace(position, quilt=(-1,) * 64).available() == ()
 

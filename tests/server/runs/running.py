@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 import trio
 import trio.testing
@@ -11,6 +11,7 @@ from trio.testing import MockClock
 from protocol.client_messages import ClientMessage, Move, Ready, Stop
 from protocol.room_events import Dealt, Ended, PlayerView, Room, Started
 from protocol.run_messages import ListRuns, RunChallenge, RunDaily, Runs
+from server.store.errors import StoreError
 from tests.server.net.wire import Client, House
 
 NOON = 1_795_262_400_000
@@ -62,6 +63,11 @@ async def run(client: Client, message: RunDaily | RunChallenge | None = None, *,
 
 async def board(client: Client, kind: str = "daily", deal: str | None = None, rules: str = "carpet") -> Runs:
     return await asked(client, ListRuns(kind=kind, id=deal, rules=rules), Runs)  # type: ignore[arg-type]
+
+
+def cannot_be_asked(*asked: object) -> NoReturn:
+    """In place of a question to the store."""
+    raise StoreError(f"asked for {asked}")
 
 
 async def until(house: House, moment_ms: int) -> None:

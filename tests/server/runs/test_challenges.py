@@ -13,9 +13,10 @@ from protocol.client_messages import JoinRace, LeaveRace, OpenRace, QuickMatch
 from protocol.errors import ErrorCode, Refusal
 from protocol.fairness import derive_seed
 from protocol.room_events import Dealt, Ghost, Result, Room
-from protocol.run_messages import Challenge, ChallengeInfo, Challenges, ListChallenges, OpenChallenge, RunChallenge
+from protocol.run_messages import Challenge, ChallengeInfo, Challenges, ListChallenges, ListRuns, OpenChallenge, RunChallenge
 from protocol.server_messages import Error, Left
 from protocol.views import GhostInfo, RaceOptions
+from server.net.connection import Caller
 from server.race.audit import audit
 from server.race.ghosts import GhostLine
 from server.rooms.core import RoomCore
@@ -25,7 +26,7 @@ from server.runs.ghost_lines import RecordedGhosts
 from server.store.availability import Outage
 from server.store.memory import MemoryStore
 from tests.server.net.wire import Client, House, open_house
-from tests.server.runs.running import NOON, asked, begin, board, enter, play, run, until
+from tests.server.runs.running import NOON, asked, begin, board, cannot_be_asked, enter, play, run, until
 
 HOUR_S = 3600
 NONCE = "5e" * 16
@@ -35,7 +36,7 @@ async def opened(client: Client, **fields: object) -> ChallengeInfo:
     return (await asked(client, OpenChallenge(nonce=NONCE, **fields), Challenge)).challenge  # type: ignore[arg-type]
 
 
-async def test_a_challenge_is_dealt_by_the_servers_secret_and_its_openers_nonce(autojump_clock: MockClock, house: House) -> None:
+async def test_a_challenge_is_dealt_by_the_servers_secret_and_its_openers_nonce(house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         challenge = await opened(anna, rules="carpet-free", time_limit_s=300, closes_in_s=HOUR_S)
         assert (challenge.owner, challenge.rules, challenge.runs, challenge.ran) == ("Anna", "carpet-free", 0, False)
@@ -48,7 +49,7 @@ async def test_a_challenge_is_dealt_by_the_servers_secret_and_its_openers_nonce(
     audit(record)
 
 
-async def test_it_is_listed_while_it_can_be_run_and_to_its_opener_for_good(autojump_clock: MockClock, house: House) -> None:
+async def test_it_is_listed_while_it_can_be_run_and_to_its_opener_for_good(house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         public = await opened(anna, closes_in_s=HOUR_S)
         private = await opened(anna, public=False)
@@ -62,7 +63,7 @@ async def test_it_is_listed_while_it_can_be_run_and_to_its_opener_for_good(autoj
         assert {each.id for each in (await asked(anna, ListChallenges(), Challenges)).challenges} == {public.id, private.id}
 
 
-async def test_one_that_nobody_begins_to_run_is_listed_for_a_day_and_can_be_run_for_longer(autojump_clock: MockClock, house: House) -> None:
+async def test_one_that_nobody_begins_to_run_is_listed_for_a_day_and_can_be_run_for_longer(house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         used, unused = await opened(anna), await opened(anna)
         await run(bert, RunChallenge(id=used.id))
@@ -75,7 +76,7 @@ async def test_one_that_nobody_begins_to_run_is_listed_for_a_day_and_can_be_run_
         await run(bert, RunChallenge(id=unused.id), moves=1)
 
 
-async def test_each_runs_it_once_and_nobody_after_it_has_closed(autojump_clock: MockClock, house: House) -> None:
+async def test_each_runs_it_once_and_nobody_after_it_has_closed(house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         challenge = await opened(anna, closes_in_s=HOUR_S)
         await run(anna, RunChallenge(id=challenge.id))
@@ -87,13 +88,24 @@ async def test_each_runs_it_once_and_nobody_after_it_has_closed(autojump_clock: 
         assert (await bert.error()).code == ErrorCode.RUN_CLOSED
 
 
-async def test_what_there_is_not_cannot_be_run(autojump_clock: MockClock, house: House) -> None:
+async def test_what_there_is_not_cannot_be_run(house: House) -> None:
     async with house.guest("Anna") as anna:
         await anna.say(RunChallenge(id="ABCDEF"))
         assert (await anna.error()).code == ErrorCode.NO_SUCH_DEAL
 
 
-async def test_one_player_has_so_many_open_and_no_more(autojump_clock: MockClock, house: House) -> None:
+@pytest.mark.parametrize("asked_for", [RunChallenge(id="A\0B"), ListRuns(kind="challenge", id="A\0B")], ids=["run", "board"])
+async def test_the_store_is_not_asked_for_what_is_no_code(
+    house: House, monkeypatch: pytest.MonkeyPatch, asked_for: RunChallenge | ListRuns
+) -> None:
+    """PostgreSQL takes no text with a zero byte, which looks as if the store had failed."""
+    monkeypatch.setattr(house.store, "shared_deal", cannot_be_asked)
+    async with house.guest("Anna") as anna:
+        await anna.say(asked_for)
+        assert (await anna.error()).code == ErrorCode.NO_SUCH_DEAL
+
+
+async def test_one_player_has_so_many_open_and_no_more(house: House) -> None:
     async with house.guest("Anna") as anna:
         for _ in range(OPEN_AT_ONCE - 1):
             await opened(anna)
@@ -104,7 +116,7 @@ async def test_one_player_has_so_many_open_and_no_more(autojump_clock: MockClock
         await opened(anna)
 
 
-async def test_so_many_are_open_from_one_address_and_the_list_has_room_for_everybody(autojump_clock: MockClock, house: House) -> None:
+async def test_so_many_are_open_from_one_address_and_the_list_has_room_for_everybody(house: House) -> None:
     ids: dict[str, str] = {}
 
     async def open_from(name: str, place: str) -> str:
@@ -130,7 +142,18 @@ async def test_so_many_are_open_from_one_address_and_the_list_has_room_for_every
     assert first in {told.id for told in listed.challenges}, "the oldest, but its owner's only one"
 
 
-async def test_a_board_is_for_who_has_run_its_opener_included(autojump_clock: MockClock, house: House) -> None:
+async def test_players_whom_a_proxy_brings_that_the_server_does_not_know_are_no_one_address(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Caller, "remote_host", "127.0.0.1")
+    for number in range(OPEN_FROM_PLACE // OPEN_AT_ONCE + 1):
+        async with house.guest(f"Player {number}") as player:
+            for _ in range(OPEN_AT_ONCE):
+                await opened(player)
+                await trio.sleep(1)
+
+
+async def test_a_board_is_for_who_has_run_its_opener_included(house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         challenge = await opened(anna)
         await run(bert, RunChallenge(id=challenge.id))
@@ -140,7 +163,7 @@ async def test_a_board_is_for_who_has_run_its_opener_included(autojump_clock: Mo
         assert {row.name for row in (await board(anna, "challenge", challenge.id)).rows} == {"Anna", "Bert"}
 
 
-async def test_a_ghost_has_come_as_far_as_it_had_when_its_own_clock_showed_that(autojump_clock: MockClock, house: House) -> None:
+async def test_a_ghost_has_come_as_far_as_it_had_when_its_own_clock_showed_that(house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         challenge = await opened(anna)
         ended = await run(anna, RunChallenge(id=challenge.id), moves=12, pause_s=2)
@@ -164,7 +187,7 @@ async def test_a_ghost_has_come_as_far_as_it_had_when_its_own_clock_showed_that(
         assert bert.gaps == 0
 
 
-async def test_ghosts_are_in_the_snapshot_as_far_as_they_are_by_then(autojump_clock: MockClock, house: House) -> None:
+async def test_ghosts_are_in_the_snapshot_as_far_as_they_are_by_then(house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         assert bert.welcome is not None
         challenge = await opened(anna)
@@ -213,7 +236,7 @@ def slow_ghosts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("slow_ghosts")
-async def test_while_the_ghosts_of_a_run_are_still_read_its_player_can_enter_no_other_race(autojump_clock: MockClock, house: House) -> None:
+async def test_while_the_ghosts_of_a_run_are_still_read_its_player_can_enter_no_other_race(house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert, house.guest("Eve") as eve:
         challenge = await opened(anna)
         await run(anna, RunChallenge(id=challenge.id))
@@ -255,9 +278,7 @@ async def test_nor_can_they_behind_a_restart_of_the_server(autojump_clock: MockC
 
 
 @pytest.mark.usefixtures("slow_ghosts")
-async def test_who_leaves_a_run_while_its_ghosts_are_read_and_who_comes_behind_them_are_answered(
-    autojump_clock: MockClock, house: House
-) -> None:
+async def test_who_leaves_a_run_while_its_ghosts_are_read_and_who_comes_behind_them_are_answered(house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert, house.guest("Eve") as eve:
         challenge = await opened(anna)
         await run(anna, RunChallenge(id=challenge.id))
@@ -277,7 +298,7 @@ async def test_who_leaves_a_run_while_its_ghosts_are_read_and_who_comes_behind_t
 
 @pytest.mark.parametrize(("broken", "method"), [(RecordedGhosts, "__call__"), (RoomCore, "begin")], ids=["read", "begin"])
 async def test_who_asked_for_a_run_that_cannot_begin_is_told_so_and_free(
-    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch, broken: type, method: str
+    house: House, monkeypatch: pytest.MonkeyPatch, broken: type, method: str
 ) -> None:
     def breaks(*arguments: object, **named: object) -> NoReturn:
         raise RuntimeError("a bug")
@@ -296,7 +317,7 @@ async def test_who_asked_for_a_run_that_cannot_begin_is_told_so_and_free(
 
 
 @pytest.mark.usefixtures("slow_ghosts")
-async def test_who_waits_for_the_ghosts_of_a_run_is_told_of_an_outage(autojump_clock: MockClock, house: House) -> None:
+async def test_who_waits_for_the_ghosts_of_a_run_is_told_of_an_outage(house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         challenge = await opened(anna)
         await run(anna, RunChallenge(id=challenge.id))
@@ -311,7 +332,7 @@ async def test_who_waits_for_the_ghosts_of_a_run_is_told_of_an_outage(autojump_c
         assert [message.code for message in bert.heard if isinstance(message, Error)] == [ErrorCode.ALREADY_IN_ROOM, ErrorCode.CANNOT_WRITE]
 
 
-async def test_no_more_than_seven_ghosts_and_only_of_runs_that_are_over(autojump_clock: MockClock, house: House) -> None:
+async def test_no_more_than_seven_ghosts_and_only_of_runs_that_are_over(house: House) -> None:
     async with house.guest("Opener") as opener:
         challenge = await opened(opener)
         for number in range(9):
@@ -327,7 +348,7 @@ async def test_no_more_than_seven_ghosts_and_only_of_runs_that_are_over(autojump
     assert "Anna" not in {ghost.name for ghost in ghosts}
 
 
-async def test_a_run_that_has_not_begun_when_the_challenge_closes_is_called_off(autojump_clock: MockClock, house: House) -> None:
+async def test_a_run_that_has_not_begun_when_the_challenge_closes_is_called_off(house: House) -> None:
     async with house.guest("Anna") as anna:
         challenge = await opened(anna, closes_in_s=HOUR_S)
         await until(house, challenge.closes_at_ms - 5000)

@@ -26,7 +26,7 @@ from tests.server.net.wire import House, open_house
 from tests.server.runs.running import DAY, DAY_MS, NOON, asked, begin, board, enter, play, run, until
 
 
-async def test_today_and_the_coming_seven_days_are_committed_to_from_the_first_moment_on(autojump_clock: MockClock, house: House) -> None:
+async def test_today_and_the_coming_seven_days_are_committed_to_from_the_first_moment_on(house: House) -> None:
     async with house.guest() as anna:
         told = await asked(anna, ListDailies(ref=7), Dailies)
     assert told.ref == 7
@@ -40,7 +40,7 @@ async def test_today_and_the_coming_seven_days_are_committed_to_from_the_first_m
         assert day.reveals_at_ms == days.ends_at_ms(day.date) + 15 * 60 * 1000
 
 
-async def test_each_midnight_commits_to_one_day_more_and_changes_none(autojump_clock: MockClock, house: House) -> None:
+async def test_each_midnight_commits_to_one_day_more_and_changes_none(house: House) -> None:
     async with house.guest() as anna:
         before = await asked(anna, ListDailies(), Dailies)
         await until(house, days.ends_at_ms(DAY))
@@ -49,7 +49,7 @@ async def test_each_midnight_commits_to_one_day_more_and_changes_none(autojump_c
     assert after.days[0].date == days.before(DAY, -8)
 
 
-async def test_a_wall_clock_that_is_set_a_day_ahead_is_another_day_within_a_minute(autojump_clock: MockClock, house: House) -> None:
+async def test_a_wall_clock_that_is_set_a_day_ahead_is_another_day_within_a_minute(house: House) -> None:
     async with house.guest() as anna:
         await asked(anna, ListDailies(), Dailies)
         assert house.clock._wall_offset is not None
@@ -62,7 +62,7 @@ async def test_a_wall_clock_that_is_set_a_day_ahead_is_another_day_within_a_minu
     assert room.shared.id == days.before(DAY, -1)
 
 
-async def test_a_secret_is_told_fifteen_minutes_after_its_day_and_is_what_was_committed_to(autojump_clock: MockClock, house: House) -> None:
+async def test_a_secret_is_told_fifteen_minutes_after_its_day_and_is_what_was_committed_to(house: House) -> None:
     async with house.guest() as anna:
         await until(house, days.reveals_at_ms(DAY) - 1000)
         (today,) = [day for day in (await asked(anna, ListDailies(), Dailies)).days if day.date == DAY]
@@ -73,7 +73,7 @@ async def test_a_secret_is_told_fifteen_minutes_after_its_day_and_is_what_was_co
     assert sha256(bytes.fromhex(told.secret)).hexdigest() == today.commitment
 
 
-async def test_a_run_is_dealt_by_the_days_secret_as_its_record_says(autojump_clock: MockClock, house: House) -> None:
+async def test_a_run_is_dealt_by_the_days_secret_as_its_record_says(house: House) -> None:
     async with house.guest() as anna:
         room = await enter(anna, RunDaily(rules="crazy-quilt"))
         (today,) = [day for day in (await asked(anna, ListDailies(), Dailies)).days if day.date == DAY]
@@ -91,7 +91,7 @@ async def test_a_run_is_dealt_by_the_days_secret_as_its_record_says(autojump_clo
     audit(record)
 
 
-async def test_two_players_are_dealt_the_same_and_two_rule_sets_are_not(autojump_clock: MockClock, house: House) -> None:
+async def test_two_players_are_dealt_the_same_and_two_rule_sets_are_not(house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         for client in (anna, bert):
             await enter(client)
@@ -106,7 +106,7 @@ async def test_two_players_are_dealt_the_same_and_two_rule_sets_are_not(autojump
         assert anna.view.piles != first.piles
 
 
-async def test_a_second_run_is_refused_and_another_rule_set_is_another_deal(autojump_clock: MockClock, house: House) -> None:
+async def test_a_second_run_is_refused_and_another_rule_set_is_another_deal(house: House) -> None:
     async with house.guest() as anna:
         await run(anna)
         await anna.say(LeaveRace())
@@ -116,7 +116,7 @@ async def test_a_second_run_is_refused_and_another_rule_set_is_another_deal(auto
         await run(anna, RunDaily(rules="colorado"), moves=1)
 
 
-async def test_a_run_that_was_left_under_way_counts(autojump_clock: MockClock, house: House) -> None:
+async def test_a_run_that_was_left_under_way_counts(house: House) -> None:
     async with house.guest() as anna:
         await enter(anna)
         await begin(anna)
@@ -126,7 +126,7 @@ async def test_a_run_that_was_left_under_way_counts(autojump_clock: MockClock, h
         assert (await anna.error()).code == ErrorCode.ALREADY_RUN
 
 
-async def test_a_run_that_was_left_before_its_start_does_not_count(autojump_clock: MockClock, house: House) -> None:
+async def test_a_run_that_was_left_before_its_start_does_not_count(house: House) -> None:
     async with house.guest() as anna:
         await enter(anna)
         await anna.say(LeaveRace())
@@ -135,7 +135,7 @@ async def test_a_run_that_was_left_before_its_start_does_not_count(autojump_cloc
         await run(anna)
 
 
-async def test_two_connections_at_once_lead_to_one_run(autojump_clock: MockClock, house: House) -> None:
+async def test_two_connections_at_once_lead_to_one_run(house: House) -> None:
     async with house.guest() as anna:
         assert anna.welcome is not None
         async with house.client() as again:
@@ -171,9 +171,7 @@ async def test_a_server_that_comes_back_goes_on_with_the_run_and_refuses_another
     assert [len(store.runs("daily", DAY)), len(store.shared_deals("daily", limit=99))] == [1, 8]
 
 
-async def test_whoever_has_not_run_sees_how_many_have_and_whoever_has_sees_all_but_the_cards(
-    autojump_clock: MockClock, house: House
-) -> None:
+async def test_whoever_has_not_run_sees_how_many_have_and_whoever_has_sees_all_but_the_cards(house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert, house.guest("Cleo") as cleo:
         await run(anna, moves=40)
         await run(bert, moves=2)
@@ -188,7 +186,7 @@ async def test_whoever_has_not_run_sees_how_many_have_and_whoever_has_sees_all_b
         assert not (await board(cleo)).shown
 
 
-async def test_in_the_middle_of_ones_run_one_sees_nothing_of_others(autojump_clock: MockClock, house: House) -> None:
+async def test_in_the_middle_of_ones_run_one_sees_nothing_of_others(house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         await run(anna)
         await enter(bert)
@@ -197,7 +195,7 @@ async def test_in_the_middle_of_ones_run_one_sees_nothing_of_others(autojump_clo
         assert (unseen.runs, unseen.shown, unseen.rows) == (1, False, ())
 
 
-async def test_a_token_is_enough_to_see_ones_board_and_takes_nothing_over(autojump_clock: MockClock, house: House) -> None:
+async def test_a_token_is_enough_to_see_ones_board_and_takes_nothing_over(house: House) -> None:
     async with house.guest("Anna") as anna, house.client() as asking:
         assert anna.welcome is not None
         await run(anna)
@@ -207,7 +205,7 @@ async def test_a_token_is_enough_to_see_ones_board_and_takes_nothing_over(autoju
         assert len(house.connections) == 2
 
 
-async def test_without_a_hello_or_a_token_nothing_is_told(autojump_clock: MockClock, house: House) -> None:
+async def test_without_a_hello_or_a_token_nothing_is_told(house: House) -> None:
     async with house.client() as nobody:
         await nobody.say(ListRuns(kind="daily"))
         assert (await nobody.error()).code == ErrorCode.HELLO_FIRST
@@ -216,13 +214,13 @@ async def test_without_a_hello_or_a_token_nothing_is_told(autojump_clock: MockCl
 
 
 @pytest.mark.parametrize("day", ["2026-11-22", "2026-11-20", "yesterday", "2026-W47-6"])
-async def test_there_is_no_board_of_a_day_to_come_or_of_one_that_had_no_deal(autojump_clock: MockClock, house: House, day: str) -> None:
+async def test_there_is_no_board_of_a_day_to_come_or_of_one_that_had_no_deal(house: House, day: str) -> None:
     async with house.guest() as anna:
         await anna.say(ListRuns(kind="daily", id=day))
         assert (await anna.error()).code == ErrorCode.NO_SUCH_DEAL
 
 
-async def test_after_the_reveal_all_see_the_board_and_who_is_there_is_told_the_record(autojump_clock: MockClock, house: House) -> None:
+async def test_after_the_reveal_all_see_the_board_and_who_is_there_is_told_the_record(house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         ended = await run(anna)
         await until(house, days.reveals_at_ms(DAY))
@@ -235,7 +233,7 @@ async def test_after_the_reveal_all_see_the_board_and_who_is_there_is_told_the_r
         assert seen.secret == record.deal.secret
 
 
-async def test_whoever_is_not_ready_in_time_is_sent_home_and_has_not_run(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_is_not_ready_in_time_is_sent_home_and_has_not_run(house: House) -> None:
     async with house.guest("Anna") as anna:
         await until(house, days.ends_at_ms(DAY) - 20_000)
         await enter(anna)
@@ -248,7 +246,7 @@ async def test_whoever_is_not_ready_in_time_is_sent_home_and_has_not_run(autojum
     assert [len(house.store.runs("daily", day)) for day in (DAY, days.before(DAY, -1))] == [1, 1]
 
 
-async def test_a_run_that_began_in_the_days_last_moments_is_over_before_the_reveal(autojump_clock: MockClock, house: House) -> None:
+async def test_a_run_that_began_in_the_days_last_moments_is_over_before_the_reveal(house: House) -> None:
     async with house.guest("Anna") as anna:
         await until(house, days.ends_at_ms(DAY) - 4000)
         await enter(anna)
@@ -262,7 +260,7 @@ async def test_a_run_that_began_in_the_days_last_moments_is_over_before_the_reve
         assert kept.finished_at_ms < days.reveals_at_ms(DAY)
 
 
-async def test_days_in_a_row_are_counted_up_to_the_day_that_is_asked_for(autojump_clock: MockClock, house: House) -> None:
+async def test_days_in_a_row_are_counted_up_to_the_day_that_is_asked_for(house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         for number in range(4):
             day = days.before(DAY, -number)
@@ -276,14 +274,14 @@ async def test_days_in_a_row_are_counted_up_to_the_day_that_is_asked_for(autojum
         assert {row.name: (row.days, row.days_won) for row in last.rows} == {"Anna": (4, 0), "Bert": (2, 0)}
 
 
-async def test_an_unknown_rule_set_is_refused(autojump_clock: MockClock, house: House) -> None:
+async def test_an_unknown_rule_set_is_refused(house: House) -> None:
     async with house.guest() as anna:
         for message in (RunDaily(rules="whist"), ListRuns(kind="daily", rules="whist")):
             await anna.say(message)
             assert (await anna.hear_of(Error)).code == ErrorCode.UNKNOWN_RULES
 
 
-async def test_whoever_races_elsewhere_cannot_begin_a_run(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_races_elsewhere_cannot_begin_a_run(house: House) -> None:
     async with house.guest() as anna:
         await anna.open()
         await anna.say(RunDaily())
@@ -293,7 +291,7 @@ async def test_whoever_races_elsewhere_cannot_begin_a_run(autojump_clock: MockCl
         await run(anna)
 
 
-async def test_a_run_is_its_players_alone(autojump_clock: MockClock, house: House) -> None:
+async def test_a_run_is_its_players_alone(house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         code = (await enter(anna)).code
         await begin(anna)

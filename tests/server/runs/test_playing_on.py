@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 import trio
 from msgspec.structs import replace
-from trio.testing import MockClock
 
 from protocol.client_messages import LeaveRace, OpenRace, QuickMatch, Stop
 from protocol.errors import ErrorCode
@@ -25,7 +24,7 @@ from server.rooms.ports import GhostWanted
 from server.rules.catalogue import RULE_SETS
 from server.runs.ghost_lines import RecordedGhosts
 from tests.server.net.wire import Client, House
-from tests.server.runs.running import asked, begin, enter, play, run
+from tests.server.runs.running import asked, begin, cannot_be_asked, enter, play, run
 
 
 async def raced(client: Client, rules: str = "carpet", moves: int = 20, **options: object) -> Result:
@@ -39,7 +38,7 @@ async def raced(client: Client, rules: str = "carpet", moves: int = 20, **option
 
 
 @pytest.mark.parametrize("rules", RULE_SETS)
-async def test_one_plays_on_from_after_any_move_beside_ones_past_self(autojump_clock: MockClock, house: House, rules: str) -> None:
+async def test_one_plays_on_from_after_any_move_beside_ones_past_self(house: House, rules: str) -> None:
     async with house.guest("Anna") as anna:
         record = (await raced(anna, rules)).record
         await asked(anna, LeaveRace(), Left)
@@ -59,7 +58,7 @@ async def test_one_plays_on_from_after_any_move_beside_ones_past_self(autojump_c
             assert (ghost.ply, ghost.home, ghost.elapsed_ms) == (1, following.home, following.at_ms - record.moves[ply - 1].at_ms)
         anna.ply = 0
         await play(anna, 3)
-        if anna.view is not None and anna.view.moves:
+        if anna.view.moves:
             await anna.say(Stop(race=1, seat=0))
         again = (await anna.hear_of(Result)).record
     audit(again)
@@ -70,9 +69,7 @@ async def test_one_plays_on_from_after_any_move_beside_ones_past_self(autojump_c
     assert frames(again).first == replay.frames[ply - 1].view
 
 
-async def test_playing_on_is_not_given_up_for_another_race_before_it_has_begun(
-    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_playing_on_is_not_given_up_for_another_race_before_it_has_begun(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     async def slowly(self: RecordedGhosts, wanted: tuple[GhostWanted, ...]) -> tuple[GhostLine, ...]:
         await trio.sleep(5)
         return ()
@@ -88,7 +85,7 @@ async def test_playing_on_is_not_given_up_for_another_race_before_it_has_begun(
         await begin(anna)
 
 
-async def test_what_was_played_on_can_be_played_on_in_its_turn(autojump_clock: MockClock, house: House) -> None:
+async def test_what_was_played_on_can_be_played_on_in_its_turn(house: House) -> None:
     async with house.guest("Anna") as anna:
         record = (await raced(anna)).record
         for ply in (4, 3):
@@ -103,7 +100,7 @@ async def test_what_was_played_on_can_be_played_on_in_its_turn(autojump_clock: M
     assert len(record.deal.past.moves) == 7
 
 
-async def test_there_is_no_playing_on_from_what_is_not_open_to_all(autojump_clock: MockClock, house: House) -> None:
+async def test_there_is_no_playing_on_from_what_is_not_open_to_all(house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         await run(anna, RunDaily(), moves=5)
         (kept,) = house.store.runs("daily", "2026-11-21")
@@ -114,7 +111,7 @@ async def test_there_is_no_playing_on_from_what_is_not_open_to_all(autojump_cloc
             assert (await anna.error()).code == ErrorCode.NO_SUCH_POSITION
 
 
-async def test_whoever_sits_in_a_race_opens_no_other_by_playing_on(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_sits_in_a_race_opens_no_other_by_playing_on(house: House) -> None:
     async with house.guest("Anna") as anna:
         record = (await raced(anna)).record
         await asked(anna, LeaveRace(), Left)
@@ -126,7 +123,7 @@ async def test_whoever_sits_in_a_race_opens_no_other_by_playing_on(autojump_cloc
 
 
 async def test_whoever_is_seated_while_the_record_is_checked_leaves_no_room_that_they_cannot_enter(
-    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
+    house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checking = trio.Event()
 
@@ -148,7 +145,14 @@ async def test_whoever_is_seated_while_the_record_is_checked_leaves_no_room_that
         assert [room.code for room in house.rooms] == [found.code]
 
 
-async def test_there_is_no_playing_on_from_a_position_that_there_was_not(autojump_clock: MockClock, house: House) -> None:
+async def test_the_store_is_not_asked_for_a_race_whose_id_cannot_be_printed(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(house.store, "race_status", cannot_be_asked)
+    async with house.guest("Anna") as anna:
+        await anna.say(PlayOn(race="ABCDEF-1-\0", seat=0, ply=2))
+        assert (await anna.error()).code == ErrorCode.NO_SUCH_POSITION
+
+
+async def test_there_is_no_playing_on_from_a_position_that_there_was_not(house: House) -> None:
     async with house.guest("Anna") as anna:
         record = (await raced(anna, moves=80)).record
         await asked(anna, LeaveRace(), Left)
@@ -158,7 +162,7 @@ async def test_there_is_no_playing_on_from_a_position_that_there_was_not(autojum
             assert (await anna.error()).code == ErrorCode.NO_SUCH_POSITION
 
 
-async def test_a_whole_race_is_checked_by_a_worker_and_only_where_it_has_the_position(autojump_clock: MockClock, house: House) -> None:
+async def test_a_whole_race_is_checked_by_a_worker_and_only_where_it_has_the_position(house: House) -> None:
     async with house.guest("Anna") as anna:
         record = (await raced(anna)).record
         await asked(anna, LeaveRace(), Left)
@@ -170,7 +174,7 @@ async def test_a_whole_race_is_checked_by_a_worker_and_only_where_it_has_the_pos
         assert house.computed == [audited_start_position]
 
 
-async def test_the_moves_before_the_start_are_checked_with_the_record(autojump_clock: MockClock, house: House) -> None:
+async def test_the_moves_before_the_start_are_checked_with_the_record(house: House) -> None:
     async with house.guest("Anna") as anna:
         record = (await raced(anna)).record
         await asked(anna, LeaveRace(), Left)

@@ -28,7 +28,7 @@ def result(number: int, home: int, home_at_ms: int = 1000, state: SeatState = "s
 
 
 def test_a_board_is_placed_as_a_race_is() -> None:
-    board = rows([result(1, 10), result(2, 20, 900), result(3, 20, 800), result(4, 10), result(5, 40, state="forfeited")])
+    board = rows([result(1, 10), result(2, 20, 900), result(3, 20, 800), result(4, 10), result(5, 40, state="forfeited")], {})
     assert [(row.place, row.player, row.beats) for row in board] == [
         (1, "p3", 100),
         (2, "p2", 75),
@@ -39,7 +39,7 @@ def test_a_board_is_placed_as_a_race_is() -> None:
 
 
 def test_a_lone_run_beats_nobody_and_is_beaten_by_nobody() -> None:
-    assert [row.beats for row in rows([result(1, 10)])] == [None]
+    assert [row.beats for row in rows([result(1, 10)], {})] == [None]
     assert percentile(3, 1, 3) == 0
     assert percentile(201, 2, 1) == 99
 

@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 import pytest
 import trio
-from trio.testing import MockClock
 
 from protocol.client_messages import LeaveRace, Move, Stop
 from protocol.record import Record
@@ -74,7 +73,7 @@ def results_told(message: ServerMessage | Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_ghosts_tell_no_card_and_nothing_before_its_moment(autojump_clock: MockClock, house: House, seed: int) -> None:
+async def test_ghosts_tell_no_card_and_nothing_before_its_moment(house: House, seed: int) -> None:
     chance = random.Random(seed)
     async with house.guest("Anna") as anna:
         challenge = (await asked(anna, OpenChallenge(nonce=NONCE), Challenge)).challenge
@@ -121,11 +120,10 @@ async def test_ghosts_tell_no_card_and_nothing_before_its_moment(autojump_clock:
 
 
 @pytest.mark.parametrize("kind", ["daily", "challenge"])
-async def test_nobody_hears_of_a_result_by_connection_or_by_page_before_their_own_run_has_ended(
-    autojump_clock: MockClock, house: House, kind: str
-) -> None:
+async def test_nobody_hears_of_a_result_by_connection_or_by_page_before_their_own_run_has_ended(house: House, kind: str) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
-        deal, entry = DAY, RunDaily()
+        deal = DAY
+        entry: RunDaily | RunChallenge = RunDaily()
         reveals_at_ms = days.reveals_at_ms(DAY)
         if kind == "challenge":
             challenge = (await asked(anna, OpenChallenge(nonce=NONCE), Challenge)).challenge
@@ -176,7 +174,7 @@ async def test_nobody_hears_of_a_result_by_connection_or_by_page_before_their_ow
         assert len((await house.ask(page)).document["rows"]) == 2
 
 
-async def test_a_guest_and_a_player_who_has_not_run_are_told_the_same(autojump_clock: MockClock, house: House) -> None:
+async def test_a_guest_and_a_player_who_has_not_run_are_told_the_same(house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         await run(anna, moves=5)
         by_line = await asked(bert, ListRuns(kind="daily"), Runs)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 import trio
-from trio.testing import MockClock
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.run_messages import Challenge, Challenges, Dailies, ListChallenges, ListDailies, ListRuns, OpenChallenge
@@ -15,7 +15,7 @@ from tests.server.runs.running import asked
 
 
 async def test_few_questions_are_looked_up_at_once_and_of_those_that_wait_no_more_than_some(
-    autojump_clock: MockClock, house: House
+    house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = trio.Event()
     looking, most = 0, 0
@@ -30,7 +30,7 @@ async def test_few_questions_are_looked_up_at_once_and_of_those_that_wait_no_mor
         looking -= 1
         return answer
 
-    house.runs._dailies.told = slow  # type: ignore[method-assign]
+    monkeypatch.setattr(house.runs._dailies, "told", slow)
     answered: list[int] = []
     refused: list[ErrorCode] = []
 
@@ -53,7 +53,7 @@ async def test_few_questions_are_looked_up_at_once_and_of_those_that_wait_no_mor
 
 
 async def test_a_list_or_a_board_is_read_once_a_second_however_many_ask_and_anew_when_something_was_opened(
-    autojump_clock: MockClock, house: House
+    house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reads: list[str] = []
     ask = house.journal.ask
@@ -64,7 +64,7 @@ async def test_a_list_or_a_board_is_read_once_a_second_however_many_ask_and_anew
 
     async with house.guest("Anna") as anna:
         await asked(anna, OpenChallenge(nonce="ab" * 16), Challenge)
-        house.journal.ask = counted  # type: ignore[method-assign]
+        monkeypatch.setattr(house.journal, "ask", counted)
         for question in (ListDailies(), ListChallenges(), ListRuns(kind="daily")):
             first = await house.runs.answer("", question)
             assert reads

@@ -11,6 +11,8 @@ import trio.testing
 
 from server.runtime.gc_tuning import FEW, LOOK_S, OF_CONNECTION, collect_garbage, seldom_collected
 
+pytestmark = pytest.mark.usefixtures("autojump_clock")
+
 
 class Knot:
     """An object in a cycle with itself."""
@@ -53,7 +55,7 @@ def test_what_was_there_is_set_aside_and_the_settings_come_back() -> None:
     assert gc.get_freeze_count() == 0
 
 
-async def test_garbage_is_found_once_there_is_much(counted: None, autojump_clock: trio.testing.MockClock) -> None:
+async def test_garbage_is_found_once_there_is_much(counted: None) -> None:
     make(FEW // 2)
     await pass_looks(0)
     assert Knot.gone == 0
@@ -62,7 +64,7 @@ async def test_garbage_is_found_once_there_is_much(counted: None, autojump_clock
     assert Knot.gone == FEW // 2 + FEW
 
 
-async def test_what_those_who_are_connected_have_is_not_looked_at(counted: None, autojump_clock: trio.testing.MockClock) -> None:
+async def test_what_those_who_are_connected_have_is_not_looked_at(counted: None) -> None:
     make(2 * FEW)
     await pass_looks(2 * FEW // OF_CONNECTION)
     assert Knot.gone == 0
@@ -70,9 +72,7 @@ async def test_what_those_who_are_connected_have_is_not_looked_at(counted: None,
     assert Knot.gone == 2 * FEW
 
 
-async def test_where_python_looks_by_itself_nothing_is_done(
-    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_where_python_looks_by_itself_nothing_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[int] = []
     # What is asked for is counted, not what Python does: it looks whenever the tests before this one have made it due.
     monkeypatch.setattr(gc, "collect", lambda: looks.append(1))

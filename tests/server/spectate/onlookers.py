@@ -19,6 +19,7 @@ from server.rooms.member import PlayerName
 from server.rooms.outgoing import Bundle, Outgoing
 from server.spectate.fanout_scheduler import FanoutScheduler
 from server.spectate.room_spectators import RoomSpectators
+from server.spectate.spectator import SpectatorConnection
 from server.spectate.spectator_registry import SpectatorRegistry
 from tests.server.rooms.playing import Hearing, Table
 
@@ -27,8 +28,8 @@ Kind = TypeVar("Kind")
 _DECODERS = {name: server_message_decoder(name) for name in (MSGPACK, JSON)}
 
 
-class Onlooker(Hearing):
-    """One who watches. Satisfies `server.spectate.spectator.SpectatorConnection`; keeps what a client keeps, and when they heard it."""
+class Onlooker(Hearing, SpectatorConnection):
+    """One who watches: keeps what a client keeps, and when they heard it."""
 
     def __init__(self, box: Box, name: str, *, encoding: str = MSGPACK) -> None:
         self.player = PlayerName(f"id of {name}", name)
@@ -110,12 +111,18 @@ class Onlooker(Hearing):
         await self._box.table.settle()
 
 
+async def no_room(code: str) -> None:
+    """Where nothing is kept."""
+    del code
+    await trio.lowlevel.checkpoint()
+
+
 class Box:
     """The spectators and the table beside it."""
 
     def __init__(self, nursery: trio.Nursery, table: Table | None = None, *, scheduler: FanoutScheduler | None = None) -> None:
         self.table = table or Table(nursery, max_rooms=200)
-        self.spectators = SpectatorRegistry(nursery, self.table.rooms, self.table.clock, scheduler=scheduler)
+        self.spectators = SpectatorRegistry(nursery, self.table.rooms, self.table.clock, over=no_room, scheduler=scheduler)
         nursery.start_soon(self.spectators.run)
         self.onlookers: list[Onlooker] = []
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
+import pytest
 import trio
 import trio.testing
-from trio.testing import MockClock
 
 from server.spectate.fanout_scheduler import CHECKED, PATIENCE_S, SLICE_S, FanoutScheduler
+
+pytestmark = pytest.mark.usefixtures("autojump_clock")
 
 A_SLICE = 2 * CHECKED
 """Lines that are told in one: the last one goes over its end."""
@@ -54,13 +56,13 @@ class Loop:
         return [length for what, length in self.runs if what == "line"]
 
 
-async def test_all_are_told_once_and_in_their_order(autojump_clock: MockClock) -> None:
+async def test_all_are_told_once_and_in_their_order() -> None:
     loop = Loop()
     await loop.tell_all(LINES)
     assert loop.lines == list(range(LINES))
 
 
-async def test_telling_ends_with_who_says_so(autojump_clock: MockClock) -> None:
+async def test_telling_ends_with_who_says_so() -> None:
     told: list[int] = []
 
     def tell(lines: Sequence[int]) -> bool:
@@ -71,7 +73,7 @@ async def test_telling_ends_with_who_says_so(autojump_clock: MockClock) -> None:
     assert told == list(range(4 * CHECKED))
 
 
-async def test_a_slice_has_a_length_in_time_and_then_others_have_their_turn(autojump_clock: MockClock) -> None:
+async def test_a_slice_has_a_length_in_time_and_then_others_have_their_turn() -> None:
     loop = Loop()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(loop.be_busy, PATIENCE_S, lambda: len(loop.lines) == LINES)
@@ -79,7 +81,7 @@ async def test_a_slice_has_a_length_in_time_and_then_others_have_their_turn(auto
     assert loop.slices == [A_SLICE] * 6 + [4]
 
 
-async def test_however_many_crowds_there_are_one_slice_at_most_is_between_two_turns_of_others(autojump_clock: MockClock) -> None:
+async def test_however_many_crowds_there_are_one_slice_at_most_is_between_two_turns_of_others() -> None:
     loop = Loop()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(loop.be_busy, PATIENCE_S, lambda: len(loop.lines) == 5 * 4 * A_SLICE)
@@ -89,7 +91,7 @@ async def test_however_many_crowds_there_are_one_slice_at_most_is_between_two_tu
     assert sorted(loop.lines) == sorted(5 * list(range(4 * A_SLICE)))
 
 
-async def test_nobody_is_told_anything_while_others_have_something_to_do(autojump_clock: MockClock) -> None:
+async def test_nobody_is_told_anything_while_others_have_something_to_do() -> None:
     loop = Loop()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(loop.tell_all, 20)
@@ -97,7 +99,7 @@ async def test_nobody_is_told_anything_while_others_have_something_to_do(autojum
     assert loop.runs == [("other", 50), ("line", 20)]
 
 
-async def test_what_goes_through_many_tasks_waits_for_one_slice_and_not_for_one_between_any_two(autojump_clock: MockClock) -> None:
+async def test_what_goes_through_many_tasks_waits_for_one_slice_and_not_for_one_between_any_two() -> None:
     loop = Loop()
     hops = [trio.Event() for _ in range(10)]
 
@@ -124,7 +126,7 @@ async def test_what_goes_through_many_tasks_waits_for_one_slice_and_not_for_one_
     assert loop.runs[came + 1 : came + 3] == [("line", A_SLICE - 1), ("other", len(hops))]
 
 
-async def test_where_others_are_always_busy_they_leave_a_tenth_of_the_time(autojump_clock: MockClock) -> None:
+async def test_where_others_are_always_busy_they_leave_a_tenth_of_the_time() -> None:
     loop = Loop()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(loop.be_busy, PATIENCE_S / 10, lambda: len(loop.lines) == LINES)
@@ -135,7 +137,7 @@ async def test_where_others_are_always_busy_they_leave_a_tenth_of_the_time(autoj
     assert loop.slices == [A_SLICE] * 6 + [4]
 
 
-async def test_whoever_is_cancelled_while_they_wait_leaves_the_turn_to_others(autojump_clock: MockClock) -> None:
+async def test_whoever_is_cancelled_while_they_wait_leaves_the_turn_to_others() -> None:
     loop = Loop()
     with trio.CancelScope() as scope:
         scope.cancel()

@@ -29,7 +29,7 @@ SLICE = 16
 """Watchers posted to in one slice, where a test says how long each takes."""
 
 
-async def test_whoever_watches_a_room_that_waits_sees_a_race_from_its_beginning(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_watches_a_room_that_waits_sees_a_race_from_its_beginning(box: Box) -> None:
     table = box.table
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
     room = await table.seated(ann, seats=2)
@@ -50,7 +50,7 @@ async def test_whoever_watches_a_room_that_waits_sees_a_race_from_its_beginning(
     assert not eve.boards
 
 
-async def test_the_first_who_comes_in_the_middle_of_a_race_sees_its_past_no_later(autojump_clock: MockClock, box: Box) -> None:
+async def test_the_first_who_comes_in_the_middle_of_a_race_sees_its_past_no_later(box: Box) -> None:
     table = box.table
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
     room = await table.racing(ann, bob, delay_s=5)
@@ -65,7 +65,7 @@ async def test_the_first_who_comes_in_the_middle_of_a_race_sees_its_past_no_late
     assert shows(eve.boards[0].view, ann.view)
 
 
-async def test_whoever_comes_again_after_everybody_had_gone_sees_the_same(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_comes_again_after_everybody_had_gone_sees_the_same(box: Box) -> None:
     table = box.table
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
     room = await table.racing(ann, bob, delay_s=5)
@@ -81,9 +81,7 @@ async def test_whoever_comes_again_after_everybody_had_gone_sees_the_same(autoju
 
 
 @pytest.mark.parametrize("format_", ["single", "swap"])
-async def test_whoever_comes_in_the_middle_is_told_how_everybody_got_where_they_are(
-    autojump_clock: MockClock, box: Box, format_: SeriesFormat
-) -> None:
+async def test_whoever_comes_in_the_middle_is_told_how_everybody_got_where_they_are(box: Box, format_: SeriesFormat) -> None:
     table = box.table
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
     races = 1 if format_ == "single" else 2
@@ -115,7 +113,7 @@ async def test_whoever_comes_in_the_middle_is_told_how_everybody_got_where_they_
     assert late.last(Watched).curves == ()
 
 
-async def test_the_result_brings_the_last_boards_and_the_record(autojump_clock: MockClock, box: Box) -> None:
+async def test_the_result_brings_the_last_boards_and_the_record(box: Box) -> None:
     table = box.table
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
     room = await table.racing(ann, bob, delay_s=600)
@@ -138,7 +136,7 @@ async def test_the_result_brings_the_last_boards_and_the_record(autojump_clock: 
     assert later.last(Watched).room.record == record
 
 
-async def test_a_rematch_begins_with_no_boards(autojump_clock: MockClock, box: Box) -> None:
+async def test_a_rematch_begins_with_no_boards(box: Box) -> None:
     table = box.table
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
     room = await table.racing(ann, bob, delay_s=2)
@@ -156,7 +154,7 @@ async def test_a_rematch_begins_with_no_boards(autojump_clock: MockClock, box: B
     assert {seat: board.view for seat, board in eve.boards.items()} == {0: ann.view, 1: bob.view}
 
 
-async def test_nobody_is_shown_what_is_not_kept_yet(autojump_clock: MockClock, box: Box) -> None:
+async def test_nobody_is_shown_what_is_not_kept_yet(box: Box) -> None:
     table = box.table
     ann, bob, eve, later = table.guest("Ann"), table.guest("Bob"), box.onlooker("Eve"), box.onlooker("Later")
     room = await table.racing(ann, bob, delay_s=0)
@@ -174,7 +172,7 @@ async def test_nobody_is_shown_what_is_not_kept_yet(autojump_clock: MockClock, b
     assert later.last(Watched).room.seats[0].ply == 1
 
 
-async def test_after_a_restart_watching_goes_on_where_it_was(autojump_clock: MockClock, nursery: trio.Nursery, box: Box) -> None:
+async def test_after_a_restart_watching_goes_on_where_it_was(nursery: trio.Nursery, box: Box) -> None:
     table = box.table
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
     room = await table.racing(ann, bob, delay_s=5)
@@ -198,7 +196,7 @@ async def test_after_a_restart_watching_goes_on_where_it_was(autojump_clock: Moc
 # ---- how many watch
 
 
-async def test_players_and_watchers_hear_at_most_once_a_second_how_many_watch(autojump_clock: MockClock, box: Box) -> None:
+async def test_players_and_watchers_hear_at_most_once_a_second_how_many_watch(box: Box) -> None:
     table = box.table
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
@@ -221,7 +219,7 @@ async def test_players_and_watchers_hear_at_most_once_a_second_how_many_watch(au
     assert len(ann.all(Watchers)) == len(counts) + 1
 
 
-async def test_a_player_who_comes_back_is_told_how_many_watch(autojump_clock: MockClock, box: Box) -> None:
+async def test_a_player_who_comes_back_is_told_how_many_watch(box: Box) -> None:
     table = box.table
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
@@ -235,7 +233,7 @@ async def test_a_player_who_comes_back_is_told_how_many_watch(autojump_clock: Mo
 # ---- talk
 
 
-async def test_watchers_hear_watchers_at_once_and_players_after_the_race(autojump_clock: MockClock, box: Box) -> None:
+async def test_watchers_hear_watchers_at_once_and_players_after_the_race(box: Box) -> None:
     table = box.table
     ann, bob, eve, dan = table.guest("Ann"), table.guest("Bob"), box.onlooker("Eve"), box.onlooker("Dan")
     room = await table.seated(ann, bob)
@@ -264,7 +262,7 @@ async def test_watchers_hear_watchers_at_once_and_players_after_the_race(autojum
     assert later.heard.index(later.last(Talk)) > later.heard.index(later.last(Room))
 
 
-async def test_what_was_said_while_a_race_ran_is_told_even_when_all_watchers_have_gone(autojump_clock: MockClock, box: Box) -> None:
+async def test_what_was_said_while_a_race_ran_is_told_even_when_all_watchers_have_gone(box: Box) -> None:
     table = box.table
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
     room = await table.racing(ann, bob)
@@ -278,7 +276,7 @@ async def test_what_was_said_while_a_race_ran_is_told_even_when_all_watchers_hav
     assert [line.text for line in ann.last(Talk).lines] == ["good luck"]
 
 
-async def test_a_race_keeps_the_last_lines_of_its_watchers_and_no_more(autojump_clock: MockClock, box: Box) -> None:
+async def test_a_race_keeps_the_last_lines_of_its_watchers_and_no_more(box: Box) -> None:
     table = box.table
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
     room = await table.racing(ann, bob)
@@ -295,7 +293,7 @@ async def test_a_race_keeps_the_last_lines_of_its_watchers_and_no_more(autojump_
     assert ann.last(Talk).lines == later.last(Watched).lines
 
 
-async def test_too_much_talk_of_one_or_of_all_is_refused(autojump_clock: MockClock, box: Box) -> None:
+async def test_too_much_talk_of_one_or_of_all_is_refused(box: Box) -> None:
     table = box.table
     room = await table.racing(table.guest("Ann"), table.guest("Bob"))
     crowd = [box.onlooker(f"Eve {number}") for number in range(20)]
@@ -315,7 +313,7 @@ async def test_too_much_talk_of_one_or_of_all_is_refused(autojump_clock: MockClo
     await crowd[0].say("hm")
 
 
-async def test_while_the_race_is_run_players_have_phrases_and_watchers_hear_them(autojump_clock: MockClock, box: Box) -> None:
+async def test_while_the_race_is_run_players_have_phrases_and_watchers_hear_them(box: Box) -> None:
     table = box.table
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
     room = await table.seated(ann, bob)
@@ -340,7 +338,7 @@ async def test_while_the_race_is_run_players_have_phrases_and_watchers_hear_them
 # ---- many, and a hub that is behind
 
 
-async def test_a_message_to_a_crowd_is_made_once(autojump_clock: MockClock, box: Box) -> None:
+async def test_a_message_to_a_crowd_is_made_once(box: Box) -> None:
     table = box.table
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob, delay_s=1)
@@ -389,9 +387,7 @@ async def test_between_two_slices_everybody_else_has_their_turn_whatever_number_
     assert all(ann.all(PlayerView) for ann in table.guests[::2])
 
 
-async def test_what_happens_while_a_crowd_is_posted_to_goes_out_together_with_the_newest_boards_alone(
-    autojump_clock: MockClock, box: Box
-) -> None:
+async def test_what_happens_while_a_crowd_is_posted_to_goes_out_together_with_the_newest_boards_alone(box: Box) -> None:
     table = box.table
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob, delay_s=0)
@@ -417,9 +413,7 @@ async def test_what_happens_while_a_crowd_is_posted_to_goes_out_together_with_th
     assert all(shows(crowd[0].boards[seat].view, guest.view) for seat, guest in enumerate((ann, bob)))
 
 
-async def test_a_hub_that_is_behind_drops_what_waits_and_shows_everything_anew(
-    autojump_clock: MockClock, box: Box, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_hub_that_is_behind_drops_what_waits_and_shows_everything_anew(box: Box, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     table = box.table
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
@@ -445,7 +439,7 @@ async def test_a_hub_that_is_behind_drops_what_waits_and_shows_everything_anew(
 
 
 async def test_a_failure_ends_the_watching_and_nothing_else(
-    autojump_clock: MockClock, box: Box, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    box: Box, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     table = box.table
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
@@ -468,7 +462,7 @@ async def test_a_failure_ends_the_watching_and_nothing_else(
     assert eve.boards[0].ply == 2
 
 
-async def test_after_a_failure_nobody_is_said_to_watch(autojump_clock: MockClock, box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_after_a_failure_nobody_is_said_to_watch(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     table = box.table
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
     room = await table.racing(ann, bob, delay_s=0)
@@ -496,7 +490,7 @@ async def test_after_a_failure_nobody_is_said_to_watch(autojump_clock: MockClock
     assert ann.last(Watchers).count == 1
 
 
-async def test_a_room_that_is_closed_is_watched_by_nobody(autojump_clock: MockClock, box: Box) -> None:
+async def test_a_room_that_is_closed_is_watched_by_nobody(box: Box) -> None:
     table = box.table
     ann, eve = table.guest("Ann"), box.onlooker()
     room = await table.seated(ann, seats=2)

@@ -11,7 +11,6 @@ from contextlib import suppress
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from protocol.cards import FACE_DOWN
 from protocol.errors import ErrorCode, Refusal
@@ -100,9 +99,7 @@ async def try_to_watch(box: Box, room: ServedRoom, guest: Guest, tried: list[Onl
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 3))])
-async def test_no_card_reaches_a_watcher_before_its_time_nor_a_player_but_by_their_seat(
-    autojump_clock: MockClock, box: Box, seed: int
-) -> None:
+async def test_no_card_reaches_a_watcher_before_its_time_nor_a_player_but_by_their_seat(box: Box, seed: int) -> None:
     chance = random.Random(seed)
     table = box.table
     boards = 0
@@ -154,9 +151,7 @@ async def test_no_card_reaches_a_watcher_before_its_time_nor_a_player_but_by_the
     assert {type(message) for onlooker in tried for message in onlooker.heard} == {Unwatched}
 
 
-async def test_of_the_first_race_of_a_swap_watchers_see_no_board_and_of_the_second_each_seats_own(
-    autojump_clock: MockClock, box: Box
-) -> None:
+async def test_of_the_first_race_of_a_swap_watchers_see_no_board_and_of_the_second_each_seats_own(box: Box) -> None:
     guests = [Timed(box.table, "Ann"), Timed(box.table, "Bob")]
     room = await box.table.seated(*guests, delay_s=1, series=SeriesOptions(format="swap", races=2))
     early, late = box.onlooker("Eve"), box.onlooker("Dan")
@@ -178,7 +173,7 @@ async def test_of_the_first_race_of_a_swap_watchers_see_no_board_and_of_the_seco
         assert [onlooker.boards[seat].view for seat in (0, 1)] == [guest.view for guest in guests]
 
 
-async def test_a_seat_that_waits_learns_nothing_of_its_next_cards_by_watching_as_a_guest(autojump_clock: MockClock, box: Box) -> None:
+async def test_a_seat_that_waits_learns_nothing_of_its_next_cards_by_watching_as_a_guest(box: Box) -> None:
     ann, bob, eve = Timed(box.table, "Ann"), Timed(box.table, "Bob"), box.onlooker("Bob's guest")
     room = await box.table.seated(ann, bob, delay_s=0)
     await eve.watch(room)
@@ -197,9 +192,7 @@ async def test_a_seat_that_waits_learns_nothing_of_its_next_cards_by_watching_as
     assert FACE_DOWN not in eve.boards[0].view.waste
 
 
-async def test_with_the_hosts_key_boards_are_whole_and_late_and_all_are_told_that_somebody_sees_them(
-    autojump_clock: MockClock, box: Box
-) -> None:
+async def test_with_the_hosts_key_boards_are_whole_and_late_and_all_are_told_that_somebody_sees_them(box: Box) -> None:
     ann, bob = Timed(box.table, "Ann"), Timed(box.table, "Bob")
     eve, dan = box.onlooker("Eve"), box.onlooker("Dan")
     room = await box.table.seated(ann, bob, delay_s=3)
@@ -231,7 +224,7 @@ async def test_with_the_hosts_key_boards_are_whole_and_late_and_all_are_told_tha
     assert not ann.last(Watchers).whole
 
 
-async def test_who_only_glances_with_the_hosts_key_is_told_of_too(autojump_clock: MockClock, box: Box) -> None:
+async def test_who_only_glances_with_the_hosts_key_is_told_of_too(box: Box) -> None:
     ann, bob = Timed(box.table, "Ann"), Timed(box.table, "Bob")
     eve, dan = box.onlooker("Eve"), box.onlooker("Dan")
     room = await box.table.racing(ann, bob, delay_s=0)
@@ -245,7 +238,7 @@ async def test_who_only_glances_with_the_hosts_key_is_told_of_too(autojump_clock
     assert ann.last(Watchers) == bob.last(Watchers)
 
 
-async def test_of_a_race_whose_deal_others_have_yet_to_play_only_the_key_shows_boards(autojump_clock: MockClock, box: Box) -> None:
+async def test_of_a_race_whose_deal_others_have_yet_to_play_only_the_key_shows_boards(box: Box) -> None:
     guests = [Timed(box.table, "Ann"), Timed(box.table, "Bob")]
     room = await box.table.seated(*guests, delay_s=1, series=SeriesOptions(format="swap", races=2))
     eve, dan = box.onlooker("Eve"), box.onlooker("Dan")

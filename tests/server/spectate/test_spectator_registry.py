@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.room_events import Room
@@ -34,7 +33,7 @@ async def refused(onlooker: Onlooker, room: ServedRoom | str | None) -> ErrorCod
 # ---- one's own race
 
 
-async def test_nobody_watches_the_race_in_which_they_have_a_part_however_it_ended_for_them(autojump_clock: MockClock, box: Box) -> None:
+async def test_nobody_watches_the_race_in_which_they_have_a_part_however_it_ended_for_them(box: Box) -> None:
     table = box.table
     guests = [table.guest(name) for name in ("Racing", "Stopped", "Resigned", "Left", "Vanished", "Out of grace")]
     room = await table.racing(*guests, delay_s=0, grace_s=20)
@@ -59,7 +58,7 @@ async def test_nobody_watches_the_race_in_which_they_have_a_part_however_it_ende
     assert [seat.state for seat in room.core.race.seats] == ["racing", "stopped", "forfeited", "forfeited", "racing", "forfeited"]
 
 
-async def test_whoever_has_sent_their_wish_for_a_seat_is_not_shown_the_race_any_more(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_has_sent_their_wish_for_a_seat_is_not_shown_the_race_any_more(box: Box) -> None:
     table = box.table
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, seats=2)
@@ -76,7 +75,7 @@ async def test_whoever_has_sent_their_wish_for_a_seat_is_not_shown_the_race_any_
     assert eve.heard[-1] == Unwatched(code=room.code, reason="seated")
 
 
-async def test_whoever_waits_for_their_snapshot_and_takes_a_seat_meanwhile_never_gets_it(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_waits_for_their_snapshot_and_takes_a_seat_meanwhile_never_gets_it(box: Box) -> None:
     table = box.table
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, seats=2)
@@ -91,7 +90,7 @@ async def test_whoever_waits_for_their_snapshot_and_takes_a_seat_meanwhile_never
     assert eve.heard == [Unwatched(code=room.code, reason="seated")]
 
 
-async def test_whoever_was_refused_the_seat_or_gave_it_up_before_the_start_may_watch(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_was_refused_the_seat_or_gave_it_up_before_the_start_may_watch(box: Box) -> None:
     table = box.table
     ann, bob, dan = table.guest("Ann"), table.guest("Bob"), table.guest("Dan")
     room = await table.seated(ann, seats=2)
@@ -110,7 +109,7 @@ async def test_whoever_was_refused_the_seat_or_gave_it_up_before_the_start_may_w
         assert onlooker.last(Watched).room.code == room.code
 
 
-async def test_whoever_holds_a_seat_in_one_race_may_watch_another(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_holds_a_seat_in_one_race_may_watch_another(box: Box) -> None:
     table = box.table
     ann = table.guest("Ann")
     own = await table.racing(ann, table.guest("Bob"))
@@ -124,7 +123,7 @@ async def test_whoever_holds_a_seat_in_one_race_may_watch_another(autojump_clock
     assert box.spectators.watched(eve) == other.code
 
 
-async def test_after_a_restart_a_race_is_still_its_players_own(autojump_clock: MockClock, nursery: trio.Nursery, box: Box) -> None:
+async def test_after_a_restart_a_race_is_still_its_players_own(nursery: trio.Nursery, box: Box) -> None:
     table = box.table
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
@@ -143,7 +142,7 @@ async def test_after_a_restart_a_race_is_still_its_players_own(autojump_clock: M
 # ---- one race at a time
 
 
-async def test_whoever_watches_another_race_hears_no_more_of_the_first(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_watches_another_race_hears_no_more_of_the_first(box: Box) -> None:
     table = box.table
     ann, cid, eve = table.guest("Ann"), table.guest("Cid"), box.onlooker()
     first = await table.racing(ann, table.guest("Bob"), delay_s=0)
@@ -160,11 +159,11 @@ async def test_whoever_watches_another_race_hears_no_more_of_the_first(autojump_
     assert second.watchers == 1
 
 
-async def test_a_code_that_nobody_has_is_refused(autojump_clock: MockClock, box: Box) -> None:
+async def test_a_code_that_nobody_has_is_refused(box: Box) -> None:
     assert await refused(box.onlooker(), "AAAAAA") is ErrorCode.NO_SUCH_ROOM
 
 
-async def test_whoever_asks_too_often_is_refused_until_they_have_waited(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_asks_too_often_is_refused_until_they_have_waited(box: Box) -> None:
     table = box.table
     room = await table.racing(table.guest("Ann"), table.guest("Bob"))
     eve = box.onlooker()
@@ -177,7 +176,7 @@ async def test_whoever_asks_too_often_is_refused_until_they_have_waited(autojump
     assert len(eve.all(Watched)) == ASKS_AT_ONCE + 1
 
 
-async def test_to_stop_watching_is_answered_also_where_nothing_is_watched(autojump_clock: MockClock, box: Box) -> None:
+async def test_to_stop_watching_is_answered_also_where_nothing_is_watched(box: Box) -> None:
     eve = box.onlooker()
     await eve.unwatch()
     assert eve.heard == [Unwatched(code=None, reason="asked")]
@@ -189,7 +188,7 @@ async def test_to_stop_watching_is_answered_also_where_nothing_is_watched(autoju
 # ---- the closest race
 
 
-async def test_whoever_wants_the_closest_race_is_led_from_one_to_the_next(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_wants_the_closest_race_is_led_from_one_to_the_next(box: Box) -> None:
     table = box.table
     eve = box.onlooker()
     await eve.watch(None)
@@ -226,7 +225,7 @@ async def test_whoever_wants_the_closest_race_is_led_from_one_to_the_next(autoju
     assert eve.heard[-1] == Unwatched(code=None, reason="asked")
 
 
-async def test_whoever_stays_for_a_rematch_is_not_led_away_while_it_is_run(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_stays_for_a_rematch_is_not_led_away_while_it_is_run(box: Box) -> None:
     table = box.table
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
     room = await table.racing(ann, bob)
@@ -242,9 +241,7 @@ async def test_whoever_stays_for_a_rematch_is_not_led_away_while_it_is_run(autoj
     assert box.spectators.watched(eve) == room.code
 
 
-async def test_whoever_is_led_to_the_first_race_of_a_swap_that_others_saw_begin_gets_one_snapshot(
-    autojump_clock: MockClock, box: Box
-) -> None:
+async def test_whoever_is_led_to_the_first_race_of_a_swap_that_others_saw_begin_gets_one_snapshot(box: Box) -> None:
     table = box.table
     ann, bob, early, led = table.guest("Ann"), table.guest("Bob"), box.onlooker("Eve"), box.onlooker("Dan")
     room = await table.seated(ann, bob, series=SeriesOptions(format="swap", races=2))
@@ -265,7 +262,7 @@ async def test_whoever_is_led_to_the_first_race_of_a_swap_that_others_saw_begin_
     assert len(led.all(Watched)) == 1
 
 
-async def test_the_closest_race_is_public_and_being_run_and_the_least_apart(autojump_clock: MockClock, box: Box) -> None:
+async def test_the_closest_race_is_public_and_being_run_and_the_least_apart(box: Box) -> None:
     table = box.table
     await table.racing(table.guest("A"), table.guest("B"), public=False)
     await table.seated(table.guest("C"), table.guest("D"))
@@ -282,9 +279,7 @@ async def test_the_closest_race_is_public_and_being_run_and_the_least_apart(auto
     assert eve.last(Watched).room.code == close.code
 
 
-async def test_whoever_takes_a_seat_while_they_wait_to_be_led_is_led_to_other_races_than_their_own(
-    autojump_clock: MockClock, box: Box
-) -> None:
+async def test_whoever_takes_a_seat_while_they_wait_to_be_led_is_led_to_other_races_than_their_own(box: Box) -> None:
     table = box.table
     ann = table.guest("Ann")
     eve = as_onlooker(box, ann)
@@ -297,7 +292,7 @@ async def test_whoever_takes_a_seat_while_they_wait_to_be_led_is_led_to_other_ra
     assert eve.last(Watched).room.code == other.code
 
 
-async def test_a_look_at_many_races_is_made_in_portions(autojump_clock: MockClock, box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_look_at_many_races_is_made_in_portions(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("server.spectate.spectator_registry.LOOKED_AT", 2)
     table = box.table
     for _ in range(5):
@@ -311,7 +306,7 @@ async def test_a_look_at_many_races_is_made_in_portions(autojump_clock: MockCloc
 # ---- who does not keep up
 
 
-async def test_whoever_falls_behind_once_is_shown_everything_anew_and_again_later(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_falls_behind_once_is_shown_everything_anew_and_again_later(box: Box) -> None:
     table = box.table
     ann, eve = table.guest("Ann"), box.onlooker()
     room = await table.racing(ann, table.guest("Bob"), delay_s=0)
@@ -327,7 +322,7 @@ async def test_whoever_falls_behind_once_is_shown_everything_anew_and_again_late
     assert eve.shut_with is None
 
 
-async def test_whoever_falls_behind_again_and_again_loses_their_connection(autojump_clock: MockClock, box: Box) -> None:
+async def test_whoever_falls_behind_again_and_again_loses_their_connection(box: Box) -> None:
     table = box.table
     ann, eve = table.guest("Ann"), box.onlooker()
     room = await table.racing(ann, table.guest("Bob"))
@@ -343,7 +338,7 @@ async def test_whoever_falls_behind_again_and_again_loses_their_connection(autoj
     assert room.watchers == 0
 
 
-async def test_a_player_who_falls_behind_by_watching_keeps_their_connection_and_their_seat(autojump_clock: MockClock, box: Box) -> None:
+async def test_a_player_who_falls_behind_by_watching_keeps_their_connection_and_their_seat(box: Box) -> None:
     table = box.table
     ann = table.guest("Ann")
     await table.racing(ann, table.guest("Bob"))
@@ -356,7 +351,7 @@ async def test_a_player_who_falls_behind_by_watching_keeps_their_connection_and_
     assert eve.shut_with is None
 
 
-async def test_a_connection_that_watches_nothing_has_nothing_to_catch_up_with(autojump_clock: MockClock, box: Box) -> None:
+async def test_a_connection_that_watches_nothing_has_nothing_to_catch_up_with(box: Box) -> None:
     eve = box.onlooker()
     box.spectators.catch_up(eve)
     await eve.unwatch()

@@ -8,8 +8,9 @@ from random import Random
 
 from hypothesis import strategies as st
 
+from protocol.tournaments import Verdict
 from server.tournaments.pairing.crosstable import Crosstable, Format, TableRace
-from server.tournaments.pairing.rounds import Pairing, RaceResult, Round, Verdict
+from server.tournaments.pairing.rounds import Pairing, RaceResult, Round
 
 randoms = st.integers(0, 2**32 - 1).map(Random)
 """Chance for a whole tournament out of one number: drawn one by one, thousands of draws would take their time."""
@@ -81,10 +82,11 @@ def by_chance(random: Random, *, draws: float = 0.1, forfeits: float = 0.0) -> R
             verdicts: list[Verdict] = ["first", "second", "neither"]
             return RaceResult(random.choice(verdicts), forfeit=True)
         if random.random() < draws:
-            home = random.randrange(53)
-            return RaceResult("draw", (home, home))
+            each = random.randrange(53)
+            return RaceResult("draw", (each, each))
         home = random.randrange(1, 53), random.randrange(1, 53)
-        return RaceResult(random.choice(["first", "second"]), home)
+        winners: list[Verdict] = ["first", "second"]
+        return RaceResult(random.choice(winners), home)
 
     return decide
 

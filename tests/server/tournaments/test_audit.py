@@ -12,7 +12,6 @@ import pytest
 import trio
 from hypothesis import given, settings
 from msgspec.structs import replace
-from trio.testing import MockClock
 from typer.testing import CliRunner
 
 from protocol.record import Record, from_json, to_json
@@ -33,7 +32,7 @@ Change = Callable[[dict[str, Any]], None]
 @settings(max_examples=25)
 @given(chance=randoms)
 def test_the_document_of_any_tournament_is_true(kind: str, chance: Random) -> None:
-    state = played(msgspec.structs.replace(OPTIONS, format=kind), chance, steps=150)  # type: ignore[arg-type]
+    state = played(msgspec.structs.replace(OPTIONS, format=kind), chance, steps=150)
     told = read_tournament(msgspec.json.encode(document(state)))
     assert told is not None
     assert audit_tournament(told).rounds == sum(shuffle.over_at_ms is not None for shuffle in state.shuffles)
@@ -63,7 +62,7 @@ async def run_one(venue: Venue) -> tuple[TournamentDocument, list[Record]]:
     return told, [record for record in records if record is not None]
 
 
-async def test_a_whole_tournament_is_checked_with_the_records_of_its_races(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_a_whole_tournament_is_checked_with_the_records_of_its_races(venue: Venue) -> None:
     told, records = await run_one(venue)
     checked = audit_tournament(told, records)
     assert (checked.rounds, checked.records, checked.ruled) == (3, len(records), 1)
@@ -129,7 +128,7 @@ def test_a_secret_that_is_none_is_said_to_be_none(secret: str) -> None:
         read_tournament(msgspec.json.encode(fields))
 
 
-async def test_the_command_says_what_it_has_checked_and_what_it_cannot(autojump_clock: MockClock, venue: Venue, tmp_path: Path) -> None:
+async def test_the_command_says_what_it_has_checked_and_what_it_cannot(venue: Venue, tmp_path: Path) -> None:
     told, records = await run_one(venue)
     files = [tmp_path / f"{number}.json" for number in range(len(records))]
     for file, record in zip(files, records, strict=True):

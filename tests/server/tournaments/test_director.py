@@ -7,7 +7,7 @@ from hashlib import sha256
 import pytest
 import trio
 from msgspec.structs import replace
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import wait_all_tasks_blocked
 
 from protocol.client_messages import Say
 from protocol.errors import ErrorCode, Refusal
@@ -30,16 +30,19 @@ from protocol.tournament_messages import (
     RemoveEntrant,
     StartTournament,
     Tournament,
+    Tournaments,
 )
-from protocol.tournaments import TableResult, TournamentOptions
+from protocol.tournaments import TableResult, TournamentListing, TournamentOptions
 from server.race.audit import audit
 from server.rooms.driver import Room
 from server.rooms.member import PlayerName
+from server.spectate.spectator import SpectatorConnection
 from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.errors import StoreBusy, StoreError
 from server.store.port import NEVER_MS
 from server.tournaments.commands import IDLE_S, UNUSED_S
-from server.tournaments.making import MOST_OF_ONE, MOST_OF_PLACE
+from server.tournaments.making import LATELY_OF_PLACE, LATELY_S, MOST_OF_ONE, MOST_OF_PLACE
+from tests.server.spectate.onlookers import no_room
 from tests.server.tournaments.fields import byes_of
 from tests.server.tournaments.venue import FAST, Person, Venue
 
@@ -84,7 +87,7 @@ def refused(answer: Decided | Error) -> str:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-async def test_every_format_is_played_to_its_end_by_bots(autojump_clock: MockClock, venue: Venue, name: str) -> None:
+async def test_every_format_is_played_to_its_end_by_bots(venue: Venue, name: str) -> None:
     options, rounds = FORMATS[name]
     _, identity = await started(venue, options)
     state = await venue.over(identity)
@@ -98,7 +101,7 @@ async def test_every_format_is_played_to_its_end_by_bots(autojump_clock: MockClo
     assert all(shuffle.over_at_ms is not None for shuffle in state.shuffles)
 
 
-async def test_a_double_knock_out_with_drawn_races_is_decided(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_a_double_knock_out_with_drawn_races_is_decided(venue: Venue) -> None:
     people = await venue.people("Ann", "Ben", "Cleo", "Dan")
     _, identity = await started(venue, replace(FAST, format="elimination", double=True, replays=1), *people)
     state = await venue.over(identity)
@@ -111,7 +114,7 @@ async def test_a_double_knock_out_with_drawn_races_is_decided(autojump_clock: Mo
     assert numbers == {1: {1, 2}, 2: {1, 2}}
 
 
-async def test_people_play_a_swiss_and_are_called_to_every_table(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_people_play_a_swiss_and_are_called_to_every_table(venue: Venue) -> None:
     people = await venue.people("Ann", "Ben", "Cleo", habit="keen")
     _, identity = await started(venue, replace(FAST, rounds=3), *people)
     state = await venue.over(identity)
@@ -123,7 +126,7 @@ async def test_people_play_a_swiss_and_are_called_to_every_table(autojump_clock:
     assert all(not result.forfeit for races in state.crosstable.races.values() for result in races)
 
 
-async def test_in_a_session_everybody_plays_alone_and_a_deal_won_is_a_point(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_in_a_session_everybody_plays_alone_and_a_deal_won_is_a_point(venue: Venue) -> None:
     people = await venue.people("Ann", "Ben")
     _, identity = await started(venue, replace(FAST, format="session", rounds=3), *people)
     state = await venue.over(identity)
@@ -134,7 +137,7 @@ async def test_in_a_session_everybody_plays_alone_and_a_deal_won_is_a_point(auto
 # ---- fair and secret
 
 
-async def test_all_tables_of_a_round_have_one_shuffle_that_can_be_checked(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_all_tables_of_a_round_have_one_shuffle_that_can_be_checked(venue: Venue) -> None:
     people = await venue.people("Ann", "Ben", "Cleo", "Dan", "Eve")
     director = await venue.person("Director")
     identity = await director.make(replace(FAST, rounds=2, check_in_s=60))
@@ -161,7 +164,7 @@ async def test_all_tables_of_a_round_have_one_shuffle_that_can_be_checked(autoju
     assert records(venue, identity, 1)[0].deal.seed != records(venue, identity, 2)[0].deal.seed
 
 
-async def test_no_record_and_no_board_is_told_before_the_round_is_over(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_no_record_and_no_board_is_told_before_the_round_is_over(venue: Venue) -> None:
     quick, slow = await venue.people("Ann", "Ben"), await venue.people("Cleo", "Dan", habit="waits")
     people = [quick[0], slow[0], quick[1], slow[1]]  # of four, the first meets the third
     _, identity = await started(venue, replace(FAST, rounds=1), *people)
@@ -189,7 +192,7 @@ async def test_no_record_and_no_board_is_told_before_the_round_is_over(autojump_
     assert status.sealed_until_ms == state.shuffles[0].over_at_ms
 
 
-async def test_nothing_is_told_or_done_before_it_is_kept(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_nothing_is_told_or_done_before_it_is_kept(venue: Venue) -> None:
     people = await venue.people("Ann", "Ben")
     director = await venue.person("Director")
     identity = await director.make(replace(FAST, rounds=1))
@@ -209,9 +212,7 @@ async def test_nothing_is_told_or_done_before_it_is_kept(autojump_clock: MockClo
     assert len(people[0].all(Called)) == 1
 
 
-async def test_what_cannot_be_kept_is_refused_and_has_not_happened(
-    autojump_clock: MockClock, venue: Venue, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_cannot_be_kept_is_refused_and_has_not_happened(venue: Venue, monkeypatch: pytest.MonkeyPatch) -> None:
     ann, ben = await venue.people("Ann", "Ben")
     identity = await ann.make(replace(FAST, rounds=1, fill=2))
     await ann.enter(identity)
@@ -231,7 +232,7 @@ async def test_what_cannot_be_kept_is_refused_and_has_not_happened(
 
 
 async def test_what_was_asked_beside_something_that_could_not_be_kept_is_done_once_that_can_be(
-    autojump_clock: MockClock, venue: Venue, monkeypatch: pytest.MonkeyPatch
+    venue: Venue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ann, ben, cleo = await venue.people("Ann", "Ben", "Cleo")
     identity = await ann.make(FAST)
@@ -274,7 +275,7 @@ def starts(venue: Venue) -> dict[tuple[int, int], int]:
     return seen
 
 
-async def test_no_table_is_dealt_before_everybody_of_the_round_is_ready(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_no_table_is_dealt_before_everybody_of_the_round_is_ready(venue: Venue) -> None:
     early, late = await venue.people("Ann", "Ben"), await venue.people("Cleo", "Dan", habit="absent")
     people = [early[0], late[0], early[1], late[1]]
     seen = starts(venue)
@@ -290,7 +291,7 @@ async def test_no_table_is_dealt_before_everybody_of_the_round_is_ready(autojump
     assert (len(seen), len(set(seen.values()))) == (2, 1)
 
 
-async def test_when_the_time_to_come_is_over_the_others_start_at_one_moment(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_when_the_time_to_come_is_over_the_others_start_at_one_moment(venue: Venue) -> None:
     people = await venue.people("Ann", "Ben", "Cleo", "Dan", "Eve", "Fay")
     people[0].habit = "absent"
     seen = starts(venue)
@@ -304,7 +305,7 @@ async def test_when_the_time_to_come_is_over_the_others_start_at_one_moment(auto
     assert (len(seen), len(set(seen.values()))) == (2, 1)
 
 
-async def test_drawn_matches_are_run_again_together(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_drawn_matches_are_run_again_together(venue: Venue) -> None:
     quick, slow = await venue.people("Ann", "Ben"), await venue.people("Cleo", "Dan", habit="waits")
     seen = starts(venue)
     _, identity = await started(venue, replace(FAST, format="elimination", replays=1), quick[0], slow[0], slow[1], quick[1])
@@ -319,7 +320,7 @@ async def test_drawn_matches_are_run_again_together(autojump_clock: MockClock, v
     assert (len(again), len(set(again))) == (2, 1)
 
 
-async def test_a_player_who_leaves_a_table_that_waits_for_others_forfeits_and_holds_nobody(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_a_player_who_leaves_a_table_that_waits_for_others_forfeits_and_holds_nobody(venue: Venue) -> None:
     people = await venue.people("Ann", "Ben", "Cleo", "Dan", habit="waits")
     people[3].habit = "absent"
     _, identity = await started(venue, replace(FAST, rounds=1, no_show_s=200, grace_s=10), *people)
@@ -334,8 +335,8 @@ async def test_a_player_who_leaves_a_table_that_waits_for_others_forfeits_and_ho
     assert result[0].forfeit
 
 
-class Onlooker:
-    """Watches, and hears nothing. Satisfies `server.spectate.watcher.WatchingLine`."""
+class Onlooker(SpectatorConnection):
+    """Watches, and hears nothing."""
 
     round_trip_ms = None
 
@@ -346,12 +347,12 @@ class Onlooker:
     def shut(self, code: object, reason: str) -> None: ...
 
 
-async def test_while_somebody_has_to_play_the_deal_players_and_watchers_have_phrases_alone(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_while_somebody_has_to_play_the_deal_players_and_watchers_have_phrases_alone(venue: Venue) -> None:
     quick, slow = await venue.people("Ann", "Ben"), await venue.people("Cleo", "Dan", habit="waits")
     people = [quick[0], slow[0], quick[1], slow[1]]
     slow[1].habit = "absent"
     _, identity = await started(venue, replace(FAST, rounds=1, no_show_s=600), *people)
-    spectators = SpectatorRegistry(venue.nursery, venue.rooms, venue.clock)
+    spectators = SpectatorRegistry(venue.nursery, venue.rooms, venue.clock, over=no_room)
     line = Onlooker()
 
     async def try_to_talk(free: list[str]) -> None:
@@ -387,7 +388,7 @@ async def test_while_somebody_has_to_play_the_deal_players_and_watchers_have_phr
 # ---- registration and check-in
 
 
-async def test_whoever_does_not_check_in_in_time_does_not_play_and_bots_take_the_seats(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_whoever_does_not_check_in_in_time_does_not_play_and_bots_take_the_seats(venue: Venue) -> None:
     ann, ben, cleo = await venue.people("Ann", "Ben", "Cleo")
     director = await venue.person("Director")
     identity = await director.make(replace(FAST, rounds=1, check_in_s=60, fill=4))
@@ -406,7 +407,7 @@ async def test_whoever_does_not_check_in_in_time_does_not_play_and_bots_take_the
     assert not cleo.all(Called)
 
 
-async def test_when_all_are_here_nobody_waits_for_the_time(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_when_all_are_here_nobody_waits_for_the_time(venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben")
     identity = await ann.make(replace(FAST, rounds=1, check_in_s=3600))
     for person in (ann, ben):
@@ -419,7 +420,46 @@ async def test_when_all_are_here_nobody_waits_for_the_time(autojump_clock: MockC
     assert trio.current_time() - began < 60
 
 
-async def test_too_few_end_it_and_it_cannot_be_started_with_nobody(autojump_clock: MockClock, venue: Venue) -> None:
+@pytest.mark.parametrize("is_removed", [False, True], ids=["leaves", "is removed"])
+async def test_nobody_waits_for_the_time_once_the_last_who_is_not_here_has_gone(venue: Venue, is_removed: bool) -> None:
+    ann, ben, cleo = await venue.people("Ann", "Ben", "Cleo")
+    identity = await ann.make(replace(FAST, rounds=1, check_in_s=3600))
+    for person in (ann, ben, cleo):
+        await person.enter(identity)
+    await ann.ask(StartTournament(id=identity))
+    await ann.check_in(identity)
+    await ben.check_in(identity)
+    began = trio.current_time()
+    if is_removed:
+        await ann.ask(RemoveEntrant(id=identity, entrant=cleo.player.id))
+    else:
+        await cleo.ask(LeaveTournament(id=identity))
+    state = await venue.over(identity)
+    assert trio.current_time() - began < 60
+    assert state.crosstable.active == (ann.player.id, ben.player.id)
+
+
+async def test_the_check_in_goes_on_where_those_who_are_left_are_too_few_or_bots(venue: Venue) -> None:
+    ann, ben, cleo = await venue.people("Ann", "Ben", "Cleo")
+    few, bots = [await ann.make(replace(FAST, rounds=1, check_in_s=60, fill=fill)) for fill in (0, 2)]
+    for identity in (few, bots):
+        for person in (ben, cleo):
+            await person.enter(identity)
+        await ann.ask(StartTournament(id=identity))
+    await ben.check_in(few)
+    await cleo.ask(LeaveTournament(id=few))
+    for person in (ben, cleo):
+        await person.ask(LeaveTournament(id=bots))
+    await trio.sleep(10)
+    assert [venue.state(identity).phase for identity in (few, bots)] == ["check-in"] * 2
+    # Time enough to come after all.
+    for identity in (few, bots):
+        await cleo.enter(identity)
+        await cleo.check_in(identity)
+    assert [(await venue.over(identity)).phase for identity in (few, bots)] == ["over"] * 2
+
+
+async def test_too_few_end_it_and_it_cannot_be_started_with_nobody(venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben")
     identity = await ann.make(replace(FAST, check_in_s=10))
     assert refused(await ann.ask(StartTournament(id=identity))) == "tournament/not-now"
@@ -431,7 +471,7 @@ async def test_too_few_end_it_and_it_cannot_be_started_with_nobody(autojump_cloc
     assert (state.phase, state.round) == ("ended", 0)
 
 
-async def test_entering_asks_for_the_code_and_a_free_place(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_entering_asks_for_the_code_and_a_free_place(venue: Venue) -> None:
     ann, ben, cleo = await venue.people("Ann", "Ben", "Cleo")
     identity = await ann.make(replace(FAST, places=2), code="sesame")
     assert refused(await ben.ask(EnterTournament(id=identity))) == "tournament/wrong-code"
@@ -447,7 +487,7 @@ async def test_entering_asks_for_the_code_and_a_free_place(autojump_clock: MockC
     assert "sesame" not in repr(ben.heard)
 
 
-async def test_only_the_director_directs(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_only_the_director_directs(venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben")
     identity = await ann.make(FAST)
     for message in (
@@ -474,9 +514,7 @@ async def test_only_the_director_directs(autojump_clock: MockClock, venue: Venue
         (replace(FAST, places=4, fill=5), "tournament/bad-options"),
     ],
 )
-async def test_options_that_make_no_tournament_are_refused(
-    autojump_clock: MockClock, venue: Venue, options: TournamentOptions, code: str
-) -> None:
+async def test_options_that_make_no_tournament_are_refused(venue: Venue, options: TournamentOptions, code: str) -> None:
     ann = await venue.person("Ann")
     assert refused(await ann.ask(CreateTournament(options=options))) == code
 
@@ -484,7 +522,7 @@ async def test_options_that_make_no_tournament_are_refused(
 # ---- tournaments that nobody uses
 
 
-async def test_a_registration_that_nobody_uses_is_called_off_and_a_used_one_waits_a_day(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_a_registration_that_nobody_uses_is_called_off_and_a_used_one_waits_a_day(venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben")
     unused, used = await ann.make(FAST), await ann.make(FAST)
     await ann.enter(unused)
@@ -502,7 +540,7 @@ async def test_a_registration_that_nobody_uses_is_called_off_and_a_used_one_wait
     assert venue.state(used).is_closed
 
 
-async def test_one_that_waits_for_its_director_between_rounds_is_called_off_after_a_day(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_one_that_waits_for_its_director_between_rounds_is_called_off_after_a_day(venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben")
     _, identity = await started(venue, replace(FAST, rounds=2, pause_s=None), ann, ben)
     await venue.until(lambda: venue.state(identity).phase == "between")
@@ -512,7 +550,7 @@ async def test_one_that_waits_for_its_director_between_rounds_is_called_off_afte
     assert venue.state(identity).phase == "ended"
 
 
-async def test_so_many_are_made_from_one_address_whoever_asks(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_so_many_are_made_from_one_address_whoever_asks(venue: Venue) -> None:
     people = [await venue.person(f"Squatter {number}") for number in range(3)]
     for person in people:
         person.place = "2001:db8::/64"
@@ -529,11 +567,57 @@ async def test_so_many_are_made_from_one_address_whoever_asks(autojump_clock: Mo
     await people[2].make(FAST)
 
 
+async def test_the_list_is_made_once_for_all_who_ask_until_it_changes(venue: Venue, monkeypatch: pytest.MonkeyPatch) -> None:
+    ann, ben = await venue.people("Ann", "Ben")
+    made: list[None] = []
+    listings = venue.tournaments.listings
+
+    def counted() -> tuple[TournamentListing, ...]:
+        made.append(None)
+        return listings()
+
+    monkeypatch.setattr(venue.tournaments, "listings", counted)
+    for _ in range(20):
+        venue.tournaments.subscriptions.follow_list(ann)
+    assert len(made) == 1
+    identity = await ben.make(FAST)
+    venue.tournaments.subscriptions.follow_list(ann)
+    assert [told.id for told in ann.last(Tournaments).tournaments] == [identity]
+
+
+async def test_no_address_has_more_by_asking_for_all_of_them_at_once(venue: Venue) -> None:
+    people = [await venue.person(f"Squatter {number}") for number in range(2 * MOST_OF_PLACE)]
+    answers = []
+
+    async def ask(person: Person) -> None:
+        person.place = "2001:db8::/64"
+        answers.append(await person.ask(CreateTournament(options=FAST)))
+
+    async with trio.open_nursery() as nursery:
+        for person in people:
+            nursery.start_soon(ask, person)
+    assert [isinstance(answer, Decided) for answer in answers].count(True) == MOST_OF_PLACE
+    assert {refused(answer) for answer in answers if not isinstance(answer, Decided)} == {"tournament/too-many"}
+
+
+async def test_no_address_takes_from_all_others_what_may_be_made_by_ending_its_own(venue: Venue) -> None:
+    squatter = await venue.person("Squatter")
+    squatter.place = "2001:db8::/64"
+    for _ in range(LATELY_OF_PLACE):
+        await squatter.ask(EndTournament(id=await squatter.make(FAST)))
+    assert refused(await squatter.ask(CreateTournament(options=FAST))) == "tournament/too-many"
+    other = await venue.person("Other")
+    other.place = "2001:db8:1::/64"
+    await other.make(FAST)
+    await trio.sleep(LATELY_S + 1)
+    await squatter.make(FAST)
+
+
 # ---- while it is played
 
 
 @pytest.mark.parametrize("absent", [("Ben",), ("Ann", "Ben")], ids=["one", "both"])
-async def test_whoever_does_not_come_to_their_table_forfeits(autojump_clock: MockClock, venue: Venue, absent: tuple[str, ...]) -> None:
+async def test_whoever_does_not_come_to_their_table_forfeits(venue: Venue, absent: tuple[str, ...]) -> None:
     people = [await venue.person(name, "absent" if name in absent else "quick") for name in ("Ann", "Ben")]
     _, identity = await started(venue, replace(FAST, rounds=1, no_show_s=30), *people)
     began = trio.current_time()
@@ -546,7 +630,7 @@ async def test_whoever_does_not_come_to_their_table_forfeits(autojump_clock: Moc
     assert [room for room in venue.rooms if room.spec is not None and room.core.race.phase == "waiting"] == []
 
 
-async def test_whoever_withdraws_forfeits_their_table_and_may_come_back_to_a_swiss(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_whoever_withdraws_forfeits_their_table_and_may_come_back_to_a_swiss(venue: Venue) -> None:
     ann = await venue.person("Ann", "absent")
     ben, cleo, dan = await venue.people("Ben", "Cleo", "Dan")
     director, identity = await started(venue, replace(FAST, rounds=3, pause_s=None, no_show_s=3600), ann, ben, cleo, dan)
@@ -575,7 +659,7 @@ async def test_whoever_withdraws_forfeits_their_table_and_may_come_back_to_a_swi
     ]
 
 
-async def test_a_pause_lets_races_end_and_starts_nothing(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_a_pause_lets_races_end_and_starts_nothing(venue: Venue) -> None:
     quick, late = await venue.people("Ann", "Ben"), await venue.people("Cleo", "Dan", habit="absent")
     people = [quick[0], late[0], quick[1], late[1]]
     director, identity = await started(venue, replace(FAST, rounds=2, no_show_s=60), *people)
@@ -595,7 +679,7 @@ async def test_a_pause_lets_races_end_and_starts_nothing(autojump_clock: MockClo
     assert len({record.deal.seed for record in records(venue, identity, 1)}) == 1
 
 
-async def test_a_result_is_corrected_with_a_reason_as_long_as_nothing_rests_on_it(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_a_result_is_corrected_with_a_reason_as_long_as_nothing_rests_on_it(venue: Venue) -> None:
     ann, ben = await venue.person("Ann"), await venue.person("Ben", "resigns")
     director, identity = await started(venue, replace(FAST, rounds=2, pause_s=None), ann, ben)
     await venue.until(lambda: venue.state(identity).phase == "between")
@@ -616,7 +700,7 @@ async def test_a_result_is_corrected_with_a_reason_as_long_as_nothing_rests_on_i
     assert venue.state(identity).log[-1].event.reason == "a dog on the keys"  # type: ignore[union-attr]
 
 
-async def test_a_struck_result_is_raced_again_on_another_number_of_the_shuffle(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_a_struck_result_is_raced_again_on_another_number_of_the_shuffle(venue: Venue) -> None:
     quick, slow = await venue.people("Ann", "Ben"), await venue.people("Cleo", "Dan", habit="waits")
     people = [quick[0], slow[0], quick[1], slow[1]]
     director, identity = await started(venue, replace(FAST, rounds=1), *people)
@@ -635,7 +719,7 @@ async def test_a_struck_result_is_raced_again_on_another_number_of_the_shuffle(a
     assert len({record.deal.seed for record in records(venue, identity, 1)}) == 2
 
 
-async def test_the_director_breaks_it_off(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_the_director_breaks_it_off(venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben", habit="absent")
     director, identity = await started(venue, replace(FAST, rounds=3), ann, ben)
     assert isinstance(await director.ask(EndTournament(id=identity, reason="rain")), Decided)
@@ -647,7 +731,7 @@ async def test_the_director_breaks_it_off(autojump_clock: MockClock, venue: Venu
     assert [made.tournament for made in venue.store.tournaments(closed=True, limit=5)] == [identity]
 
 
-async def test_nobody_else_gets_a_seat_at_a_table(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_nobody_else_gets_a_seat_at_a_table(venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben", habit="absent")
     stranger = await venue.person("Mallory", "absent")
     _, identity = await started(venue, replace(FAST, rounds=1), ann, ben)
@@ -658,7 +742,7 @@ async def test_nobody_else_gets_a_seat_at_a_table(autojump_clock: MockClock, ven
     await venue.over(identity)
 
 
-async def test_whoever_comes_back_is_called_again(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_whoever_comes_back_is_called_again(venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben", habit="absent")
     _, identity = await started(venue, replace(FAST, rounds=1), ann, ben)
     await trio.sleep(10)
@@ -675,7 +759,7 @@ async def test_whoever_comes_back_is_called_again(autojump_clock: MockClock, ven
     assert len(ann.all(Called)) == 2
 
 
-async def test_nobody_races_on_when_the_round_is_over_and_its_secret_may_be_told(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_nobody_races_on_when_the_round_is_over_and_its_secret_may_be_told(venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben", habit="waits")
     _, identity = await started(venue, replace(FAST, rounds=1), ann, ben)
     await venue.until(lambda: all(room.core.race.phase == "racing" for room in venue.rooms))
@@ -691,7 +775,7 @@ async def test_nobody_races_on_when_the_round_is_over_and_its_secret_may_be_told
     assert document.rounds[0].secret is not None
 
 
-async def test_a_player_whom_the_director_has_removed_does_not_come_back_by_themselves(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_a_player_whom_the_director_has_removed_does_not_come_back_by_themselves(venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben")
     director = await venue.person("Director")
     identity = await director.make(replace(FAST, check_in_s=600))
@@ -707,7 +791,7 @@ async def test_a_player_whom_the_director_has_removed_does_not_come_back_by_them
     assert isinstance(await ben.ask(EnterTournament(id=identity)), Decided)
 
 
-async def test_who_had_not_checked_in_when_the_director_paired_may_come_back(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_who_had_not_checked_in_when_the_director_paired_may_come_back(venue: Venue) -> None:
     ann, ben, cleo, director = await venue.people("Ann", "Ben", "Cleo", "Director")
     identity = await director.make(replace(FAST, check_in_s=600))
     for person in (ann, ben, cleo):
@@ -721,7 +805,7 @@ async def test_who_had_not_checked_in_when_the_director_paired_may_come_back(aut
     assert cleo.player.id in venue.state(identity).crosstable.active
 
 
-async def test_the_director_lets_back_in_whom_they_removed(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_the_director_lets_back_in_whom_they_removed(venue: Venue) -> None:
     ann, ben, cleo = await venue.people("Ann", "Ben", "Cleo")
     director, identity = await started(venue, replace(FAST, rounds=3, pause_s=None), ann, ben, cleo)
     await venue.until(lambda: venue.state(identity).phase == "between")
@@ -739,11 +823,11 @@ async def test_the_director_lets_back_in_whom_they_removed(autojump_clock: MockC
 
 
 @pytest.mark.parametrize("kind", ["swiss", "round-robin"])
-async def test_whoever_misses_two_rounds_running_is_withdrawn_and_may_come_back(autojump_clock: MockClock, venue: Venue, kind: str) -> None:
+async def test_whoever_misses_two_rounds_running_is_withdrawn_and_may_come_back(venue: Venue, kind: str) -> None:
     people = await venue.people("Ann", "Ben", "Cleo", "Dan")
     lazy = people[0]
     lazy.habit = "absent"
-    options = replace(FAST, format=kind, double=True, rounds=5, pause_s=None)  # type: ignore[arg-type]
+    options = replace(FAST, format=kind, double=True, rounds=5, pause_s=None)
     director, identity = await started(venue, options, *people)
     for number in (1, 2):
         assert venue.state(identity).crosstable.plays(lazy.player.id)
@@ -761,7 +845,7 @@ async def test_whoever_misses_two_rounds_running_is_withdrawn_and_may_come_back(
     assert venue.state(identity).race_ids[4, pairing.table], "it was raced"
 
 
-async def test_one_round_missed_now_and_then_withdraws_nobody(autojump_clock: MockClock, venue: Venue) -> None:
+async def test_one_round_missed_now_and_then_withdraws_nobody(venue: Venue) -> None:
     people = await venue.people("Ann", "Ben")
     director, identity = await started(venue, replace(FAST, rounds=5, pause_s=None), *people)
     for number in range(2, 6):
@@ -772,16 +856,14 @@ async def test_one_round_missed_now_and_then_withdraws_nobody(autojump_clock: Mo
     assert "Withdrawn" not in kinds(venue, identity)
 
 
-async def test_a_store_that_cannot_be_read_costs_whoever_makes_a_tournament_an_answer_and_nobody_else_anything(
-    autojump_clock: MockClock, venue: Venue
-) -> None:
+async def test_a_store_that_cannot_be_read_costs_whoever_makes_a_tournament_an_answer_and_nobody_else_anything(venue: Venue) -> None:
     director = await venue.person("Director")
     read = venue.store.tournament
 
     def busy(tournament: str) -> None:
         raise StoreBusy("busy")
 
-    venue.store.tournament = busy  # type: ignore[method-assign, assignment]
+    venue.store.tournament = busy  # type: ignore[method-assign]
     answer = await director.ask(CreateTournament(options=FAST))
     assert isinstance(answer, Error)
     assert answer.code == ErrorCode.NOT_KEPT

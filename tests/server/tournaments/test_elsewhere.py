@@ -9,13 +9,25 @@ from typing import Any
 import pytest
 import trio
 from msgspec.structs import replace
-from trio.testing import MockClock
 
-from protocol.tournament_messages import Called, CorrectResult, Decided, EnterTournament, PauseTournament, StartTournament, Tournament
+from protocol.server_messages import Error
+from protocol.tournament_messages import (
+    Called,
+    CorrectResult,
+    Decided,
+    EndTournament,
+    EnterTournament,
+    PauseTournament,
+    StartTournament,
+    Tournament,
+)
 from protocol.tournaments import TableResult
 from server.store.port import Entry, RaceOpened
+from server.tournaments.commands import TournamentCommand
 from tests.server.tournaments.place import Place
-from tests.server.tournaments.venue import FAST
+from tests.server.tournaments.venue import FAST, Person
+
+pytestmark = pytest.mark.usefixtures("autojump_clock")
 
 
 @pytest.fixture
@@ -25,9 +37,7 @@ async def place(nursery: trio.Nursery) -> Place:
     return place
 
 
-async def test_entrants_at_another_server_are_called_to_their_tables_and_all_servers_tell_the_same(
-    autojump_clock: MockClock, place: Place
-) -> None:
+async def test_entrants_at_another_server_are_called_to_their_tables_and_all_servers_tell_the_same(place: Place) -> None:
     one, two = place.venues
     here, there = await one.people("Ann", "Ben"), await two.people("Cleo", "Dan")
     identity = await here[0].make(replace(FAST, rounds=2, check_in_s=60))
@@ -49,7 +59,7 @@ async def test_entrants_at_another_server_are_called_to_their_tables_and_all_ser
     assert await one.tournaments.document(identity) == await two.tournaments.document(identity)
 
 
-async def test_entries_at_one_moment_at_both_servers_are_all_kept_in_one_order(autojump_clock: MockClock, place: Place) -> None:
+async def test_entries_at_one_moment_at_both_servers_are_all_kept_in_one_order(place: Place) -> None:
     one, two = place.venues
     people = [*await one.people(*map(str, range(10))), *await two.people(*map(str, range(10, 20)))]
     identity = await people[0].make(FAST)
@@ -69,7 +79,7 @@ async def test_entries_at_one_moment_at_both_servers_are_all_kept_in_one_order(a
     assert set(one.state(identity).people) == {person.player.id for person in people}
 
 
-async def test_what_the_director_decides_at_another_server_is_done_where_the_rooms_are(autojump_clock: MockClock, place: Place) -> None:
+async def test_what_the_director_decides_at_another_server_is_done_where_the_rooms_are(place: Place) -> None:
     one, two = place.venues
     ann, ben = await one.people("Ann", "Ben", habit="absent")
     director = await two.person("Dora", "absent")
@@ -104,7 +114,7 @@ async def test_what_the_director_decides_at_another_server_is_done_where_the_roo
     assert document.rounds[0].tables[0].result == other
 
 
-async def test_followers_at_another_server_see_who_is_here_and_how_the_tables_stand(autojump_clock: MockClock, place: Place) -> None:
+async def test_followers_at_another_server_see_who_is_here_and_how_the_tables_stand(place: Place) -> None:
     one, two = place.venues
     ann, ben = await one.people("Ann", "Ben", habit="absent")
     follower = await two.person("Flo", "absent")
@@ -128,7 +138,7 @@ async def test_followers_at_another_server_see_who_is_here_and_how_the_tables_st
 
 
 async def test_nobody_is_called_from_elsewhere_to_a_table_that_the_store_does_not_know_yet(
-    autojump_clock: MockClock, place: Place, monkeypatch: pytest.MonkeyPatch
+    place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, two = place.venues
     ann, ben = await one.person("Ann", "absent"), await two.person("Ben", "absent")
@@ -155,10 +165,10 @@ async def test_nobody_is_called_from_elsewhere_to_a_table_that_the_store_does_no
 
 
 @pytest.mark.parametrize("kind", ["swiss", "elimination"])
-async def test_another_server_takes_a_tournament_over_in_the_middle_of_a_round(autojump_clock: MockClock, place: Place, kind: str) -> None:
+async def test_another_server_takes_a_tournament_over_in_the_middle_of_a_round(place: Place, kind: str) -> None:
     one, two = place.venues
     quick, late = await one.people("Ann", "Ben"), await two.people("Cleo", "Dan", habit="absent")
-    identity = await quick[0].make(replace(FAST, format=kind, rounds=2, no_show_s=60))  # type: ignore[arg-type]
+    identity = await quick[0].make(replace(FAST, format=kind, rounds=2, no_show_s=60))
     for person in (quick[0], late[0], quick[1], late[1]):
         await person.enter(identity)
     await quick[0].ask(StartTournament(id=identity))
@@ -184,9 +194,7 @@ async def test_another_server_takes_a_tournament_over_in_the_middle_of_a_round(a
     assert state.phase == "over"
 
 
-async def test_whoever_takes_over_while_a_command_is_being_kept_opens_no_second_room_for_a_table(
-    autojump_clock: MockClock, place: Place
-) -> None:
+async def test_whoever_takes_over_while_a_command_is_being_kept_opens_no_second_room_for_a_table(place: Place) -> None:
     one, two = place.venues
     people = [*await one.people("Ann", "Ben"), *await two.people("Cleo", "Dan")]
     for person in people:
@@ -213,7 +221,7 @@ async def test_whoever_takes_over_while_a_command_is_being_kept_opens_no_second_
     assert [room.code for room in two.rooms] == [codes[1]], "what was decided meanwhile is not raced"
 
 
-async def test_what_a_newer_server_has_decided_stops_nothing_but_that_tournament(autojump_clock: MockClock, place: Place) -> None:
+async def test_what_a_newer_server_has_decided_stops_nothing_but_that_tournament(place: Place) -> None:
     one, _ = place.venues
     ann = await one.person("Ann", "absent")
     identity = await ann.make(FAST)
@@ -237,7 +245,7 @@ async def test_what_a_newer_server_has_decided_stops_nothing_but_that_tournament
 
 @pytest.mark.parametrize("leads", [True, False])
 async def test_a_command_to_a_tournament_in_which_a_newer_server_has_decided_something_is_refused_at_once(
-    autojump_clock: MockClock, place: Place, leads: bool
+    place: Place, leads: bool
 ) -> None:
     one, two = place.venues
     ann = await one.person("Ann", "absent")
@@ -259,7 +267,7 @@ async def test_a_command_to_a_tournament_in_which_a_newer_server_has_decided_som
     assert not venue.state(identity).is_closed
 
 
-async def test_a_tournament_that_the_host_removes_at_one_server_is_gone_at_all(autojump_clock: MockClock, place: Place) -> None:
+async def test_a_tournament_that_the_host_removes_at_one_server_is_gone_at_all(place: Place) -> None:
     one, two = place.venues
     ann = await one.person("Ann")
     identity = await ann.make(FAST)
@@ -270,3 +278,36 @@ async def test_a_tournament_that_the_host_removes_at_one_server_is_gone_at_all(a
     await trio.sleep(1)
     assert one.tournaments.listings() == two.tournaments.listings() == ()
     assert await one.tournaments.document(identity) is None
+
+
+@pytest.mark.parametrize("is_writing", [False, True], ids=["asked before it is seen", "seen while it is written"])
+async def test_whoever_decides_on_a_tournament_that_another_server_has_removed_hears_at_once_that_it_is_gone(
+    place: Place, is_writing: bool
+) -> None:
+    one, two = place.venues
+    ann, ben = await one.people("Ann", "Ben")
+    identity = await ann.make(FAST)
+    await ann.enter(identity)
+    await trio.sleep(1)
+    if is_writing:
+        one.journal.gate = trio.Event()
+    await two.tournaments.remove(identity, "a joke")
+    began = trio.current_time()
+    answers: list[object] = []
+
+    async def ask(person: Person, command: TournamentCommand) -> None:
+        answers.append(await person.ask(command))
+
+    async def end_by_host() -> None:
+        with pytest.raises(ValueError, match=f"there is no tournament {identity} any more: another server has removed it"):
+            await one.tournaments.end(identity, "a joke")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ask, ann, EndTournament(id=identity))
+        nursery.start_soon(ask, ben, EnterTournament(id=identity))
+        nursery.start_soon(end_by_host)
+    told = [(answer.code, answer.path) for answer in answers if isinstance(answer, Error)]
+    assert told == [("tournament/no-such-id", "$.id")] * 2
+    assert trio.current_time() - began < 1
+    with pytest.raises(ValueError, match="there is no tournament"):
+        await one.tournaments.end(identity, "a joke")

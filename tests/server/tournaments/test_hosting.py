@@ -234,7 +234,7 @@ async def test_who_is_not_there_in_time_forfeits_at_another_server_too_but_nobod
     assert tables(place) == [0, 0, 0]
 
 
-async def all_racing(place: Place) -> tuple[list[Person], str]:
+async def all_racing(place: Place) -> tuple[list[Watched], str]:
     """Twelve who do nothing at their tables yet, two tables at each server, and the tournament's id."""
     people = await field(place, 12, "waits")
     identity = await begun(place, people, rounds=1, grace_s=600)

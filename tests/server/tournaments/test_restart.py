@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 import trio
 from msgspec.structs import replace
-from trio.testing import MockClock
 
 from protocol.tournament_messages import Called, CheckIn, Decided, PauseTournament, StartTournament
 from server.store.memory import MemoryStore
 from tests.server.tournaments.venue import FAST, Person, Venue
+
+pytestmark = pytest.mark.usefixtures("autojump_clock")
 
 
 async def killed(store: MemoryStore, play: object, *, seed: int) -> None:
@@ -24,13 +25,13 @@ async def killed(store: MemoryStore, play: object, *, seed: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["swiss", "elimination", "round-robin", "session"])
-async def test_a_round_that_was_being_run_goes_on_with_the_next_server(autojump_clock: MockClock, nursery: trio.Nursery, kind: str) -> None:
+async def test_a_round_that_was_being_run_goes_on_with_the_next_server(nursery: trio.Nursery, kind: str) -> None:
     store = MemoryStore()
     found: list[str] = []
 
     async def play(venue: Venue) -> None:
         quick, late = await venue.people("Ann", "Ben"), await venue.people("Cleo", "Dan", habit="absent")
-        identity = await quick[0].make(replace(FAST, format=kind, rounds=2, no_show_s=60))  # type: ignore[arg-type]
+        identity = await quick[0].make(replace(FAST, format=kind, rounds=2, no_show_s=60))
         for person in (quick[0], late[0], quick[1], late[1]):
             await person.enter(identity)
         await quick[0].ask(StartTournament(id=identity))
@@ -51,9 +52,7 @@ async def test_a_round_that_was_being_run_goes_on_with_the_next_server(autojump_
 
 
 @pytest.mark.parametrize("downtime", [0, 5000])
-async def test_the_time_to_come_to_a_table_goes_on_and_no_time_between_two_servers_counts(
-    autojump_clock: MockClock, nursery: trio.Nursery, downtime: int
-) -> None:
+async def test_the_time_to_come_to_a_table_goes_on_and_no_time_between_two_servers_counts(nursery: trio.Nursery, downtime: int) -> None:
     store = MemoryStore()
     found: list[str] = []
 
@@ -79,9 +78,7 @@ async def test_the_time_to_come_to_a_table_goes_on_and_no_time_between_two_serve
     assert 44 <= trio.current_time() - began <= 57
 
 
-async def test_a_result_that_was_kept_and_not_entered_is_entered_by_the_next_server(
-    autojump_clock: MockClock, nursery: trio.Nursery
-) -> None:
+async def test_a_result_that_was_kept_and_not_entered_is_entered_by_the_next_server(nursery: trio.Nursery) -> None:
     store = MemoryStore()
     found: list[str] = []
 
@@ -106,7 +103,7 @@ async def test_a_result_that_was_kept_and_not_entered_is_entered_by_the_next_ser
     assert len(venue.rooms) == 0, "nothing was raced twice"
 
 
-async def test_a_table_whose_room_never_was_gets_one_of_the_next_server(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_a_table_whose_room_never_was_gets_one_of_the_next_server(nursery: trio.Nursery) -> None:
     store = MemoryStore()
     found: list[tuple[str, Person, Person]] = []
 
@@ -136,7 +133,7 @@ async def test_a_table_whose_room_never_was_gets_one_of_the_next_server(autojump
     assert result.verdict == "neither", "nobody came back"
 
 
-async def test_check_in_and_pauses_outlive_the_server_and_their_time_runs_on(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_check_in_and_pauses_outlive_the_server_and_their_time_runs_on(nursery: trio.Nursery) -> None:
     store = MemoryStore()
     found: list[str] = []
 
@@ -164,9 +161,7 @@ async def test_check_in_and_pauses_outlive_the_server_and_their_time_runs_on(aut
     assert not venue.state(paused).is_closed
 
 
-async def test_whoever_was_at_a_table_is_called_when_they_come_back_to_the_next_server(
-    autojump_clock: MockClock, nursery: trio.Nursery
-) -> None:
+async def test_whoever_was_at_a_table_is_called_when_they_come_back_to_the_next_server(nursery: trio.Nursery) -> None:
     store = MemoryStore()
     found: list[tuple[str, Person]] = []
 

@@ -125,7 +125,7 @@ def test_what_is_no_decision_is_said(text: str) -> None:
 @settings(max_examples=15)
 @given(chance=randoms)
 def test_the_log_makes_the_same_state_again_in_words_too(kind: str, chance: Random) -> None:
-    options = msgspec.structs.replace(OPTIONS, format=kind)  # type: ignore[arg-type]
+    options = msgspec.structs.replace(OPTIONS, format=kind)
     state = played(options, chance)
     made = TournamentMade(tournament="ABCDEF", director="d", secret=ROOT, document=encode_making(Making(options, None, "Dora")), at_ms=5)
     log = [
@@ -142,7 +142,7 @@ def test_the_log_makes_the_same_state_again_in_words_too(kind: str, chance: Rand
 @settings(max_examples=15)
 @given(chance=randoms)
 def test_nothing_that_is_told_holds_a_secret_of_a_round_that_is_not_over(kind: str, chance: Random) -> None:
-    state = played(msgspec.structs.replace(OPTIONS, format=kind), chance)  # type: ignore[arg-type]
+    state = played(msgspec.structs.replace(OPTIONS, format=kind), chance)
     shown = snapshot(state, shown=None, live={}, is_here=lambda player: False, now_ms=0)
     told = (msgspec.json.encode(shown) + msgspec.json.encode(document(state))).decode()
     assert ROOT.hex() not in told

@@ -23,6 +23,7 @@ from protocol.server_messages import Error, ServerMessage
 from protocol.tournament_messages import Called, CheckIn, CreateTournament, Decided, EnterTournament, FollowTournament
 from protocol.tournaments import TournamentOptions
 from server.cluster.loads import Load, Loads
+from server.lobby.bans import Bans
 from server.lobby.players import Players
 from server.rooms.clock import Clock
 from server.rooms.member import PlayerConnection, PlayerName
@@ -40,7 +41,7 @@ from server.tournaments.pairing.rounds import Round
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.service import TournamentService
 from server.tournaments.state import TournamentState
-from tests.server.rooms.playing import Hearing, first_seed
+from tests.server.rooms.playing import Hearing, at_once, first_seed, no_ghosts
 
 Habit = Literal["quick", "keen", "resigns", "waits", "absent"]
 
@@ -267,11 +268,13 @@ class Venue:
             keeps=True,
             find_deal=first_seed,
             rating_changes=partial(self.journal.ask, self.store.rating_changes),
+            ghost_lines=no_ghosts,
             max_rooms=10_000,
             bots_wait=self._bots_wait,
         )
         self.nursery.start_soon(self.rooms.run)
-        self.players = Players(entropy=self._entropy, store=self.store, journal=self.journal, clock=self.clock)
+        bans = Bans(journal=self.journal, clock=self.clock)
+        self.players = Players(entropy=self._entropy, store=self.store, journal=self.journal, clock=self.clock, bans=bans)
         for left in by_room(self.store.running().races):
             self.rooms.go_on(left)
         if self.node:
@@ -285,6 +288,7 @@ class Venue:
                 journal=self.journal,
                 store=self.store,
                 pair_next=paired_here,
+                beside=at_once,
                 is_shared=self._is_shared,
                 node=self.node,
                 loads=self.loads,

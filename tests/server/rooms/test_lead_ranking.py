@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from server.race.commands import GetReady, LoseConnection, ResignSeat, TakeSeat
-from server.race.lead_ranking import LeadRank
-from server.rooms.summary import RoomSummary, summarized
+from server.rooms.summary import LeadRank, RoomSummary, summarized
 from tests.server.race.racing import WINNABLE, Driven, counting_down, greedy_line, nonce, options, seated, started
 
 LINE = greedy_line(WINNABLE)
