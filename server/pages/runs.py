@@ -5,13 +5,13 @@ No request says who asks, so before the reveal a board tells how many have run, 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 
 import msgspec
 
 from protocol.errors import Fault, Refusal
 from protocol.run_messages import ListChallenges, ListDailies, ListRuns, RunMessage, RunQuestion
-from protocol.views import RunKind
 from server.net.http import Asked, NoPage, Page, Route
 from server.pages.readers import Readers
 from server.rooms.member import NOBODY
@@ -19,30 +19,19 @@ from server.runs.service import RunService
 
 
 def run_routes(readers: Readers, service: RunService) -> tuple[Route, ...]:
-    async def show_days(asked: Asked) -> Page:
-        del asked
-        return await _page(readers, service, ListDailies())
+    def route(path: str, question: Callable[[Mapping[str, str]], RunQuestion]) -> Route:
+        async def show(asked: Asked) -> Page:
+            told = await ask_runs(readers, service, question(asked.values))
+            return Page(msgspec.json.encode(told) + b"\n", cache="max-age=1")
 
-    async def show_day(asked: Asked) -> Page:
-        return await _page(readers, service, _runs("daily", asked.values["date"], asked.values["rules"]))
-
-    async def show_challenges(asked: Asked) -> Page:
-        del asked
-        return await _page(readers, service, ListChallenges())
-
-    async def show_challenge(asked: Asked) -> Page:
-        return await _page(readers, service, _runs("challenge", asked.values["id"]))
+        return Route(path, show)
 
     return (
-        Route("/daily.json", show_days),
-        Route("/daily/{date}/{rules}.json", show_day),
-        Route("/challenges.json", show_challenges),
-        Route("/challenges/{id}.json", show_challenge),
+        route("/daily.json", lambda named: ListDailies()),
+        route("/daily/{date}/{rules}.json", lambda named: ListRuns(kind="daily", id=named["date"], rules=named["rules"])),
+        route("/challenges.json", lambda named: ListChallenges()),
+        route("/challenges/{id}.json", lambda named: ListRuns(kind="challenge", id=named["id"])),
     )
-
-
-def _runs(kind: RunKind, deal: str, rules: str = "carpet") -> ListRuns:
-    return ListRuns(kind=kind, id=deal, rules=rules)
 
 
 async def ask_runs(readers: Readers, service: RunService, question: RunQuestion) -> RunMessage:
@@ -54,7 +43,3 @@ async def ask_runs(readers: Readers, service: RunService, question: RunQuestion)
             raise NoPage(HTTPStatus.SERVICE_UNAVAILABLE, str(refusal), retry_after_s=1) from refusal
         # Whoever asks by an address can be wrong in its steps alone.
         raise NoPage(HTTPStatus.NOT_FOUND, str(refusal)) from refusal
-
-
-async def _page(readers: Readers, service: RunService, question: RunQuestion) -> Page:
-    return Page(msgspec.json.encode(await ask_runs(readers, service, question)) + b"\n", cache="max-age=1")

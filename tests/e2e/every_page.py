@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from tests.e2e.browser import open_browser, page
@@ -87,7 +88,7 @@ def _draw(directory: Path) -> None:
         for pattern, (address, drawn) in pages.items():
             browser.look()
             browser.open(address)
-            browser.wait(lambda drawn=drawn: browser.all(drawn), f"{drawn} at {address}")
+            browser.wait(partial(browser.all, drawn), f"{drawn} at {address}")
             name = re.sub(r"\W+", "-", pattern).strip("-") or "lobby"
             for width, height in SIZES:
                 for scheme in ("light", "dark"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -33,10 +34,10 @@ def test_every_page_can_be_read_by_everybody(chromium: Browser) -> None:
         for address, drawn in pages.values():
             browser.look()
             browser.open(address)
-            browser.wait(lambda drawn=drawn: browser.all(drawn), f"{drawn} at {address}")
+            browser.wait(partial(browser.all, drawn), f"{drawn} at {address}")
             for look in LOOKS:
                 # What fades out is for a moment too pale to be read, and axe may look just then.
-                browser.look(**look, motion="reduce")  # type: ignore[arg-type]
+                browser.look(**look, motion="reduce")
                 told = []
                 if look in LOOKS[:3]:
                     told += browser.breaches()

@@ -12,6 +12,7 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +149,7 @@ def test_a_link_leads_to_a_seat_and_the_race_is_checked_in_the_page(browser: Bro
         browser.wait_for_text(".ending h2", f"{ada.name} has won")
         assert [seat["name"] for seat in record["seats"]] == [ada.name, "Bea"]
         assert browser.text(".verdict") == "The deal checks out: nobody chose the cards."
-        assert [each.get_property("textContent")[0] for each in browser.all(".checks li")] == ["✓"] * 5
+        assert [str(each.get_property("textContent"))[0] for each in browser.all(".checks li")] == ["✓"] * 5
         nonce = record["deal"]["nonces"][1]
         assert len(set(nonce)) > 4, nonce
         assert browser.breaches() == []
@@ -272,6 +273,13 @@ def test_a_race_is_won_by_touch_on_a_phone(browser: Browser, server: str) -> Non
     with sitting(server, "Ada", countdown_s=1, deal=deal, rules="carpet-free") as ada:
         browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+
+        def has_moved(number: int) -> bool:
+            return own_moves(browser) >= number
+
+        def has_moved_or_held(number: int) -> bool:
+            return has_moved(number) or bool(browser.all(".place.held"))
+
         try:
             open_link(browser, server, ada.code)
             ada.ready()
@@ -285,10 +293,10 @@ def test_a_race_is_won_by_touch_on_a_phone(browser: Browser, server: str) -> Non
                 start, _, end = move.partition(":")
                 tap(browser, start)
                 # Where the card could go to several places it is held: a second tap says which, home by the card itself.
-                browser.wait(lambda number=number: own_moves(browser) >= number or browser.all(".place.held"), f"the tap on {start}")
+                browser.wait(partial(has_moved_or_held, number), f"the tap on {start}")
                 if own_moves(browser) < number:
                     tap(browser, end or start)
-                browser.wait(lambda number=number: own_moves(browser) >= number, f"move {number}, {move}")
+                browser.wait(partial(has_moved, number), f"move {number}, {move}")
         finally:
             browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
         browser.wait_for_text(".ending h2", "You have won!")
@@ -334,9 +342,13 @@ def test_the_keys_are_those_of_the_terminal(browser: Browser, server: str) -> No
         browser.wait_for_text("dialog h2", "Keys of a race")
         # From this very moment keys are the table's again.
         assert browser.run("document.querySelector('dialog button').click(); return document.activeElement.tagName") == "BODY"
+
+        def moves_are(number: int) -> bool:
+            return own_moves(browser) == number
+
         for moves in (3, 4, 5):
             keys.send_keys(" ").perform()
-            browser.wait(lambda moves=moves: own_moves(browser) == moves, f"move {moves}, by the next card home")
+            browser.wait(partial(moves_are, moves), f"move {moves}, by the next card home")
         keys.send_keys("K").perform()
         browser.press("Stop", "dialog")
         browser.wait_for_text(".hint", "You stopped.")
@@ -378,6 +390,30 @@ def test_every_shape_of_board_fits_a_phone_and_can_be_played(browser: Browser, s
             browser.look(width=320, height=640, scheme="dark")
             assert browser.run(OVERFLOW) == [0, []], rules
             assert browser.run(CONTRAST)[1] == [], rules
+            browser.press("Give up …")
+            browser.press("Give up", "dialog")
+            browser.wait_for_text(".verdict", "The deal checks out")
+
+
+def buttons_are_above(height: int, browser: Browser) -> bool:
+    """height: pixels from the top of the page."""
+    return bool(browser.run("return document.querySelector('.game .actions').getBoundingClientRect().bottom + scrollY") <= height)
+
+
+def test_table_hint_and_buttons_of_every_shape_are_seen_at_once_on_a_phone_and_a_small_laptop(browser: Browser, server: str) -> None:
+    for rules in SHAPES:
+        with racing(browser, server, rules=rules, deal="at once"):
+            # The cards are drawn as they come, what lies around them with the next frame.
+            browser.wait(lambda: browser.all("body.racing"), "the page of a race that is run")
+            for width, height in ((390, 844), (360, 740), (1366, 650)):
+                browser.look(width=width, height=height)
+                browser.wait(partial(buttons_are_above, height, browser), f"{rules}: the buttons within {width} by {height}")
+                heads = browser.run(
+                    "return [...document.querySelectorAll('.game .bar-head')].map((each) => [each.textContent, each.offsetHeight])"
+                )
+                assert " (you) " in heads[0][0]
+                assert heads[1][0].startswith("Ada")
+                assert all(high < 30 for _, high in heads), "one line each"
             browser.press("Give up …")
             browser.press("Give up", "dialog")
             browser.wait_for_text(".verdict", "The deal checks out")
@@ -476,6 +512,22 @@ def test_whoever_comes_while_the_server_cannot_write_has_their_seat_as_soon_as_i
         browser.open("about:blank")
 
 
+def test_ready_that_nobody_has_answered_is_said_again_by_the_page_that_is_loaded_anew(browser: Browser, server: str) -> None:
+    with sitting(server, "Ada", countdown_s=1, public=False) as ada:
+        browser.open(page(server, f"/play/{ada.code}"))
+        browser.wait_for_text("h1", f"Race {ada.name}")
+        # As the page does itself where its server knows of another one only since: what is pressed goes nowhere.
+        browser.run("WebSocket = class { close() {} }")
+        browser.run("[...document.querySelectorAll('button')].find((each) => each.textContent === 'Ready').click(); location.reload()")
+        ada.hear_of("player-ready")
+        ada.ready()
+        ada.start()
+        wait_for_cards(browser)
+        # Once, and not in a race that they only come back to.
+        assert browser.run("return sessionStorage.getItem('carpet.pressed')") is None
+        browser.open("about:blank")
+
+
 def test_what_is_said_without_a_connection_is_kept_in_its_field(browser: Browser, server: str) -> None:
     with sitting(server, "Ada", countdown_s=1, public=False) as ada:
         open_link(browser, server, ada.code)
@@ -493,6 +545,13 @@ def test_what_is_said_without_a_connection_is_kept_in_its_field(browser: Browser
         assert field.get_property("value") == ""
 
 
+def test_a_house_bot_is_told_of_before_it_is_raced_and_the_terminals_is_the_first_choice(browser: Browser, server: str) -> None:
+    browser.open(page(server, "/play"))
+    browser.wait_for_text(".ways", HOUSE_BOTS["greedy"].explanation)
+    Select(browser.all("#bot")[0]).select_by_value("deep")
+    browser.wait_for_text(".ways", HOUSE_BOTS["deep"].explanation)
+
+
 def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None:
     browser.open(page(server, "/play?rules=carpet-whist"))
     browser.press("Run today’s deal")
@@ -502,6 +561,8 @@ def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None
     browser.press("Give up …")
     browser.press("Give up", "dialog")
     browser.wait_for_text(".ending", "home at ")
+    browser.wait_for_text(".ending .runs", "Place 1 of 1 run so far.")
+    assert "(you)" in browser.text(".ending .runs li")
     browser.press("Leave")
     browser.press("Run today’s deal")
     browser.wait_for_text(".notice", "You have had your run of that deal, and only one counts.")
@@ -526,7 +587,7 @@ def test_a_series_and_a_tournament_are_made_with_all_that_a_terminal_asks(browse
     for summary in browser.all(".start .more summary"):
         # What is fetched for the first moves the second.
         summary.click()
-        browser.wait(lambda summary=summary: browser.run("return given[0].parentNode.querySelector('.option')", summary), "the fields")
+        browser.wait(partial(browser.run, "return given[0].parentNode.querySelector('.option')", summary), "the fields")
     assert browser.breaches() == []
     for width in (320, 1280):
         browser.look(width=width)

@@ -187,7 +187,7 @@ def test_somebody_enters_checks_in_races_and_comes_back_with_nothing_but_the_pag
         newcomer.wait_for_text(".said-move", "Move ")
         # By what this browser saw and gave itself, at the check-in and at the table.
         newcomer.wait_for_text(".verdict", "The deal checks out: it is the shuffle that was committed to.")
-        assert [line.get_property("textContent")[0] for line in newcomer.all(".checks li")] == ["✓"] * 7
+        assert [str(line.get_property("textContent"))[0] for line in newcomer.all(".checks li")] == ["✓"] * 7
         assert newcomer.text(".checks li:last-child").endswith("What you gave when you checked in took part in the shuffle.")
 
 

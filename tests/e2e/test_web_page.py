@@ -9,6 +9,7 @@ import json
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -629,10 +630,14 @@ def test_a_machine_without_a_network_is_told_at_once(browser: Browser, server: s
         browser.wait_for_text("h1", ada.name)
         # Nothing but its own word can have told the page: a silence is looked into after eight seconds.
         browser.run("setInterval = setTimeout = () => 0; performance.now = () => 0")
+
+        def says(told: str) -> bool:
+            return browser.text("#connection") == told
+
         for offline, told in ((True, "Connection lost. Reconnecting… Try now"), (False, "")):
             conditions = {"offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
             browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
-            browser.wait(lambda told=told: browser.text("#connection") == told, told)
+            browser.wait(partial(says, told), told)
         browser.open("about:blank")
         assert all("ERR_INTERNET_DISCONNECTED" in complaint for complaint in browser.complaints())
 

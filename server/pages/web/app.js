@@ -1,10 +1,10 @@
 // Which page it is, by the address, and the connection that all of it comes by.
 
-import { announce, element, setText } from "./dom.js";
+import { announce, button, element, setText } from "./dom.js";
 import { Connection, serverAddress } from "./connection.js";
 
 const state = document.getElementById("connection");
-const again = element("button", { type: "button" }, "Try now");
+const again = button("Try now", () => connection.tryNow());
 const sentence = element("span", {});
 let wasLost = false;
 /** @type {any} */
@@ -42,7 +42,6 @@ const connection = new Connection({
     page?.taken?.();
   },
 });
-again.addEventListener("click", () => connection.tryNow());
 
 connection.page = show();
 connection.open();

@@ -15,11 +15,12 @@ export function bar(seat) {
   let shownName = null;
   return {
     node,
-    show({ name: whose, bot, home, cards, word, foundations = null, ply = null }) {
-      const title = `${clean(whose ?? "open seat")}${bot ? " (bot)" : ""}`;
+    show({ name: whose, bot, home, cards, word, isOwn = false, foundations = null, ply = null }) {
+      const kind = bot ? " (bot)" : isOwn ? " (you)" : "";
+      const title = clean(whose ?? "open seat") + kind;
       if (title !== shownName) {
         shownName = title;
-        name.replaceChildren(sample(seat), whose === null ? "open seat" : nameOf(whose), bot ? " (bot)" : "");
+        name.replaceChildren(sample(seat), whose === null ? "open seat" : nameOf(whose), kind);
         meter.setAttribute("aria-label", title);
       }
       setText(count, `${word ? `${word} · ` : ""}${home}/${cards}`);

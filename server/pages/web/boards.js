@@ -16,6 +16,14 @@ export function cardTexts(card) {
   return { rank, sign, said: `${RANKS[card[0]] ?? rank} of ${word}`, isRed: "HD".includes(card[1]) };
 }
 
+/** Cards laid out in a row: they say nothing that is not said elsewhere. @param {string[]} cards */
+export function cardFaces(cards) {
+  return cards.map((card) => {
+    const { rank, sign, isRed } = cardTexts(card);
+    return element("span", { class: `card${isRed ? " red" : ""}`, "aria-hidden": "true" }, element("span", {}, rank), element("span", {}, sign));
+  });
+}
+
 /** "S+" as "♠", with an arrow where a suit has two foundations. */
 export function foundationSign(id) {
   const arrow = { "+": "↑", "-": "↓" }[id[1]] ?? "";

@@ -1,18 +1,14 @@
 // A question over the page, and a page of keys.
 
-import { element } from "./dom.js";
+import { button, element } from "./dom.js";
 
 /** Ask; what is done where the first answer is chosen. Nothing is done by closing it. @param {string} text @param {[string, string]} answers @param {() => void} act */
 export function ask(text, [yes, no], act) {
   const dialog = element("dialog", { "aria-label": text }, element("p", {}, text));
-  const choose = (word, does) => {
-    const button = element("button", { type: "button" }, word);
-    button.addEventListener("click", () => {
-      close(dialog);
-      does?.();
-    });
-    return button;
-  };
+  const choose = (word, does) => button(word, () => {
+    close(dialog);
+    does?.();
+  });
   const stay = choose(no);
   dialog.append(element("p", { class: "answers" }, choose(yes, act), stay));
   open(dialog);
@@ -21,11 +17,9 @@ export function ask(text, [yes, no], act) {
 
 /** @param {string} title @param {string[][]} rows */
 export function tell(title, rows) {
-  const out = element("button", { type: "button" }, "Close");
   const dialog = element("dialog", { "aria-label": title }, element("h2", {}, title),
     element("table", { class: "keys" }, element("tbody", {}, rows.map(([keys, words]) => element("tr", {}, element("th", { scope: "row" }, keys), element("td", {}, words))))),
-    element("p", { class: "answers" }, out));
-  out.addEventListener("click", () => close(dialog));
+    element("p", { class: "answers" }, button("Close", () => close(dialog))));
   open(dialog);
 }
 

@@ -1,7 +1,8 @@
 // What the director of a tournament decides, by the page. Whether it may be decided now is the server's to say.
 
 import { ask } from "./dialog.js";
-import { clean, element, setText } from "./dom.js";
+import { button, clean, element, setText } from "./dom.js";
+import { namesOf } from "./tournaments.js";
 
 /** What may be said of a table, as the terminal has it. @type {[string, {verdict: "first" | "second" | "draw" | "neither", forfeit?: boolean} | null][]} */
 const VERDICTS = [
@@ -44,23 +45,23 @@ export class Directing {
   /** @param {(message: object) => void} send */
   constructor(send) {
     const decide = (message) => send({ id: this.#told.id, ...message });
-    this.start = button(() => decide({ type: "start-tournament" }));
-    this.pause = button(() => decide({ type: "pause-tournament", pause: this.#told.phase !== "paused" }));
-    this.pair = button(() => decide({ type: "pair-round", round: this.#told.rounds.length + 1 }));
-    this.end = button(() => ask("End the tournament now? The standings stay.", ["End it", "Go on"], () => decide({ type: "end-tournament", reason: this.reason.value })));
-    this.boards = button(() => send({ type: "ask-boards-key", code: this.#told.tables.find((table) => table.code !== null).code }), "All boards on a screen …");
+    this.start = button("", () => decide({ type: "start-tournament" }));
+    this.pause = button("", () => decide({ type: "pause-tournament", pause: this.#told.phase !== "paused" }));
+    this.pair = button("", () => decide({ type: "pair-round", round: this.#told.rounds.length + 1 }));
+    this.end = button("", () => ask("End the tournament now? The standings stay.", ["End it", "Go on"], () => decide({ type: "end-tournament", reason: this.reason.value })));
+    this.boards = button("All boards on a screen …", () => send({ type: "ask-boards-key", code: this.#told.tables.find((table) => table.code !== null).code }));
     this.boardsLink = element("a", {}, "Open the screen with all boards");
     this.boardsLine = element("p", { hidden: true }, this.boardsLink, " For a place where its players cannot see it; they are told that somebody watches so.");
     this.bot = element("select", { id: "with-bot" });
-    this.addBot = button(() => decide({ type: "add-bot", bot: this.bot.value }), "Add it");
+    this.addBot = button("Add it", () => decide({ type: "add-bot", bot: this.bot.value }));
     this.table = element("select", { id: "of-table" });
     this.verdict = element("select", { "aria-label": "Result" });
-    this.correct = button(() => this.#withTable((table) => {
+    this.correct = button("Decide", () => this.#withTable((table) => {
       const words = `Table ${table.table}: ${this.verdict.selectedOptions[0].textContent}?`;
       ask(words, ["Decide so", "Leave it"], () => decide(correction(this.#told, table, Number(this.verdict.value), this.reason.value)));
-    }), "Decide");
+    }));
     this.entrant = element("select", { id: "of-player" });
-    this.remove = button(() => {
+    this.remove = button("", () => {
       const entrant = this.#told.entrants.find((each) => each.id === this.entrant.value);
       if (!entrant) return;
       const message = { type: "remove-entrant", entrant: entrant.id, remove: !entrant.withdrawn, reason: this.reason.value };
@@ -106,8 +107,8 @@ export class Directing {
   }
 
   #names(table) {
-    const names = new Map(this.#told.entrants.map((entrant) => [entrant.id, clean(entrant.name)]));
-    return [table.first, table.second].map((side) => (side === null ? "the house" : names.get(side) ?? clean(side)));
+    const names = namesOf(this.#told);
+    return [table.first, table.second].map((side) => (side === null ? "the house" : clean(names.get(side) ?? side)));
   }
 
   #withTable(act) {
@@ -136,10 +137,4 @@ function fill(select, options) {
   const chosen = select.value;
   select.replaceChildren(...options.map(([value, words]) => element("option", { value }, words)));
   if (options.some(([value]) => value === chosen)) select.value = chosen;
-}
-
-function button(act, words = "") {
-  const node = element("button", { type: "button" }, words);
-  node.addEventListener("click", act);
-  return node;
 }

@@ -13,6 +13,13 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** A button. act: what is done when it is pressed. @param {string} text @param {() => void} act */
+export function button(text, act, attributes = {}) {
+  const made = element("button", { type: "button", ...attributes }, text);
+  made.addEventListener("click", () => act());
+  return made;
+}
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** The same for a drawing. */
@@ -77,6 +84,24 @@ export function arrange(parent, nodes) {
     if (parent.children[at] !== node) parent.insertBefore(node, parent.children[at] ?? null);
   });
   if (focused && focused !== document.activeElement && focused.isConnected) focused.focus({ preventScroll: true });
+}
+
+/** Have `list` show a view of each of `infos`, in their order: a view that is known by its key stays.
+ * @param {Map<string, any>} known @param {HTMLElement} list @param {any[]} infos @param {(info: any) => string} keyOf @param {() => any} make @param {(view: any, info: any) => void} show */
+export function showEach(known, list, infos, keyOf, make, show) {
+  const keys = new Set(infos.map(keyOf));
+  for (const key of [...known.keys()]) if (!keys.has(key)) known.delete(key);
+  for (const info of infos) {
+    const key = keyOf(info);
+    if (!known.has(key)) known.set(key, make());
+    show(known.get(key), info);
+  }
+  arrange(list, [...keys].map((key) => known.get(key).node));
+}
+
+/** What stands in the address behind its `#`, which is sent to nobody; null where it does not. @param {string} name */
+export function inHash(name) {
+  return new URLSearchParams(location.hash.slice(1)).get(name);
 }
 
 /** "0:42", or "0:42.3" with tenths. */

@@ -1,7 +1,7 @@
 // Going on in another browser, or at a terminal: whoever has a player's token is that player.
 
 import { ask } from "./dialog.js";
-import { copyText, element, setText } from "./dom.js";
+import { button, copyText, element, inHash, setText } from "./dom.js";
 import { serverAddress } from "./connection.js";
 
 const BE = "be";
@@ -10,7 +10,7 @@ const TOKEN = /^[\w-]{16,128}$/;
 
 /** The token in the address, which is sent to nobody, if there is one; the address has it no longer then. */
 export function takenToken() {
-  const token = new URLSearchParams(location.hash.slice(1)).get(BE);
+  const token = inHash(BE);
   if (token === null) return null;
   history.replaceState(null, "", location.pathname + location.search);
   return TOKEN.test(token) ? token : null;
@@ -26,10 +26,8 @@ export class Elsewhere {
 
   constructor() {
     this.link = element("code", {});
-    this.copy = element("button", { type: "button" }, "Copy the link");
-    this.copy.addEventListener("click", () => copyText(this.copy, this.link));
-    this.save = element("button", { type: "button" }, "Save it for a terminal");
-    this.save.addEventListener("click", () => this.#save());
+    this.copy = button("Copy the link", () => copyText(this.copy, this.link));
+    this.save = button("Save it for a terminal", () => this.#save());
     this.node = element("details", { class: "more", hidden: true }, element("summary", {}, "Continue elsewhere"),
       element("p", {}, "Open this link in another browser, and you are the same player there, at the same seat. Whoever has it is you: send it to nobody but yourself."),
       element("p", { class: "command" }, this.link, this.copy),

@@ -1,12 +1,14 @@
 // How a race has ended, for its players: places, ratings, the curves, and whether the deal checks out.
 
-import { cardTexts } from "./boards.js";
-import { clean, counted, clockText, element, nameOf, ratingChange, setText } from "./dom.js";
+import { cardFaces } from "./boards.js";
+import { button, clean, clockText, counted, element, nameOf, ratingChange, setText } from "./dom.js";
 import { checks, verdict } from "./fairness.js";
 import { STATE_WORDS } from "./model.js";
 import { foundationCard } from "./moves.js";
 import { Plot } from "./plot.js";
 import { seriesSentence } from "./series.js";
+
+const RUNS_SHOWN = 5;
 
 export class Ending {
   #shown = "";
@@ -14,22 +16,20 @@ export class Ending {
   /** @param {{again: () => void, leave: () => void}} does */
   constructor({ again, leave }) {
     this.heading = element("h2", { id: "ending" }, "The race is over");
-    // What the winner has brought home, laid out: it says nothing that is not said.
-    this.flourish = element("p", { class: "flourish", "aria-hidden": "true", hidden: true });
+    this.flourish = element("p", { class: "flourish", hidden: true });
     this.places = element("ol", { class: "places" });
     this.series = element("p", { hidden: true });
+    this.runs = element("div", { class: "runs", hidden: true });
     this.verdict = element("p", { class: "verdict" });
     this.list = element("ul", { class: "checks" });
     this.proof = element("details", {}, element("summary", {}, "What was checked, in this page"), this.list);
     this.link = element("a", {}, "Replay it, or show it to somebody");
     this.linkPart = element("p", {}, this.link);
     this.plot = new Plot();
-    this.again = element("button", { type: "button", class: "main-button" }, "Another race");
-    this.again.addEventListener("click", again);
-    this.leave = element("button", { type: "button" }, "Leave");
-    this.leave.addEventListener("click", leave);
+    this.again = button("Another race", again, { class: "main-button" });
+    this.leave = button("Leave", leave);
     this.asked = element("p", { class: "note" });
-    this.node = element("section", { class: "ending", "aria-labelledby": "ending" }, this.heading, this.flourish, this.places, this.series, this.asked,
+    this.node = element("section", { class: "ending", "aria-labelledby": "ending" }, this.heading, this.flourish, this.places, this.series, this.runs, this.asked,
       element("p", { class: "actions" }, this.again, this.leave), this.plot.node, this.verdict, this.proof, this.linkPart);
   }
 
@@ -39,6 +39,7 @@ export class Ending {
     this.again.hidden = room.phase !== "over" || room.shared !== null || room.own?.again || room.seats.some((seat) => seat.left)
       || (series !== null && !series.over);
     this.series.hidden = !series;
+    this.runs.hidden ||= room.shared === null;
     if (series) setText(this.series, seriesSentence(series, room.phase));
     const wants = room.seats.filter((seat) => seat.again && seat.seat !== room.seat && !seat.bot).map((seat) => clean(seat.name));
     setText(this.asked, room.own?.again ? "Waiting for the others to ask for another race too." : wants.length ? `${wants.join(" and ")} would like to race again.` : "");
@@ -50,7 +51,7 @@ export class Ending {
     this.places.replaceChildren(...order.map((seat) => element("li", { value: String(seat.place) }, nameOf(seat.name), seat.number === room.seat ? " (you)" : "",
       `: ${counted(seat.home, "card")} home at ${clockText(seat.home_at_ms, true)}`, STATE_WORDS[seat.state] ? ` · ${STATE_WORDS[seat.state]}` : "", ...ratingChange(seat.rating))));
     this.flourish.hidden = ended[room.seat]?.place !== 1;
-    if (!this.flourish.hidden) this.flourish.replaceChildren(...topCards(room.own.foundations));
+    if (!this.flourish.hidden) this.flourish.replaceChildren(...cardFaces(topCards(room.own.foundations)));
     const text = `Cards home over time. ${order.map((seat) => `${seat.name} ${seat.home}`).join(", ")}.`;
     requestAnimationFrame(() => this.plot.show(room.curves, Math.max(...ended.map((seat) => seat.ended_at_ms)), cards, text, new Set()));
     this.linkPart.hidden = !record?.id;
@@ -63,14 +64,22 @@ export class Ending {
     this.verdict.dataset.true = String(whole.isTrue);
     this.list.replaceChildren(...checkNodes(made));
   }
+
+  /** How one's own run of a deal stands to the others'. @param {import("carpet-wire").Runs} told */
+  showRuns({ own, rows, runs, secret }) {
+    this.runs.hidden = own === null;
+    if (!own) return;
+    const days = own.days > 1 ? ` You have run ${own.days} days in a row.` : "";
+    this.runs.replaceChildren(
+      element("p", {}, `Place ${own.place} of ${counted(runs, "run")}${secret === null ? " so far" : ""}${own.beats === null ? "" : `, better than ${own.beats} %`}.${days}`),
+      element("ol", { class: "places" }, rows.slice(0, RUNS_SHOWN).map((row) => element("li", { value: String(row.place) }, nameOf(row.name),
+        row.race === own.race ? " (you)" : "", `: ${counted(row.home, "card")} home at ${clockText(row.home_at_ms, true)}`))));
+  }
 }
 
 /** The top cards of foundations. @param {Record<string, number>} foundations */
 function topCards(foundations) {
-  return Object.entries(foundations).map(([name, count]) => foundationCard(name, count)).filter(Boolean).map((card) => {
-    const { rank, sign, isRed } = cardTexts(card);
-    return element("span", { class: `card${isRed ? " red" : ""}` }, element("span", {}, rank), element("span", {}, sign));
-  });
+  return Object.entries(foundations).map(([name, count]) => foundationCard(name, count)).filter(Boolean);
 }
 
 function headline(seats, own) {

@@ -2,7 +2,7 @@
 
 import { hex } from "./sha256.js";
 import { UNSENT } from "./connection.js";
-import { announce, clean, clockText, element, nameOf, setText } from "./dom.js";
+import { announce, button, clean, clockText, element, nameOf, setText } from "./dom.js";
 import { ask } from "./dialog.js";
 import * as keeping from "./identity.js";
 import { NameField } from "./start.js";
@@ -63,8 +63,8 @@ export class TakingPart {
     this.name = new NameField(keeping.identity.name ?? keeping.proposedName(), (name) => this.send({ type: "rename", name, token: keeping.identity.token }));
     this.code = element("input", { id: "entry", maxlength: "32", autocomplete: "off" });
     this.codeField = element("p", { class: "field", hidden: true }, element("label", { for: "entry" }, "Its code"), this.code);
-    this.enter = button("Enter", () => this.send({ type: "enter-tournament", id, code: this.codeField.hidden ? null : this.code.value }), "main-button");
-    this.checkIn = button("Check in", () => this.#checkIn(), "main-button");
+    this.enter = button("Enter", () => this.send({ type: "enter-tournament", id, code: this.codeField.hidden ? null : this.code.value }), { class: "main-button" });
+    this.checkIn = button("Check in", () => this.#checkIn(), { class: "main-button" });
     this.leave = button("Withdraw", () => ask("Withdraw from the tournament?", ["Withdraw", "Stay"], () => this.send({ type: "leave-tournament", id })));
     this.go = element("a", { class: "main-link" }, "Go to your table");
     this.node = element("section", { class: "part", "aria-label": "Your part", hidden: true }, this.sentence, this.notice, this.name.node, this.codeField,
@@ -178,10 +178,4 @@ export class TakingPart {
     this.go.setAttribute("href", this.#tableAt(table.code));
     this.#goTo(table.code);
   }
-}
-
-function button(text, act, kind = null) {
-  const node = element("button", { type: "button", class: kind }, text);
-  node.addEventListener("click", act);
-  return node;
 }

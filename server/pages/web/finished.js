@@ -2,7 +2,7 @@
 
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
-import { against, againstText, clean, clockText, counted, element, nameOf, seatTitle, setText } from "./dom.js";
+import { against, againstText, button, clean, clockText, counted, element, nameOf, seatTitle, setText } from "./dom.js";
 import { checkNodes } from "./ending.js";
 import { checks, entryChecks, verdict } from "./fairness.js";
 import { entries, proofs } from "./identity.js";
@@ -184,10 +184,4 @@ export class FinishedPage {
     event.preventDefault();
     act();
   }
-}
-
-function button(text, act) {
-  const node = element("button", { type: "button" }, text);
-  node.addEventListener("click", act);
-  return node;
 }

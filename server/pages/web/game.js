@@ -2,7 +2,7 @@
 
 import { ask, tell } from "./dialog.js";
 import { bar } from "./bars.js";
-import { clean, element, setText } from "./dom.js";
+import { button, clean, element, setText } from "./dom.js";
 import { hint, whyNot } from "./hints.js";
 import { KEY_ROWS, Keys } from "./keys.js";
 import { standing, STATE_WORDS } from "./model.js";
@@ -30,20 +30,16 @@ export class Game {
   /** talk(): go to where something is said. @param {import("./player.js").Player} player @param {() => void} talk */
   constructor(player, talk) {
     this.player = player;
-    const button = (text, act, key) => {
-      const node = element("button", { type: "button", "aria-keyshortcuts": key }, text);
-      node.addEventListener("click", act);
-      return node;
-    };
+    const byKey = (text, act, key) => button(text, act, { "aria-keyshortcuts": key });
     this.barList = element("div", { class: "bars" });
     this.place = element("div", {});
     this.hint = element("p", { class: "hint", role: "status" });
-    this.home = button("Home", () => this.player.press(HOME), "Space");
-    this.all = button("All home", () => this.player.sendAllHome(), "Shift+G");
-    this.stop = button("Stop …", () => this.#stop(), "Shift+K");
-    this.resign = button("Give up …", () => this.#resign(), "Shift+R");
-    this.help = button("Keys", () => tell("Keys of a race", KEY_ROWS), "?");
-    this.out = button("Leave …", () => this.leave(), "Shift+L");
+    this.home = byKey("Home", () => this.player.press(HOME), "Space");
+    this.all = byKey("All home", () => this.player.sendAllHome(), "Shift+G");
+    this.stop = byKey("Stop …", () => this.#stop(), "Shift+K");
+    this.resign = byKey("Give up …", () => this.#resign(), "Shift+R");
+    this.help = byKey("Keys", () => tell("Keys of a race", KEY_ROWS), "?");
+    this.out = byKey("Leave …", () => this.leave(), "Shift+L");
     this.actions = element("p", { class: "actions" }, this.home, this.all, this.stop, this.resign, this.help, this.out);
     this.move = element("input", { id: "move", maxlength: "8", autocomplete: "off", autocapitalize: "none", spellcheck: "false", placeholder: "w:b3" });
     this.moveField = element("p", { class: "field inline", hidden: true }, element("label", { for: "move" }, "Move"), this.move);
@@ -174,6 +170,7 @@ export class Game {
 
   #hintText(player, room, view) {
     if (!player.isOnline) return "Not connected: no moves for now. The clock runs on, and your seat is kept a while.";
+    if (room.phase === "over") return "";
     if (ENDS[room.own.state]) return ENDS[room.own.state];
     if (player.ahead.length) return `Waiting to be played: ${placesText(player.ahead)}.`;
     if (!player.held && room.options.autoplay && allFit(view)) return "Every card goes home now: All home, or g.";
@@ -193,7 +190,7 @@ export class Game {
       const isOwn = each.key === room.seat;
       const word = each.isGhost ? `ghost${STATE_WORDS[each.state] ? `, ${STATE_WORDS[each.state]}` : ""}` : standing(each, room.phase);
       const shown = this.#bars.get(each.key);
-      shown.show({ name: isOwn ? `${clean(each.name)} (you)` : each.name, bot: each.bot, home: isOwn ? ownHome : each.home, cards, word });
+      shown.show({ name: each.name, isOwn, bot: each.bot, home: isOwn ? ownHome : each.home, cards, word });
       if (!isOwn && this.#plies.get(each.key) !== undefined && this.#plies.get(each.key) !== each.ply) pulse(shown.node);
       this.#plies.set(each.key, each.ply);
     }

@@ -125,6 +125,31 @@ export const entries = {
   },
 };
 
+const PRESSED = "carpet.pressed";
+const PRESSED_MS = 60000;
+
+/** A press of Ready that nobody had answered when this document gave way to another one of its tab, which says it again: for a minute. */
+export const pressed = {
+  /** @param {string | null} code of the race; null where there was none */
+  keep(code) {
+    try {
+      if (code) sessionStorage.setItem(PRESSED, JSON.stringify({ code, at: Date.now() }));
+    } catch {
+      // As above.
+    }
+  },
+  /** Once. @returns {string | null} */
+  take() {
+    try {
+      const { code, at } = JSON.parse(sessionStorage.getItem(PRESSED) ?? "{}");
+      sessionStorage.removeItem(PRESSED);
+      return Date.now() - at < PRESSED_MS ? code : null;
+    } catch {
+      return null;
+    }
+  },
+};
+
 function list(key) {
   try {
     const found = JSON.parse(read(key) ?? "[]");

@@ -1,7 +1,8 @@
 // The page at `/`: which races are being run, which can be joined and how, and who is here.
 
 import { bar } from "./bars.js";
-import { against, announce, arrange, clean, clockText, copyText, counted, element, firstKnown, ratedName, setText } from "./dom.js";
+import { cardFaces } from "./boards.js";
+import { against, announce, button, clean, clockText, copyText, counted, element, firstKnown, ratedName, setText, showEach } from "./dom.js";
 import { serverAddress } from "./connection.js";
 import { LobbyModel, STATE_WORDS } from "./model.js";
 import { seriesName } from "./series.js";
@@ -41,7 +42,8 @@ export class LobbyPage {
     this.tournaments = new TournamentList();
     this.node = element("div", { class: "lobby" },
       element("h1", {}, "Races"), this.summary,
-      element("p", { class: "actions" }, element("a", { class: "main-link", href: "/play" }, "Play")),
+      element("div", { class: "welcome" }, element("p", { class: "flourish" }, cardFaces(["AS", "KH", "QD", "JC", "TS"])),
+        element("p", {}, "The same shuffle, two tables: the first to bring every card home wins."), element("a", { class: "main-link", href: "/play" }, "Play")),
       this.tournaments.node, this.filter, this.filtered,
       element("section", { "aria-labelledby": "running" }, element("h2", { id: "running" }, "Being run"), this.noneRunning, this.runningNote, this.runningList),
       element("section", { "aria-labelledby": "open" }, element("h2", { id: "open" }, "Open to join"), this.noneOpen, this.openNote, this.openList),
@@ -112,13 +114,7 @@ export class LobbyPage {
   }
 
   #keep(known, list, infos, make) {
-    for (const info of infos) {
-      if (!known.has(info.code)) known.set(info.code, make());
-      known.get(info.code).show(info, this.#rules.get(info.rules));
-    }
-    const codes = new Set(infos.map((info) => info.code));
-    for (const code of [...known.keys()]) if (!codes.has(code)) known.delete(code);
-    arrange(list, infos.map((info) => known.get(info.code).node));
+    showEach(known, list, infos, (info) => info.code, make, (race, info) => race.show(info, this.#rules.get(info.rules)));
   }
 
   #sift() {
@@ -214,8 +210,7 @@ class OpenRace {
     this.heading = element("h3", {});
     this.facts = element("p", { class: "facts" });
     this.command = element("code", {});
-    this.copy = element("button", { type: "button" }, "Copy");
-    this.copy.addEventListener("click", () => copyText(this.copy, this.command));
+    this.copy = button("Copy", () => copyText(this.copy, this.command));
     this.watch = element("a", {}, "Watch it begin");
     this.join = element("a", { class: "main-link" }, "Race here");
     this.node = element("li", {}, element("article", {}, this.heading, this.facts,

@@ -1,7 +1,7 @@
 // The page at `/play` and `/play/CODE`: from a name to a seat, a race and its end. What is shown follows from the player's side of the connection.
 
 import { UNSENT } from "./connection.js";
-import { announce, arrange, clean, clockText, element, nameOf, setText } from "./dom.js";
+import { announce, arrange, button, clean, clockText, element, nameOf, setText } from "./dom.js";
 import { Elsewhere, askToBe, takenToken } from "./elsewhere.js";
 import { Ending } from "./ending.js";
 import { Game } from "./game.js";
@@ -30,6 +30,7 @@ export class PlayPage {
   #frame = null;
   #said = 0;
   #endedBecause = "";
+  #boardAsked = "";
 
   /** code: of a race to take a seat in; null to choose one. @param {import("./connection.js").Connection} connection @param {string | null} code */
   constructor(connection, code) {
@@ -44,13 +45,19 @@ export class PlayPage {
     const { player } = this;
     // From the page of a tournament: the seat is theirs.
     if (code && location.hash === "#sit" && keeping.identity.token) player.wish = { type: "join-race", code };
+    // On its way to another server the document may have to be loaded anew.
+    if (code && keeping.pressed.take() === code) {
+      player.wish = { type: "join-race", code };
+      player.isEager = true;
+    }
+    addEventListener("pagehide", () => keeping.pressed.keep(player.pressed));
     this.heading = element("h1", {}, "Play");
     this.facts = element("p", { class: "facts" });
     this.clock = element("p", { class: "clock", role: "timer", "aria-label": "Time", hidden: true });
     this.notice = element("p", { class: "notice", role: "status", hidden: true });
     this.name = new NameField(keeping.identity.name ?? keeping.proposedName(), (name) => this.#ask({ type: "rename", name, token: keeping.identity.token }));
     this.start = new StartForm((wish) => this.#wish(wish));
-    this.take = button("Ready", () => this.#wish({ type: "join-race", code: this.code }, { isEager: true }), "main-button");
+    this.take = button("Ready", () => this.#wish({ type: "join-race", code: this.code }, { isEager: true }), { class: "main-button" });
     this.lookedRules = element("p", { class: "explained" });
     this.elsewhere = element("p", { class: "actions", hidden: true });
     this.former = element("p", { class: "actions" });
@@ -68,7 +75,7 @@ export class PlayPage {
     this.game = new Game(player, () => (this.text.hidden ? this.phrase : this.text).focus());
     this.ending = new Ending({ again: () => { player.send({ type: "rematch", race: player.room.race }); }, leave: () => player.send({ type: "leave-race" }) });
     this.goOn = new Elsewhere();
-    this.here = button("Go on here", () => { this.here.hidden = true; this.notice.hidden = true; connection.open(); }, "main-button");
+    this.here = button("Go on here", () => { this.here.hidden = true; this.notice.hidden = true; connection.open(); }, { class: "main-button" });
     this.here.hidden = true;
     this.parts = element("div", { class: "parts" });
     this.node = element("div", { class: "play" }, element("div", { class: "title" }, element("div", {}, this.heading, this.facts), this.clock),
@@ -116,6 +123,7 @@ export class PlayPage {
   hear(message) {
     const now = performance.now();
     if (message.type === "called") this.#called(message);
+    else if (message.type === "runs") this.ending.showRuns(message);
     else if (message.type === "decided") location.assign(`/tournament/${encodeURIComponent(message.id)}`);
     else if (!this.player.hear(message, now)) this.#look(message, now);
     this.#soon();
@@ -301,7 +309,7 @@ export class PlayPage {
     const parts = isSeated ? [] : player.waiting ? [this.looking] : this.code ? [...(canSit ? [this.name.node] : []), ...(looked ? [this.look] : [])] : [this.name.node, this.start.node];
     if (!isSeated && !player.waiting) this.#offerFormer(parts);
     if (isOver || room?.last) parts.push(this.ending.node);
-    if (room && ["waiting", "countdown"].includes(room.phase)) parts.push(this.waiting.node);
+    if (room?.isToBegin) parts.push(this.waiting.node);
     if (room?.view && ["racing", "over"].includes(room.phase)) parts.push(this.game.node);
     if (room?.seats.some((seat) => seat.seat !== room.seat && !seat.bot)) parts.push(this.talk);
     arrange(this.parts, parts);
@@ -345,11 +353,12 @@ export class PlayPage {
     this.heading.replaceChildren(...(others.length ? ["Against ", ...others.flatMap((seat, at) => [at ? " and " : "", nameOf(seat.name ?? "an open seat")])] : ["A run alone"]));
     document.title = `${others.map((seat) => clean(seat.name ?? "…")).join(", ") || clean(rules?.name ?? "")} · Carpet Race`;
     const cards = (rules?.decks ?? 1) * 52;
-    if (["waiting", "countdown"].includes(room.phase)) this.waiting.show(room, rules, performance.now());
+    if (room.isToBegin) this.waiting.show(room, rules, performance.now());
     if (room.view && ["racing", "over"].includes(room.phase)) this.#drawGame();
     if (isOver) {
       const seen = keeping.proofs.find(room.code, room.race, room.commitment);
       // Whoever became another player of this race has seen nothing from their seat.
+      this.#askForBoard(room);
       this.ending.show(room, cards, rules?.decks ?? 1, seen?.seat === room.seat ? seen : null);
     }
     const isQuiet = room.phase === "racing" || Boolean(room.tournament);
@@ -358,6 +367,13 @@ export class PlayPage {
       this.#said = room.linesHeard;
       this.lines.replaceChildren(...room.lines.slice(-8).map((line) => element("li", {}, nameOf(line.name), ": ", element("bdi", {}, clean(line.text)))));
     }
+  }
+
+  /** Behind one's own run of a deal that others run too: how it stands to theirs. */
+  #askForBoard({ shared, code, race, options }) {
+    const asked = `${code} ${race}`;
+    if (!shared || shared.kind === "round" || this.#boardAsked === asked) return;
+    if (this.connection.send({ type: "list-runs", kind: shared.kind, id: shared.id, rules: options.rules })) this.#boardAsked = asked;
   }
 
   #tick() {
@@ -369,12 +385,6 @@ export class PlayPage {
     setText(this.facts, `${clean(rules?.name ?? room.options.rules)} · code ${clean(room.code)}${room.watchers ? ` · ${room.watchersText}` : ""}`);
     const elapsed = room.elapsed(now);
     setText(this.clock, elapsed < 0 ? `starts in ${Math.ceil(-elapsed / 1000)}` : `${clockText(Math.min(elapsed, limit))} / ${clockText(limit)}`);
-    if (["waiting", "countdown"].includes(room.phase)) this.waiting.show(room, rules, now);
+    if (room.isToBegin) this.waiting.show(room, rules, now);
   }
-}
-
-function button(text, act, kind = null) {
-  const node = element("button", { type: "button", class: kind }, text);
-  node.addEventListener("click", act);
-  return node;
 }

@@ -108,6 +108,12 @@ export class Player extends Hand {
     else this.connection.restart();
   }
 
+  /** The race in which Ready was pressed and nobody has answered yet, by its code. @returns {string | null} */
+  get pressed() {
+    if (this.room) return this.#asked.has("ready") ? this.room.code : null;
+    return this.isEager && this.wish?.type === "join-race" ? this.wish.code : null;
+  }
+
   rejoin(version = this.room.view ? this.room.version : 0) {
     if (this.#isBehind) return;
     this.#isBehind = true;

@@ -2,18 +2,13 @@
 
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
-import { against, againstText, announce, arrange, clean, clockText, counted, element, firstKnown, nameOf, ratingChange, seatTitle, setText } from "./dom.js";
+import { against, againstText, announce, arrange, clean, clockText, counted, element, firstKnown, inHash, nameOf, ratingChange, seatTitle, setText } from "./dom.js";
 import { serverAddress } from "./connection.js";
 import { STATE_WORDS, WatchedRace, standing } from "./model.js";
 import { Plot } from "./plot.js";
 import { SeriesView, seriesSentence } from "./series.js";
 
 const ASK_AGAIN_MS = 5000;
-
-/** The host's key, of an address that ends in `#key=…`: what stands there is sent to nobody but by us. */
-function boardsKey() {
-  return new URLSearchParams(location.hash.slice(1)).get("key") ?? "";
-}
 
 export class RacePage {
   #rules = new Map();
@@ -80,7 +75,8 @@ export class RacePage {
 
   /** What is asked for together with hello: the answer comes a round trip earlier. @returns {import("carpet-wire").ClientMessage[]} */
   asks() {
-    return [{ type: "watch-race", code: this.code, key: boardsKey() }];
+    // The host's key, of an address that ends in `#key=…`.
+    return [{ type: "watch-race", code: this.code, key: inHash("key") ?? "" }];
   }
 
   /** @param {import("carpet-wire").ServerMessage} message */
@@ -122,7 +118,7 @@ export class RacePage {
   #askAgain(now) {
     if (now - this.#askedAt < ASK_AGAIN_MS) return;
     this.#askedAt = now;
-    this.connection.send({ type: "watch-race", code: this.code, key: boardsKey() });
+    for (const message of this.asks()) this.connection.send(message);
   }
 
   #ended(reason) {
@@ -214,7 +210,7 @@ export class RacePage {
   }
 
   #whyNoBoard(model) {
-    if (["waiting", "countdown"].includes(model.phase)) return "No cards before the start.";
+    if (model.isToBegin) return "No cards before the start.";
     if (model.shared && model.isWithheld) return "No board is shown while others have yet to play this deal.";
     if (model.isWithheld) return "No board is shown of the first race of a swap.";
     if (model.phase === "over") return "No board was shown.";

@@ -5,7 +5,7 @@ import { bracketNodes, bracketOf, roundsOf } from "./bracket.js";
 import { arrange, counted, element, nameOf, setText } from "./dom.js";
 import { isOwnMachine, originToTell, serverAddress } from "./connection.js";
 import { STATE_WORDS } from "./model.js";
-import { quarters } from "./tournaments.js";
+import { namesOf, quarters } from "./tournaments.js";
 
 const ROWS = 10;
 /** Deals of a session, the last ones; and players of it at once. */
@@ -13,11 +13,6 @@ const DEALS = 6;
 const FIELD = 24;
 const BRACKET_ROUNDS = 4;
 const ENTRANTS = 60;
-
-/** Names by the ids of entrants. @param {any} told a `Tournament` @returns {Map<string, string>} */
-export function namesOf(told) {
-  return new Map(told.entrants.map((entrant) => [entrant.id, entrant.name]));
-}
 
 /** Everybody who plays the same deal alone, whoever has most home first. */
 export class Field {

@@ -2,15 +2,15 @@
 
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
-import { arrange, clean, clockText, counted, element, nameOf, setText } from "./dom.js";
+import { arrange, button, clean, clockText, counted, element, inHash, nameOf, setText } from "./dom.js";
 import { WatchedRace, standing } from "./model.js";
 import { Plot } from "./plot.js";
 import { REPLAY_MS, Replay } from "./replaying.js";
-import { Field, joinNodes, namesOf, pairingNodes, standingsNodes, treeNodes } from "./scenes.js";
+import { Field, joinNodes, pairingNodes, standingsNodes, treeNodes } from "./scenes.js";
 import { seriesSentence } from "./series.js";
 import { RESULT_MS, Rotation, clockOf, closestTables, partsOf, replayOf } from "./showing.js";
 import { read } from "./tables.js";
-import { formatWord, phaseSentence } from "./tournaments.js";
+import { formatWord, namesOf, phaseSentence } from "./tournaments.js";
 
 const TICK_MS = 250;
 const QUIET_MS = 4000;
@@ -34,7 +34,8 @@ export class ScreenPage {
   #documentOf = "";
   #replay = null;
   #quietAt = 0;
-  #key = keyOf(location.hash);
+  /** The host's or director's, of an address that ends in `#key=…`. */
+  #key = inHash("key") ?? "";
 
   /** id: of a tournament; null for whatever is run here. @param {import("./connection.js").Connection} connection @param {string | null} id */
   constructor(connection, id) {
@@ -68,7 +69,7 @@ export class ScreenPage {
     addEventListener("keydown", (event) => this.#pressed(event));
     addEventListener("pointermove", () => this.#wake());
     addEventListener("hashchange", () => {
-      this.#key = keyOf(location.hash);
+      this.#key = inHash("key") ?? "";
       this.#watched = null;
     });
     this.#wake();
@@ -367,15 +368,4 @@ export class ScreenPage {
     this.others.dataset.shown = key;
     this.others.replaceChildren(...lines.slice(0, OTHERS).map(([, one, home, otherHome, other]) => element("li", {}, nameOf(one), element("b", {}, ` ${home} : ${otherHome ?? 0} `), nameOf(other))));
   }
-}
-
-/** The host's or director's key, of an address that ends in `#key=…`. */
-function keyOf(hash) {
-  return new URLSearchParams(hash.slice(1)).get("key") ?? "";
-}
-
-function button(text, act) {
-  const node = element("button", { type: "button" }, text);
-  node.addEventListener("click", act);
-  return node;
 }

@@ -1,9 +1,11 @@
 // Where a player begins: their name, and what they would like to run.
 
 import { OptionFields, forms } from "./choices.js";
-import { element, setText } from "./dom.js";
+import { button, element, setText } from "./dom.js";
 
 const RULES_SENTENCES = 3;
+/** The one to begin with, as in the terminal. */
+const USUAL_BOT = "greedy";
 
 /** The first sentences of a rule set's explanation. @param {any} rules a `RulesInfo` */
 export function rulesInShort(rules) {
@@ -15,9 +17,8 @@ export class NameField {
   /** @param {string} proposed @param {(name: string) => void} rename */
   constructor(proposed, rename) {
     this.input = element("input", { id: "name", maxlength: "24", autocomplete: "nickname", spellcheck: "false", value: proposed });
-    this.button = element("button", { type: "button", hidden: true }, "Change the name");
+    this.button = button("Change the name", () => this.value && rename(this.value), { hidden: true });
     this.node = element("p", { class: "field" }, element("label", { for: "name" }, "Your name"), this.input, this.button);
-    this.button.addEventListener("click", () => this.value && rename(this.value));
     this.input.addEventListener("input", () => { this.button.hidden = !this.known || this.value === this.known; });
   }
 
@@ -46,39 +47,36 @@ export class StartForm {
     this.rules = element("select", { id: "rules" });
     this.explained = element("p", { class: "explained" });
     this.bots = element("select", { id: "bot", "aria-label": "House bot" });
+    this.bots.addEventListener("change", () => this.#explainBot());
     this.limit = element("select", { id: "limit" }, [[300, "5 minutes"], [600, "10 minutes"], [1200, "20 minutes"], [3600, "an hour"]]
       .map(([seconds, words]) => element("option", { value: String(seconds), selected: seconds === 600 }, words)));
     this.winnable = element("input", { type: "checkbox", id: "winnable" });
     this.winnableRow = element("p", { class: "field inline" }, this.winnable, element("label", { for: "winnable" }, "Only a deal that can be won"));
-    const button = (text, make, kind = "choice-button") => {
-      const node = element("button", { type: "button", class: kind }, text);
-      node.addEventListener("click", () => wish(make()));
-      return node;
-    };
+    const wishing = (text, make, kind = "choice-button") => button(text, () => wish(make()), { class: kind });
     const options = (more) => ({
       ...this.race?.options, rules: this.rules.value, time_limit_s: Number(this.limit.value),
       winnable: !this.winnableRow.hidden && this.winnable.checked && !this.race?.options.deal, ...more,
     });
     this.more = element("details", { class: "more" }, element("summary", {}, "More about the race"));
     this.maker = element("details", { class: "more" }, element("summary", {}, "Make a tournament"));
-    this.make = button("Make it", () => ({ type: "create-tournament", options: this.tournament.options }), "main-button");
+    this.make = wishing("Make it", () => ({ type: "create-tournament", options: this.tournament.options }), "main-button");
     for (const details of [this.more, this.maker]) details.addEventListener("toggle", () => details.open && this.#ask());
     const challenge = new URLSearchParams(location.search).get("challenge");
     this.node = element("div", { class: "start" },
       challenge ? element("ul", { class: "ways" }, way(`Challenge ${challenge.slice(0, 16)}`, "A deal that others run too, each in their own time, once each.",
-        button("Run this challenge", () => ({ type: "run-challenge", id: challenge.slice(0, 16) })))) : null,
+        wishing("Run this challenge", () => ({ type: "run-challenge", id: challenge.slice(0, 16) })))) : null,
       element("p", { class: "field" }, element("label", { for: "rules" }, "Game"), this.rules), this.explained,
       element("p", { class: "field" }, element("label", { for: "limit" }, "At most"), this.limit), this.winnableRow, this.more,
       element("ul", { class: "ways" },
-        way("A friend", "You get a link to send; whoever opens it races you.", button("Make a link", () => ({ type: "open-race", options: options({ public: false }) }))),
+        way("A friend", "You get a link to send; whoever opens it races you.", wishing("Make a link", () => ({ type: "open-race", options: options({ public: false }) }))),
         way("Anybody", "The next player who looks for a race, near your rating if there is one.",
-          button("Find an opponent", () => ({ type: "quick-match", rules: this.rules.value }))),
+          wishing("Find an opponent", () => ({ type: "quick-match", rules: this.rules.value }))),
         way("Whoever joins", "The race is listed until somebody takes the other seat.",
-          button("Open a race", () => ({ type: "open-race", options: options({ public: true }) }))),
-        way("A house bot", "It sees what a player sees, and no more.", this.bots,
-          button("Race the bot", () => ({ type: "open-race", options: options({ public: false, ...this.#withBots() }) }))),
+          wishing("Open a race", () => ({ type: "open-race", options: options({ public: true }) }))),
+        this.botWay = way("A house bot", "", this.bots,
+          wishing("Race the bot", () => ({ type: "open-race", options: options({ public: false, ...this.#withBots() }) }))),
         way("Today’s deal", "The same shuffle for everybody today, once each, ten minutes.",
-          button("Run today’s deal", () => ({ type: "run-daily", rules: this.rules.value })))),
+          wishing("Run today’s deal", () => ({ type: "run-daily", rules: this.rules.value })))),
       this.maker);
     this.rules.addEventListener("change", () => this.#explain());
   }
@@ -113,9 +111,13 @@ export class StartForm {
     this.rules.replaceChildren(...welcome.rules.map((rules) => element("option", { value: rules.id }, rules.name)));
     const asked = new URLSearchParams(location.search).get("rules");
     if (welcome.rules.some((rules) => rules.id === asked)) this.rules.value = asked;
-    this.bots.replaceChildren(...welcome.bots.map((bot) => element("option", { value: bot.name, title: bot.explanation }, bot.name)));
-    if (welcome.bots.length) this.bots.value = welcome.bots.at(-1).name;
+    this.bots.replaceChildren(...welcome.bots.map((bot) => element("option", { value: bot.name, selected: bot.name === USUAL_BOT }, bot.name)));
+    this.#explainBot();
     this.#explain();
+  }
+
+  #explainBot() {
+    setText(this.botWay.querySelector(".note"), this.#bots.find((bot) => bot.name === this.bots.value)?.explanation ?? "");
   }
 
   #explain() {

@@ -39,6 +39,7 @@ export class Table {
     this.node = element("div", { class: `felt ${rules.family}` }, this.homes,
       this.layout, reserves.length ? element("div", { class: "held-back", role: "group", "aria-label": "Reserves" }, reserves.map((name) => make(name))) : null,
       this.stocks);
+    this.node.classList.toggle("broad", rules.columns > 8);
     this.node.style.setProperty("--columns", String(rules.columns));
     this.node.style.setProperty("--rows", String(rules.rows));
   }

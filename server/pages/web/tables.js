@@ -1,6 +1,7 @@
 // Pages that are tables of what is kept: the ladder, a player, deals of the day and challenges. They ask over HTTP, and once.
 
-import { against, clean, clockText, counted, element, nameOf, setText, shape } from "./dom.js";
+import { serverAddress } from "./connection.js";
+import { against, button, clean, clockText, counted, element, nameOf, setText, shape } from "./dom.js";
 import { STATE_WORDS } from "./model.js";
 
 const AT_ONCE = 100;
@@ -99,8 +100,7 @@ class PlayerPage extends TablePage {
     const rated = own.map((seat) => seat.rating).filter(Boolean);
     const won = over.filter((race) => race.seats.length > 1 && race.seats[race.seat].place === 1).length;
     setText(this.facts, [rated.length ? `Rating ${rated[0].after}` : "Not rated yet", `${counted(over.length, "race")}${this.#next ? " and more" : ""}`, `${won} won`].join(" · "));
-    const more = element("button", { type: "button", hidden: !this.#next }, "Older races");
-    more.addEventListener("click", () => this.load(this.#next));
+    const more = button("Older races", () => this.load(this.#next), { hidden: !this.#next });
     this.body.replaceChildren(...(rated.length > 1 ? [element("section", { "aria-labelledby": "rating" }, element("h2", { id: "rating" }, "Rating"), ratingCurve([...rated].reverse()))] : []),
       ...this.#opponents(over),
       element("section", { "aria-labelledby": "races" }, element("h2", { id: "races" }, "Races"), races.length ? table("Races, newest first", ["Place", "Race", "Home", "Rating", "Game", "When"],
@@ -265,7 +265,7 @@ class ChallengesPage extends TablePage {
   named() {
     if (!this.told) return;
     const { challenges, now_ms: now } = this.told;
-    setText(this.facts, challenges.length ? "Deals that somebody has opened for others to run, once each." : "No challenge is open. To open one: carpet challenge create.");
+    setText(this.facts, challenges.length ? "Deals that somebody has opened for others to run, once each." : `No challenge is open. From a terminal, carpet challenge create ${serverAddress()} opens one.`);
     this.body.replaceChildren(...(challenges.length ? [table("Open challenges", ["Runs", "Challenge", "Game", "By", "Closes in"], challenges.map((each) => [
       String(each.runs), element("a", { href: `/challenge/${encodeURIComponent(each.id)}` }, each.id), this.rulesName(each.rules), playerLink(each.owner),
       counted(Math.max(0, Math.ceil((each.closes_at_ms - now) / 3_600_000)), "hour")]))] : []));

@@ -5,12 +5,12 @@ import { bar } from "./bars.js";
 import { bracketNodes, bracketOf, roundsOf } from "./bracket.js";
 import { Crosstable, pathNodes } from "./crosstable.js";
 import { Directing } from "./directing.js";
-import { announce, arrange, clean, clockText, element, nameOf, setText } from "./dom.js";
+import { announce, arrange, clean, clockText, element, inHash, nameOf, setText, showEach } from "./dom.js";
 import { TakingPart } from "./entering.js";
 import { serverAddress } from "./connection.js";
 import { STATE_WORDS } from "./model.js";
 import { read } from "./tables.js";
-import { formatWord, phaseSentence, quarters } from "./tournaments.js";
+import { formatWord, namesOf, phaseSentence, quarters } from "./tournaments.js";
 
 const TIE_BREAKS = {
   buchholz: ["Buchholz", "points of opponents met"],
@@ -86,7 +86,7 @@ export class TournamentPage {
 
   /** The player whose way is shown: of an address that ends in `#path=ID`. */
   get #chosen() {
-    return new URLSearchParams(location.hash.slice(1)).get("path");
+    return inHash("path");
   }
 
   #path(kind) {
@@ -178,7 +178,7 @@ export class TournamentPage {
     const key = JSON.stringify([chosen, told.entrants.map((entrant) => entrant.name), rounds.map((round) => [round.isOver, round.tables.map((table) => [table.first, table.second, table.result, table.race_ids])])]);
     if (key === this.#drawnWhole) return;
     this.#drawnWhole = key;
-    const names = new Map(told.entrants.map((entrant) => [entrant.id, entrant.name]));
+    const names = namesOf(told);
     const groups = bracketOf(rounds, told.options.double);
     this.treePart.hidden = groups.length === 0;
     this.tree.replaceChildren(...bracketNodes(groups, names, { chosen }).filter(Boolean));
@@ -221,13 +221,8 @@ export class TournamentPage {
   #showTables(told, cards) {
     this.noTables.hidden = told.tables.length > 0;
     const entrants = new Map(told.entrants.map((entrant) => [entrant.id, entrant]));
-    const keys = told.tables.map((table) => `${told.round}/${table.table}`);
-    told.tables.forEach((table, at) => {
-      if (!this.#tables.has(keys[at])) this.#tables.set(keys[at], new Table());
-      this.#tables.get(keys[at]).show(table, entrants, cards, told.rounds.find((round) => round.number === told.round)?.open === 0);
-    });
-    for (const key of [...this.#tables.keys()]) if (!keys.includes(key)) this.#tables.delete(key);
-    arrange(this.tableList, keys.map((key) => this.#tables.get(key).node));
+    const isOver = told.rounds.find((round) => round.number === told.round)?.open === 0;
+    showEach(this.#tables, this.tableList, told.tables, (table) => `${told.round}/${table.table}`, () => new Table(), (shown, table) => shown.show(table, entrants, cards, isOver));
   }
 
   #showStandings(told) {
@@ -238,11 +233,7 @@ export class TournamentPage {
     }
     const entrants = new Map(told.entrants.map((entrant) => [entrant.id, entrant]));
     const seen = told.standings.length ? told.standings : told.entrants.map((entrant) => ({ entrant: entrant.id }));
-    for (const row of seen) {
-      if (!this.#rows.has(row.entrant)) this.#rows.set(row.entrant, new Row());
-      this.#rows.get(row.entrant).show(row, entrants.get(row.entrant), heads.length, told.phase);
-    }
-    arrange(this.body, seen.map((row) => this.#rows.get(row.entrant).node));
+    showEach(this.#rows, this.body, seen, (row) => row.entrant, () => new Row(), (shown, row) => shown.show(row, entrants.get(row.entrant), heads.length, told.phase));
   }
 
   #showLog(told) {

@@ -1,6 +1,6 @@
 // Tournaments in words, and the list of them on the first page.
 
-import { arrange, clean, clockText, counted, element, nameOf, setText } from "./dom.js";
+import { clean, clockText, counted, element, nameOf, setText, showEach } from "./dom.js";
 
 const FORMATS = { swiss: "Swiss", "round-robin": "Round robin", elimination: "Elimination", session: "Session" };
 
@@ -16,6 +16,11 @@ const PHASES = {
 
 export function phaseWord(phase) {
   return PHASES[phase] ?? clean(phase);
+}
+
+/** Names by the ids of entrants. @param {any} told a `Tournament` @returns {Map<string, string>} */
+export function namesOf(told) {
+  return new Map(told.entrants.map((entrant) => [entrant.id, entrant.name]));
 }
 
 /** Points and tie-breaks: "3½". */
@@ -51,7 +56,7 @@ export function phaseSentence(told, left) {
     case "paused":
       return "Paused: races go on, but no new one starts.";
     case "over": {
-      const names = new Map(told.entrants.map((entrant) => [entrant.id, entrant.name]));
+      const names = namesOf(told);
       const first = told.standings.filter((row) => row.place === 1).map((row) => clean(names.get(row.entrant) ?? row.entrant));
       return first.length ? `It is over: ${first.join(" and ")} won.` : "It is over.";
     }
@@ -76,13 +81,7 @@ export class TournamentList {
   /** rules: by id. */
   show(listed, rules) {
     this.node.hidden = listed.length === 0;
-    for (const info of listed) {
-      if (!this.#known.has(info.id)) this.#known.set(info.id, new Listed());
-      this.#known.get(info.id).show(info, rules.get(info.rules));
-    }
-    const ids = new Set(listed.map((info) => info.id));
-    for (const id of [...this.#known.keys()]) if (!ids.has(id)) this.#known.delete(id);
-    arrange(this.list, listed.map((info) => this.#known.get(info.id).node));
+    showEach(this.#known, this.list, listed, (info) => info.id, () => new Listed(), (line, info) => line.show(info, rules.get(info.rules)));
   }
 }
 

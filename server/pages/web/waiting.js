@@ -1,6 +1,6 @@
 // Before a race: the link to give away, who is there and who is ready, the rules in short.
 
-import { clean, clockText, copyText, counted, element, nameOf, setText } from "./dom.js";
+import { button, clean, clockText, copyText, counted, element, nameOf, setText } from "./dom.js";
 import { isOwnMachine } from "./connection.js";
 import { seriesName, seriesSentence } from "./series.js";
 import { rulesInShort } from "./start.js";
@@ -9,18 +9,15 @@ export class WaitingRoom {
   /** @param {{ready: () => void, leave: () => void}} does */
   constructor({ ready, leave }) {
     this.invitation = element("code", {});
-    this.copy = element("button", { type: "button" }, "Copy the link");
-    this.copy.addEventListener("click", () => copyText(this.copy, this.invitation));
+    this.copy = button("Copy the link", () => copyText(this.copy, this.invitation));
     this.invite = element("p", { class: "command" }, this.invitation, this.copy);
     this.code = element("img", { class: "qr", width: "160", height: "160", alt: "QR code of the link" });
     this.sentence = element("p", { class: "summary" });
     this.seats = element("ul", { class: "seats" });
     this.series = element("p", { hidden: true });
     this.rules = element("p", { class: "explained" });
-    this.ready = element("button", { type: "button", class: "main-button" }, "Ready");
-    this.ready.addEventListener("click", ready);
-    this.leave = element("button", { type: "button" }, "Leave");
-    this.leave.addEventListener("click", leave);
+    this.ready = button("Ready", ready, { class: "main-button" });
+    this.leave = button("Leave", leave);
     this.node = element("div", { class: "waiting-room" }, this.sentence, this.invite, this.code, this.series, this.seats, this.rules,
       element("p", { class: "actions" }, this.ready, this.leave));
   }
@@ -39,6 +36,7 @@ export class WaitingRoom {
       this.code.setAttribute("src", `/qr.svg?of=${encodeURIComponent(link)}`);
     }
     setText(this.sentence, sentence(room, free, isReady, now));
+    this.sentence.classList.toggle("starting", room.phase === "countdown");
     const key = JSON.stringify(room.seats.map(({ name, bot, ready, away }) => [name, bot, ready, away]));
     if (this.seats.dataset.key !== key) {
       this.seats.dataset.key = key;
