@@ -84,8 +84,8 @@ def show(name: str, at_ms: str) -> None:
 
     shown = SCREENS[name]
     screen = urwid.display.raw.Screen()
-    colours = shown.colours if shown.colours == 1 else screen.colors
-    screen.set_terminal_properties(colors=colours)
+    screen.set_terminal_properties(colors=1 if shown.colours == 1 else None)
+    colours = screen.colors
     scene = scene_of(shown.model(), shown.ui, shown.now_ms, colours=colours)
     screen.register_palette(entries(scene.theme.palette, exact=colours > 256))
 

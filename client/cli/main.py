@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Final, NoReturn
@@ -15,6 +16,7 @@ from typing import Final, NoReturn
 import protocol
 
 INTERRUPTED: Final = 130
+ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 ABOUT: Final = "Race at the patience game Carpet: two people, the same shuffle, two terminals."
 
@@ -95,6 +97,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             _tell(f"carpet {protocol.__version__}")
         case [] | ["-h" | "--help"] if given or not (sys.stdin.isatty() and sys.stdout.isatty()):
             _tell(main_help())
+    for each in ENDING:
+        # Whoever is told to end, or loses their terminal, leaves as by Ctrl+C. Under `nohup` a terminal that goes is no matter.
+        if signal.getsignal(each) is signal.SIG_DFL:
+            signal.signal(each, signal.default_int_handler)
     # Only now: see above. In a terminal no command at all is a menu.
     try:
         if given in SHOWN_FIRST and sys.stdin.isatty() and sys.stdout.isatty():

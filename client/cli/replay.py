@@ -88,7 +88,26 @@ def review(
 To = Annotated[str | None, typer.Option(metavar="FILE", help="Write the race as an asciinema recording, at its own pace; - prints it.")]
 Svg = Annotated[str | None, typer.Option(metavar="FILE", help="Write one moment as a picture; - prints it.")]
 Moving = Annotated[bool, typer.Option("--moving", help="The picture plays the whole race by itself, in a minute at most.")]
-At = Annotated[float | None, typer.Option(metavar="S", min=0, help="That moment, in seconds from the start. [default: the end]")]
+
+
+def _moment(typed: str) -> float:
+    """Seconds from the start: 92.5, or 1:32.5 as the screens write it."""
+    minutes, colon, seconds = typed.rpartition(":")
+    try:
+        at = 60 * float(minutes or 0) + float(seconds)
+    except ValueError:
+        at = -1
+    if not at >= 0 or (colon and not (minutes.isdecimal() and 0 <= float(seconds) < 60)):
+        raise typer.BadParameter(f"{typed[:40]!r} is no moment of a race; say 92 or 1:32")
+    return at
+
+
+At = Annotated[
+    float | None,
+    typer.Option(
+        metavar="S|M:SS", parser=_moment, help="That moment, in seconds from the start or as the clock shows it. [default: the end]"
+    ),
+]
 Server = Annotated[
     str | None, typer.Option(metavar="SERVER", help="The server to ask for that id. [default: none; your own races are searched]")
 ]

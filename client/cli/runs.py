@@ -144,12 +144,8 @@ def _only_server() -> str:
     return urls[0]
 
 
-def _told(address: Address) -> Dailies:
-    return fetch_dailies(address)
-
-
 def _keep_commitments(address: Address) -> Dailies:
-    told = _told(address)
+    told = fetch_dailies(address)
     CommitmentStore(home_folder()).keep(address.url, told.days, told.now_ms)
     return told
 

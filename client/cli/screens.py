@@ -92,8 +92,7 @@ def play(
     opening.show(start_of(options), settings)
     from client.local import sitting
 
-    begin = sitting.play_alone if alone else sitting.play_bot
-    finish(run(lambda: begin(options, name=name, settings=settings)))
+    finish(run(lambda: sitting.play(options, name=name, settings=settings)))
 
 
 @app.command(epilog=examples("carpet host carpet.example --rules carpet-redeal --seats 3 --private"))

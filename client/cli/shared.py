@@ -6,8 +6,9 @@ import functools
 import inspect
 import json
 import shlex
+import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Final, NoReturn, TypeVar
 
@@ -19,7 +20,7 @@ from client.cli import looks
 from client.cli.commands import FAILED as FAILED
 from client.cli.commands import run as run_command
 from client.cli.looks import built_in, prints
-from client.cli.main import INTERRUPTED, give_back
+from client.cli.main import ENDING, INTERRUPTED, give_back
 from client.connection.address import Address, BadAddress, parse_address
 from client.connection.errors import Failure
 from client.storage.files import USUAL, make_file, replace_file
@@ -77,8 +78,22 @@ def run(function: Callable[[], Awaitable[Outcome]]) -> Outcome:
     # Here: the first screen is drawn without it.
     import trio
 
+    async def until_told() -> Outcome:
+        failure: BaseException = KeyboardInterrupt()
+        # Not as an exception that could strike anywhere; and the end is not ended by a second one, such as a shell sends after SIGHUP.
+        with trio.open_signal_receiver(*(each for each in ENDING if signal.getsignal(each) is not signal.SIG_IGN)) as signals:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_heed, signals, nursery.cancel_scope)
+                try:
+                    return await function()
+                except Exception as error:  # noqa: BLE001  (raised again below, out of the nursery's group)
+                    failure = error
+                finally:
+                    nursery.cancel_scope.cancel()
+        raise failure
+
     try:
-        return trio.run(function)
+        return trio.run(until_told)
     except BaseExceptionGroup as group:
         leaves = list(_leaves(group))
         for kind in (KeyboardInterrupt, Failure, BrokenPipeError):
@@ -86,6 +101,11 @@ def run(function: Callable[[], Awaitable[Outcome]]) -> Outcome:
                 if isinstance(leaf, kind):
                     raise leaf from None
         raise
+
+
+async def _heed(signals: AsyncIterator[int], scope: Any) -> None:
+    await anext(signals)
+    scope.cancel()
 
 
 def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:

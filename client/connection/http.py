@@ -19,6 +19,7 @@ import msgspec
 import protocol
 from client.connection.address import Address
 from client.connection.errors import Failure, unreachable
+from client.connection.notice import connecting_to
 from protocol.pages import PAGE_RACES, History, HistoryRace, Ladder, LadderPlayer, Problem, is_race_id
 from protocol.record import LONGEST_RECORD, BadRecord, Record, digest, from_json
 from protocol.run_messages import Challenges, Dailies, ListRuns, Runs
@@ -140,7 +141,7 @@ def fetch(address: Address, path: str) -> bytes:
     # http or https by construction, and the opener knows no other.
     request = urllib.request.Request(address.page(path), headers={"Accept": "application/json", "User-Agent": software})  # noqa: S310
     try:
-        with _opener().open(request, timeout=PATIENCE_S) as response:
+        with connecting_to(address.place), _opener().open(request, timeout=PATIENCE_S) as response:
             return _read(response, LONGEST_PAGE, address)
     except urllib.error.HTTPError as error:
         with error:

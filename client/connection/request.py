@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from client.connection.address import parse_address
 from client.connection.client import open_link
 from client.connection.errors import Failure, LinkError, RequestRefused
 from client.connection.events import Identity
+from client.connection.notice import connecting_to
 from client.connection.questions import Answer
 from client.connection.websocket import Dial
 from protocol.client_messages import ClientMessage, Rename, WhoAmI
@@ -40,15 +42,16 @@ async def ask(
 
     Raises NotAnswered, LinkError.
     """
-    async with open_link(url, identity, watches=watches, reconnect=False, keep=keep, dial=dial) as link:
-        try:
-            return await link.ask(question, kind)
-        except RequestRefused as refused:
-            if refused.error.code == ErrorCode.UNKNOWN_TYPE:
-                raise LinkError(f"The server at {link.url} is older than this program and does not know that request.") from refused
-            if refused.error.code == ErrorCode.UNKNOWN_TOKEN:
-                raise NotKnown(str(refused)) from refused
-            raise NotAnswered(str(refused)) from refused
+    with connecting_to(parse_address(url).place):
+        async with open_link(url, identity, watches=watches, reconnect=False, keep=keep, dial=dial) as link:
+            try:
+                return await link.ask(question, kind)
+            except RequestRefused as refused:
+                if refused.error.code == ErrorCode.UNKNOWN_TYPE:
+                    raise LinkError(f"The server at {link.url} is older than this program and does not know that request.") from refused
+                if refused.error.code == ErrorCode.UNKNOWN_TOKEN:
+                    raise NotKnown(str(refused)) from refused
+                raise NotAnswered(str(refused)) from refused
 
 
 async def who_is(url: str, identity: Identity, *, dial: Dial | None = None) -> Identity:

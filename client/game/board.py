@@ -11,6 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from protocol.cards import RANKS
 from protocol.views import RulesInfo, View
 
 _SLOT = re.compile("[a-j][1-9]", re.ASCII)
@@ -67,6 +68,16 @@ def free_slots(board: Board, view: View) -> frozenset[str]:
         for slot, pile in view.piles.items()
         if pile and _SLOT.fullmatch(slot) and any(_is_clear(board, view, slot, step) for step in (-1, 1))
     )
+
+
+def run_home(foundation: str) -> str:
+    """The ranks in the order in which they come home: from the Ace up or, where the foundation's name ends in `-`, from the King down."""
+    return RANKS[::-1] if foundation.endswith("-") else RANKS
+
+
+def top_home(foundation: str, count: int) -> str:
+    """The top card of a foundation of so many cards; nothing of an empty one."""
+    return run_home(foundation)[min(count, len(RANKS)) - 1] + foundation[:1] if count > 0 else ""
 
 
 def _is_clear(board: Board, view: View, slot: str, step: int) -> bool:

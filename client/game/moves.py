@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from protocol.cards import RANKS
+from client.game.board import top_home
 from protocol.views import View
 
 
@@ -115,7 +115,7 @@ def made(before: View, after: View) -> tuple[str, str] | None:
     """The move between two views that follow each other, and its card (empty where it was no single one); None where nothing was moved."""
     for name, count in after.foundations.items():
         if count > before.foundations.get(name, 0):
-            card = (RANKS[::-1] if name.endswith("-") else RANKS)[min(count, len(RANKS)) - 1] + name[:1]
+            card = top_home(name, count)
             return next((place for place in ("w", *before.piles) if top_card(before, place) == card), "w"), card
     grown = next((name for name, pile in after.piles.items() if len(pile) > len(before.piles.get(name, ()))), "")
     fallen = next((name for name, pile in before.piles.items() if len(pile) > len(after.piles.get(name, ()))), "")

@@ -55,6 +55,8 @@ async def open_server(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=server_environment(),
+            # That in which the command was typed may be gone, and is no business of the server's.
+            cwd="/",
             # Ctrl+C in the terminal is for the client, which then ends the server; a server that died first would look like a fault.
             start_new_session=True,
         )

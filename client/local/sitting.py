@@ -9,13 +9,15 @@ import contextlib
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import trio
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from client.connection.address import parse_address
 from client.connection.client import NetLink, open_link
 from client.connection.events import Identity, Link, LinkEvent
+from client.connection.notice import connecting_to
 from client.connection.questions import EntryRequest
 from client.local.server_process import open_server
 from client.replay.own_server import replay_race
@@ -26,7 +28,7 @@ from client.storage.evidence import EvidenceStore, SeenRace
 from client.storage.files import replace_file
 from client.storage.identity import IdentityError, IdentityStore, default_name, home_folder
 from client.storage.saved_records import TAUGHT, SavedRecords, is_new
-from client.tui.app import run_app
+from client.tui.app import Jobs, run_app
 from client.tui.start import AppOutcome, Start, StartHome, StartLesson, StartMatch, StartTournaments, UiSettings, start_of
 from protocol.client_messages import ClientMessage, JoinRace, OpenRace
 from protocol.record import Record, to_json
@@ -83,7 +85,7 @@ class LaterLink:
 
 async def learn(*, settings: UiSettings) -> AppOutcome:
     """Learn the keys by a deal on a server of one's own. It is no race, and no record of it is kept."""
-    async with _own_table(Identity(default_name())) as link:
+    async with _own_table(_nobody_kept(None)) as link:
         return _taught(await run_app(link, settings=settings, start=StartLesson()))
 
 
@@ -95,21 +97,22 @@ def _taught(outcome: AppOutcome) -> AppOutcome:
     return outcome
 
 
-async def play_bot(options: RaceOptions, *, name: str | None, settings: UiSettings) -> AppOutcome:
-    """Race the house bot of these options on a server of one's own."""
-    # The server forgets everybody when it ends, so there is nothing to keep.
-    identity = Identity(clean_name(name or "") or default_name())
-    async with _own_table(identity, options) as link:
-        # In the first race the keys are told, whoever has not learned them yet.
-        return _taught(await _app(link, settings, start_of(options), teaches=is_new(home_folder()) and options.rules == "carpet"))
+async def play(options: RaceOptions, *, name: str | None, settings: UiSettings) -> AppOutcome:
+    """Race the house bot of these options, or without one the clock, on a server of one's own.
+
+    Raises BestsError where one's best times against the clock could not be kept.
+    """
+    if not options.bots:
+        BestsStore(home_folder()).read()
+    # In the first race against a bot the keys are told, whoever has not learned them yet.
+    teaches = bool(options.bots) and options.rules == "carpet" and is_new(home_folder())
+    async with _own_table(_nobody_kept(name), options) as link:
+        return _taught(await _app(link, settings, start_of(options), teaches=teaches))
 
 
-async def play_alone(options: RaceOptions, *, name: str | None, settings: UiSettings) -> AppOutcome:
-    """Race the clock on a server of one's own; one's best times are kept. Raises BestsError when they could not be."""
-    BestsStore(home_folder()).read()
-    identity = Identity(clean_name(name or "") or default_name())
-    async with _own_table(identity, options) as link:
-        return await _app(link, settings, start_of(options))
+def _nobody_kept(name: str | None) -> Identity:
+    """Who one is on a server of one's own, which forgets everybody when it ends."""
+    return Identity(clean_name(name or "") or default_name())
 
 
 @contextlib.asynccontextmanager
@@ -145,14 +148,24 @@ async def play_on(record: Record, *, seat: int, ply: int, name: str | None, sett
     """
     # A false record would keep the server from starting, with a sentence about its command line.
     await replay_race(record)
-    identity = Identity(clean_name(name or "") or default_name())
     with tempfile.TemporaryDirectory(prefix="carpet-") as folder:
         path = Path(folder) / "race.json"
         await trio.Path(path).write_text(to_json(record), encoding="utf-8")
-        async with open_server(options=["--with-record", str(path)]) as url, open_link(url, identity) as link:
+        async with open_server(options=["--with-record", str(path)]) as url, open_link(url, _nobody_kept(name)) as link:
             await link.entered(PlayOn(race=record.id, seat=seat, ply=ply))
             # Its cards are known.
             return await _app(link, settings, StartHome(), counts=False)
+
+
+@contextlib.asynccontextmanager
+async def _entered(url: str, identity: Identity | None, **how: Any) -> AsyncIterator[NetLink]:
+    """A link to somebody's server that has answered hello, for which nothing is shown yet. how: as for `open_link`. Raises LinkError."""
+    with contextlib.ExitStack() as waiting:
+        waiting.enter_context(connecting_to(parse_address(url).place))
+        async with open_link(url, identity, **how) as link:
+            await link.entered()
+            waiting.close()
+            yield link
 
 
 @contextlib.asynccontextmanager
@@ -173,7 +186,7 @@ async def identified(url: str, name: str | None, *, watches: bool = False) -> As
         except IdentityError as error:
             not_kept.append(error)  # said when the screen is free again
 
-    async with open_link(url, mine, keep=keep, watches=watches, takes_back=True) as link:
+    async with _entered(url, mine, keep=keep, watches=watches, takes_back=True) as link:
         yield link
     if not_kept:
         raise not_kept[0]
@@ -205,8 +218,7 @@ async def visit(
 async def attend(url: str, tournament: str | None, *, name: str | None, code: str | None, enters: bool, settings: UiSettings) -> AppOutcome:
     """Go to a tournament's screen and, with `enters`, play in it; None for the list. Without `enters` one comes as a guest."""
     if not enters:
-        async with open_link(url, None, watches=True) as link:
-            await link.entered()
+        async with _entered(url, None, watches=True) as link:
             if tournament is not None:
                 await link.ask(FollowTournament(id=tournament), Tournament)
             return await run_app(link, settings=settings, start=StartTournaments(tournament))
@@ -226,27 +238,11 @@ async def _app(
     """counts: what is raced is a try at one's best times."""
     records, store = SavedRecords(home_folder()), EvidenceStore(home_folder())
     seen = store.last(link.url)
-    outcome = await run_app(
-        link,
-        settings=settings,
-        start=start,
+    jobs = Jobs(
         keeper=BestsStore(home_folder()).add if counts else None,
         recorder=records.keep,
         evidence=None if seen is None else Evidence(seen.code, seen.race, seen.commitment, seen.nonce, seen.winnable, seen.first_view),
-        witness=lambda evidence: store.keep(_seen(link.url, evidence)),
-        remark=remark,
-        teaches=teaches,
+        witness=lambda evidence: store.keep(SeenRace(url=link.url, **asdict(evidence))),
     )
+    outcome = await run_app(link, settings=settings, start=start, jobs=jobs, remark=remark, teaches=teaches)
     return replace(outcome, kept=records.last, not_kept=str(records.error) if records.error is not None else None)
-
-
-def _seen(url: str, evidence: Evidence) -> SeenRace:
-    return SeenRace(
-        url=url,
-        code=evidence.code,
-        race=evidence.race,
-        commitment=evidence.commitment,
-        nonce=evidence.nonce,
-        winnable=evidence.winnable,
-        first_view=evidence.first_view,
-    )

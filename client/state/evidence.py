@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from client.game.board import run_home
 from client.state.room import RoomModel
-from protocol.cards import RANKS, card_text, fresh_deck
+from protocol.cards import card_text, fresh_deck
 from protocol.record import BadRecord, Record, check_deal, check_nonces, digest, seed_of
 from protocol.shuffle import DEAL_LABEL, shuffle
 from protocol.text import clean_chat
@@ -154,9 +155,8 @@ def _begins_with(order: list[str], view: View) -> bool:
 
 
 def _on_foundations(foundations: dict[str, int]) -> list[str]:
-    """The cards that lie on foundations of these sizes: up from the Ace, or, where the name ends in `-`, down from the King."""
+    """The cards that lie on foundations of these sizes."""
     cards: list[str] = []
     for name, count in foundations.items():
-        run = RANKS[::-1] if name.endswith("-") else RANKS
-        cards += [rank + name[:1] for rank in run[: max(count, 0)]]
+        cards += [rank + name[:1] for rank in run_home(name)[: max(count, 0)]]
     return cards

@@ -17,6 +17,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from client.connection.events import NO_RACE, NO_SEAT, Back, Connected, Connecting, LinkEvent, Lost, RoundTrip
+from client.game.board import Board as Table
+from client.game.board import board_of
+from client.state.capabilities import rules_of
 from client.state.evidence import Evidence
 from client.state.lobby import lobby_changed
 from client.state.room import RoomModel, resumed, room_after, room_as_seen, room_heard
@@ -39,7 +42,7 @@ from protocol.server_messages import (
 )
 from protocol.text import clean_chat, clean_name
 from protocol.tournament_messages import Called, Decided, Tournament, Tournaments
-from protocol.views import RulesInfo
+from protocol.views import BotInfo, RulesInfo, View
 from protocol.watch_messages import Board, BoardsKey, Talk, Unwatched, Watched, WatchedEvent, Watchers
 
 
@@ -122,6 +125,20 @@ class Model(Struct, frozen=True):
     def rules(self) -> tuple[RulesInfo, ...]:
         """The rule sets that the server has explained."""
         return self.welcome.rules if self.welcome is not None else ()
+
+    @property
+    def bots(self) -> tuple[BotInfo, ...]:
+        """The house bots that the server has."""
+        return self.welcome.bots if self.welcome is not None else ()
+
+    @property
+    def player(self) -> str:
+        """This player's id; empty for a guest, and before the welcome."""
+        return self.welcome.player if self.welcome is not None else ""
+
+    def board(self, room: RoomModel, view: View) -> Table:
+        """The table of a room's race, for one of its views."""
+        return board_of(rules_of(self.rules, room.options.rules), view)
 
     @property
     def is_at_table(self) -> bool:

@@ -51,7 +51,7 @@ def _row(row: RunRow, with_days: bool) -> tuple[str, ...]:
 def challenge_lines(challenges: Sequence[ChallengeInfo], now_ms: int) -> list[str]:
     """A table of challenges."""
     if not challenges:
-        return ["There is no challenge to run just now; open one: carpet challenge create URL."]
+        return ["There is no challenge to run just now; open one: carpet challenge create SERVER."]
     rows = [
         (
             clean_name(each.id),

@@ -8,18 +8,19 @@ from __future__ import annotations
 import secrets
 import signal
 import threading
-from collections.abc import Hashable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from pathlib import Path
 from typing import Literal, TextIO, assert_never
 
 import trio
+from msgspec import Struct
 from msgspec.structs import replace
 
 from client.connection.events import Link, NoLink, RoundTrip
 from client.replay.own_server import NoReplay, replay_race, review_game, verify_race
 from client.replay.timeline import TimeLine
 from client.state.evidence import Evidence
-from client.storage.bests import BestsError, counts
+from client.storage.bests import BestChange, BestsError, counts
 from client.storage.files import USUAL, make_file
 from client.text.runs import best_sentence
 from client.tui.actions import (
@@ -48,7 +49,7 @@ from client.tui.actions import (
     Verify,
     Wheel,
 )
-from client.tui.driver import Driver, Jobs, Keeper, Recorder, Replayer, Reviewer, Verifier, Witness
+from client.tui.driver import Driver
 from client.tui.export import COLOURS, TEXT_COLOURS, cast_of, coloured, moving_svg_of, svg_of, text_of, titled
 from client.tui.picture import Picture, Size
 from client.tui.replay_state import replay_state_of
@@ -74,34 +75,44 @@ SLOW_S, SLOW_FRAMES = 0.1, 5
 """A terminal that takes so long to take one picture, so often while something moves, is spared any motion."""
 
 
+class Jobs(Struct, frozen=True):
+    """What is done beside the screens. reviewer: says what was possible in the game of a record's seat.
+
+    replayer: plays the race of a record over again. verifier: says whether a record holds. keeper: keeps one's best times, and may raise
+    BestsError; None where races are no tries. recorder: is given each record once, when it comes. evidence, witness: as for the driver.
+    """
+
+    reviewer: Callable[[Record, int], Awaitable[tuple[str, ...]]] = review_game
+    replayer: Callable[[Record], Awaitable[TimeLine]] = replay_race
+    verifier: Callable[[Record], Awaitable[tuple[bool | None, str]]] = verify_race
+    keeper: Callable[[Record, int], BestChange] | None = None
+    recorder: Callable[[Record], None] = lambda record: None
+    evidence: Evidence | None = None
+    witness: Callable[[Evidence], None] = lambda evidence: None
+
+
+USUAL_JOBS = Jobs()
+
+
 async def run_app(
     link: Link,
     *,
     settings: UiSettings,
     start: Start,
     screen: Display | None = None,
-    reviewer: Reviewer = review_game,
-    replayer: Replayer = replay_race,
-    verifier: Verifier = verify_race,
-    keeper: Keeper | None = None,
-    recorder: Recorder | None = None,
-    evidence: Evidence | None = None,
-    witness: Witness | None = None,
+    jobs: Jobs = USUAL_JOBS,
     remark: str = "",
     teaches: bool = False,
 ) -> AppOutcome:
     """Run the screens over `link` until the player quits or the process is told to end; returns how it ended.
 
-    screen: an urwid display, for tests; by default the terminal. reviewer: says what was possible in the game of a record's seat.
-    replayer: plays the race of a record over again. verifier: says whether a record holds. keeper: keeps one's best
-    times, and may raise BestsError; None where races are no tries. recorder: is given each record once, when it comes. evidence, witness:
-    as for the driver. remark: said in the room that one finds oneself in, for some seconds. teaches: with lessons. The link is the
-    caller's: it is not closed here.
+    screen: an urwid display, for tests; by default the terminal. remark: said in the room that one finds oneself in, for some seconds.
+    teaches: with lessons. The link is the caller's: it is not closed here.
     """
     ui = replace(first_ui(start, settings), remark=remark)
     if teaches:
         ui = replace(ui, learned=frozenset())
-    return await App(link, ui, screen=screen, jobs=Jobs(reviewer, replayer, verifier, keeper, recorder, evidence, witness)).run()
+    return await App(link, ui, screen=screen, jobs=jobs).run()
 
 
 async def run_replay(replay: TimeLine, *, settings: UiSettings, keys: TextIO, screen: Display | None = None) -> AppOutcome:
@@ -118,16 +129,16 @@ async def run_menu(menu: StartMenu, *, settings: UiSettings, screen: Display | N
 class App:
     """One run of the client's screens."""
 
-    def __init__(self, link: Link, ui: Ui, *, screen: Display | None = None, keys: TextIO | None = None, jobs: Jobs | None = None) -> None:
+    def __init__(self, link: Link, ui: Ui, *, screen: Display | None, keys: TextIO | None = None, jobs: Jobs = USUAL_JOBS) -> None:
         self._link = link
-        self._jobs = jobs or Jobs(review_game, replay_race, verify_race)
+        self._jobs = jobs
         self._driver = Driver(
             link,
             ui,
             now_ms=_now_ms,
-            nonce=_nonce,
-            evidence=self._jobs.evidence,
-            witness=self._jobs.witness or (lambda evidence: None),
+            nonce=lambda: secrets.token_hex(16),
+            evidence=jobs.evidence,
+            witness=jobs.witness,
             carry_out=self._carry_out,
         )
         self._terminal = Terminal(self, screen=screen, keys=keys, pictures=ui.settings.pictures)
@@ -199,8 +210,7 @@ class App:
 
     def _keep(self, record: Record, seat: int | None) -> Kept | None:
         self._records.append(record)
-        if self._jobs.recorder is not None:
-            self._jobs.recorder(record)
+        self._jobs.recorder(record)
         if seat is None or self._jobs.keeper is None or not counts(record, seat):
             return None
         try:
@@ -374,10 +384,6 @@ def _written(record: Record, ending: str, document: str) -> str:
             return f"{path} cannot be written: {getattr(error, 'strerror', None) or error}."
         return f"{path.absolute()} is written."
     return "There are a hundred files of this race here already."
-
-
-def _nonce() -> str:
-    return secrets.token_hex(16)
 
 
 def _now_ms() -> int:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from client.game.board import top_home
 from client.tui.card_picture import PIPS, with_picture
 from client.tui.court import WIDTH, portrait
 from client.tui.picture import Line, fit
 from client.tui.theme import Theme
-from protocol.cards import CARD_TEXT, FACE_DOWN, RANKS
+from protocol.cards import CARD_TEXT, FACE_DOWN
 
 Look: TypeAlias = Literal["card", "side", "dim", "dimside", "lit", "held"]
 """What a card is drawn on, see `theme.grounds`: lit ones can be played, the held one waits to be put somewhere."""
@@ -223,18 +224,11 @@ def back(count: int, size: Size, theme: Theme) -> list[Line]:
     return lines
 
 
-def foundation(suit: str, count: int, size: Size, theme: Theme, *, down: bool = False, takes: bool = False) -> list[Line]:
+def foundation(name: str, count: int, size: Size, theme: Theme, *, takes: bool) -> list[Line]:
     """A foundation: its top card, or the suit that it waits for. takes: the held card may go there."""
     if count <= 0:
-        return gap(theme.glyphs.suits.get(suit, suit), size, theme, open_for=theme.glyphs.takes if takes else "")
-    run = RANKS[::-1] if down else RANKS
-    return face(run[min(count, 13) - 1] + suit, size, theme, "lit" if takes else "card", mark=theme.glyphs.takes if takes else " ")
-
-
-def wanted(count: int, *, down: bool = False) -> str:
-    """The rank that a foundation wants next, as people read it, or nothing when it is complete."""
-    rank = (RANKS[::-1] if down else RANKS)[count : count + 1]
-    return "10" if rank == "T" else rank
+        return gap(theme.glyphs.suits.get(name[:1], name[:1]), size, theme, open_for=theme.glyphs.takes if takes else "")
+    return face(top_home(name, count), size, theme, "lit" if takes else "card", mark=theme.glyphs.takes if takes else " ")
 
 
 def cursor_edge(size: Size, theme: Theme, label: str, *, top: bool) -> str:

@@ -3,56 +3,25 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable
-from typing import TypeAlias
+from collections.abc import Callable
 
-from msgspec import Struct
 from msgspec.structs import replace as changed
 
 from client.connection.events import Link
-from client.replay.timeline import TimeLine
 from client.state.evidence import Evidence
 from client.state.store import Event, Model, MoveSent, ReadySent, reduce
-from client.storage.bests import BestChange
 from client.tui.actions import Action, Effect, Heard, Send, Unsent
 from client.tui.ui_state import Ui
 from client.tui.update import update
 from protocol.client_messages import Move, Ready
-from protocol.record import Record
 from protocol.tournament_messages import CheckIn
-
-
-def nothing(effect: Effect) -> Action | None:
-    """For a player without a screen: no effect but requests is carried out."""
-    del effect
-    return None
-
-
-Reviewer: TypeAlias = Callable[[Record, int], Awaitable[tuple[str, ...]]]
-Replayer: TypeAlias = Callable[[Record], Awaitable[TimeLine]]
-Verifier: TypeAlias = Callable[[Record], Awaitable[tuple[bool | None, str]]]
-Keeper: TypeAlias = Callable[[Record, int], BestChange]
-Recorder: TypeAlias = Callable[[Record], None]
-Witness: TypeAlias = Callable[[Evidence], None]
-
-
-class Jobs(Struct, frozen=True):
-    """What is done beside the screens, see `client.tui.app.run_app`."""
-
-    reviewer: Reviewer
-    replayer: Replayer
-    verifier: Verifier
-    keeper: Keeper | None = None
-    recorder: Recorder | None = None
-    evidence: Evidence | None = None
-    witness: Witness | None = None
 
 
 class Driver:
     """One player over one connection. now_ms: the local monotonic clock; nonce: makes 16 random bytes as hexadecimal digits.
 
     evidence: of the race that was run last, before this process. witness: is given what is seen of a race, before a nonce is sent.
-    carry_out: carries out an effect that is no request, and gives its answer if that is there at once.
+    carry_out: carries out an effect that is no request, and gives its answer if that is there at once; without a screen nothing does.
     """
 
     def __init__(
@@ -64,7 +33,7 @@ class Driver:
         nonce: Callable[[], str],
         evidence: Evidence | None = None,
         witness: Callable[[Evidence], None] = lambda evidence: None,
-        carry_out: Callable[[Effect], Action | None] = nothing,
+        carry_out: Callable[[Effect], Action | None] = lambda effect: None,
     ) -> None:
         self.state = Model(evidence=evidence)
         self._witness = witness

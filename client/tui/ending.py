@@ -44,13 +44,9 @@ def begun(step: Step, before: RoomModel | None) -> Step:
     return step.but(falls=True).then(After(FALL_MS, Rest())) if just_now and step.ui.settings.motion else step
 
 
-def _update(step: Step, action: ScreenAction) -> Step:
+def _ended(step: Step, action: ScreenAction | str) -> Step:
+    """By whatever is done, or by any key."""
     del action
-    return step.but(falls=False)
-
-
-def _any_key(step: Step, key: str) -> Step:
-    del key
     return step.but(falls=False)
 
 
@@ -58,4 +54,4 @@ def _is_shown(state: Model, ui: Ui) -> bool:
     return ui.falls and state.room is not None and state.room.view is not None and state.room.phase in ("racing", "over")
 
 
-SCREEN = Screen("ending", "In a race", (), _is_shown, _update, _view, type_key=_any_key)
+SCREEN = Screen("ending", "In a race", (), _is_shown, _ended, _view, type_key=_ended)

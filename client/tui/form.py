@@ -216,8 +216,7 @@ def _take(step: Step, options: RaceOptions) -> Step:
 
 
 def _change(step: Step, options: RaceOptions, by: int) -> Step:
-    welcome = step.state.welcome
-    return step.but(form=form_changed(options, step.ui.item, by, step.state.rules, welcome.bots if welcome is not None else ()))
+    return step.but(form=form_changed(options, step.ui.item, by, step.state.rules, step.state.bots))
 
 
 SCREEN = Screen("form", "At home", KEYS, lambda state, ui: state.room is None and ui.form is not None, _update, _view)

@@ -37,6 +37,8 @@ def heard(step: Step, action: Heard) -> Step:
     """Answer what was heard where it wants an answer, and put the player's side in order behind it."""
     event, before, room = action.event, action.before, step.state.room
     step = _watching(_answered(step, event), event)
+    if isinstance(event, Error) and event.code == ErrorCode.PHRASES_ONLY:
+        step = step.but(unsaid=step.ui.said)
     if isinstance(event, Error | Lost | Back):
         step = take_back(step).note("")
     step = _another_room(step, before.room, room)
@@ -133,7 +135,7 @@ def _go_to_table(step: Step) -> Step:
 def _another_room(step: Step, before: RoomModel | None, room: RoomModel | None) -> Step:
     """A question about a phase that has ended means nothing any more; the cursor begins a new table at its first slot."""
     if room is None:
-        return step if before is None else _cleared(step)
+        return step if before is None else _cleared(step).but(said="", unsaid="")
     if before is not None and (before.code, before.race, before.phase) == (room.code, room.race, room.phase):
         return step
     step = _cleared(step)

@@ -70,7 +70,7 @@ class Item(NamedTuple):
 
 def home_items(model: Model, now_ms: int) -> tuple[Item, ...]:
     """Everything that can be chosen at home, in the order in which it is shown."""
-    welcome, lobby = model.welcome, model.lobby
+    lobby = model.lobby
     items = [
         Item("open", "", "Open a race", "o"),
         Item("code", "", "Join by code", "c"),
@@ -80,8 +80,7 @@ def home_items(model: Model, now_ms: int) -> tuple[Item, ...]:
         Item("help", "", "Keys and help", "?"),
         Item("quit", "", "Quit", "q"),
     ]
-    bots = welcome.bots if welcome is not None else ()
-    items += [Item("bot", bot.name, clean_name(bot.name), clean_chat(bot.explanation)) for bot in bots]
+    items += [Item("bot", bot.name, clean_name(bot.name), clean_chat(bot.explanation)) for bot in model.bots]
     for race in lobby.races if lobby is not None else ():
         names = with_ratings(race.names, race.ratings) or "nobody yet"
         seats = f"{len(race.names)}/{race.seats}"

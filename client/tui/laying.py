@@ -7,7 +7,6 @@ from client.tui.home import WIDTH, banner
 from client.tui.picture import UPPER, Picture, Size, block, foot, screen, shifted, stacked
 from client.tui.scene import Scene, head, remarks
 from client.tui.screen import Screen
-from client.tui.step import Step
 from client.tui.ui_state import Ui
 
 
@@ -22,9 +21,4 @@ def _view(scene: Scene, size: Size) -> Picture:
     return screen(size, head(scene, size[0]), body, remarks(scene, size[0], 2), foot((), scene.theme, size[0]), above=UPPER)
 
 
-def _update(step: Step, action: object) -> Step:
-    del action
-    return step
-
-
-SCREEN = Screen("laying", "Before the race", (), _is_shown, _update, _view)
+SCREEN = Screen("laying", "Before the race", (), _is_shown, lambda step, action: step, _view)

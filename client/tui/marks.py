@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from client.game.board import Board, free_slots, is_upright
 from client.game.moves import choices, fillable, goes_home, homeward, moves_from, source
@@ -54,15 +55,21 @@ class Marks(Struct, frozen=True):
         return glyphs.moves if moves else " "
 
 
+def marks_at_rest(view: View, board: Board, cursor: str = "") -> Marks:
+    """The marks of a table at which nothing can be played here."""
+    free = free_slots(board, view) if board.family == "quilt" else None
+    return Marks(view, board, cursor, free=free, plays=False)
+
+
 def marks_of(room: RoomModel, view: View, board: Board, ui: Ui) -> Marks:
     """The marks of the table; none of what can be played once one's own part has ended, while others are racing."""
-    free = free_slots(board, view) if board.family == "quilt" else None
+    rest = marks_at_rest(view, board, ui.cursor)
     if room.own is not None and room.own.state not in ("waiting", "racing"):
-        return Marks(view, board, ui.cursor, free=free, plays=False)
+        return rest
     if ui.held:
         takes = choices(view, ui.held)
-        return Marks(view, board, ui.cursor, ui.held, takes, takes, takes, free)
+        return replace(rest, held=ui.held, lit=takes, takes=takes, gaps=takes, plays=True)
     lit = frozenset(homeward(view))
     if not lit and "s" not in view.moves:
         lit = frozenset(source(move) for move in view.moves)
-    return Marks(view, board, ui.cursor, lit=lit, gaps=fillable(view), free=free)
+    return replace(rest, lit=lit, gaps=fillable(view), plays=True)

@@ -7,6 +7,7 @@ colours, nothing is shown, and the app is the first to draw.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -29,15 +30,14 @@ _SHOW, _HIDE = "\x1b[?1049h\x1b[?25l", "\x1b[0m\x1b[?25h\x1b[?1049l"
 _STYLES: Final = {"bold": "1", "underline": "4", "standout": "7"}
 _CUBE: Final = (0, 95, 135, 175, 215, 255)
 """The steps of the 256 colours' cube, numbered from 16 on."""
-_ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
 class _Held(NamedTuple):
-    """What there was before. keys: the file descriptor that they come from."""
+    """What there was before. keys: the file descriptor that they come from. suspends: what Ctrl+Z did."""
 
     keys: int
     modes: list[Any]
-    handlers: dict[signal.Signals, Any]
+    suspends: Any
 
 
 _held: list[_Held] = []
@@ -60,12 +60,10 @@ def show(start: Start, settings: UiSettings) -> None:
 
 
 def _hold(keys: int) -> None:
-    """Have keys come one by one and unseen, and any end that is asked for from outside go through `give_back`."""
+    """Have keys come one by one and unseen."""
     modes = termios.tcgetattr(keys)
-    handlers = {each: signal.signal(each, signal.default_int_handler) for each in _ENDING}
     # Nobody would draw the picture again.
-    handlers[signal.SIGTSTP] = signal.signal(signal.SIGTSTP, signal.SIG_IGN)
-    _held.append(_Held(keys, modes, handlers))
+    _held.append(_Held(keys, modes, signal.signal(signal.SIGTSTP, signal.SIG_IGN)))
     each_key = [*modes[:3], modes[3] & ~(termios.ECHO | termios.ICANON), *modes[4:]]
     each_key[6] = [*modes[6]]
     each_key[6][termios.VMIN], each_key[6][termios.VTIME] = b"\x01", b"\x00"
@@ -81,16 +79,17 @@ def taken_over() -> bytes | None:
     while select.select([held.keys], [], [], 0)[0] and (more := os.read(held.keys, 1024)):
         typed += more
     termios.tcsetattr(held.keys, termios.TCSANOW, held.modes)
-    for each, handler in held.handlers.items():
-        signal.signal(each, handler)
+    signal.signal(signal.SIGTSTP, held.suspends)
     return typed
 
 
 def give_back() -> None:
     """Leave the terminal as it was, if it is still held: there will be no screens, or something is to be said first."""
-    if taken_over() is not None:
-        sys.stdout.write(_HIDE)
-        sys.stdout.flush()
+    # One that has gone takes nothing back.
+    with contextlib.suppress(OSError, termios.error):
+        if taken_over() is not None:
+            sys.stdout.write(_HIDE)
+            sys.stdout.flush()
 
 
 def colours_of(environment: Mapping[str, str]) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from client.game.board import run_home, top_home
 from client.game.moves import moves_from, top_card
 from client.tui import cards
 from client.tui.actions import Press
@@ -12,7 +13,6 @@ from client.tui.marks import Marks
 from client.tui.picture import EMPTY, Line, Picture, Rect, Slot, block, fit, hit, row, stacked
 from client.tui.scene import Scene
 from client.tui.theme import Theme
-from protocol.cards import RANKS
 from protocol.text import counted
 from protocol.views import View
 
@@ -36,9 +36,9 @@ def foundations(scene: Scene, marks: Marks, width: int, card: Size, *, tall: boo
 
 
 def _foundation(scene: Scene, marks: Marks, name: str, size: Size) -> Picture:
-    count, down = marks.view.foundations[name], name.endswith("-")
-    lines = cards.foundation(name[:1], count, size, scene.theme, down=down, takes=name in marks.takes)
-    return _spot(block(lines), name, Rect(0, 0, size.width, size.height), _on_top(marks.view, name))
+    count = marks.view.foundations[name]
+    lines = cards.foundation(name, count, size, scene.theme, takes=name in marks.takes)
+    return _spot(block(lines), name, Rect(0, 0, size.width, size.height), top_home(name, count))
 
 
 def _twin(scene: Scene, marks: Marks, *, tall: bool) -> Picture:
@@ -58,19 +58,20 @@ def _twin(scene: Scene, marks: Marks, *, tall: bool) -> Picture:
 
 
 def _wanted(view: View, name: str, theme: Theme) -> str:
-    return cards.wanted(view.foundations[name], down=name.endswith("-")) or theme.glyphs.tick
+    """The rank that a foundation wants next, as people read it."""
+    rank = run_home(name)[view.foundations[name] :][:1]
+    return "10" if rank == "T" else rank or theme.glyphs.tick
 
 
 def _small_foundation(scene: Scene, marks: Marks, name: str, size: Size) -> Picture:
     """Top card and wanted rank in one row."""
     theme, view, suit = scene.theme, marks.view, name[:1]
-    run = RANKS[::-1] if name.endswith("-") else RANKS
-    count = min(view.foundations[name], len(run))
-    top = cards.card_name(run[count - 1] + suit, theme) if count else theme.glyphs.suits.get(suit, "?")
+    card = top_home(name, view.foundations[name])
+    top = cards.card_name(card, theme) if card else theme.glyphs.suits.get(suit, "?")
     takes = name in marks.takes
     sign = theme.glyphs.takes if takes else " "
     line: Line = [(f"{'lit' if takes else 'card'} {suit}", fit(top, size.width - 3) + sign), ("faint", fit(_wanted(view, name, theme), 2))]
-    return _spot(block([line]), name, Rect(0, 0, size.width - 2, 1), _on_top(view, name))
+    return _spot(block([line]), name, Rect(0, 0, size.width - 2, 1), card)
 
 
 # ---- stock and waste
@@ -111,13 +112,6 @@ def _redeals(marks: Marks) -> bool:
 def _spot(picture: Picture, place: str, rect: Rect, card: str = "") -> Picture:
     """A place that can be pressed, whose card lies there in it."""
     return replace(hit(picture, Press(place)), slots=(Slot(place, rect, card),))
-
-
-def _on_top(view: View, name: str) -> str:
-    """The top card of a foundation."""
-    run = RANKS[::-1] if name.endswith("-") else RANKS
-    count = min(view.foundations[name], len(run))
-    return run[count - 1] + name[:1] if count > 0 else ""
 
 
 def _waste_face(scene: Scene, marks: Marks, size: Size) -> list[Line]:

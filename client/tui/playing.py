@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from client.game.board import Board, board_of
+from client.game.board import run_home
 from client.game.hints import why_not
 from client.game.moves import destination, goes_home, moves_from, press, source, target
-from client.state.capabilities import rules_of
 from client.state.room import RoomModel, race_clock_ms
 from client.tui.actions import After, GoOn, Send
 from client.tui.room import still_racing
 from client.tui.step import Step
-from protocol.cards import RANKS
 from protocol.client_messages import Move
 from protocol.views import View
 
@@ -54,7 +52,7 @@ def place(step: Step, place: str) -> Step:
 def _press(step: Step, room: RoomModel, view: View, place: str) -> Step:
     held = step.ui.held
     if not still_racing(step):
-        return _refuse(step, why_not(view, board(step, view), place, room.own))
+        return _refuse(step, why_not(view, step.state.board(room, view), place, room.own))
     if target(place) or (place[1:] and place[-1] in "+-" and place not in view.foundations):
         # A whole move, as it was typed.
         return send_move(step, room, place) if place in view.moves else _refuse(step, f"{place[:8]} is not a legal move now.")
@@ -67,7 +65,7 @@ def _press(step: Step, room: RoomModel, view: View, place: str) -> Step:
     step = step.but(held=pressed.held)
     if pressed.move is not None:
         return send_move(step, room, pressed.move)
-    return step if pressed.known else _refuse(step, why_not(view, board(step, view), place, room.own))
+    return step if pressed.known else _refuse(step, why_not(view, step.state.board(room, view), place, room.own))
 
 
 def _send_home(step: Step, room: RoomModel, view: View, sign: str) -> Step:
@@ -97,7 +95,7 @@ def all_fit(view: View) -> bool:
     if view.stock or view.pending is not None or not any(map(goes_home, view.moves)):
         return False
     piles = [list(pile) for pile in (*view.piles.values(), view.waste) if pile]
-    wanted = {name: (RANKS[::-1] if name.endswith("-") else RANKS)[count:] for name, count in view.foundations.items()}
+    wanted = {name: run_home(name)[count:] for name, count in view.foundations.items()}
     while True:
         before = sum(map(len, piles))
         for pile in piles:
@@ -159,16 +157,10 @@ def _why_not_all(step: Step, room: RoomModel, view: View) -> str:
     if step.state.link.state != "connected":
         return step.offline
     if not still_racing(step):
-        return why_not(view, board(step, view), HOME, room.own)
+        return why_not(view, step.state.board(room, view), HOME, room.own)
     if step.ui.held:
         return "First put the held card back (esc)."
     return "" if best_home(view) is not None else "No card can go home now."
-
-
-def board(step: Step, view: View) -> Board:
-    """The board of this player's race."""
-    room = step.state.room
-    return board_of(rules_of(step.state.rules, room.options.rules) if room is not None else None, view)
 
 
 def send_move(step: Step, room: RoomModel, move: str) -> Step:

@@ -11,13 +11,11 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from client.game.board import Board, board_of
+from client.game.board import Board
 from client.game.hints import LONGEST, hint
 from client.game.moves import choices, source, top_card
 from client.game.preview import preview
-from client.state.capabilities import rules_of
 from client.state.room import RoomModel, race_clock_ms
-from client.state.store import Model
 from client.text.words import SEAT_ENDS
 from client.tui import lessons
 from client.tui.actions import Do, GoOn, LetGo, Press, ScreenAction, Typed
@@ -52,7 +50,6 @@ from client.tui.scene import Scene, chat_lines, head, remarks
 from client.tui.screen import Screen
 from client.tui.step import Step
 from client.tui.table import grid, grid_height, grid_size, grid_width
-from client.tui.ui_state import Ui
 from protocol.client_messages import Resign, Stop
 from protocol.text import clean_chat
 from protocol.views import View
@@ -132,7 +129,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     if sent is not None and sent.ply == room.ply:
         # The board changes at the key, and the answer corrects it.
         view = preview(view, sent.move)
-    board = board_of(rules_of(scene.model.rules, room.options.rules), view)
+    board = scene.model.board(room, view)
     marks = marks_of(room, view, board, scene.ui)
     arrange = _below_each_other if board.is_wide else _side_by_side
     body, talks, margin = arrange(scene, room, marks, width, height - 1 - FEET)
@@ -168,7 +165,7 @@ def _hidden(scene: Scene, room: RoomModel) -> frozenset[Command]:
     if room.own is not None and room.own.state not in ("waiting", "racing"):
         return _PLAYING | {Command.BACK}
     moves: tuple[str, ...] = room.view.moves if room.view is not None else ()
-    board = board_of(rules_of(scene.model.rules, room.options.rules), room.view) if room.view is not None else Board()
+    board = scene.model.board(room, room.view) if room.view is not None else Board()
     hidden = {
         Command.WASTE: not board.waste,
         Command.STOCK: not board.stock,
@@ -281,8 +278,7 @@ def _played(step: Step, action: ScreenAction) -> Step:  # noqa: C901  (a case fo
             chip = next((chip for chip in chips if chip.key == key), None)
             return step.note(f"No card has the key {key} now.") if chip is None else place(step, chip.place)
         case Do(Command.UP | Command.DOWN | Command.LEFT | Command.RIGHT as command) if room is not None and view is not None:
-            board = board_of(rules_of(step.state.rules, room.options.rules), view)
-            return step.but(cursor=moved(board, step.ui.cursor, command))
+            return step.but(cursor=moved(step.state.board(room, view), step.ui.cursor, command))
         case LetGo():
             return let_go(step)
         case GoOn():
@@ -372,9 +368,13 @@ def _times(scene: Scene) -> Hashable:
     return None if room is None else (times(scene, room), tuple((until_ms - scene.clock_ms) // 1000 for _, until_ms in room.away_until_ms))
 
 
-def _is_shown(state: Model, ui: Ui) -> bool:
-    del ui
-    return state.room is not None and state.room.phase == "racing"
-
-
-SCREEN = Screen("race", "In a race", KEYS, _is_shown, _update, _view, times=_times, type_key=_type_key)
+SCREEN = Screen(
+    "race",
+    "In a race",
+    KEYS,
+    lambda state, ui: state.room is not None and state.room.phase == "racing",
+    _update,
+    _view,
+    times=_times,
+    type_key=_type_key,
+)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from client.game.board import Board, board_of, free_slots
+from client.game.board import Board, board_of
 from client.game.moves import goes_home, source, taken, target, top_card
 from client.replay.timeline import Head, SeatLine
 from client.state.room import Played
@@ -18,7 +18,7 @@ from client.tui.bars import seat_lines
 from client.tui.course import last_moves
 from client.tui.everywhere import close_replay
 from client.tui.keymap import Binding, Command, Keys
-from client.tui.marks import Marks
+from client.tui.marks import Marks, marks_at_rest
 from client.tui.panel import small_cards
 from client.tui.picture import EMPTY, Line, Picture, Size, block, clip, foot, row, screen, spread, stacked
 from client.tui.plot import AXIS
@@ -135,7 +135,7 @@ def _board(scene: Scene, replay: ReplayState, now: Head, line: SeatLine, ply: in
 def _marks(line: SeatLine, ply: int, view: View, board: Board) -> Marks:
     """The last move's place is marked as the cursor's is in a race; nothing is marked as playable."""
     place = place_of_move(line.view(ply - 1), line.frames[ply - 1].move) if ply else ""
-    return Marks(view, board, place, free=free_slots(board, view) if board.family == "quilt" else None, plays=False)
+    return marks_at_rest(view, board, place)
 
 
 def _seat(line: SeatLine, ply: int, now: Head) -> SeatInfo:

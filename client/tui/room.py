@@ -60,7 +60,10 @@ def say(step: Step, line: Typed, code: str | None = None) -> Step:
     text = clean_chat(line.text)
     if line.kind != "chat" or not text:
         return step
-    return step.send(Say(text=text, code=code))
+    if code is None and step.state.room is not None and step.state.room.phase == "racing":
+        # Begun before the start. In the line it would stand in the way of the keys for the table.
+        return step.but(unsaid=text).note("In a race only phrases can be said. Your line waits: t, once it is over.")
+    return step.but(said=text).send(Say(text=text, code=code))
 
 
 def race_at_once(step: Step, options: RaceOptions) -> Step:

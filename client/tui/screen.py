@@ -15,16 +15,6 @@ from client.tui.step import Step
 from client.tui.ui_state import Ui
 
 
-def _never(scene: Scene) -> Hashable:
-    del scene
-    return None
-
-
-def _no_name(step: Step, key: str) -> Step | None:
-    del step, key
-    return None
-
-
 class Screen(Struct, frozen=True):
     """One row of the registry.
 
@@ -38,8 +28,8 @@ class Screen(Struct, frozen=True):
     is_shown: Callable[[Model, Ui], bool]
     update: Callable[[Step, ScreenAction], Step]
     view: Callable[[Scene, Size], Picture]
-    times: Callable[[Scene], Hashable] = _never
-    type_key: Callable[[Step, str], Step | None] = _no_name
+    times: Callable[[Scene], Hashable] = lambda scene: None
+    type_key: Callable[[Step, str], Step | None] = lambda step, key: None
     scrolls: bool = False
 
     @property

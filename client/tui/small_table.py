@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from client.game.board import Board
+from client.game.board import Board, top_home
 from client.tui.cards import Size
 from client.tui.marks import Marks
 from client.tui.panel import small_cards
@@ -18,7 +18,6 @@ from client.tui.picture import EMPTY, MIDDLE, Line, Picture, block, line_width, 
 from client.tui.scene import Scene
 from client.tui.small_board import RESERVE, reserve_rows, sizes, small_board
 from client.tui.theme import Theme
-from protocol.cards import RANKS
 from protocol.text import counted
 from protocol.views import View
 
@@ -104,8 +103,7 @@ def _foundations(view: View, ply: int, marks: Marks, theme: Theme, width: int) -
         for name, count in view.foundations.items():
             if not name.endswith(sign):
                 continue
-            run = RANKS[::-1] if sign == "-" else RANKS
-            on_top = run[min(count, len(run)) - 1] if count > 0 else theme.glyphs.dash
+            on_top = top_home(name, count)[:1] or theme.glyphs.dash
             line += [(f"suit {name[:1]}", theme.glyphs.suits.get(name[:1], "?")), ("felt", f"{on_top}{'' if sign else ' '}")]
     return spread(line, [("faint", counted(ply, "move"))], width, "felt")
 

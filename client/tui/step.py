@@ -50,8 +50,10 @@ class Step(Struct, frozen=True):
         return self.but(question=question, item=0 if numbered else 1)
 
     def prompt(self, kind: PromptKind, about: CorrectResult | RemoveEntrant | EndTournament | None = None) -> Step:
-        """With a line to be typed. about: the request that it is the reason of."""
-        return self.but(prompt=Prompt(kind, about=about), typed="", note="")
+        """With a line to be typed: of chat, what could not be said before. about: the request that it is the reason of."""
+        text = self.ui.unsaid if kind == "chat" else ""
+        step = self.but(unsaid="") if text else self
+        return step.but(prompt=Prompt(kind, text, len(text), about), typed="", note="")
 
     def list_rules(self, marked: str, *, bot: str | None = None) -> Step:
         """With the list of rule sets, of which one is marked. bot: the house bot to be raced at the one that is chosen."""

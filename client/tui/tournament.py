@@ -210,7 +210,7 @@ def _tables(scene: Scene, tournament: TournamentModel, width: int, rows: int, ma
 
 def _table(scene: Scene, tournament: TournamentModel, table: TournamentTable, width: int, *, marked: bool) -> Line:
     """One table in a row: both names and, between them, how far they are, or what came of it."""
-    own = scene.model.welcome.player if scene.model.welcome is not None else ""
+    own = scene.model.player
     info = rules_of(scene.model.rules, tournament.told.options.rules)
     pointer = scene.theme.glyphs.pointer if marked else " "
     label = f"{pointer} {clean_name(table.match) or str(table.table):>3} " if table.match else f"{pointer} {table.table:>3} "
@@ -302,7 +302,7 @@ def _lines(
 
 def _standing(scene: Scene, tournament: TournamentModel, standing: StandingsLine, width: int, *, marked: bool) -> Line:
     entrant, plain = standing.entrant, scene.theme.is_ascii
-    own = scene.model.welcome is not None and scene.model.welcome.player == entrant.id
+    own = scene.model.player == entrant.id
     pointer = scene.theme.glyphs.pointer if marked else " "
     name = f"{clean_name(entrant.name) or 'nameless'}{' (you)' if own else ''}{' (bot)' if entrant.bot is not None else ''}"
     role = "chosen" if marked else "faint" if entrant.withdrawn else "own" if own else "felt"

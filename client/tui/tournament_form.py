@@ -108,8 +108,7 @@ def _take(step: Step, options: TournamentOptions) -> Step:
 
 
 def _change(step: Step, options: TournamentOptions, by: int) -> Step:
-    bots = step.state.welcome.bots if step.state.welcome is not None else ()
-    return step.but(tournament_form=tournament_form_changed(options, step.ui.item, by, step.state.rules, bots))
+    return step.but(tournament_form=tournament_form_changed(options, step.ui.item, by, step.state.rules, step.state.bots))
 
 
 SCREEN = Screen("tournament-form", "At home", KEYS, lambda state, ui: state.room is None and ui.tournament_form is not None, _update, _view)

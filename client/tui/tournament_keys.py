@@ -118,7 +118,7 @@ def _turn(step: Step, view_state: TournamentView, tournament: TournamentModel, b
 
 def _own_line(step: Step, tournament: TournamentModel, page: str) -> int:
     """The line that is the player's own, else the first one."""
-    own = step.state.welcome.player if step.state.welcome is not None else ""
+    own = step.state.player
     lines: list[bool] = []
     if own and page == "tables":
         lines = [own in (table.first, table.second) for table in tournament.told.tables]
@@ -205,7 +205,7 @@ def _direct(step: Step, view_state: TournamentView, tournament: TournamentModel,
 
 
 def _add_bot(step: Step, tournament: str) -> Step:
-    names = tuple(bot.name for bot in step.state.welcome.bots) if step.state.welcome is not None else ()
+    names = tuple(bot.name for bot in step.state.bots)
     if not names:
         return step.note("This server has no house bots.")
     answers = tuple(AddBot(id=tournament, bot=name) for name in names)

@@ -88,21 +88,20 @@ def marked_entrant(model: Model, view_state: TournamentView, item: int) -> Tourn
 
 def directs(model: Model, tournament: TournamentModel | None) -> bool:
     """Whether this player is its director."""
-    welcome = model.welcome
-    return tournament is not None and welcome is not None and welcome.player != "" and tournament.told.director == welcome.player
+    return tournament is not None and model.player != "" and tournament.told.director == model.player
 
 
 def own_entrant(model: Model, tournament: TournamentModel) -> TournamentEntrant | None:
     """This player as they have entered, withdrawn or not."""
-    return tournament.entrant(model.welcome.player) if model.welcome is not None and model.welcome.player else None
+    return tournament.entrant(model.player) if model.player else None
 
 
 def own_table(model: Model, tournament: TournamentModel) -> TournamentTable | None:
     """This player's table, where it is one of the last round and waits for them, or is being raced at."""
     last = tournament.round
-    if model.welcome is None or last is None or tournament.told.round != last.number:
+    if not model.player or last is None or tournament.told.round != last.number:
         return None
-    table = tournament.table_of(model.welcome.player)
+    table = tournament.table_of(model.player)
     return table if table is not None and table.result is None and table.code is not None else None
 
 

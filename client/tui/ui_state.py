@@ -104,7 +104,8 @@ class Ui(Struct, frozen=True):
 
     start: what the screens began with and has yet to be asked for. own_server: the server is there for this player alone and ends with
     them. only_replay: there is nothing but a replay, and its end is the end. remark: to be said in the first room. reviewed, replayed: the
-    last ones that were asked for. preparing: digest of the record whose replay is to open as soon as it is there. verified: the last
+    last ones that were asked for. said: the line that was sent to others last; unsaid: one that could not be said then, for when the next
+    is asked for. preparing: digest of the record whose replay is to open as soon as it is there. verified: the last
     answer. kept: digests of the records that were kept.
     """
 
@@ -141,6 +142,8 @@ class Ui(Struct, frozen=True):
     only_replay: bool = False
     remark: str = ""
     followed: Followed = field(default_factory=Followed)
+    said: str = ""
+    unsaid: str = ""
     reviewed: Reviewed | None = None
     replayed: TimeLine | None = None
     replay_at: int | None = None

@@ -216,9 +216,14 @@ def _columns(scene: Scene, room: RoomModel, width: int, right: list[Line], rows:
 
 
 def _seats(scene: Scene, room: RoomModel, width: int) -> Picture:
-    lines: list[Line] = [[("title", "Players")]]
     away = scene.model.link.state != "connected"
-    lines += [_seat(info, scene.theme, width, own=info.seat == room.seat, away=away) for info in room.seats]
+    here = [info for info in room.seats if info.name is not None]
+    names = max((text_width(seat_name(info) + _kind(info, own=info.seat == room.seat)) for info in here), default=0)
+    states = max((len(_state(info, away=away and info.seat == room.seat)[1]) for info in here), default=0)
+    # One column of names for all: a long one goes before the round trips, and how a player stands before the end of the name.
+    column = max(min(names, width - len(" x  ") - states), width - 24, 8)
+    lines: list[Line] = [[("title", "Players")]]
+    lines += [_seat(info, scene.theme, column, width, own=info.seat == room.seat, away=away) for info in room.seats]
     parts: list[Picture] = [block(lines)]
     own = room.own
     if own is not None and not own.ready and room.phase == "waiting":
@@ -227,28 +232,34 @@ def _seats(scene: Scene, room: RoomModel, width: int) -> Picture:
     return stacked(*parts)
 
 
-def _seat(info: SeatInfo, theme: Theme, width: int, *, own: bool, away: bool) -> Line:
-    """away: there is no connection to the server, of which only oneself can know here."""
+def _seat(info: SeatInfo, theme: Theme, column: int, width: int, *, own: bool, away: bool) -> Line:
+    """column: that of the names. away: there is no connection to the server, of which only oneself can know here."""
     glyphs = theme.glyphs
     if info.name is None:
         return [("faint", f" {glyphs.ring} open seat")]
-    ready = ("good", "ready") if info.ready else ("faint", "not ready yet")
-    if not info.connected or (own and away):
-        ready = ("bad", "not connected")
-    kind = " (you)" if own else " (bot)" if info.bot is not None else ""
-    trip = "" if info.round_trip_ms is None else f"  {info.round_trip_ms} ms"
-    column = max(width - 24, 8)
-    if text_width(seat_name(info) + kind) > column:
-        # A long name goes before the round trip, and who it is before the end of the name.
-        column, trip = max(width - len(f" {glyphs.tick}  {ready[1]}"), column), ""
+    role, state = _state(info, away=own and away)
+    kind = _kind(info, own=own)
     name = clip(seat_name(info), column - len(kind)) + kind
     mark = ("good", f" {glyphs.tick} ") if info.ready else ("faint", f" {glyphs.ring} ")
-    return [mark, ("own" if own else "other", fit(name, column)), (ready[0], f" {ready[1]}"), ("faint", trip)]
+    line = [mark, ("own" if own else "other", fit(name, column)), (role, f" {state}")]
+    trip = "" if info.round_trip_ms is None else f"  {info.round_trip_ms} ms"
+    # One of the two columns on its right will do.
+    return [*line, ("faint", trip)] if line_width(line) + len(trip) <= width + 1 else line
+
+
+def _kind(info: SeatInfo, *, own: bool) -> str:
+    return " (you)" if own else " (bot)" if info.bot is not None else ""
+
+
+def _state(info: SeatInfo, *, away: bool) -> tuple[str, str]:
+    """The role and the words for how a player stands. away: their own connection is gone."""
+    if not info.connected or away:
+        return "bad", "not connected"
+    return ("good", "ready") if info.ready else ("faint", "not ready yet")
 
 
 def _explanation(scene: Scene, room: RoomModel) -> str:
-    welcome = scene.model.welcome
-    info = rules_of(welcome.rules, room.options.rules) if welcome is not None else None
+    info = rules_of(scene.model.rules, room.options.rules)
     return clean_long(info.explanation) if info is not None else ""
 
 
@@ -325,9 +336,12 @@ def _times(scene: Scene) -> Hashable:
     return (call.until_ms - scene.now_ms) // 1000 if call is not None and call.until_ms is not None else None
 
 
-def _is_shown(state: Model, ui: Ui) -> bool:
-    del ui
-    return state.room is not None and state.room.phase in ("waiting", "countdown")
-
-
-SCREEN = Screen("waiting", "Before and after a race", KEYS, _is_shown, _update, _view, times=_times)
+SCREEN = Screen(
+    "waiting",
+    "Before and after a race",
+    KEYS,
+    lambda state, ui: state.room is not None and state.room.phase in ("waiting", "countdown"),
+    _update,
+    _view,
+    times=_times,
+)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from client.game.board import Board, board_of, free_slots
-from client.state.capabilities import rules_of
+from client.game.board import Board
 from client.state.room import RoomModel, race_clock_ms
 from client.state.watching import WatchModel
 from client.text.formatting import clock_text, curves, deck_size, series_meanwhile
@@ -17,7 +16,7 @@ from client.tui.actions import Do, ScreenAction, Typed
 from client.tui.bars import seat_lines, seat_name
 from client.tui.course import course_curves, last_moves, lead_sentence
 from client.tui.keymap import Binding, Command, Keys
-from client.tui.marks import Marks
+from client.tui.marks import marks_at_rest
 from client.tui.outcome import headline, places_table, rating_lines, score_lines
 from client.tui.picture import (
     EMPTY,
@@ -162,7 +161,7 @@ def _boards(scene: Scene, watch: WatchModel, room: RoomModel, width: int, height
     others = [info for info in room.seats if info not in shown and info.name is not None]
     views = [late.view for info in shown if (late := watch.board(info.seat)) is not None]
     height -= bool(others)
-    board = board_of(rules_of(scene.model.rules, room.options.rules), views[0]) if views else Board()
+    board = scene.model.board(room, views[0]) if views else Board()
     how = arranged(board, len(shown), width, height, scene.theme, most=curves_rows if views else 0)
     tables = [placed(_table(scene, watch, room, info, how.width, how.height), how.height) for info in shown]
     below = [block([_others(scene, room, others, width)])] if others else []
@@ -198,9 +197,8 @@ def _table(scene: Scene, watch: WatchModel, room: RoomModel, info: SeatInfo, wid
         lines: list[Line] = [[("faint", text)] for text in wrap_text(words if info.name is not None else "", width)]
         return stacked(block(above), placed(block(lines, width, centred=True), height - len(above), MIDDLE))
     view = late.view
-    board = board_of(rules_of(scene.model.rules, room.options.rules), view)
-    marks = Marks(view, board, "", free=free_slots(board, view) if board.family == "quilt" else None, plays=False)
-    return small_table(scene, marks, late.ply, above, _age(room, info, late, width), width=width, height=height)
+    board = scene.model.board(room, view)
+    return small_table(scene, marks_at_rest(view, board), late.ply, above, _age(room, info, late, width), width=width, height=height)
 
 
 def _seat(scene: Scene, room: RoomModel, info: SeatInfo, width: int, rows: int) -> list[Line]:

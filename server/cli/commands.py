@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, assert_never
+from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 import typer
+from typer.core import TyperGroup
 
 import protocol
 from protocol.text import counted
@@ -18,7 +19,6 @@ from server.cli.cluster import cluster_app
 from server.cli.db import db_app
 from server.cli.deals import deals_app
 from server.cli.deploy import deploy_app
-from server.cli.frames import frames_app
 from server.cli.main import INTERRUPTED
 from server.cli.serve import serve
 from server.cli.shared import (
@@ -39,8 +39,27 @@ if TYPE_CHECKING:
     from protocol.record import DealRecord, Record
     from protocol.tournaments import TournamentDocument
 
+
+class PlainHelp(TyperGroup):
+    """Its help names arguments by their metavars alone: `FILE`, where Typer has `FILE <str>`. So does that of all commands in it."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """None for a name that no command has."""
+        return _with_plain_help(super().get_command(ctx, cmd_name))
+
+
+def _with_plain_help(command: Any) -> Any:
+    for each in getattr(command, "commands", {}).values():
+        _with_plain_help(each)
+    for parameter in getattr(command, "params", ()):
+        if parameter.param_type_name == "argument":
+            parameter.display_type_rich = lambda ctx: None
+    return command
+
+
 app = typer.Typer(
     name="carpet-server",
+    cls=PlainHelp,
     help="Host races at the patience game Carpet, check their records, look at the rules.",
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -54,7 +73,6 @@ app.add_typer(db_app, name="db")
 app.add_typer(cluster_app, name="cluster")
 app.add_typer(admin_app, name="admin")
 app.add_typer(deals_app)
-app.add_typer(frames_app)
 app.add_typer(deploy_app)
 app.command(epilog=examples("carpet-server serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem"))(serve)
 
@@ -98,7 +116,7 @@ def verify(
     elif records:
         fail(f"{file} is not the document of a tournament; its file comes first, and records of its races after it", 2)
     else:
-        _verify_record(checked_record(text))
+        _verify_record(checked_record(text, file))
 
 
 def _verify_tournament(document: TournamentDocument, files: list[str]) -> None:

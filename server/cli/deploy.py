@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from importlib.resources import files
-from typing import Annotated
+from typing import Annotated, Final, Literal, TypeAlias
 
 import typer
 
@@ -13,24 +12,15 @@ from server.cli.shared import examples
 deploy_app = typer.Typer(rich_markup_mode=None)
 
 
-class Kind(StrEnum):
-    """What there is, by its file."""
+Kind: TypeAlias = Literal["compose", "docker", "systemd", "prometheus", "grafana", "caddy"]
 
-    COMPOSE = "compose"
-    DOCKER = "docker"
-    SYSTEMD = "systemd"
-    PROMETHEUS = "prometheus"
-    GRAFANA = "grafana"
-    CADDY = "caddy"
-
-
-FILES = {
-    Kind.COMPOSE: "compose.yaml",
-    Kind.DOCKER: "Dockerfile",
-    Kind.SYSTEMD: "carpet-server.service",
-    Kind.PROMETHEUS: "prometheus-rules.yaml",
-    Kind.GRAFANA: "grafana.json",
-    Kind.CADDY: "Caddyfile",
+FILES: Final[dict[Kind, str]] = {
+    "compose": "compose.yaml",
+    "docker": "Dockerfile",
+    "systemd": "carpet-server.service",
+    "prometheus": "prometheus-rules.yaml",
+    "grafana": "grafana.json",
+    "caddy": "Caddyfile",
 }
 
 

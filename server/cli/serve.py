@@ -6,8 +6,7 @@ import logging
 import os
 import signal
 import sys
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -24,23 +23,6 @@ if TYPE_CHECKING:
     import trio
 
 logger = logging.getLogger("carpet")
-
-
-class Pace(StrEnum):
-    HUMAN = "human"
-    FULL = "full"
-
-
-class LogFormat(StrEnum):
-    TEXT = "text"
-    JSON = "json"
-
-
-class LogLevel(StrEnum):
-    DEBUG = "debug"
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
 
 
 def serve(
@@ -113,7 +95,9 @@ def serve(
             help="A proxy's address or network: the client's address is taken from its X-Forwarded-For or Forwarded; may be repeated.",
         ),
     ] = None,
-    bot_pace: Annotated[Pace, typer.Option(help="House bots play at the pace of a person, or as fast as they can.")] = Pace.HUMAN,
+    bot_pace: Annotated[
+        Literal["human", "full"], typer.Option(help="House bots play at the pace of a person, or as fast as they can.")
+    ] = "human",
     workers: Annotated[int, typer.Option(metavar="N", help="Processes that look for winnable deals, at most.")] = DEFAULT_WORKERS,
     plain_sockets: Annotated[
         bool, typer.Option("--plain-sockets", help="Serve each connection in a task of its own, as over TLS: slower, to compare with.")
@@ -142,18 +126,18 @@ def serve(
             metavar="PATH", help="Unix socket for `carpet-server admin`. [default: the database's name with -admin; none for `memory`]"
         ),
     ] = None,
-    log_level: Annotated[LogLevel, typer.Option(help="How much to log to standard error.")] = LogLevel.INFO,
-    log_format: Annotated[LogFormat, typer.Option(help="Lines of the log as text, or each as a JSON object.")] = LogFormat.TEXT,
+    log_level: Annotated[Literal["debug", "info", "warning", "error"], typer.Option(help="How much to log to standard error.")] = "info",
+    log_format: Annotated[Literal["text", "json"], typer.Option(help="Lines of the log as text, or each as a JSON object.")] = "text",
 ) -> None:
     """Serve races until SIGINT or SIGTERM. Prints `listening on ws://HOST:PORT` once it accepts connections.
 
     SIGHUP has it read the TLS files again; connections stay.
     """
-    log_to(level=log_level.value.upper(), as_json=log_format is LogFormat.JSON)
+    log_to(level=log_level.upper(), as_json=log_format == "json")
     # What a migration does is told by the store, where there is something to tell.
     logging.getLogger("alembic").setLevel(logging.WARNING)
     # The library tells of every connection at INFO, and with a traceback of every peer that is not a WebSocket client.
-    logging.getLogger("carpet.net.websocket").setLevel(logging.DEBUG if log_level is LogLevel.DEBUG else logging.CRITICAL)
+    logging.getLogger("carpet.net.websocket").setLevel(logging.DEBUG if log_level == "debug" else logging.CRITICAL)
     try:
         settings = Settings(
             host=host,
@@ -173,7 +157,7 @@ def serve(
             origins=tuple(origin or ()),
             embedders=tuple(embed_in or ()),
             trusted_proxies=tuple(trusted_proxy or ()),
-            bots_wait=bot_pace is Pace.HUMAN,
+            bots_wait=bot_pace == "human",
             workers=workers,
             metrics=metrics,
             admin_socket=admin_socket,

@@ -80,16 +80,19 @@ def read_document(file: str) -> bytes:
 
 def true_record(file: str) -> Record:
     """The record in a file, once all of it but the solver's part has been checked; or the end."""
-    return checked_record(read_document(file))
+    return checked_record(read_document(file), file)
 
 
-def checked_record(text: bytes) -> Record:
+def checked_record(text: bytes, file: str) -> Record:
     """As `true_record`, of a document that was read."""
     from protocol.record import BadRecord, from_json
     from server.race.audit import audit
 
     try:
         record = from_json(text)
+    except BadRecord as error:
+        fail(f"{'standard input' if file == '-' else file}: {error}")
+    try:
         audit(record)
     except BadRecord as error:
         fail(f"not a true record: {error}")

@@ -13,12 +13,14 @@ from collections.abc import AsyncIterator, Sequence
 import trio
 import trio.testing
 from websockets.trio.server import ServerConnection, serve
+from websockets.typing import Subprotocol
 
 from protocol.client_messages import ClientMessage, Hello
 from protocol.codec import SUBPROTOCOLS, client_message_decoder, encode
 from protocol.room_events import Room
 from protocol.server_messages import ServerMessage, Welcome
 from protocol.views import BotInfo, RaceOptions, RulesInfo, SeatInfo, View
+from tests.client import scenes
 
 RULES = RulesInfo(
     id="carpet",
@@ -125,8 +127,8 @@ class FakeServer:
                 functools.partial(
                     serve,
                     server._handle,
-                    listeners=[server._listener],
-                    subprotocols=list(subprotocols) or None,
+                    listeners=[server._listener],  # type: ignore[list-item]  # no socket, though `serve` says it wants one
+                    subprotocols=[Subprotocol(each) for each in subprotocols] or None,
                     ping_interval=None,
                     close_timeout=1,
                 )
@@ -141,38 +143,12 @@ def welcome(*, name: str = "anna", token: str = "token-1", room: str | None = No
 
 
 def seat(number: int, name: str | None = None, **fields: object) -> SeatInfo:
-    values: dict[str, object] = {
-        "seat": number,
-        "name": name,
-        "bot": None,
-        "connected": name is not None,
-        "ready": False,
-        "again": False,
-        "state": "waiting",
-        "ply": 0,
-        "home": 4,
-        "foundations": NO_CARDS,
-        "elapsed_ms": 0,
-        "round_trip_ms": None,
-    }
-    return SeatInfo(**{**values, **fields})  # type: ignore[arg-type]
+    return scenes.seat(number, name, **({"home": 4, "foundations": NO_CARDS} | fields))
 
 
 def room(*, version: int = 1, code: str = "ABCDEF", **fields: object) -> Room:
-    values: dict[str, object] = {
-        "race": 1,
-        "phase": "waiting",
-        "options": RaceOptions(),
-        "commitment": "0" * 64,
-        "seats": (seat(0, "anna"), seat(1)),
-        "seat": 0,
-        "starts_in_ms": None,
-        "elapsed_ms": 0,
-        "view": None,
-        "record": None,
-        "chat": (),
-    }
-    return Room(version=version, code=code, **{**values, **fields})  # type: ignore[arg-type]
+    usual: dict[str, object] = {"options": RaceOptions(), "commitment": "0" * 64, "seats": (seat(0, "anna"), seat(1))}
+    return scenes.room(**(usual | {"version": version, "code": code} | fields))
 
 
 def view(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import socketserver
 import threading
 from collections.abc import Callable, Iterator
@@ -38,6 +39,7 @@ def problem(status: str, sentence: str) -> bytes:
 def serving_pages() -> Iterator[PageServer]:
     class Handler(socketserver.StreamRequestHandler):
         def handle(self) -> None:
+            assert isinstance(self.rfile, io.BufferedReader)
             if self.rfile.peek(1)[:1] == b"\x16":
                 # The beginning of TLS, to which a plain server says that it understands nothing.
                 self.wfile.write(page(b"", status="400 Bad Request"))

@@ -25,7 +25,7 @@ def run_room(kind: RunKind, ghosts: int = 0, **fields: object) -> Room:
     """Before the start."""
     deal = SharedDeal(kind=kind, id=DAY if kind == "daily" else "WUKMRT", nonces=("1b" * 16,))
     options = RaceOptions(seats=1, public=False, rated=False)
-    return replace(scenes.room(1, options=options), shared=deal, ghosts=tuple(ghost(number) for number in range(ghosts)), **fields)  # type: ignore[arg-type]
+    return replace(scenes.room(1, options=options), shared=deal, ghosts=tuple(ghost(number) for number in range(ghosts)), **fields)
 
 
 def waiting(kind: RunKind = "daily", ghosts: int = 0) -> Model:
@@ -78,7 +78,10 @@ def row(place: int, name: str, home: int, **fields: object) -> RunRow:
 def board(kind: RunKind = "daily", runs: int = 3, **fields: object) -> Runs:
     """Anna is the second; the first has every card home."""
     names = [NAMES[0], "Anna", *NAMES[1:], *(f"Runner {number}" for number in range(100))][:runs]
-    days = (lambda place: {"days": 12 - place, "days_won": 1 if place == 1 else 0}) if kind == "daily" else (lambda place: {})
+
+    def days(place: int) -> dict[str, object]:
+        return {"days": 12 - place, "days_won": 1 if place == 1 else 0} if kind == "daily" else {}
+
     rows = tuple(
         row(
             place,

@@ -7,10 +7,11 @@ from msgspec.structs import replace
 from client.connection.events import Connected, RoundTrip
 from client.state.store import Event, Model, ReadySent, reduce
 from protocol.cards import card_text, fresh_deck
+from protocol.errors import ERRORS, ErrorCode
 from protocol.fairness import commitment, derive_seed
 from protocol.record import DealRecord, MoveRecord, Record, SeatRecord, sealed
 from protocol.room_events import Countdown, Dealt, PlayerReady, PlayerView, Progress, Ratings, Result, Room, Said, Scored, Seated, Started
-from protocol.server_messages import Lobby, WaitingMatch, Welcome
+from protocol.server_messages import Error, Lobby, WaitingMatch, Welcome
 from protocol.shuffle import shuffle
 from protocol.views import (
     BotInfo,
@@ -118,7 +119,7 @@ def view_of(
 def middle_view(*, pending: bool = False) -> View:
     """A table in the middle of a race."""
     cards = ["9D", "KS", "5H", "QC", "7C", "TD", "8H", "4D", "JS", "KH", "6C", "9S", "TH", "JD", "QS", "7D", "KC", "JH", "8S", "TC"]
-    piles = {slot: (card,) for slot, card in zip(SLOTS, cards, strict=True)}
+    piles: dict[str, tuple[str, ...]] = {slot: (card,) for slot, card in zip(SLOTS, cards, strict=True)}
     if pending:
         piles["c1"] = ()
         return view_of(piles, stock=9, waste=("QD", "8C", "KD", "9C"), heights="6535", pending="c1")
@@ -143,10 +144,16 @@ def seat(number: int, name: str | None, **fields: object) -> SeatInfo:
     return SeatInfo(**(values | fields))  # type: ignore[arg-type]
 
 
-def room(places: int = 2, *, version: int = 1, **fields: object) -> Room:
+def refusal(code: ErrorCode, ref: int = 0, *, message: str | None = None) -> Error:
+    """message: in the place of the usual sentence."""
+    kind = ERRORS[code]
+    return Error(code=code, fault=kind.fault, message=kind.sentence if message is None else message, path="", ref=ref)
+
+
+def room(places: int = 2, /, **fields: object) -> Room:
     infos = (seat(0, "Anna"), *(seat(number, None) for number in range(1, places)))
     values: dict[str, object] = {
-        "version": version,
+        "version": 1,
         "code": CODE,
         "race": 1,
         "phase": "waiting",
@@ -334,7 +341,7 @@ def next_race(version: int, series: SeriesInfo, **fields: object) -> Room:
     """The snapshot with which the next race of a series comes."""
     both = (seat(0, "Anna"), seat(1, "Benedikt"))
     options = RaceOptions(series=SeriesOptions(format=series.format, races=series.races))
-    return room(version=version, **({"race": 2, "seats": both, "series": series, "options": options} | fields))  # type: ignore[arg-type]
+    return room(version=version, **({"race": 2, "seats": both, "series": series, "options": options} | fields))
 
 
 def between() -> Model:

@@ -45,7 +45,7 @@ def side(entrant_: str | None, name: str, home: int = 0, state: str = "racing", 
 
 
 def table(number: int, first: str, second: str | None, **more: Any) -> TournamentTable:
-    fields = {
+    fields: dict[str, Any] = {
         "counted": True,
         "match": "",
         "result": None,

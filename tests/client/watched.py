@@ -69,11 +69,9 @@ def racing(rules: str = "carpet", seats: int = 2, *, moves: int = 24, boards: in
     watch = after(watched(rules, seats, moves=moves, boards=boards, **fields), now_ms=NOW_MS - 20_000)
     assert watch.room is not None
     # The clock was anchored twenty seconds earlier; it is as if one had come then.
-    started = {"started_at_ms": NOW_MS - 42_300}
-    points = tuple(((22_300, info.home - 3),) for info in watch.room.seats)
-    watch = replace(watch, room=replace(watch.room, **started, points=points))
-    changed: WatchModel | None = watch
-    for number, info in enumerate(watch.room.seats):
+    room = replace(watch.room, started_at_ms=NOW_MS - 42_300, points=tuple(((22_300, info.home - 3),) for info in watch.room.seats))
+    changed: WatchModel | None = replace(watch, room=room)
+    for number, info in enumerate(room.seats):
         made = progress(8 + number, info.seat, info.home + 1, info.ply)
         changed = watch_after(changed, made, NOW_MS - 9000 + 900 * number)
     assert changed is not None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Iterator
 
 import msgspec
 import pytest
@@ -13,17 +12,11 @@ import pytest
 from client.cli.races import ladder_lines
 from client.connection.address import parse_address
 from client.connection.http import NotAPage, fetch_ladder
-from protocol.pages import LADDER_PLAYERS, Ladder, LadderPlayer
+from protocol.pages import Ladder, LadderPlayer
 from tests.client.cli.test_main import run
-from tests.client.page_server import PageServer, page, problem, serving_pages
+from tests.client.page_server import PageServer, page, problem
 
 BEST = LadderPlayer(place=1, player="p1", name="Anna", rating=1138, races=12)
-
-
-@pytest.fixture
-def server() -> Iterator[PageServer]:
-    with serving_pages() as server:
-        yield server
 
 
 def ladder_page(*players: LadderPlayer) -> bytes:
@@ -89,18 +82,3 @@ def test_the_table_has_places_points_races_and_names() -> None:
 
 def test_an_empty_ladder_is_said_in_words() -> None:
     assert ladder_lines([]) == ["Nobody has raced for a rating there yet."]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["ftp://carpet.example"], "begins with ws:// or wss://"),
-        (["carpet.example", "--limit", "0"], "--limit"),
-        (["carpet.example", "--limit", str(LADDER_PLAYERS + 1)], "--limit"),
-        ([], "SERVER"),
-    ],
-)
-def test_what_is_typed_wrong_is_one_sentence_and_status_2(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
-    ran = run(capsys, "ladder", *arguments)
-    assert ran.status == 2
-    assert says in ran.sentence

@@ -18,6 +18,7 @@ from client.cli.main import COMMANDS
 from client.connection.errors import Failure
 from client.replay.own_server import server_environment
 from protocol.client_messages import OpenRace
+from protocol.pages import LADDER_PLAYERS
 from protocol.views import RaceOptions, SeriesOptions
 
 
@@ -104,6 +105,19 @@ def test_help_shows_defaults(capsys: pytest.CaptureFixture[str], option: str, de
         (["home", ""], "is missing"),
         (["match", "carpet.example", "--rules", ""], "--rules does not fit"),
         (["races", "ftp://carpet.example"], "begins with ws:// or wss://"),
+        (["ladder", "ftp://carpet.example"], "begins with ws:// or wss://"),
+        (["ladder", "carpet.example", "--limit", "0"], "--limit"),
+        (["ladder", "carpet.example", "--limit", str(LADDER_PLAYERS + 1)], "--limit"),
+        (["ladder"], "SERVER"),
+        (["history", "ftp://carpet.example"], "begins with ws:// or wss://"),
+        (["history", "carpet.example", "--limit", "0"], "--limit"),
+        (["history", "carpet.example", "--limit", "1001"], "--limit"),
+        (["history", "carpet.example", "--player", "\u200b"], "Nothing printable is left of that name"),
+        (["export", "carpet.example"], "ID"),
+        (["export", "carpet.example:port", "HKTRWM-1-0a1b2c3d4e5f"], "the port is a number"),
+        (["stats", "ftp://carpet.example"], "begins with ws:// or wss://"),
+        (["stats", "carpet.example", "--player", "\u200b"], "Nothing printable is left of that name"),
+        (["stats", "--player", "\u200b"], "Nothing printable is left of that name"),
         (["host", "carpet.example:port"], "the port is a number"),
         (["host", "carpet.example", "--seats", "9"], "--seats"),
         (["host", "carpet.example", "--seats", "two"], "--seats"),
@@ -244,6 +258,7 @@ def test_the_help_of_a_command_says_what_the_list_says_and_is_not_cut(
     for told in helps:
         assert "..." not in told.replace("]...", "")
         assert "…" not in told.replace("://…", "")
+        assert not re.findall(r"^  [A-Z|]+ <.*", told, re.MULTILINE), "no types of Python behind the names of arguments"
 
 
 @pytest.mark.slow

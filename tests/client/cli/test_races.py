@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 from msgspec.structs import replace
@@ -14,13 +13,7 @@ from protocol.server_messages import Lobby
 from protocol.views import OpenRaceInfo, RunningRaceInfo, RunningSeatInfo, SeriesOptions
 from tests.client import scenes
 from tests.client.cli.test_main import run
-from tests.client.page_server import PageServer, page, problem, serving_pages
-
-
-@pytest.fixture
-def server() -> Iterator[PageServer]:
-    with serving_pages() as server:
-        yield server
+from tests.client.page_server import PageServer, page, problem
 
 
 def test_the_races_of_a_server_are_printed(capsys: pytest.CaptureFixture[str], server: PageServer) -> None:

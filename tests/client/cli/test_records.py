@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -18,19 +17,13 @@ from client.storage.saved_records import keep_record
 from protocol.pages import History
 from protocol.record import from_json, sealed, to_json
 from tests.client.cli.test_main import run
-from tests.client.page_server import PageServer, page, problem, serving_pages
+from tests.client.page_server import PageServer, page, problem
 from tests.client.scenes import record
 from tests.client.text.test_past_races import raced, seat
 
 RACE = "HKTRWM-1-0a1b2c3d4e5f"
 RECORD = sealed(replace(record(), id=RACE))
 HISTORY = History(player="p", name="Anna", races=(raced(seat("Anna", 2), seat("Be\x1b[31mn\u202e")).race,), next=None)
-
-
-@pytest.fixture
-def server() -> Iterator[PageServer]:
-    with serving_pages() as server:
-        yield server
 
 
 @pytest.fixture(autouse=True)
@@ -177,23 +170,6 @@ def test_what_the_server_refuses_leaves_no_file(capsys: pytest.CaptureFixture[st
         f"carpet: The server at {place} says: That race is still running; its record is there when it is over.",
     )
     assert os.listdir() == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["history", "ftp://carpet.example"], "begins with ws:// or wss://"),
-        (["history", "carpet.example", "--limit", "0"], "--limit"),
-        (["history", "carpet.example", "--limit", "1001"], "--limit"),
-        (["history", "carpet.example", "--player", "\u200b"], "Nothing printable is left of that name"),
-        (["export", "carpet.example"], "ID"),
-        (["export", "carpet.example:port", RACE], "the port is a number"),
-    ],
-)
-def test_what_is_typed_wrong_is_one_sentence_and_status_2(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
-    ran = run(capsys, *arguments)
-    assert ran.status == 2
-    assert says in ran.sentence
 
 
 # ---- verify and review

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,17 +15,11 @@ from client.storage.identity import IdentityStore
 from protocol.run_messages import Challenges, Dailies, DailyDeal
 from tests.client import runs
 from tests.client.cli.test_main import run
-from tests.client.page_server import PageServer, page, problem, serving_pages
+from tests.client.page_server import PageServer, page, problem
 from tests.client.text.test_runs import challenge
 
 NOW = 1_795_262_400_000
 SECRETS = {date: sha256(date.encode()).hexdigest() for date in ("2026-11-19", "2026-11-20", "2026-11-21", "2026-11-22")}
-
-
-@pytest.fixture
-def server() -> Iterator[PageServer]:
-    with serving_pages() as server:
-        yield server
 
 
 @pytest.fixture(autouse=True)

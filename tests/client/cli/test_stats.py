@@ -6,7 +6,6 @@ import io
 import json
 import sys
 import urllib.parse
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -20,7 +19,7 @@ from client.storage.saved_records import keep_record
 from protocol.pages import History, HistoryRace
 from protocol.record import sealed
 from tests.client.cli.test_main import run
-from tests.client.page_server import PageServer, page, problem, serving_pages
+from tests.client.page_server import PageServer, page, problem
 from tests.client.scenes import record
 from tests.client.text.test_past_races import seat
 from tests.client.text.test_statistics import anna, home, ran
@@ -32,10 +31,9 @@ RACES = (
 
 
 @pytest.fixture
-def server() -> Iterator[PageServer]:
-    with serving_pages() as server:
-        server.says(history(*RACES))
-        yield server
+def server(server: PageServer) -> PageServer:
+    server.says(history(*RACES))
+    return server
 
 
 @pytest.fixture(autouse=True)
@@ -162,17 +160,3 @@ def test_what_a_server_refuses_is_one_sentence(capsys: pytest.CaptureFixture[str
         1,
         f"carpet: The server at {server.url.removeprefix('ws://')} says: There is no player of that name.",
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["ftp://carpet.example"], "begins with ws:// or wss://"),
-        (["carpet.example", "--player", "\u200b"], "Nothing printable is left of that name"),
-        (["--player", "\u200b"], "Nothing printable is left of that name"),
-    ],
-)
-def test_what_is_typed_wrong_is_one_sentence_and_status_2(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
-    told = run(capsys, "stats", *arguments)
-    assert told.status == 2
-    assert says in told.sentence

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -23,7 +22,7 @@ from protocol.tournaments import (
 )
 from tests.client import tournament_scenes as tournaments
 from tests.client.cli.test_main import run
-from tests.client.page_server import PageServer, page, problem, serving_pages
+from tests.client.page_server import PageServer, page, problem
 
 ID = tournaments.ID
 
@@ -61,12 +60,6 @@ DOCUMENT = TournamentDocument(
     log=tournaments.LOG,
 )
 TABLE = "place,entrant,points\n1,Benedikt,2.5\n2,'=Anna,2\n"
-
-
-@pytest.fixture
-def server() -> Iterator[PageServer]:
-    with serving_pages() as server:
-        yield server
 
 
 def test_the_list_is_printed_for_people_and_for_programs(capsys: pytest.CaptureFixture[str], server: PageServer) -> None:

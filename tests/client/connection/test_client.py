@@ -1,5 +1,4 @@
-"""The link: over in-memory streams and the autojump clock, so that nothing here waits (pytest-trio
-takes the clock from a test's own arguments, so each asks for it); the first-failure sentences over real sockets."""
+"""The link: over in-memory streams and the autojump clock, so that nothing here waits; the first-failure sentences over real sockets."""
 
 from __future__ import annotations
 
@@ -10,6 +9,7 @@ import re
 import socket
 import ssl
 from collections.abc import AsyncIterator
+from typing import TypeVar
 
 import pytest
 import trio
@@ -17,9 +17,9 @@ import trustme
 from msgspec.structs import replace
 from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
 
-from client.connection.client import EVENTS, LONGEST_PAUSE, QUIET, open_link
+from client.connection.client import EVENTS, LONGEST_PAUSE, QUIET, NetLink, open_link
 from client.connection.errors import LinkError, NotCarpetServer, NotTrusted, OtherVersion, RequestRefused, Unreachable
-from client.connection.events import NO_SEAT, WATCH_REFERENCE, Back, Connected, Connecting, Identity, Link, Lost, RoundTrip
+from client.connection.events import NO_SEAT, WATCH_REFERENCE, Back, Connected, Connecting, Identity, Lost, RoundTrip
 from client.connection.hello import HELLO_REFERENCE
 from client.connection.outbox import FIRST_NUMBER, Request
 from client.connection.questions import QUESTION_REFERENCE
@@ -35,18 +35,15 @@ from protocol.server_messages import CurrentView, Left, WaitingMatch, WaitingOve
 from protocol.views import ChatLine, RaceOptions
 from protocol.watch_messages import Unwatched, Watched, WatchRace
 from tests.client.fake_server import FakeServer, Line, room, seat, view, welcome
+from tests.client.scenes import refusal
 
 URL = "ws://carpet.example:7777"
 ANNA = Identity("anna")
 
-
-@pytest.fixture
-async def server() -> AsyncIterator[FakeServer]:
-    async with FakeServer.running() as running:
-        yield running
+Kind = TypeVar("Kind")
 
 
-async def next_of(link: Link, *kinds: type) -> object:
+async def next_of(link: NetLink, *kinds: type[Kind]) -> Kind:
     """The next event of one of these kinds; what comes before it is passed over."""
     while True:
         event = await link.events.receive()
@@ -55,7 +52,7 @@ async def next_of(link: Link, *kinds: type) -> object:
 
 
 @contextlib.asynccontextmanager
-async def greeted(server: FakeServer) -> AsyncIterator[tuple[Link, Line]]:
+async def greeted(server: FakeServer) -> AsyncIterator[tuple[NetLink, Line]]:
     """A link, and the server's end of its first line behind the welcome."""
     async with open_link(URL, ANNA, dial=server.dial) as link:
         line = await server.line()
@@ -64,7 +61,7 @@ async def greeted(server: FakeServer) -> AsyncIterator[tuple[Link, Line]]:
 
 
 @contextlib.asynccontextmanager
-async def raced(server: FakeServer) -> AsyncIterator[tuple[Link, Line]]:
+async def raced(server: FakeServer) -> AsyncIterator[tuple[NetLink, Line]]:
     """The same in the middle of a race."""
     async with open_link(URL, ANNA, dial=server.dial) as link:
         yield link, await in_room(server, link)
@@ -81,10 +78,6 @@ def race(version: int = 3, ply: int = 0, **fields: object) -> Room:
     return room(**{"version": version, "phase": "racing", "view": VIEW, "seats": seats, **fields})  # type: ignore[arg-type]
 
 
-def refusal(code: ErrorCode, ref: int) -> said.Error:
-    return said.Error(code=code, fault=ERRORS[code].fault, message=ERRORS[code].sentence, path="", ref=ref)
-
-
 def numbered(request: Request, place: int = 1) -> Request:
     """The request as it goes out, as the one in this place of all that a link was asked to send."""
     return replace(request, ref=FIRST_NUMBER + place - 1)
@@ -93,7 +86,7 @@ def numbered(request: Request, place: int = 1) -> Request:
 # ---- hello, messages, goodbye
 
 
-async def test_hello_is_the_first_message_and_the_welcome_comes_out(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_hello_is_the_first_message_and_the_welcome_comes_out(server: FakeServer) -> None:
     async with open_link(URL, Identity("anna", "known"), dial=server.dial) as link:
         assert link.url == URL
         line = await server.line()
@@ -105,7 +98,7 @@ async def test_hello_is_the_first_message_and_the_welcome_comes_out(autojump_clo
 
 
 @pytest.mark.parametrize("subprotocol", [MSGPACK, JSON])
-async def test_messages_go_both_ways_in_either_encoding(autojump_clock: MockClock, server: FakeServer, subprotocol: str) -> None:
+async def test_messages_go_both_ways_in_either_encoding(server: FakeServer, subprotocol: str) -> None:
     async with open_link(URL, ANNA, subprotocol=subprotocol, dial=server.dial) as link:
         line = await server.line()
         await line.greet()
@@ -115,7 +108,7 @@ async def test_messages_go_both_ways_in_either_encoding(autojump_clock: MockCloc
         assert await next_of(link, Room) == room()
 
 
-async def test_a_new_token_is_handed_over_to_be_kept_and_a_known_one_is_not(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_new_token_is_handed_over_to_be_kept_and_a_known_one_is_not(server: FakeServer) -> None:
     kept: list[Identity] = []
     async with open_link(URL, ANNA, keep=kept.append, dial=server.dial) as link:
         line = await server.line()
@@ -130,7 +123,7 @@ async def test_a_new_token_is_handed_over_to_be_kept_and_a_known_one_is_not(auto
         assert len(kept) == 1
 
 
-async def test_the_name_that_the_server_gives_is_handed_over_with_a_known_token_too(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_the_name_that_the_server_gives_is_handed_over_with_a_known_token_too(server: FakeServer) -> None:
     kept: list[Identity] = []
     async with open_link(URL, Identity("anna", "known"), keep=kept.append, dial=server.dial) as link:
         line = await server.line()
@@ -146,14 +139,14 @@ async def test_the_name_that_the_server_gives_is_handed_over_with_a_known_token_
         assert hello.name == "Berta"
 
 
-async def test_a_link_without_an_identity_says_no_hello(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_link_without_an_identity_says_no_hello(server: FakeServer) -> None:
     async with open_link(URL, None, dial=server.dial) as link:
         line = await server.line()
         assert link.send(WhoAmI(token="t"))
         assert await line.heard() == WhoAmI(token="t")
 
 
-async def test_a_token_the_server_has_forgotten_is_dropped_and_hello_said_again(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_token_the_server_has_forgotten_is_dropped_and_hello_said_again(server: FakeServer) -> None:
     async with open_link(URL, Identity("anna", "old"), dial=server.dial) as link:
         line = await server.line()
         hello = await line.heard()
@@ -164,7 +157,7 @@ async def test_a_token_the_server_has_forgotten_is_dropped_and_hello_said_again(
         assert isinstance(await next_of(link, Welcome, said.Error), Welcome)
 
 
-async def test_what_was_sent_last_goes_out_before_the_goodbye(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_what_was_sent_last_goes_out_before_the_goodbye(server: FakeServer) -> None:
     async with greeted(server) as (link, line):
         await next_of(link, Welcome)
         link.send(LeaveRace())
@@ -173,20 +166,20 @@ async def test_what_was_sent_last_goes_out_before_the_goodbye(autojump_clock: Mo
     assert line.ws.close_code == 1000
 
 
-async def test_leaving_does_not_wait_for_a_server_that_says_nothing(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_leaving_does_not_wait_for_a_server_that_says_nothing(server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial):
         await server.line()
         began = trio.current_time()
     assert trio.current_time() - began <= 2.0
 
 
-async def test_an_error_of_the_app_comes_out_as_it_is(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_an_error_of_the_app_comes_out_as_it_is(server: FakeServer) -> None:
     with pytest.raises(ZeroDivisionError):
         async with open_link(URL, ANNA, dial=server.dial):
             raise ZeroDivisionError
 
 
-async def test_send_never_blocks_and_says_when_the_outbox_is_full(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_send_never_blocks_and_says_when_the_outbox_is_full(server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial) as link:
         # No checkpoint in between: nothing can leave. The hello may be in there still.
         taken = [link.send(FollowLobby()) for _ in range(2 * OUTBOX)]
@@ -194,7 +187,7 @@ async def test_send_never_blocks_and_says_when_the_outbox_is_full(autojump_clock
         assert taken[-1] is False
 
 
-async def test_a_message_no_server_takes_is_refused_at_once(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_message_no_server_takes_is_refused_at_once(server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial) as link:
         assert not link.send(Say(text="x" * 5000))
 
@@ -202,9 +195,7 @@ async def test_a_message_no_server_takes_is_refused_at_once(autojump_clock: Mock
 # ---- being entered before the first screen
 
 
-async def test_entered_waits_for_the_welcome_and_takes_nothing(
-    autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery
-) -> None:
+async def test_entered_waits_for_the_welcome_and_takes_nothing(server: FakeServer, nursery: trio.Nursery) -> None:
     async def serve() -> None:
         line = await server.line()
         await line.greet()
@@ -217,7 +208,7 @@ async def test_entered_waits_for_the_welcome_and_takes_nothing(
         assert isinstance(await next_of(link, Welcome), Welcome)
 
 
-async def test_entered_waits_for_the_race_and_takes_nothing(autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery) -> None:
+async def test_entered_waits_for_the_race_and_takes_nothing(server: FakeServer, nursery: trio.Nursery) -> None:
     async def serve() -> None:
         line = await server.line()
         await line.greet()
@@ -231,7 +222,7 @@ async def test_entered_waits_for_the_race_and_takes_nothing(autojump_clock: Mock
         assert await next_of(link, Room) == room(ref=QUESTION_REFERENCE)
 
 
-async def test_a_race_not_to_be_entered_is_one_sentence(autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery) -> None:
+async def test_a_race_not_to_be_entered_is_one_sentence(server: FakeServer, nursery: trio.Nursery) -> None:
     async def serve() -> None:
         line = await server.line()
         await line.greet()
@@ -244,7 +235,7 @@ async def test_a_race_not_to_be_entered_is_one_sentence(autojump_clock: MockCloc
             await link.entered(JoinRace(code="abcdef"))
 
 
-async def test_a_hello_that_is_refused_is_one_sentence(autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery) -> None:
+async def test_a_hello_that_is_refused_is_one_sentence(server: FakeServer, nursery: trio.Nursery) -> None:
     async def serve() -> None:
         line = await server.line()
         hello = await line.heard()
@@ -258,7 +249,7 @@ async def test_a_hello_that_is_refused_is_one_sentence(autojump_clock: MockClock
 
 @pytest.mark.parametrize("code", [ErrorCode.SERVER_BUSY, ErrorCode.CANNOT_WRITE, ErrorCode.NOT_KEPT])
 async def test_a_first_hello_that_is_refused_for_the_moment_is_one_sentence_to_who_waits_and_is_said_again(
-    autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery, code: ErrorCode
+    server: FakeServer, nursery: trio.Nursery, code: ErrorCode
 ) -> None:
     async def serve() -> None:
         line = await server.line()
@@ -279,7 +270,7 @@ async def test_a_first_hello_that_is_refused_for_the_moment_is_one_sentence_to_w
         assert (await link.entered(JoinRace(code="abcdef"))).token == "token-1"
 
 
-async def test_a_seat_held_already_goes_before_a_new_race(autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery) -> None:
+async def test_a_seat_held_already_goes_before_a_new_race(server: FakeServer, nursery: trio.Nursery) -> None:
     async def serve() -> None:
         await (await server.line()).greet(room="OTHERS")
 
@@ -288,9 +279,7 @@ async def test_a_seat_held_already_goes_before_a_new_race(autojump_clock: MockCl
         assert (await link.entered(JoinRace(code="abcdef"))).room == "OTHERS"
 
 
-async def test_a_seat_in_a_race_that_is_over_is_given_up_for_another_race(
-    autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery
-) -> None:
+async def test_a_seat_in_a_race_that_is_over_is_given_up_for_another_race(server: FakeServer, nursery: trio.Nursery) -> None:
     async def serve() -> None:
         line = await server.line()
         await line.greet(room="OTHERS")
@@ -315,7 +304,7 @@ async def test_a_seat_in_a_race_that_is_over_is_given_up_for_another_race(
 
 @pytest.mark.parametrize("code", [ErrorCode.ROOM_CLOSED, ErrorCode.NOT_IN_ROOM])
 async def test_a_race_that_closes_before_it_can_be_left_stands_in_nobodys_way(
-    autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery, code: ErrorCode
+    server: FakeServer, nursery: trio.Nursery, code: ErrorCode
 ) -> None:
     async def serve() -> None:
         line = await server.line()
@@ -332,9 +321,7 @@ async def test_a_race_that_closes_before_it_can_be_left_stands_in_nobodys_way(
 
 
 @pytest.mark.parametrize("phase", ["waiting", "racing"])
-async def test_a_seat_in_a_race_that_is_open_or_being_run_is_kept(
-    autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery, phase: str
-) -> None:
+async def test_a_seat_in_a_race_that_is_open_or_being_run_is_kept(server: FakeServer, nursery: trio.Nursery, phase: str) -> None:
     held = race(code="OTHERS", phase=phase)
 
     async def serve() -> None:
@@ -350,7 +337,7 @@ async def test_a_seat_in_a_race_that_is_open_or_being_run_is_kept(
         assert await next_of(link, Room, Left) == held
 
 
-async def test_a_race_that_is_over_is_not_left_by_who_wants_to_see_it(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_race_that_is_over_is_not_left_by_who_wants_to_see_it(server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial) as link:
         line = await server.line()
         await line.greet(room="OTHERS")
@@ -358,9 +345,7 @@ async def test_a_race_that_is_over_is_not_left_by_who_wants_to_see_it(autojump_c
         assert (await link.leave_what_is_over(unless="OTHERS")).room == "OTHERS"
 
 
-async def test_a_seat_that_was_lost_meanwhile_stands_in_nobodys_way(
-    autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery
-) -> None:
+async def test_a_seat_that_was_lost_meanwhile_stands_in_nobodys_way(server: FakeServer, nursery: trio.Nursery) -> None:
     async def serve() -> None:
         line = await server.line()
         await line.greet(room="OTHERS")
@@ -374,7 +359,7 @@ async def test_a_seat_that_was_lost_meanwhile_stands_in_nobodys_way(
 
 
 @pytest.mark.parametrize("closing", [True, False])
-async def test_a_server_that_never_greets_is_one_sentence(autojump_clock: MockClock, server: FakeServer, closing: bool) -> None:
+async def test_a_server_that_never_greets_is_one_sentence(server: FakeServer, closing: bool) -> None:
     async with open_link(URL, ANNA, dial=server.dial) as link:
         line = await server.line()
         if closing:
@@ -386,9 +371,7 @@ async def test_a_server_that_never_greets_is_one_sentence(autojump_clock: MockCl
 # ---- the round trip
 
 
-async def test_the_round_trip_is_measured_every_two_seconds_and_the_smallest_reported(
-    autojump_clock: MockClock, server: FakeServer
-) -> None:
+async def test_the_round_trip_is_measured_every_two_seconds_and_the_smallest_reported(server: FakeServer) -> None:
     async with greeted(server) as (link, _line):
         assert await next_of(link, RoundTrip) == RoundTrip(0)
         began = trio.current_time()
@@ -396,7 +379,7 @@ async def test_the_round_trip_is_measured_every_two_seconds_and_the_smallest_rep
         assert trio.current_time() - began == pytest.approx(2.0)
 
 
-async def test_a_connection_without_an_answer_for_ten_seconds_is_given_up(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_connection_without_an_answer_for_ten_seconds_is_given_up(server: FakeServer) -> None:
     async with greeted(server) as (link, line):
         await next_of(link, RoundTrip)
         line.ws.pause_reading()  # the peer is there but hears nothing
@@ -409,9 +392,7 @@ async def test_a_connection_without_an_answer_for_ten_seconds_is_given_up(autoju
 # ---- lost lines
 
 
-async def test_a_lost_connection_is_tried_again_at_once_and_the_room_joined_from_the_last_version(
-    autojump_clock: MockClock, server: FakeServer
-) -> None:
+async def test_a_lost_connection_is_tried_again_at_once_and_the_room_joined_from_the_last_version(server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial) as link:
         line = await server.line()
         await line.greet(token="t")
@@ -429,7 +410,7 @@ async def test_a_lost_connection_is_tried_again_at_once_and_the_room_joined_from
         assert [await link.events.receive(), await link.events.receive()] == [CURRENT, Back()]
 
 
-async def test_pauses_between_tries_grow_with_full_jitter_up_to_ten_seconds(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_pauses_between_tries_grow_with_full_jitter_up_to_ten_seconds(server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial, generator=random.Random(7)) as link:
         line = await server.line()
         await line.greet()
@@ -456,7 +437,7 @@ async def test_pauses_between_tries_grow_with_full_jitter_up_to_ten_seconds(auto
         await next_of(link, Connected)
 
 
-async def test_while_there_is_a_race_to_come_back_to_the_server_is_tried_each_second(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_while_there_is_a_race_to_come_back_to_the_server_is_tried_each_second(server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial, generator=random.Random(7)) as link:
         line = await server.line()
         await line.greet()
@@ -468,7 +449,7 @@ async def test_while_there_is_a_race_to_come_back_to_the_server_is_tried_each_se
         assert max(pause for pause in pauses if pause is not None) <= 1000
 
 
-async def test_a_player_who_cannot_wait_has_the_server_tried_at_once(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_player_who_cannot_wait_has_the_server_tried_at_once(server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial, generator=random.Random(7)) as link:
         line = await server.line()
         await line.greet()
@@ -484,9 +465,7 @@ async def test_a_player_who_cannot_wait_has_the_server_tried_at_once(autojump_cl
 
 
 @pytest.mark.parametrize("takes_back", [True, False])
-async def test_what_another_window_took_over_is_taken_back_only_when_that_is_asked_for(
-    autojump_clock: MockClock, server: FakeServer, takes_back: bool
-) -> None:
+async def test_what_another_window_took_over_is_taken_back_only_when_that_is_asked_for(server: FakeServer, takes_back: bool) -> None:
     async with open_link(URL, ANNA, dial=server.dial, takes_back=takes_back) as link:
         line = await server.line()
         await line.greet()
@@ -506,9 +485,7 @@ async def test_what_another_window_took_over_is_taken_back_only_when_that_is_ask
                 await link.events.receive()
 
 
-async def test_a_race_of_ones_own_that_nobody_joined_is_left_for_another_that_is_opened(
-    autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery
-) -> None:
+async def test_a_race_of_ones_own_that_nobody_joined_is_left_for_another_that_is_opened(server: FakeServer, nursery: trio.Nursery) -> None:
     async def serve() -> None:
         line = await server.line()
         await line.greet(room="OTHERS")
@@ -524,7 +501,7 @@ async def test_a_race_of_ones_own_that_nobody_joined_is_left_for_another_that_is
         assert (await link.leave_what_is_over(opens=True)).room is None
 
 
-async def test_a_server_that_takes_and_drops_at_once_is_not_hammered(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_server_that_takes_and_drops_at_once_is_not_hammered(server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial, generator=random.Random(1)) as link:
         for _ in range(12):
             await (await server.line()).cut()
@@ -532,7 +509,7 @@ async def test_a_server_that_takes_and_drops_at_once_is_not_hammered(autojump_cl
         assert trio.current_time() - server.dialled_at[0] > 10
 
 
-async def test_without_reconnecting_a_lost_connection_is_the_end(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_without_reconnecting_a_lost_connection_is_the_end(server: FakeServer) -> None:
     async with open_link(URL, ANNA, reconnect=False, dial=server.dial) as link:
         await (await server.line()).cut()
         assert await next_of(link, Lost) == Lost("The connection to the server was lost.", None)
@@ -542,7 +519,7 @@ async def test_without_reconnecting_a_lost_connection_is_the_end(autojump_clock:
 
 
 @pytest.mark.parametrize("code", [CloseCode.TAKEN_OVER, CloseCode.FLOOD, CloseCode.TOO_MANY_ERRORS, CloseCode.HELLO_TIMEOUT])
-async def test_these_close_codes_are_final(autojump_clock: MockClock, server: FakeServer, code: CloseCode) -> None:
+async def test_these_close_codes_are_final(server: FakeServer, code: CloseCode) -> None:
     async with greeted(server) as (link, line):
         await line.close(code)
         lost = await next_of(link, Lost)
@@ -554,7 +531,7 @@ async def test_these_close_codes_are_final(autojump_clock: MockClock, server: Fa
 
 
 @pytest.mark.parametrize("code", [1000, 1001, 1011, 1012, 1013, CloseCode.TOO_SLOW, 4999])
-async def test_after_these_close_codes_the_link_comes_back(autojump_clock: MockClock, server: FakeServer, code: int) -> None:
+async def test_after_these_close_codes_the_link_comes_back(server: FakeServer, code: int) -> None:
     async with greeted(server) as (link, line):
         await line.close(code, "because\x1b[31m of it")
         lost = await next_of(link, Lost)
@@ -564,7 +541,7 @@ async def test_after_these_close_codes_the_link_comes_back(autojump_clock: MockC
         await (await server.line()).greet()
 
 
-async def test_bytes_that_are_no_message_end_the_link_with_a_sentence(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_bytes_that_are_no_message_end_the_link_with_a_sentence(server: FakeServer) -> None:
     async with greeted(server) as (link, line):
         await line.ws.send(b"\xc1 nonsense")
         lost = await next_of(link, Lost)
@@ -573,7 +550,7 @@ async def test_bytes_that_are_no_message_end_the_link_with_a_sentence(autojump_c
         assert lost.retry_in_ms is None
 
 
-async def test_what_only_a_newer_server_says_is_passed_over_without_a_gap(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_what_only_a_newer_server_says_is_passed_over_without_a_gap(server: FakeServer) -> None:
     async with open_link(URL, ANNA, subprotocol=JSON, dial=server.dial) as link:
         line = await server.line()
         await line.greet()
@@ -585,7 +562,7 @@ async def test_what_only_a_newer_server_says_is_passed_over_without_a_gap(autoju
         assert await next_of(link, Hidden, Started) == Started(version=5)
 
 
-async def test_a_message_larger_than_any_ends_the_link_with_a_sentence(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_message_larger_than_any_ends_the_link_with_a_sentence(server: FakeServer) -> None:
     async with greeted(server) as (link, line):
         await line.ws.send(bytes(2_000_000))
         lost = await next_of(link, Lost)
@@ -615,7 +592,7 @@ async def test_another_version_of_the_wire_after_a_restart_is_final(autojump_clo
 # ---- gaps
 
 
-async def in_room(server: FakeServer, link: Link, version: int = 3) -> Line:
+async def in_room(server: FakeServer, link: NetLink, version: int = 3) -> Line:
     line = await server.line()
     await line.greet()
     await line.say(race(version=version))
@@ -623,7 +600,7 @@ async def in_room(server: FakeServer, link: Link, version: int = 3) -> Line:
     return line
 
 
-async def test_a_seat_that_is_lost_on_return_is_told_as_left_behind_the_welcome(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_seat_that_is_lost_on_return_is_told_as_left_behind_the_welcome(server: FakeServer) -> None:
     async with raced(server) as (link, line):
         await line.cut()
         await (await server.line()).greet(room=None)
@@ -632,7 +609,7 @@ async def test_a_seat_that_is_lost_on_return_is_told_as_left_behind_the_welcome(
         assert await link.events.receive() == Back()
 
 
-async def test_a_busy_server_is_asked_again_a_second_later(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_busy_server_is_asked_again_a_second_later(server: FakeServer) -> None:
     async with raced(server) as (_link, line):
         await line.cut()
         line = await server.line()
@@ -647,7 +624,7 @@ async def test_a_busy_server_is_asked_again_a_second_later(autojump_clock: MockC
 # ---- nothing lost and nothing doubled
 
 
-async def back_in_line(server: FakeServer, link: Link, line: Line, *, asked: JoinRace) -> Line:
+async def back_in_line(server: FakeServer, link: NetLink, line: Line, *, asked: JoinRace) -> Line:
     """The line is cut; the next one, on which the join has been heard."""
     await line.cut()
     line = await server.line()
@@ -659,9 +636,7 @@ async def back_in_line(server: FakeServer, link: Link, line: Line, *, asked: Joi
 AGAIN = JoinRace(code="ABCDEF", version=3, ref=REJOIN_REFERENCE)
 
 
-async def test_a_move_the_lost_connection_has_swallowed_is_sent_again_behind_the_answer_to_the_join(
-    autojump_clock: MockClock, server: FakeServer
-) -> None:
+async def test_a_move_the_lost_connection_has_swallowed_is_sent_again_behind_the_answer_to_the_join(server: FakeServer) -> None:
     async with raced(server) as (link, line):
         assert link.send(MOVE)
         assert await line.heard() == numbered(MOVE)
@@ -677,7 +652,7 @@ async def test_a_move_the_lost_connection_has_swallowed_is_sent_again_behind_the
         assert await line.heard() == numbered(Say(text="here I am"), 2), "and not the move once more"
 
 
-async def test_a_line_of_talk_is_said_again_only_where_it_was_not_heard(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_line_of_talk_is_said_again_only_where_it_was_not_heard(server: FakeServer) -> None:
     async with raced(server) as (link, line):
         link.send(Say(text="one"))
         link.send(Say(text="two"))
@@ -689,9 +664,7 @@ async def test_a_line_of_talk_is_said_again_only_where_it_was_not_heard(autojump
         assert await line.heard() == numbered(LeaveRace(), 3)
 
 
-async def test_where_something_was_dropped_unread_all_that_is_unanswered_is_said_again(
-    autojump_clock: MockClock, server: FakeServer
-) -> None:
+async def test_where_something_was_dropped_unread_all_that_is_unanswered_is_said_again(server: FakeServer) -> None:
     async with raced(server) as (link, line):
         link.send(MOVE)
         link.send(Say(text="dropped"))
@@ -703,7 +676,7 @@ async def test_where_something_was_dropped_unread_all_that_is_unanswered_is_said
 
 
 async def test_after_too_much_at_once_the_link_is_quiet_and_then_says_again_by_the_same_connection_what_is_unanswered(
-    autojump_clock: MockClock, server: FakeServer
+    server: FakeServer,
 ) -> None:
     async with raced(server) as (link, line):
         for message in (MOVE, Say(text="heard"), Say(text="dropped")):
@@ -724,7 +697,7 @@ async def test_after_too_much_at_once_the_link_is_quiet_and_then_says_again_by_t
         assert await line.heard() == numbered(Say(text="here I am"), 4)
 
 
-async def test_without_a_room_what_was_dropped_is_said_again_after_the_silence(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_without_a_room_what_was_dropped_is_said_again_after_the_silence(server: FakeServer) -> None:
     opening = OpenRace(options=RaceOptions())
     async with greeted(server) as (link, line):
         await next_of(link, Welcome)
@@ -739,7 +712,7 @@ async def test_without_a_room_what_was_dropped_is_said_again_after_the_silence(a
         assert await next_of(link, Room, Back) == room()
 
 
-async def test_a_watcher_who_asked_too_much_asks_for_the_race_again(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_watcher_who_asked_too_much_asks_for_the_race_again(server: FakeServer) -> None:
     async with greeted(server) as (link, line):
         await next_of(link, Welcome)
         link.send(WatchRace(code="ABCDEF", ref=7))
@@ -748,7 +721,7 @@ async def test_a_watcher_who_asked_too_much_asks_for_the_race_again(autojump_clo
         assert await line.heard() == WatchRace(code="ABCDEF", ref=WATCH_REFERENCE)
 
 
-async def test_a_connection_that_is_lost_in_the_silence_is_come_back_from_as_ever(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_connection_that_is_lost_in_the_silence_is_come_back_from_as_ever(server: FakeServer) -> None:
     async with raced(server) as (link, line):
         link.send(MOVE)
         await line.say(refusal(ErrorCode.TOO_FAST, 0))
@@ -761,7 +734,7 @@ async def test_a_connection_that_is_lost_in_the_silence_is_come_back_from_as_eve
             raise AssertionError(await line.heard())
 
 
-async def test_until_the_room_is_reached_again_nothing_is_taken_for_it(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_until_the_room_is_reached_again_nothing_is_taken_for_it(server: FakeServer) -> None:
     async with raced(server) as (link, line):
         line = await back_in_line(server, link, line, asked=AGAIN)
         assert not link.send(MOVE)
@@ -771,7 +744,7 @@ async def test_until_the_room_is_reached_again_nothing_is_taken_for_it(autojump_
         assert await line.heard() == numbered(MOVE)
 
 
-async def test_a_race_that_was_asked_for_over_a_dying_connection_is_asked_for_again(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_race_that_was_asked_for_over_a_dying_connection_is_asked_for_again(server: FakeServer) -> None:
     wanted = OpenRace(options=RaceOptions())
     async with greeted(server) as (link, line):
         await next_of(link, Welcome)
@@ -784,7 +757,7 @@ async def test_a_race_that_was_asked_for_over_a_dying_connection_is_asked_for_ag
 
 @pytest.mark.parametrize("cancelled", [False, True])
 async def test_the_search_for_an_opponent_goes_on_by_the_next_connection_unless_its_end_was_asked_for(
-    autojump_clock: MockClock, server: FakeServer, cancelled: bool
+    server: FakeServer, cancelled: bool
 ) -> None:
     async with greeted(server) as (link, line):
         await next_of(link, Welcome)
@@ -808,7 +781,7 @@ async def test_the_search_for_an_opponent_goes_on_by_the_next_connection_unless_
         assert await line.heard() == numbered(LeaveRace(), 3 if cancelled else 2)
 
 
-async def test_what_another_player_has_asked_for_is_not_said_by_the_next(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_what_another_player_has_asked_for_is_not_said_by_the_next(server: FakeServer) -> None:
     async with raced(server) as (link, line):
         link.send(MOVE)
         await line.cut()
@@ -821,7 +794,7 @@ async def test_what_another_player_has_asked_for_is_not_said_by_the_next(autojum
         assert await line.heard() == FollowLobby()
 
 
-async def test_a_seat_held_from_before_is_gone_back_to_by_the_link(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_seat_held_from_before_is_gone_back_to_by_the_link(server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial) as link:
         line = await server.line()
         await line.greet(room="ABCDEF")
@@ -830,9 +803,7 @@ async def test_a_seat_held_from_before_is_gone_back_to_by_the_link(autojump_cloc
         assert await next_of(link, Room) == race()
 
 
-async def test_entered_waits_for_the_race_to_watch_and_a_seat_elsewhere_is_no_answer(
-    autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery
-) -> None:
+async def test_entered_waits_for_the_race_to_watch_and_a_seat_elsewhere_is_no_answer(server: FakeServer, nursery: trio.Nursery) -> None:
     async def be_asked() -> None:
         line = await server.line()
         await line.greet(room="ABCDEF")
@@ -848,7 +819,7 @@ async def test_entered_waits_for_the_race_to_watch_and_a_seat_elsewhere_is_no_an
             await link.entered(WatchRace(code="OTHERS"))
 
 
-async def test_a_watcher_comes_back_to_the_race_by_themselves(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_watcher_comes_back_to_the_race_by_themselves(server: FakeServer) -> None:
     watched = Watched(room=room(code="OTHERS", seat=None), boards=(), watchers=1, lines=(), closest=False)
     async with greeted(server) as (link, line):
         await next_of(link, Welcome)
@@ -883,9 +854,7 @@ async def watch_hello(line: Line) -> Hello:
     return hello
 
 
-async def test_whoever_watches_comes_by_a_second_connection_and_by_a_first_one_once_they_would_race(
-    autojump_clock: MockClock, server: FakeServer
-) -> None:
+async def test_whoever_watches_comes_by_a_second_connection_and_by_a_first_one_once_they_would_race(server: FakeServer) -> None:
     kept: list[Identity] = []
     async with open_link(URL, Identity("anna", "known"), watches=True, keep=kept.append, dial=server.dial) as link:
         line = await server.line()
@@ -911,9 +880,7 @@ async def test_whoever_watches_comes_by_a_second_connection_and_by_a_first_one_o
 
 
 @pytest.mark.parametrize("token", [None, "forgotten"])
-async def test_whoever_watches_and_is_not_known_becomes_a_player_who_can_talk(
-    autojump_clock: MockClock, server: FakeServer, token: str | None
-) -> None:
+async def test_whoever_watches_and_is_not_known_becomes_a_player_who_can_talk(server: FakeServer, token: str | None) -> None:
     async with open_link(URL, Identity("anna", token), watches=True, dial=server.dial) as link:
         line = await server.line()
         if token is not None:
@@ -927,9 +894,7 @@ async def test_whoever_watches_and_is_not_known_becomes_a_player_who_can_talk(
         assert await line.heard() == numbered(JoinRace(code="MYRACE")), "it has said hello already"
 
 
-async def test_an_older_server_that_makes_a_guest_of_who_watches_changes_nothing_of_what_is_kept(
-    autojump_clock: MockClock, server: FakeServer
-) -> None:
+async def test_an_older_server_that_makes_a_guest_of_who_watches_changes_nothing_of_what_is_kept(server: FakeServer) -> None:
     kept: list[Identity] = []
     async with open_link(URL, Identity("anna", "known"), watches=True, keep=kept.append, dial=server.dial) as link:
         line = await server.line()
@@ -942,7 +907,7 @@ async def test_an_older_server_that_makes_a_guest_of_who_watches_changes_nothing
         assert kept == []
 
 
-async def test_a_join_that_is_not_answered_is_asked_for_again_less_and_less_often(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_join_that_is_not_answered_is_asked_for_again_less_and_less_often(server: FakeServer) -> None:
     async with raced(server) as (link, line):
         line = await back_in_line(server, link, line, asked=AGAIN)
         asked = [trio.current_time()]
@@ -976,9 +941,7 @@ async def test_a_machine_that_was_asleep_blames_nobody(mock_clock: MockClock, se
 
 
 @pytest.mark.parametrize("ends", ["cut", "goodbye"])
-async def test_a_connection_that_ends_while_nobody_hears_what_it_brought_has_ended(
-    autojump_clock: MockClock, server: FakeServer, ends: str
-) -> None:
+async def test_a_connection_that_ends_while_nobody_hears_what_it_brought_has_ended(server: FakeServer, ends: str) -> None:
     async with open_link(URL, ANNA, dial=server.dial, times=ConnectionTimes(ping_s=0.5)) as link:
         line = await server.line()
         await line.greet()
@@ -1139,7 +1102,7 @@ async def test_a_tls_server_behind_ws_is_one_sentence(nursery: trio.Nursery) -> 
 # ---- a place of several servers
 
 
-async def test_the_link_goes_where_the_server_sends_it_and_asks_there_again(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_the_link_goes_where_the_server_sends_it_and_asks_there_again(server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial) as link:
         line = await server.line()
         await line.greet(token="known")
@@ -1156,7 +1119,7 @@ async def test_the_link_goes_where_the_server_sends_it_and_asks_there_again(auto
         assert link.url == URL
 
 
-async def test_what_was_asked_for_and_is_elsewhere_is_answered_there(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_what_was_asked_for_and_is_elsewhere_is_answered_there(server: FakeServer) -> None:
     async with open_link(URL, ANNA, reconnect=False, dial=server.dial) as link, trio.open_nursery() as nursery:
         line = await server.line()
         await line.greet()
@@ -1181,7 +1144,7 @@ async def test_what_was_asked_for_and_is_elsewhere_is_answered_there(autojump_cl
 @pytest.mark.parametrize(
     "url", ["file:///etc/passwd", "http://127.0.0.2", "n2.carpet.example:7777", "ws://user@n2.carpet.example", f"ws://{'n' * 200}"]
 )
-async def test_the_link_does_not_go_to_what_is_no_server(autojump_clock: MockClock, server: FakeServer, url: str) -> None:
+async def test_the_link_does_not_go_to_what_is_no_server(server: FakeServer, url: str) -> None:
     async with greeted(server) as (link, line):
         link.send(JoinRace(code="ABCDEF", ref=5))
         await line.say(said.Moved(url=url, code="ABCDEF", ref=5), refusal(ErrorCode.ELSEWHERE, 5))
@@ -1189,9 +1152,7 @@ async def test_the_link_does_not_go_to_what_is_no_server(autojump_clock: MockClo
         assert error.code == ErrorCode.ELSEWHERE
 
 
-async def test_whoever_waits_for_an_opponent_follows_from_server_to_server_as_often_as_the_place_changes(
-    autojump_clock: MockClock, server: FakeServer
-) -> None:
+async def test_whoever_waits_for_an_opponent_follows_from_server_to_server_as_often_as_the_place_changes(server: FakeServer) -> None:
     async with greeted(server) as (link, line):
         link.send(QuickMatch())
         assert await line.heard() == numbered(QuickMatch())
@@ -1204,7 +1165,7 @@ async def test_whoever_waits_for_an_opponent_follows_from_server_to_server_as_of
             assert await line.heard() == QuickMatch()
 
 
-async def test_servers_that_send_the_link_in_a_circle_are_left_alone(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_servers_that_send_the_link_in_a_circle_are_left_alone(server: FakeServer) -> None:
     async with greeted(server) as (link, line):
         link.send(JoinRace(code="ABCDEF", ref=5))
         for number in range(MOVES):
@@ -1215,9 +1176,7 @@ async def test_servers_that_send_the_link_in_a_circle_are_left_alone(autojump_cl
         assert (await next_of(link, said.Error)).code == ErrorCode.ELSEWHERE
 
 
-async def test_servers_that_have_sent_the_link_in_a_circle_are_followed_again_after_a_pause(
-    autojump_clock: MockClock, server: FakeServer
-) -> None:
+async def test_servers_that_have_sent_the_link_in_a_circle_are_followed_again_after_a_pause(server: FakeServer) -> None:
     async with raced(server) as (_link, line):
         await line.cut()
         line = await server.line()
@@ -1236,7 +1195,7 @@ async def test_servers_that_have_sent_the_link_in_a_circle_are_followed_again_af
         assert await line.heard() == AGAIN
 
 
-async def test_a_room_is_asked_for_again_where_one_server_of_several_has_none(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_room_is_asked_for_again_where_one_server_of_several_has_none(server: FakeServer) -> None:
     async with greeted(server) as (link, line):
         await line.say(room())
         await next_of(link, Room)
@@ -1249,9 +1208,7 @@ async def test_a_room_is_asked_for_again_where_one_server_of_several_has_none(au
         assert join.code == room().code
 
 
-async def test_a_server_of_several_that_falls_silent_is_left_for_the_next_within_six_seconds(
-    autojump_clock: MockClock, server: FakeServer
-) -> None:
+async def test_a_server_of_several_that_falls_silent_is_left_for_the_next_within_six_seconds(server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial) as link:
         line = await server.line()
         await line.heard()
@@ -1267,7 +1224,7 @@ async def test_a_server_of_several_that_falls_silent_is_left_for_the_next_within
         assert line.ws.request.headers["Host"] == "n2.carpet.example"
 
 
-async def test_a_server_of_several_that_takes_no_hello_just_now_is_left_for_the_next(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_server_of_several_that_takes_no_hello_just_now_is_left_for_the_next(server: FakeServer) -> None:
     async with raced(server) as (link, line):
         hosts = []
         for code in (ErrorCode.NOT_KEPT, ErrorCode.SERVER_BUSY):
@@ -1294,9 +1251,7 @@ async def test_a_server_of_several_that_takes_no_hello_just_now_is_left_for_the_
         assert not isinstance(await next_of(link, Back, said.Error), said.Error)
 
 
-async def test_a_server_of_several_that_takes_connections_and_stands_still_is_not_waited_for_long(
-    autojump_clock: MockClock, server: FakeServer
-) -> None:
+async def test_a_server_of_several_that_takes_connections_and_stands_still_is_not_waited_for_long(server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial) as link:
         line = await server.line()
         await line.heard()
@@ -1314,7 +1269,7 @@ async def test_a_server_of_several_that_takes_connections_and_stands_still_is_no
         assert lost == pytest.approx([4, 4, 4, 10, 10], abs=0.1)
 
 
-async def test_a_server_that_lets_its_players_go_is_left_for_the_next_of_the_place(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_server_that_lets_its_players_go_is_left_for_the_next_of_the_place(server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial) as link:
         line = await server.line()
         await line.heard()

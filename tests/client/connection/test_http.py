@@ -157,7 +157,7 @@ def test_a_page_without_an_end_is_given_up(server: PageServer, address: Address,
 def test_a_page_that_trickles_in_is_given_up(server: PageServer, address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
     # As if each packet had come after half a minute.
     moments = iter(range(0, 10_000, 30))
-    monkeypatch.setattr(pages.time, "monotonic", lambda: next(moments))
+    monkeypatch.setattr("client.connection.http.time.monotonic", lambda: next(moments))
     monkeypatch.setattr(pages, "CHUNK", 10)
     server.says(page(b" " * 1000))
     with pytest.raises(NotAPage, match="takes too long"):

@@ -22,7 +22,7 @@ from protocol.client_messages import (
     Stop,
     WhoAmI,
 )
-from protocol.errors import ERRORS, ErrorCode
+from protocol.errors import ErrorCode
 from protocol.room_events import Countdown, Dealt, PlayerReady, PlayerView, Progress, RematchAsked, Result, Room, Said, Started
 from protocol.server_messages import CurrentView, Error, Left, ServerMessage, WaitingMatch, WaitingOver
 from protocol.views import ChatLine, RaceOptions
@@ -63,8 +63,7 @@ def progress(state: str, number: int = 0) -> Progress:
 
 def refused(ref: int = 0) -> Error:
     """ref: 0 for what was dropped unread."""
-    kind = ERRORS[ErrorCode.ILLEGAL_MOVE]
-    return Error(code=ErrorCode.ILLEGAL_MOVE, fault=kind.fault, message=kind.sentence, path="", ref=ref)
+    return scenes.refusal(ErrorCode.ILLEGAL_MOVE, ref)
 
 
 def swallowed(*requests: Request, heard: tuple[ServerMessage, ...] = (), before: ServerMessage | None = None) -> tuple[Request, ...]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
 import trio
 from msgspec.structs import replace
-from trio.testing import MockClock
 
 from client.connection.client import open_link
 from client.connection.errors import RequestRefused, Unreachable
@@ -15,11 +12,11 @@ from client.connection.events import Identity
 from client.connection.hello import HELLO_REFERENCE
 from client.connection.questions import QUESTION_REFERENCE
 from protocol.client_messages import Hello
-from protocol.errors import ERRORS, ErrorCode
-from protocol.server_messages import Error
+from protocol.errors import ErrorCode
 from protocol.tournament_messages import Decided, FollowTournament, PauseTournament, Tournament
 from tests.client import tournament_scenes as tournaments
 from tests.client.fake_server import FakeServer, welcome
+from tests.client.scenes import refusal
 
 URL = "ws://carpet.example:7777"
 ANNA = Identity("anna")
@@ -27,15 +24,7 @@ PAUSE = PauseTournament(id=tournaments.ID)
 FOLLOW = FollowTournament(id=tournaments.ID)
 
 
-@pytest.fixture
-async def server() -> AsyncIterator[FakeServer]:
-    async with FakeServer.running() as running:
-        yield running
-
-
-async def test_an_answer_is_found_among_the_news_of_the_tournament(
-    autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery
-) -> None:
+async def test_an_answer_is_found_among_the_news_of_the_tournament(server: FakeServer, nursery: trio.Nursery) -> None:
     decided = Decided(id=tournaments.ID, number=4, ref=QUESTION_REFERENCE + 1)
 
     async def serve() -> None:
@@ -52,15 +41,12 @@ async def test_an_answer_is_found_among_the_news_of_the_tournament(
         assert await link.ask(PAUSE, Decided) == decided
 
 
-async def test_what_is_refused_is_the_servers_sentence(autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery) -> None:
-    kind = ERRORS[ErrorCode.NOT_THE_DIRECTOR]
-
+async def test_what_is_refused_is_the_servers_sentence(server: FakeServer, nursery: trio.Nursery) -> None:
     async def serve() -> None:
         line = await server.line()
         await line.greet()
         await line.heard()
-        refusal = Error(code=ErrorCode.NOT_THE_DIRECTOR, fault=kind.fault, message=kind.sentence, path="", ref=QUESTION_REFERENCE)
-        await line.say(tournaments.told(), refusal)
+        await line.say(tournaments.told(), refusal(ErrorCode.NOT_THE_DIRECTOR, QUESTION_REFERENCE))
 
     nursery.start_soon(serve)
     async with open_link(URL, ANNA, dial=server.dial) as link:
@@ -68,7 +54,7 @@ async def test_what_is_refused_is_the_servers_sentence(autojump_clock: MockClock
             await link.ask(PAUSE, Decided)
 
 
-async def test_a_server_that_says_nothing_is_not_waited_for(autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery) -> None:
+async def test_a_server_that_says_nothing_is_not_waited_for(server: FakeServer, nursery: trio.Nursery) -> None:
     async def serve() -> None:
         line = await server.line()
         await line.greet()
@@ -81,7 +67,7 @@ async def test_a_server_that_says_nothing_is_not_waited_for(autojump_clock: Mock
             await link.ask(PAUSE, Decided)
 
 
-async def test_a_guest_says_so_on_every_connection_and_is_kept_nowhere(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_guest_says_so_on_every_connection_and_is_kept_nowhere(server: FakeServer) -> None:
     kept: list[Identity] = []
     async with open_link(URL, None, watches=True, keep=kept.append, dial=server.dial) as link:
         for _ in range(2):

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
 import trio
-from trio.testing import MockClock
 
 from client.connection.errors import Failure, LinkError, Unreachable
 from client.connection.events import Identity
 from client.connection.questions import QUESTION_REFERENCE
 from client.connection.request import NotAnswered, NotKnown, rename, who_is
 from protocol.client_messages import ClientMessage, Rename, WhoAmI
-from protocol.errors import ERRORS, ErrorCode
+from protocol.errors import ErrorCode
 from protocol.server_messages import Error, ServerMessage, YouAre
+from tests.client import scenes
 from tests.client.fake_server import FakeServer
 
 URL = "ws://carpet.example:7777"
 ANNA = Identity("anna", "secret", "p1")
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[FakeServer]:
-    async with FakeServer.running() as running:
-        yield running
 
 
 async def answering(server: FakeServer, answer: ServerMessage | None) -> ClientMessage:
@@ -39,10 +31,10 @@ async def answering(server: FakeServer, answer: ServerMessage | None) -> ClientM
 
 
 def refusal(code: ErrorCode) -> Error:
-    return Error(code=code, fault=ERRORS[code].fault, message=ERRORS[code].sentence, path="", ref=QUESTION_REFERENCE)
+    return scenes.refusal(code, QUESTION_REFERENCE)
 
 
-async def test_the_server_is_asked_by_the_token_alone(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_the_server_is_asked_by_the_token_alone(server: FakeServer) -> None:
     async with trio.open_nursery() as nursery:
         asked: list[ClientMessage] = []
 
@@ -54,7 +46,7 @@ async def test_the_server_is_asked_by_the_token_alone(autojump_clock: MockClock,
     assert asked == [WhoAmI(token="secret", ref=QUESTION_REFERENCE)]
 
 
-async def test_the_new_name_is_the_one_that_the_server_says(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_the_new_name_is_the_one_that_the_server_says(server: FakeServer) -> None:
     async with trio.open_nursery() as nursery:
         asked: list[ClientMessage] = []
 
@@ -77,9 +69,7 @@ async def test_the_new_name_is_the_one_that_the_server_says(autojump_clock: Mock
     ],
     ids=["token", "name", "older", "not kept", "closed"],
 )
-async def test_every_other_answer_is_a_sentence(
-    autojump_clock: MockClock, server: FakeServer, answer: Error | None, kind: type[Failure], said: str
-) -> None:
+async def test_every_other_answer_is_a_sentence(server: FakeServer, answer: Error | None, kind: type[Failure], said: str) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(answering, server, answer)
         with pytest.raises(kind) as failed:
@@ -88,13 +78,13 @@ async def test_every_other_answer_is_a_sentence(
     assert "secret" not in str(failed.value)
 
 
-async def test_a_server_that_says_nothing_is_not_waited_for_for_ever(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_server_that_says_nothing_is_not_waited_for_for_ever(server: FakeServer) -> None:
     with pytest.raises(Unreachable, match="does not answer"):
         await who_is(URL, ANNA, dial=server.dial)
     assert trio.current_time() < 20
 
 
-async def test_a_refusal_to_say_who_one_is_is_not_told_as_one_of_a_name(autojump_clock: MockClock, server: FakeServer) -> None:
+async def test_a_refusal_to_say_who_one_is_is_not_told_as_one_of_a_name(server: FakeServer) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(answering, server, refusal(ErrorCode.NOT_KEPT))
         with pytest.raises(NotAnswered, match="The server cannot save what happens"):

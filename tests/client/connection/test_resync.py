@@ -9,19 +9,16 @@ from hypothesis import strategies as st
 from client.connection.events import NO_RACE, NO_SEAT, WATCH_REFERENCE
 from client.connection.resync import REJOIN_REFERENCE, Reaction, Resume
 from protocol.client_messages import JoinRace, QuickMatch
-from protocol.errors import ERRORS, ErrorCode
+from protocol.errors import ErrorCode
 from protocol.room_events import Dealt, Hidden, Room
-from protocol.server_messages import CurrentView, Error, Left, WaitingMatch, WaitingOver
+from protocol.server_messages import CurrentView, Left, WaitingMatch, WaitingOver
 from protocol.watch_messages import Unwatched, Watched, WatchedEvent, WatchRace
 from tests.client.fake_server import room, view, welcome
+from tests.client.scenes import refusal
 
 VIEW = view("a1", "s")
 CURRENT = CurrentView(race=1, seat=0, ply=0, state="racing", elapsed_ms=0, view=VIEW)
 NO_SEAT_LEFT = Left(code="ABCDEF", reason=NO_SEAT)
-
-
-def refusal(code: ErrorCode, ref: int = REJOIN_REFERENCE) -> Error:
-    return Error(code=code, fault=ERRORS[code].fault, message="no", path="", ref=ref)
 
 
 def join(version: int, code: str = "ABCDEF") -> JoinRace:
@@ -123,14 +120,15 @@ def test_an_error_of_the_apps_own_request_passes_and_changes_nothing() -> None:
 @pytest.mark.parametrize("code", [ErrorCode.NO_SUCH_ROOM, ErrorCode.ROOM_CLOSED, ErrorCode.ROOM_FULL, ErrorCode.NOT_WAITING])
 def test_a_join_refused_for_good_leaves_the_room(code: ErrorCode) -> None:
     resume = returning()
-    assert resume.take(refusal(code)) == Reaction((refusal(code), NO_SEAT_LEFT), back=True)
+    refused = refusal(code, REJOIN_REFERENCE)
+    assert resume.take(refused) == Reaction((refused, NO_SEAT_LEFT), back=True)
     assert resume.rejoin() is None
 
 
 @pytest.mark.parametrize("code", [ErrorCode.SERVER_BUSY, ErrorCode.TOO_FAST, ErrorCode.INTERNAL])
 def test_a_join_refused_for_now_is_to_be_tried_again(code: ErrorCode) -> None:
     resume = returning()
-    assert resume.take(refusal(code)) == Reaction()
+    assert resume.take(refusal(code, REJOIN_REFERENCE)) == Reaction()
     assert resume.behind
     assert resume.rejoin() == join(3)
 
@@ -300,7 +298,7 @@ def test_a_seat_and_a_watched_race_are_both_gone_back_to_and_the_seat_tells_when
 def test_an_error_of_anything_else_is_none_of_watching() -> None:
     resume = Resume()
     resume.sent(WatchRace(code="ABCDEF"))
-    other = refusal(ErrorCode.EMPTY_CHAT, 0)
+    other = refusal(ErrorCode.EMPTY_CHAT)
     assert resume.take(other) == Reaction((other,))
     resume.lost()
     assert resume.take(welcome()).send == (WATCH,)

@@ -110,7 +110,7 @@ def test_whoever_is_told_to_open_their_race_later_asks_again_when_they_were_told
     said: list[object] = []
     line = SimpleNamespace(say=lambda **message: said.append(message["type"]))
     monkeypatch.setattr(load_worker, "Connection", lambda *_: line)
-    monkeypatch.setattr(load_worker.time, "perf_counter", lambda: 100.0)
+    monkeypatch.setattr("client.local.load_worker.time.perf_counter", lambda: 100.0)
     load = Load(PLAN, parse_address(PLAN.url), "x")
     due: list[tuple[float, Callable[[float], None]]] = []
     monkeypatch.setattr(load.loop, "at", lambda moment, call: due.append((moment, call)))

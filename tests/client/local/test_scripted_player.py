@@ -15,12 +15,13 @@ from client.local.policies import POLICIES
 from client.local.scripted_player import BotFailed, run_bot
 from protocol import server_messages as said
 from protocol.client_messages import JoinRace, LeaveRace, Move, OpenRace, Ready, Stop
-from protocol.errors import ERRORS, CloseCode, ErrorCode
+from protocol.errors import CloseCode, ErrorCode
 from protocol.record import DealRecord, Record, sealed
 from protocol.room_events import Dealt, PlayerView, Result, Started
-from protocol.server_messages import CurrentView, Error, Left
+from protocol.server_messages import CurrentView, Left
 from protocol.views import RaceOptions, SeatState, View
 from tests.client.fake_server import FakeServer, Line, room, seat, view
+from tests.client.scenes import refusal
 
 GREEDY = POLICIES["greedy"]
 URL = "ws://carpet.example:7777"
@@ -46,10 +47,6 @@ RECORD = sealed(
         moves=(),
     )
 )
-
-
-def refusal(code: ErrorCode, ref: int) -> Error:
-    return Error(code=code, fault=ERRORS[code].fault, message=ERRORS[code].sentence, path="", ref=ref)
 
 
 def played(version: int, ply: int, shown: View, state: SeatState = "racing") -> PlayerView:

@@ -149,3 +149,12 @@ def test_an_installed_server_needs_no_path(monkeypatch: pytest.MonkeyPatch, tmp_
     assert server_environment({"HOME": "/"}) == {"HOME": "/"}
     monkeypatch.setattr(sysconfig, "get_path", lambda kind: str(tmp_path))
     assert server_environment({"PYTHONPATH": "/more"})["PYTHONPATH"].endswith(f"{os.pathsep}/more")
+
+
+async def test_a_server_starts_although_the_folder_that_one_stands_in_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder := tmp_path / "gone").mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    with trio.fail_after(60):
+        async with open_server() as url:
+            assert url.startswith("ws://127.0.0.1:")

@@ -110,7 +110,7 @@ def test_an_own_move_is_answered_by_its_view() -> None:
 
 
 def test_a_refused_move_is_told_and_its_current_view_taken_outside_of_the_versions() -> None:
-    refused = Error(code=ErrorCode.STALE_PLY, fault=ERRORS[ErrorCode.STALE_PLY].fault, message="Too \x1b[31mlate.", path="", ref=0)
+    refused = scenes.refusal(ErrorCode.STALE_PLY, message="Too \x1b[31mlate.")
     current = CurrentView(race=1, seat=0, ply=30, state="racing", elapsed_ms=1, view=scenes.first_view())
     model = reduced(scenes.racing(), MoveSent(27, "c1"), refused, current)
     assert model.notice is not None
@@ -199,7 +199,7 @@ IN_FLIGHT = MoveSent(27, "c1")
 def back_at(ply: int, **fields: object) -> Room:
     """A snapshot of the race of `scenes.racing`, in which this player has made `ply` moves."""
     seats = (scenes.seat(0, "Anna", state="racing", ply=ply), scenes.seat(1, "Benedikt", state="racing"))
-    return scenes.room(**{"version": 900, "phase": "racing", "seats": seats, "view": scenes.middle_view(), **fields})  # type: ignore[arg-type]
+    return scenes.room(**{"version": 900, "phase": "racing", "seats": seats, "view": scenes.middle_view(), **fields})
 
 
 def test_a_move_in_flight_outlives_the_connection_and_every_sign_that_it_was_not_played_yet() -> None:
@@ -216,7 +216,7 @@ def test_a_move_in_flight_outlives_the_connection_and_every_sign_that_it_was_not
 
 def test_a_move_is_in_flight_no_more_by_any_sign_that_it_was_played_or_cannot_be() -> None:
     sent = reduced(scenes.racing(), IN_FLIGHT)
-    refused = Error(code=ErrorCode.RACE_OVER, fault=ERRORS[ErrorCode.RACE_OVER].fault, message="Over.", path="", ref=0)
+    refused = scenes.refusal(ErrorCode.RACE_OVER)
     for event in (
         back_at(28),
         back_at(27, race=2),
@@ -323,10 +323,6 @@ def test_what_a_race_did_to_ratings_is_kept_with_it_and_ones_own_new_rating_for_
 # ---- any sequence of messages
 
 
-def refusal(code: ErrorCode, message: str) -> Error:
-    return Error(code=code, fault=ERRORS[code].fault, message=message, path="", ref=0)
-
-
 _numbers = st.integers(min_value=-2, max_value=9)
 _versions = st.integers(min_value=0, max_value=30)
 _texts = st.text(max_size=12)
@@ -383,7 +379,7 @@ EVENTS = st.one_of(
     st.builds(lambda: scenes.welcome()),
     st.builds(YouAre, player=st.sampled_from([scenes.welcome().player, "other"]), name=_texts, ref=_numbers),
     st.builds(scenes.lobby),
-    st.builds(lambda code, message: refusal(code, message), st.sampled_from(ErrorCode), _texts),
+    st.builds(lambda code, message: scenes.refusal(code, message=message), st.sampled_from(ErrorCode), _texts),
     st.builds(Connecting, st.integers(1, 5)),
     st.builds(Connected, _texts, _texts),
     st.builds(Back),

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from client.state.progress import Points
 from client.state.watching import WatchModel, watch_after
 from protocol.room_events import Countdown, Hidden, Ratings, Said, Started
 from protocol.views import ChatLine, Curve, WatcherLine
@@ -16,6 +17,13 @@ from tests.client.state.test_store import EVENTS
 from tests.client.watched import NOW_MS, after, event, late, progress
 
 LINE = WatcherLine(number=2, name="Grace", text="Go on!")
+
+
+def points(watch: WatchModel | None) -> tuple[Points, ...]:
+    """The curves of the race that is watched."""
+    assert watch is not None
+    assert watch.room is not None
+    return watch.room.points
 
 
 def test_a_snapshot_is_all_that_is_known_and_the_clock_is_anchored() -> None:
@@ -79,24 +87,20 @@ def test_the_count_of_watchers_changes() -> None:
 
 def test_curves_have_a_point_for_each_change_from_when_on_one_watches() -> None:
     watch: WatchModel | None = after(watched.watched())
-    assert watch is not None
-    homes = [line[0][1] for line in watch.room.points]
-    assert [line[0][0] for line in watch.room.points] == [42_300, 42_300]
+    homes = [line[0][1] for line in points(watch)]
+    assert [line[0][0] for line in points(watch)] == [42_300, 42_300]
     for version, home in ((8, homes[1]), (9, homes[1] + 1)):
         watch = watch_after(watch, progress(version, 1, home), NOW_MS + 1000)
-    assert watch is not None
-    assert watch.room.points[0] == ((42_300, homes[0]),)
-    assert watch.room.points[1] == ((42_300, homes[1]), (43_300, homes[1] + 1))
+    assert points(watch)[0] == ((42_300, homes[0]),)
+    assert points(watch)[1] == ((42_300, homes[1]), (43_300, homes[1] + 1))
 
 
 def test_after_something_was_missed_the_curves_go_on_and_in_another_race_they_begin_anew() -> None:
     before = after(watched.watched(), progress(8, 1, 21))
     same = watch_after(before, watched.watched(), NOW_MS + 5000)
-    assert same is not None
-    assert same.room.points[1][:-1] == before.room.points[1]
+    assert points(same)[1][:-1] == points(before)[1]
     other = watch_after(before, watched.watched(code="OTHERS"), NOW_MS + 5000)
-    assert other is not None
-    assert [len(line) for line in other.room.points] == [1, 1]
+    assert [len(line) for line in points(other)] == [1, 1]
 
 
 def test_the_next_race_of_the_room_has_no_boards_yet_and_what_was_said_stays() -> None:
@@ -134,12 +138,11 @@ def test_whoever_comes_in_the_middle_has_the_whole_curves_and_a_new_snapshot_doe
     homes = [info.home for info in snapshot.room.seats]
     curves = tuple(Curve(at_ms=(0, 20_000, 40_000), home=(4, 7, home)) for home in homes)
     watch = after(replace(snapshot, curves=curves), progress(8, 1, homes[1] + 1))
-    assert watch.room.points[0] == ((0, 4), (20_000, 7), (40_000, homes[0]))
-    assert watch.room.points[1] == ((0, 4), (20_000, 7), (40_000, homes[1]), (42_300, homes[1] + 1))
+    assert points(watch)[0] == ((0, 4), (20_000, 7), (40_000, homes[0]))
+    assert points(watch)[1] == ((0, 4), (20_000, 7), (40_000, homes[1]), (42_300, homes[1] + 1))
     # What was missed meanwhile is in the new one.
     again = watch_after(watch, replace(snapshot, curves=curves), NOW_MS)
-    assert again is not None
-    assert again.room.points == tuple(tuple(zip(curve.at_ms, curve.home, strict=True)) for curve in curves)
+    assert points(again) == tuple(tuple(zip(curve.at_ms, curve.home, strict=True)) for curve in curves)
 
 
 def test_between_two_races_of_a_series_the_race_before_is_known_until_the_next_one_starts() -> None:

@@ -60,9 +60,8 @@ def test_the_oldest_goes_for_a_new_one(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_what_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
-    for number in (1, 2, 3):
-        path = keep(tmp_path, number)
-    path.write_text("{")
+    paths = [keep(tmp_path, number) for number in (1, 2, 3)]
+    paths[-1].write_text("{")
     (tmp_path / "races" / "folder.json").mkdir()
     (tmp_path / "races" / "nowhere.json").symlink_to("missing")
     assert [kept.race for kept in kept_records(tmp_path)] == [2, 1]

@@ -77,7 +77,7 @@ def test_challenges_are_listed_with_the_time_that_is_left() -> None:
     assert second.split() == ["WUKMRT", "carpet-free", "10", "min", "3", "2", "days", "done", "Anna"]
     assert "30 min" in third
     assert "closed" in challenge_lines([challenge(closes_at_ms=0)], HOUR_MS)[1]
-    assert challenge_lines([], 0) == ["There is no challenge to run just now; open one: carpet challenge create URL."]
+    assert challenge_lines([], 0) == ["There is no challenge to run just now; open one: carpet challenge create SERVER."]
 
 
 def test_a_moment_that_no_calendar_has_is_a_dash() -> None:

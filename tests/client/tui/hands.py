@@ -6,16 +6,16 @@ import math
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import trio
+from msgspec.structs import replace
 from trio.testing import wait_all_tasks_blocked
 from urwid.testing import ScriptedScreen
 
 from client.connection.events import Connected, LinkEvent
 from client.replay.timeline import TimeLine
-from client.state.evidence import Evidence
-from client.tui.app import run_app
-from client.tui.driver import Recorder, Replayer, Reviewer, Verifier, Witness
+from client.tui.app import Jobs, run_app
 from client.tui.start import AppOutcome, Start, StartHome, UiSettings
 from protocol.client_messages import ClientMessage
 from protocol.record import Record
@@ -62,13 +62,13 @@ class HandScreen(ScriptedScreen):
         self.colors = 256
         self._deliver: Callable[..., object] | None = None
 
-    def hook_event_loop(self, event_loop: object, callback: Callable[..., object]) -> None:  # type: ignore[override]
+    def hook_event_loop(self, event_loop: object, callback: Callable[..., object]) -> None:
         self._deliver = callback
 
-    def unhook_event_loop(self, event_loop: object) -> None:  # type: ignore[override]
+    def unhook_event_loop(self, event_loop: object) -> None:
         self._deliver = None
 
-    def draw_screen(self, size: tuple[int, int], canvas: object) -> None:  # type: ignore[override]
+    def draw_screen(self, size: tuple[int, int], canvas: object) -> None:
         self.canvases.append(canvas)  # type: ignore[arg-type]
 
     async def give(self, *keys: str | tuple[str, int, int, int]) -> None:
@@ -136,34 +136,27 @@ async def no_verifier(record: Record) -> tuple[bool | None, str]:
     raise AssertionError("there is no deal that had to be searched for")
 
 
+NO_JOBS = Jobs(no_reviewer, no_replayer, no_verifier)
+
+
 @asynccontextmanager
 async def running(
     start: Start = HOME,
     *,
     settings: UiSettings = DEFAULTS,
     size: tuple[int, int] = (80, 24),
-    reviewer: Reviewer = no_reviewer,
-    replayer: Replayer = no_replayer,
-    verifier: Verifier = no_verifier,
-    recorder: Recorder | None = None,
-    witness: Witness | None = None,
-    evidence: Evidence | None = None,
     remark: str = "",
+    **jobs: Any,
 ) -> AsyncIterator[Run]:
     run = Run(FakeLink(), HandScreen(size))
 
     async def app() -> None:
         run.outcome = await run_app(
-            run.link,  # type: ignore[arg-type]
+            run.link,
             settings=settings,
             start=start,
             screen=run.screen,
-            reviewer=reviewer,
-            replayer=replayer,
-            verifier=verifier,
-            recorder=recorder,
-            witness=witness,
-            evidence=evidence,
+            jobs=replace(NO_JOBS, **jobs),
             remark=remark,
         )
 

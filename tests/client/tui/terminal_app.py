@@ -21,7 +21,7 @@ async def main() -> None:
     link = FakeLink()
     link.say(Connected("ws://fake", "carpet.v1.msgpack"), RoundTrip(12), scenes.welcome(), scenes.room())
     link.say(Dealt(version=2, seat=0, starts_in_ms=0, view=scenes.middle_view()), Started(version=3))
-    outcome = await run_app(link, settings=UiSettings(pictures="--pictures" in sys.argv), start=StartHome())  # type: ignore[arg-type]
+    outcome = await run_app(link, settings=UiSettings(pictures="--pictures" in sys.argv), start=StartHome())
     print("sent:", [getattr(message, "move", type(message).__name__) for message in link.sent])
     print("outcome:", outcome.reason, outcome.code)
 

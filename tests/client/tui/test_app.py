@@ -15,10 +15,10 @@ from client.tui.form import DEAL_LINE, OPEN_LINE, SERIES_LINE
 from client.tui.start import AppOutcome, StartBot, StartMatch, UiSettings
 from client.tui.terminal import Terminal
 from protocol.client_messages import FollowLobby, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Ready, Rematch, Resign, Say, Stop
-from protocol.errors import ERRORS, ErrorCode
+from protocol.errors import ErrorCode
 from protocol.record import Record, sealed
 from protocol.room_events import Countdown, Dealt, PlayerReady, PlayerView, Presence, RematchAsked, Result, Scored, Seated, Started
-from protocol.server_messages import CurrentView, Error, Left, WaitingMatch, WaitingOver
+from protocol.server_messages import CurrentView, Left, WaitingMatch, WaitingOver
 from protocol.views import RaceOptions, SeriesOptions
 from tests.client import scenes
 from tests.client.tui.hands import DEFAULTS, HOME, UP, HandScreen, Run, running, settled
@@ -238,7 +238,7 @@ async def test_a_refused_move_shows_why_and_the_table_as_it_is() -> None:
     async with running() as run:
         await into_race(run)
         await run.give("c", "1")
-        refusal = Error(code=ErrorCode.STALE_PLY, fault=ERRORS[ErrorCode.STALE_PLY].fault, message="Played already.", path="", ref=0)
+        refusal = scenes.refusal(ErrorCode.STALE_PLY, message="Played already.")
         current = CurrentView(race=1, seat=0, ply=4, state="racing", elapsed_ms=9, view=scenes.middle_view())
         await run.say(refusal, current)
         assert run.screen.shows("Played already.")
@@ -375,6 +375,48 @@ async def test_while_the_race_is_run_talk_is_one_of_nine_phrases() -> None:
         assert [type(message) for message in run.link.taken()] == [Move]
 
 
+async def test_a_line_begun_before_the_start_does_not_go_out_in_the_race_and_is_there_again_after_it() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.room(), Seated(version=2, seat=1, name="Benedikt", bot=None))
+        await run.give("r", "t", *"have fun")
+        await run.say(PlayerReady(version=3, seat=0), PlayerReady(version=4, seat=1))
+        await run.say(Countdown(version=5, starts_in_ms=3000, round_trips_ms=(20, 30)))
+        await run.say(Dealt(version=6, seat=0, starts_in_ms=0, view=scenes.middle_view()), Started(version=7))
+        assert run.screen.shows("Say: have fun")
+        run.link.taken()
+        await run.give("!", "enter")
+        assert run.link.taken() == []
+        assert run.screen.shows("In a race only phrases can be said. Your line waits: t, once it is over.")
+        await run.give("c", "1")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
+        await run.say(Result(version=8, record=scenes.record()))
+        run.link.taken()
+        await run.give("t")
+        assert run.screen.shows("Say: have fun!")
+        await run.give("enter")
+        assert run.link.taken() == [Say(text="have fun!")]
+        await run.give("t", "x", "enter")
+        assert run.link.taken() == [Say(text="x")]
+
+
+@pytest.mark.parametrize("watches", [False, True])
+async def test_a_line_that_the_server_refuses_to_pass_on_for_now_need_not_be_typed_again(watches: bool) -> None:
+    async with running() as run:
+        code = watched().room.code if watches else None
+        await run.say(UP, scenes.welcome(), watched() if watches else scenes.room())
+        run.link.taken()
+        await run.give("t", *"nice deal", "enter")
+        assert run.link.taken() == [Say(text="nice deal", code=code)]
+        await run.say(scenes.refusal(ErrorCode.PHRASES_ONLY))
+        assert run.screen.shows("Only phrases can be said here")
+        await run.give("t", "!", "enter")
+        assert run.link.taken() == [Say(text="nice deal!", code=code)]
+        # Whoever has seen it and gone away does not want it.
+        await run.say(scenes.refusal(ErrorCode.PHRASES_ONLY))
+        await run.give("t", "esc", "t", "x", "enter")
+        assert run.link.taken() == [Say(text="x", code=code)]
+
+
 async def test_the_result_and_a_rematch() -> None:
     async with running() as run:
         await into_race(run)
@@ -459,10 +501,7 @@ async def test_home_is_walked_and_clicked() -> None:
 
 async def test_what_was_said_at_home_is_not_said_again_in_the_room() -> None:
     async with running() as run:
-        kind = ERRORS[ErrorCode.NO_SUCH_ROOM]
-        await run.say(
-            UP, scenes.welcome(), Error(code=ErrorCode.NO_SUCH_ROOM, fault=kind.fault, message="No race has that code.", path="", ref=0)
-        )
+        await run.say(UP, scenes.welcome(), scenes.refusal(ErrorCode.NO_SUCH_ROOM, message="No race has that code."))
         assert run.screen.shows("No race has that code")
         await run.say(scenes.room())
         assert not run.screen.shows("No race has that code")

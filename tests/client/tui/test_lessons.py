@@ -95,7 +95,7 @@ def test_what_one_does_instead_counts_and_the_lesson_waits() -> None:
     table.type("esc")
     assert table.told == first
     table.type(" ")
-    assert table.ui.learned == {"space"}
+    assert table.ui.learned == frozenset({"space"})
     assert "the card with that key" in table.told
 
 

@@ -20,7 +20,8 @@ from tests.client.tui.test_replay_terminal import terminal
 
 def typed(start: StartMenu, line: int, *keys: str) -> tuple[Ui, tuple[Effect, ...]]:
     """What the last of these keys comes to, typed after as many steps down."""
-    ui, effects = Ui(start=start), ()
+    ui = Ui(start=start)
+    effects: tuple[Effect, ...] = ()
     for key in (*["down"] * line, *keys):
         ui, effects = update(Model(), ui, Key(key), 0)
     return ui, effects

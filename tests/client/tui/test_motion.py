@@ -154,7 +154,7 @@ async def test_motion_is_switched_off_and_on_by_a_key(mock_clock: trio.testing.M
 
 
 def last_card_home() -> PlayerView:
-    view = scenes.replace(
+    view = replace(
         scenes.middle_view(), piles=dict.fromkeys(scenes.SLOTS, ()), waste=(), foundations=dict.fromkeys("SHDC", 13), home=52, moves=()
     )
     return PlayerView(version=8, seat=0, ply=1, move="c1", state="won", elapsed_ms=9_000, view=view)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import trio.testing
 from hypothesis import given, settings
@@ -100,7 +102,7 @@ def answer(move: str, ply: int, view: View) -> PlayerView:
 
 def after(view: View, *homes: str) -> View:
     """The view with fewer cards that go home."""
-    return scenes.replace(view, moves=tuple(move for move in view.moves if move not in homes))
+    return replace(view, moves=tuple(move for move in view.moves if move not in homes))
 
 
 async def test_g_sends_home_all_that_go_one_after_the_other_and_any_key_stops_it(mock_clock: trio.testing.MockClock) -> None:
@@ -177,11 +179,11 @@ async def test_tab_walks_over_what_can_be_played_from_where_the_cursor_begins(mo
 def test_the_end_is_offered_only_where_every_card_goes_home() -> None:
     start = tables.view_after("carpet", 0)
     assert not all_fit(start)
-    left = scenes.replace(start, stock=0, waste=("KS", "QS"), piles={"a1": (), "b1": ("JS",)}, moves=("b1",), pending=None)
-    fits = scenes.replace(left, foundations={"S": 10, "H": 13, "D": 13, "C": 13})
+    left = replace(start, stock=0, waste=("KS", "QS"), piles={"a1": (), "b1": ("JS",)}, moves=("b1",), pending=None)
+    fits = replace(left, foundations={"S": 10, "H": 13, "D": 13, "C": 13})
     assert all_fit(fits)
-    assert not all_fit(scenes.replace(fits, waste=("QS", "KS")))
-    assert not all_fit(scenes.replace(fits, stock=1))
+    assert not all_fit(replace(fits, waste=("QS", "KS")))
+    assert not all_fit(replace(fits, stock=1))
     assert {row.command.name for row in KEYS} >= {"SEND_HOME", "SEND_ALL", "NEXT", "PREVIOUS"}
 
 
@@ -215,10 +217,11 @@ def test_all_home_says_why_no_card_goes() -> None:
         if len(ways := {move.partition(":")[2] for move in view.moves if source(move) == place}) > 1 and "" in ways
     )
     player = Player("persian-rug", view)
-    for act, why in (
-        (lambda: player.driver.do(Press(place)), "First put the held card back (esc)."),
-        (lambda: player.driver.hear(Lost("no route", 3000)), "Not connected. Reconnecting..."),
-    ):
+    acts: dict[str, Callable[[], object]] = {
+        "First put the held card back (esc).": lambda: player.driver.do(Press(place)),
+        "Not connected. Reconnecting...": lambda: player.driver.hear(Lost("no route", 3000)),
+    }
+    for why, act in acts.items():
         act()
         player.type("G")
         assert (player.driver.ui.note, player.line.sent) == (why, [])

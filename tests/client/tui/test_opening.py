@@ -41,7 +41,7 @@ def test_the_first_picture_is_the_one_that_urwid_draws_next(start: Start, size: 
     with open(os.devnull, encoding="ascii") as keys:
         screen = urwid.display.raw.Screen(input=keys, output=told)
         screen.set_terminal_properties(colors=colours)
-        screen.register_palette(looks)  # type: ignore[arg-type]
+        screen.register_palette(looks)
         with screen.start():
             screen.draw_screen(size, canvas_of(picture, size))
             drawn = shown(told.getvalue(), size)

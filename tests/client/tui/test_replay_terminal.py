@@ -119,6 +119,15 @@ def test_a_moment_beyond_any_number_is_the_end_in_text_too(tmp_path: Path, file:
     assert ran.out == carpet(tmp_path, "replay", str(file), "--text").out
 
 
+def test_a_moment_is_said_in_seconds_or_as_the_clock_shows_it(tmp_path: Path, file: Path) -> None:
+    by_seconds = carpet(tmp_path, "replay", str(file), "--text", "--at", "62.5")
+    assert by_seconds.status == 0
+    assert carpet(tmp_path, "replay", str(file), "--text", "--at", "1:02.5").out == by_seconds.out
+    for typed in ("nan", "-1", "1:60", "1:-2", ":30", "soon"):
+        ran = carpet(tmp_path, "replay", str(file), "--text", "--at", typed)
+        assert (ran.status, f"{typed!r} is no moment of a race; say 92 or 1:32" in ran.err) == (2, True), typed
+
+
 def test_without_a_terminal_there_is_no_replay(tmp_path: Path, file: Path) -> None:
     for source in (str(file), "-"):
         ran = carpet(tmp_path, "replay", source, text=to_json(RECORD))

@@ -26,7 +26,7 @@ from client.state.watching import WatchModel
 from client.tui import cards, lessons
 from client.tui.actions import Heard, Keep, Key, PromptKind
 from client.tui.overlays import KEYS_WIDTH, help_lines, help_rows
-from client.tui.picture import line_width
+from client.tui.picture import clip, line_width, text_width
 from client.tui.replay_state import jumped_to_tenth, replay_state_of
 from client.tui.rules import LIST_WIDTH
 from client.tui.scene import Scene, scene_of
@@ -40,6 +40,7 @@ from client.tui.ui_state import Prompt, Question, RulesPage, Ui
 from client.tui.update import update
 from client.tui.view import body_times, view
 from protocol.cards import CARD_TEXT
+from protocol.errors import Fault
 from protocol.fairness import derive_seed, named_seed
 from protocol.forms import USUAL_NAME
 from protocol.phrases import PHRASES
@@ -596,7 +597,8 @@ def test_whoever_was_stopped_by_anothers_win_is_not_said_to_have_stopped() -> No
     assert model.room.record is not None
     first, second = model.room.record.seats
     won = structs.replace(model.room.record, seats=(structs.replace(first, state="won"), structs.replace(second, ended_at_ms=133_600)))
-    shown = Shown(lambda: replace(model, room=replace(model.room, record=won)), now_ms=160_000)  # type: ignore[arg-type]
+    at_the_end = replace(model, room=replace(model.room, record=won))
+    shown = Shown(lambda: at_the_end, now_ms=160_000)
     text = "\n".join(render_text(widget_of(shown, (80, 24)), (80, 24)))
     assert "all home" in text
     assert "still racing" in text
@@ -659,6 +661,28 @@ def test_in_a_waiting_room_one_finds_oneself_however_long_the_name(name: str, tr
         (line,) = [line for line in lines if " (you) " in line]
         assert name[:3] in line
         assert " not ready yet " in line
+
+
+@pytest.mark.parametrize("name", ["Benedikt", "M" * 24, "漢" * 24])
+@pytest.mark.parametrize("trips", [(None, None), (1234, 7), (15, 150)])
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80", "120"])
+def test_in_a_waiting_room_how_players_stand_is_one_column_however_long_a_name(
+    name: str, trips: tuple[int | None, int | None], size: tuple[int, int]
+) -> None:
+    model = scenes.full_room()
+    assert model.room is not None
+    first, second = model.room.seats
+    seats = (structs.replace(first, name=name, round_trip_ms=trips[0]), structs.replace(second, ready=True, round_trip_ms=trips[1]))
+    room = replace(model.room, seats=seats)
+    lines = render_text(widget_of(Shown(lambda: replace(model, room=room), now_ms=2000), size), size)
+    at = next(number for number, line in enumerate(lines) if "Players" in line)
+    columns = {
+        text_width(line[: line.index(said)]) for line, said in zip(lines[at + 1 : at + 3], (" not ready yet ", " ready "), strict=True)
+    }
+    assert len(columns) == 1
+    # The title of the right half is where its other lines are.
+    right = text_width(lines[at][: lines[at].index("Carpet")])
+    assert all(clip(line, right)[-1:] == " " for line in lines[at + 1 : at + 3])
 
 
 def over_winnable() -> Model:
@@ -807,7 +831,7 @@ def test_wide_layouts_stand_one_below_the_other_where_that_makes_their_cards_lar
 
 def test_why_there_is_no_connection_is_said_once() -> None:
     banned = "The host of this server has banned you."
-    error = Error(code="hello/banned", fault="state", message=banned, path="", ref=0)
+    error = Error(code="hello/banned", fault=Fault.STATE, message=banned, path="", ref=0)
     model = scenes.reduced(scenes.at_home(), error, Lost(banned, None), now_ms=2000)
     lines = view(scene_of(model, UI, 2000), (80, 24)).lines
     assert sum(banned in "".join(text for _, text in line) for line in lines) == 1

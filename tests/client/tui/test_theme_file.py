@@ -17,10 +17,10 @@ from tests.client.cli.test_main import run
 @pytest.mark.parametrize("palette", [palette for palette in PALETTES if palette.name != "none"], ids=lambda palette: palette.name)
 def test_a_palette_that_is_written_is_read_back_in_its_exact_colours(palette: object) -> None:
     assert palette in PALETTES
-    own = palette_of(text_of(palette, "mine"))  # type: ignore[arg-type]
+    own = palette_of(text_of(palette, "mine"))
     assert (own.name, own.title) == ("mine", "mine")
     again = {entry[0]: entry[4:] for entry in entries(own, exact=True)}
-    written = {entry[0]: entry[4:] for entry in entries(palette, exact=True)}  # type: ignore[arg-type]
+    written = {entry[0]: entry[4:] for entry in entries(palette, exact=True)}
     # One sign alone is drawn otherwise in the colour-blind palette itself.
     assert {name for name in again if again[name] != written[name]} <= {"mark"}
 

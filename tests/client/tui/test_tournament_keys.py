@@ -12,10 +12,10 @@ from client.tui.start import StartTournaments
 from client.tui.subscriptions import FOLLOW_REFERENCE
 from client.tui.tournament_form import CREATE_REFERENCE
 from protocol.client_messages import FollowLobby, JoinRace, LeaveRace
-from protocol.errors import ERRORS, ErrorCode
+from protocol.errors import ErrorCode
 from protocol.record import SeatRecord
 from protocol.room_events import Ended
-from protocol.server_messages import Error, Left
+from protocol.server_messages import Left
 from protocol.tournament_messages import (
     AddBot,
     CheckIn,
@@ -100,12 +100,9 @@ async def test_a_tournament_that_is_not_there_leads_back_to_the_list() -> None:
         await run.say(UP, scenes.welcome(), scenes.lobby())
         await run.give("t", "c", *"kw prtx".replace(" ", ""), "enter")
         assert FollowTournament(id="KWPRTX", ref=FOLLOW_REFERENCE) in run.link.taken()
-        kind = ERRORS[ErrorCode.NO_SUCH_TOURNAMENT]
-        await run.say(
-            Error(code=ErrorCode.NO_SUCH_TOURNAMENT, fault=kind.fault, message=kind.sentence, path="", ref=FOLLOW_REFERENCE),
-            tournaments.listed(),
-        )
-        assert run.screen.shows(kind.sentence)
+        refused = scenes.refusal(ErrorCode.NO_SUCH_TOURNAMENT, FOLLOW_REFERENCE)
+        await run.say(refused, tournaments.listed())
+        assert run.screen.shows(refused.message)
         assert run.screen.shows("Carpet Open")
 
 

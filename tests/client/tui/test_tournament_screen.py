@@ -20,7 +20,7 @@ from client.tui.tournament_view_state import TournamentPage, TournamentView, lin
 from client.tui.ui_state import Ui
 from client.tui.view import view
 from protocol.tournament_messages import Tournament
-from protocol.tournaments import TableResult
+from protocol.tournaments import TableResult, TournamentOptions
 from tests.client import scenes
 from tests.client import tournament_scenes as tournaments
 
@@ -127,7 +127,7 @@ def test_on_a_wide_terminal_tables_and_standings_stand_side_by_side() -> None:
 
 def test_of_two_decks_the_bar_is_twice_as_long() -> None:
     def bar(rules: str) -> int:
-        told = tournaments.running(options=tournaments.TournamentOptions(name="Open", rules=rules))
+        told = tournaments.running(options=TournamentOptions(name="Open", rules=rules))
         lines = render_text(Painted(view(scene_at(tournaments.at(told), "tables", 0), (80, 24))), (80, 24))
         return next(line for line in lines if "31 : 18" in line).count("█")
 

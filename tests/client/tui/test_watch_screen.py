@@ -232,7 +232,7 @@ def test_nothing_a_server_says_reaches_the_terminal_unclean() -> None:
     for details in (False, True):
         for record in (None, replays.record()):
             phase = "racing" if record is None else "over"
-            evil = replace(model, room=replace(room, record=record, phase=phase), boards=boards)  # type: ignore[arg-type]
+            evil = replace(model, room=replace(room, record=record, phase=phase), boards=boards)
             text = "".join(render_text(widget_of(Shown(scenes.at_home, Ui(watch=evil, details=details)), (80, 24)), (80, 24)))
             assert not {"\x1b", "\x07", "\u202e"} & set(text)
             assert "Watching" in text
