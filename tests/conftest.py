@@ -107,7 +107,11 @@ def _run_on(
     clock: trio.abc.Clock | None,
     instruments: Sequence[trio.abc.Instrument],
 ) -> object:
-    return trio.run(test, clock=clock or item.funcargs[clock_asked_for], instruments=instruments)
+    if clock is None:
+        asked = item.funcargs[clock_asked_for]
+        assert isinstance(asked, trio.abc.Clock)
+        clock = asked
+    return trio.run(test, clock=clock, instruments=instruments)
 
 
 NO_CHROMIUM = "no Chromium was found"

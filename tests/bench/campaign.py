@@ -13,11 +13,7 @@ of an error. PostgreSQL is one of its own, made with `initdb`. The status is 0 w
 from __future__ import annotations
 
 import argparse
-import os
-import secrets
-import shutil
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
@@ -35,6 +31,7 @@ from server.store.database import DatabaseStore, open_database
 from server.store.errors import JournalClosed, StoreError
 from server.store.journal import Journal
 from tests.bench.journal_cost import opened, taken
+from tests.bench.postgres import postgres
 from tests.e2e.crash import CRASH_LOOP, USUAL, Course, kill_and_count
 
 RACES: Final = 50
@@ -130,39 +127,6 @@ async def taken_away(what: str, store: DatabaseStore, take_away: Callable[[], No
     return Row(what, times, time.monotonic() - started, len(races), acknowledged, len(lost), len(ended), failures=tuple(ended))
 
 
-class Postgres:
-    """A server of one's own, in a folder, at a port nobody uses."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._programs = Path(subprocess.run(["pg_config", "--bindir"], check=True, capture_output=True, text=True).stdout.strip())
-        # The server does not run as root.
-        self._as = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
-        if self._as:
-            shutil.chown(folder, "postgres", "postgres")
-            folder.parent.chmod(0o755)
-        self._run("initdb", "-D", str(folder), "-U", "postgres", "-A", "trust")
-        self._options = f"-c port=54329 -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder}"
-        self._run("pg_ctl", "-D", str(folder), "-w", "-o", self._options, "-l", str(folder / "log"), "start")
-
-    def empty(self) -> str:
-        """The URL of another database."""
-        name = f"bench_{secrets.token_hex(4)}"
-        self._run("createdb", "-h", "127.0.0.1", "-p", "54329", "-U", "postgres", name)
-        return f"postgresql://postgres@127.0.0.1:54329/{name}"
-
-    def restart(self) -> None:
-        self._run(
-            "pg_ctl", "-D", str(self._folder), "-m", "immediate", "-w", "-o", self._options, "-l", str(self._folder / "log"), "restart"
-        )
-
-    def stop(self) -> None:
-        self._run("pg_ctl", "-D", str(self._folder), "-m", "immediate", "stop")
-
-    def _run(self, program: str, *arguments: str) -> None:
-        subprocess.run([*self._as, str(self._programs / program), *arguments], check=True, stdout=subprocess.DEVNULL, cwd="/")
-
-
 def on_sqlite(folder: Path, times: int) -> Iterator[Row]:
     path = str(folder / "locked.sqlite3")
     with closing(open_database(path)) as store:
@@ -193,15 +157,10 @@ def rows(folder: Path, *, kills: int, times: int, races: int, seed: int) -> Iter
     loop = str(folder / "loop.sqlite3")
     yield killed("server in a crash loop, clock ahead, SQLite", loop, kills=kills, races=races, seed=seed, course=CRASH_LOOP)
     yield from on_sqlite(folder, times)
-    data = folder / "postgres"
-    data.mkdir(mode=0o700)
-    postgres = Postgres(data)
-    try:
-        yield killed("server killed, PostgreSQL", postgres.empty(), kills=kills, races=races, seed=seed)
-        with closing(open_database(postgres.empty())) as store:
-            yield trio.run(taken_away, "PostgreSQL stopped the hard way", store, postgres.restart, times)
-    finally:
-        postgres.stop()
+    with postgres() as server:
+        yield killed("server killed, PostgreSQL", server.empty(), kills=kills, races=races, seed=seed)
+        with closing(open_database(server.empty())) as store:
+            yield trio.run(taken_away, "PostgreSQL stopped the hard way", store, server.restart, times)
 
 
 def main() -> None:

@@ -16,11 +16,9 @@ import re
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -29,11 +27,11 @@ import trio
 
 from client.connection.client import open_link
 from protocol.watch_messages import WatchRace
-from tests.bench.campaign import Postgres
+from tests.bench.postgres import Postgres, postgres
 from tests.bench.processes import children, processor_s
 from tests.e2e.nodes import NodeProcess
 from tests.ports import held_ports
-from tests.server.cluster.redis_server import redis_server
+from tests.server.cluster.redis_server import RedisServer, redis_server
 
 SECONDS: Final = 10.0
 
@@ -68,18 +66,10 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Counts:
+class Counts(Cost):
+    """The same since each of them began. at: when they were read."""
+
     at: float
-    moves: float
-    requests: float
-    commits: float
-    commit_s: float
-    node_s: float
-    postgres_s: float
-    redis_s: float
-    wal_bytes: float
-    redis_bytes: float
-    deliveries: float
 
     def until(self, later: Counts) -> Cost:
         seconds = later.at - self.at
@@ -90,14 +80,13 @@ class Counts:
 class Scene:
     """One point under way."""
 
-    def __init__(self, place: list[NodeProcess], metrics: list[int], database: str, folder: Path, redis_url: str, redis_pid: int) -> None:
+    def __init__(self, place: list[NodeProcess], metrics: list[int], database: str, postmaster: int, redis: RedisServer) -> None:
         self.place = place
         self.deliveries = 0
         self._metrics = metrics
         self._database = database
-        self._postmaster = int((folder / "postmaster.pid").read_text().split()[0])
-        self._redis_url = redis_url
-        self._redis_pid = redis_pid
+        self._postmaster = postmaster
+        self._redis = redis
 
     def counts(self) -> Counts:
         told = [urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics").read().decode() for port in self._metrics]
@@ -105,17 +94,17 @@ class Scene:
             row = connection.execute("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn").fetchone()
         assert row is not None
         return Counts(
-            time.monotonic(),
             sum(figure(text, "moves") for text in told),
             sum(figure(text, "journal_requests") for text in told),
             sum(figure(text, "journal_commits") for text in told),
             sum(figure(text, "journal_commit_seconds") for text in told),
             sum(processor_s(node.process.pid) for node in self.place if node.process is not None),
             sum(map(processor_s, children(self._postmaster))),
-            processor_s(self._redis_pid),
+            processor_s(self._redis.pid),
             float(row[0]),
-            redis_bytes(self._redis_url),
+            redis_bytes(self._redis.url),
             self.deliveries,
+            time.monotonic(),
         )
 
     def races(self) -> list[str]:
@@ -146,10 +135,10 @@ def figure(text: str, name: str) -> float:
     return float(found[1])
 
 
-async def measure(point: Point, postgres: Postgres, folder: Path) -> tuple[Cost, list[dict[str, object]]]:
+async def measure(point: Point, server: Postgres) -> tuple[Cost, list[dict[str, object]]]:
     """What it costs, and what each load generator says of it."""
     with redis_server() as redis, held_ports(2 * point.nodes) as ports:
-        database = postgres.empty()
+        database = server.empty()
         metrics = ports[point.nodes :]
         place = [
             NodeProcess(database, redis.url, port, ("--max-connections-per-address", "20000", "--metrics", str(other)))
@@ -159,7 +148,7 @@ async def measure(point: Point, postgres: Postgres, folder: Path) -> tuple[Cost,
         try:
             for node in place:
                 await node.start()
-            scene = Scene(place, metrics, database, folder, redis.url, redis.pid)
+            scene = Scene(place, metrics, database, server.postmaster, redis)
             for node in place if point.races else ():
                 command = [
                     sys.executable,
@@ -200,19 +189,13 @@ async def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=1)
     rounds = parser.parse_args().rounds
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "postgres"
-        folder.mkdir()
-        postgres = Postgres(folder)
-        try:
-            for _ in range(rounds):
-                for point in POINTS:
-                    cost, told = await measure(point, postgres, folder)
-                    views = [load.get("view_ms") for load in told]
-                    print(f"{point}: load average {os.getloadavg()[0]:.0f}; views {views}")
-                    print(json.dumps({"point": asdict(point), "cost": asdict(cost)}), flush=True)
-        finally:
-            postgres.stop()
+    with postgres() as server:
+        for _ in range(rounds):
+            for point in POINTS:
+                cost, told = await measure(point, server)
+                views = [load.get("view_ms") for load in told]
+                print(f"{point}: load average {os.getloadavg()[0]:.0f}; views {views}")
+                print(json.dumps({"point": asdict(point), "cost": asdict(cost)}), flush=True)
 
 
 if __name__ == "__main__":

@@ -17,24 +17,19 @@ import argparse
 import json
 import os
 import random
-import shutil
 import signal
-import socket
 import statistics
-import subprocess
 import sys
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 import psycopg
 import trio
 
 from protocol.tournaments import TournamentOptions
+from tests.bench.postgres import Postgres, postgres
 from tests.e2e.cluster import Ground, begin_tournament, busiest, check, check_owners, check_tournament, keep_log
 from tests.e2e.entrants import Entrant, Referee
 from tests.e2e.nodes import NodeProcess, nodes
@@ -56,52 +51,6 @@ STOPS_S: Final = 30
 
 IDLE_S: Final = 15.0
 """Races in which nobody has moved for so long are looked at."""
-
-
-class Postgres:
-    """A PostgreSQL of its own, whose durability is left as it is by default."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder / "postgres"
-        self._programs = max(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda found: int(found.parent.name))
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port: int = free.getsockname()[1]
-
-    @property
-    def url(self) -> str:
-        return f"postgresql://postgres@127.0.0.1:{self._port}/postgres"
-
-    def _run(self, program: str, *arguments: str) -> None:
-        command = [str(self._programs / program), "-D", str(self._folder), *arguments]
-        user = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/", **user)  # type: ignore[call-overload]
-
-    def make(self) -> None:
-        self._folder.mkdir(mode=0o700)
-        if os.geteuid() == 0:
-            shutil.chown(self._folder, "postgres", "postgres")
-        self._run("initdb", "--username=postgres", "--auth=trust")
-        self.start()
-
-    def start(self) -> None:
-        options = f"-p {self._port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=''"
-        self._run("pg_ctl", "-w", "-l", str(self._folder / "log"), "-o", options, "start")
-
-    def stop(self) -> None:
-        self._run("pg_ctl", "-w", "-m", "immediate", "stop")
-
-
-@contextmanager
-def postgres() -> Iterator[Postgres]:
-    with TemporaryDirectory(prefix="carpet-bench-") as folder:
-        Path(folder).chmod(0o755)
-        server = Postgres(Path(folder))
-        server.make()
-        try:
-            yield server
-        finally:
-            server.stop()
 
 
 @dataclass

@@ -14,17 +14,15 @@ import argparse
 import base64
 import os
 import statistics
-import tempfile
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from pathlib import Path
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
 import msgspec
 import trio
 
-from tests.bench.campaign import Postgres
 from tests.bench.cluster_cost import redis_bytes
+from tests.bench.postgres import postgres
 from tests.bench.processes import children, processor_s
 from tests.bench.watchers import Pair, Told, answer, at, close, pair_of_players, program, race
 from tests.e2e.nodes import NodeProcess
@@ -46,19 +44,6 @@ async def started(*place: NodeProcess) -> AsyncIterator[tuple[NodeProcess, ...]]
     finally:
         for node in place:
             node.forget()
-
-
-@contextmanager
-def postgres() -> Iterator[tuple[Postgres, int]]:
-    """And the process whose children do its work."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "postgres"
-        folder.mkdir()
-        server = Postgres(folder)
-        try:
-            yield server, int((folder / "postmaster.pid").read_text().split()[0])
-        finally:
-            server.stop()
 
 
 def spent(node: NodeProcess) -> float:
@@ -86,7 +71,7 @@ async def watched(pair: Pair, code: str, urls: list[str], size: int, place: tupl
 
 
 async def watchers(size: int, rounds: int) -> None:
-    with postgres() as (server, _), redis_server() as redis, held_ports(3) as ports:
+    with postgres() as server, redis_server() as redis, held_ports(3) as ports:
         database = server.empty()
         place = tuple(NodeProcess(database, redis.url, port, OPTIONS) for port in ports)
         async with started(*place), pair_of_players(place[0].url, 0) as (pair, code):
@@ -104,7 +89,7 @@ async def watchers(size: int, rounds: int) -> None:
 
 
 async def moves(rounds: int) -> None:
-    with postgres() as (server, postmaster), redis_server() as redis, held_ports(2) as ports:
+    with postgres() as server, redis_server() as redis, held_ports(2) as ports:
         alone = NodeProcess(server.empty(), "", ports[0], OPTIONS)
         node = NodeProcess(server.empty(), redis.url, ports[1], OPTIONS)
         async with started(alone, node), AsyncExitStack() as stack:
@@ -126,11 +111,11 @@ async def moves(rounds: int) -> None:
                         into += await race(pair, 0)
 
                     began = trio.current_time()
-                    before = spent(each), sum(map(processor_s, children(postmaster)))
+                    before = spent(each), sum(map(processor_s, children(server.postmaster)))
                     async with trio.open_nursery() as nursery:
                         for pair in pairs[each]:
                             nursery.start_soon(run, pair, took)
-                    after = spent(each), sum(map(processor_s, children(postmaster)))
+                    after = spent(each), sum(map(processor_s, children(server.postmaster)))
                     server_us, postgres_us = (1e6 * (later - earlier) / len(took) for earlier, later in zip(before, after, strict=True))
                     cost = server_us, postgres_us, server_us - 1e6 * idle[each] * (trio.current_time() - began) / len(took)
                     if number:

@@ -32,9 +32,11 @@ from protocol.codec import MSGPACK, encode
 from protocol.room_events import PlayerView, Progress
 from server.net.connection import Connection
 from server.net.descriptors import raise_limit
+from server.net.http import Site
 from server.net.listener import serving
+from server.net.origins import Origins
 from server.net.overload import Overload
-from server.net.stream import SocketListener
+from server.net.stream import RoundTripRule, SocketListener
 from server.net.traffic import Traffic
 from server.race.view import see
 from server.rooms.outgoing import Outgoing
@@ -189,7 +191,15 @@ async def measure(connections: int, moves: int, *, plain: bool) -> None:
     peers = context.Process(target=play, args=(port, connections, rounds, gate))
     peers.start()
     listeners = [SocketListener(listening)]
-    async with serving(answers, listeners, plain_sockets=plain, overload=Unmoved()):  # type: ignore[arg-type]  # in its place
+    async with serving(
+        answers,  # type: ignore[arg-type]  # in its place
+        listeners,
+        origins=Origins(),
+        site=Site(),
+        round_trip_rule=RoundTripRule(),
+        overload=Unmoved(),
+        plain_sockets=plain,
+    ):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(notice_failure, peers)
             await answers.all_here.wait()

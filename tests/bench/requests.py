@@ -43,7 +43,7 @@ from protocol.client_messages import (
 from protocol.record import sealed
 from protocol.room_events import Result, Started
 from protocol.room_events import Room as RoomMessage
-from protocol.run_messages import ListChallenges, ListDailies, ListRuns, OpenChallenge, PlayOn, RunChallenge, RunDaily
+from protocol.run_messages import Challenges, ListChallenges, ListDailies, ListRuns, OpenChallenge, PlayOn, RunChallenge, RunDaily
 from protocol.tournament_messages import (
     CreateTournament,
     Decided,
@@ -67,7 +67,7 @@ from server.runtime.workers import open_workers
 from server.store.opening import open_store
 from server.store.port import CommandTaken, PlayerMade, RaceOpened, RaceOver, race_id
 from server.store.store import Store
-from server.tournaments.pairing_worker import Pairer
+from server.tournaments.pairing_worker import pair_next
 from tests.server.net import wire
 from tests.server.net.wire import Client, House, open_house
 from tests.server.race.racing import SECRET, START, started
@@ -132,7 +132,7 @@ async def measure(tries: int) -> int:
             async with open_workers(1, code=WORKERS_CODE) as workers:
                 # As a server has it, in place of what tests do in this process.
                 House._compute = workers.run  # type: ignore[assignment,method-assign]
-                wire.paired_here = Pairer(workers).pair_next  # type: ignore[assignment]
+                wire.paired_here = partial(pair_next, workers)
                 wire.BESIDE = partial(trio.to_thread.run_sync, limiter=trio.CapacityLimiter(1))
                 await measure_on(bench, store, tries, with_long_races(store, tries))
         finally:
@@ -306,7 +306,9 @@ async def in_runs(bench: Bench, house: House, number: int) -> None:
         await bench.ask("run-daily", partial(runner.say, RunDaily()))
         await runner.hear_of(RoomMessage)
         await runner.say(LeaveRace())
-        (challenge, *_) = (await house.runs.listed("", ref=0)).challenges
+        listed = await house.runs.answer("", ListChallenges())
+        assert isinstance(listed, Challenges)
+        challenge = listed.challenges[0]
         await bench.ask("run-challenge", partial(runner.say, RunChallenge(id=challenge.id)))
         await runner.hear_of(RoomMessage)
 

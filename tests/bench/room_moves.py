@@ -36,6 +36,7 @@ from server.rooms.requests import Ask, Enter
 from server.rules.catalogue import rule_set
 from server.store.errors import StoreError
 from server.store.port import Entry
+from tests.server.rooms.playing import no_ghosts
 
 RUNS: Final = 5
 MOVES: Final = 12
@@ -150,6 +151,7 @@ async def in_rooms(races: int, seed: int) -> dict[str, float]:
             journal=journal,
             find_deal=no_search,
             rating_changes=no_change,
+            ghost_lines=no_ghosts,
             max_rooms=races,
         )
         rooms.on_room_change.append(Listing().changed)

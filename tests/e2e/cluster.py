@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import psycopg
 import trio
@@ -23,19 +25,18 @@ from client.connection.events import LinkEvent, Lost, RoundTrip
 from client.local.policies import POLICIES
 from client.local.scripted_player import BotFailed, run_bot
 from client.state.store import Model
-from protocol.record import Record, from_json
+from protocol.record import Record
 from protocol.room_events import PlayerView, Result
 from protocol.server_messages import Error, ServerMessage
 from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
 from protocol.watch_messages import Board, Unwatched, Watched, WatchedEvent, WatchRace
 from server.store.connections import brief_reading
-from server.store.database import open_database
 from server.store.documents import decode_commands
 from server.store.locations import existing
 from server.store.maintenance import nodes as all_nodes
 from server.tournaments.events import ResultEntered, decode_event
-from tests.e2e.crash import Count, Pair, check_pairs
+from tests.e2e.crash import Count, Pair, check_pairs, kept_records
 from tests.e2e.entrants import Entrant, Referee
 from tests.e2e.nodes import NodeProcess
 
@@ -226,14 +227,14 @@ class Ground:
                     pass
         return False
 
-    async def _play(self, pair: ClusterPair, race: partial[object], scope: trio.CancelScope) -> None:
+    async def _play(self, pair: ClusterPair, race: partial[Coroutine[Any, Any, Record]], scope: trio.CancelScope) -> None:
         pace, tries = HURRIED_S if self.finished.is_set() else PACE_S, 0
         while True:
             person = Person(race.keywords["name"], pair)
             pair.people.append(person)
             try:
                 # By any node, so that half of them come in by another than the one that has the race.
-                record = await race(self.some_url(), pace=pace, generator=self.generator, watch=person.watch)  # type: ignore[misc]
+                record = await race(self.some_url(), pace=pace, generator=self.generator, watch=person.watch)
             except LinkError:
                 pair.people.remove(person)
                 await trio.sleep(0.2)
@@ -368,16 +369,3 @@ def check(ground: Ground, database: str) -> None:
     kept = kept_records(database)
     told = [pair for pair in ground.pairs if pair.records]
     check_pairs(told, kept, ground.count)
-
-
-def kept_records(database: str) -> dict[str, Record]:
-    """Room to the record of its one race. All nodes have to be stopped."""
-    store = open_database(database)
-    try:
-        with store.maintaining() as sql:
-            rows = sql.rows("SELECT races.room, records.record FROM records JOIN races ON races.id = records.race")
-    finally:
-        store.close()
-    kept: dict[str, Record] = {row.room: from_json(row.record) for row in rows}
-    assert len(kept) == len(rows), "a race has two records"
-    return kept

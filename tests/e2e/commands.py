@@ -79,7 +79,7 @@ def carpet_here(home: Path, *arguments: str) -> Ran:
             main(arguments)
     status = ended.value.code
     assert isinstance(status, int)
-    return Ran(status, *(stream.buffer.getvalue().decode() for stream in (out, err)))  # type: ignore[attr-defined]
+    return Ran(status, *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
 
 def carpet_on_terminal(home: Path, *arguments: str, interrupt_at: str | None = None) -> Ran:

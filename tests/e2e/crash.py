@@ -10,11 +10,12 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import trio
@@ -175,12 +176,12 @@ async def _race_on(url: str, number: int, ground: _Ground) -> None:
         ground.count.races += 1
 
 
-async def _play(url: str, pair: Pair, ground: _Ground, race: partial[object]) -> None:
+async def _play(url: str, pair: Pair, ground: _Ground, race: partial[Coroutine[Any, Any, Record]]) -> None:
     # The race after the last kill has only to end.
     pace = 0.02 if ground.finished.is_set() else ground.course.pace_s
     while True:
         try:
-            record = await race(pace=pace, generator=ground.generator, watch=pair.watch)  # type: ignore[misc]
+            record = await race(pace=pace, generator=ground.generator, watch=pair.watch)
         except LinkError:
             # No server just now, and there was none yet: the very first try is not made again by the link.
             await trio.sleep(0.2)
@@ -194,7 +195,10 @@ async def _play(url: str, pair: Pair, ground: _Ground, race: partial[object]) ->
 
 
 def kept_records(database: Path | str) -> dict[str, Record]:
-    """The record of each room's one race, read without the store's own help. database: as for `kill_and_count`."""
+    """The record of each room's one race, read without the store's own help, when all servers have stopped.
+
+    database: as for `kill_and_count`.
+    """
     with closing(psycopg.connect(str(database)) if "://" in str(database) else sqlite3.connect(database)) as connection:
         rows = connection.execute("SELECT races.room, records.record FROM records JOIN races ON races.id = records.race").fetchall()
     records = {room: from_json(text) for room, text in rows}

@@ -98,7 +98,7 @@ class FaultyProxy:
         """Black hole: that way nothing arrives any more, and nobody is told."""
         for pair in self._pairs:
             for direction in directions or ("up", "down"):
-                pair.ways[direction].swallows = True  # type: ignore[index]
+                pair.ways[direction].swallows = True
 
     # ---- carrying
 

@@ -154,4 +154,5 @@ async def main(url: str, code: str) -> None:
 
 
 if __name__ == "__main__":
-    trio.run(main, *sys.argv[1:])
+    _, url, code = sys.argv
+    trio.run(main, url, code)

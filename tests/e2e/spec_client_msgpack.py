@@ -234,7 +234,7 @@ class Client:
 
     async def run(self) -> None:
         pause = 0.1
-        while not self.ended:
+        while True:
             try:
                 async with connect(self.url, subprotocols=[WIRE], compression=None) as websocket:
                     self.lines += 1

@@ -39,11 +39,10 @@ from tests.e2e.cluster import (
     check_owners,
     check_tournament,
     keep_log,
-    kept_records,
     leader,
     raced_at,
 )
-from tests.e2e.crash import check_pairs
+from tests.e2e.crash import check_pairs, kept_records
 from tests.e2e.entrants import Entrant, Hold, persistent_link
 from tests.e2e.nodes import NodeProcess, nodes
 from tests.e2e.test_play_in_browser import HEARD, play_one, wait_for_cards
@@ -199,7 +198,7 @@ async def test_the_page_of_one_server_races_and_watches_at_another_and_goes_on_w
             nursery.start_soon(played, opens, second.url)
             await opened.wait()
             page = first.url.replace("ws://", "http://")
-            # A page that was made before its server knew of the other one loads anew on the way there, and Ready would be pressed in vain.
+            # A page that was made before its server knew of the other one loads anew on the way there, and counts its connections anew.
             with trio.fail_after(60):
                 while second.url not in str(await act(partial(connections_allowed, page))):  # noqa: ASYNC110  (no server tells)
                     await trio.sleep(0.1)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 from websockets.trio.server import serve
+from websockets.typing import Subprotocol
 
 from client.connection.client import open_link
 from client.connection.events import Identity
@@ -45,6 +46,7 @@ def test_a_code_nobody_has(url: str, tmp_path: Path) -> None:
 async def test_a_full_race(url: str, tmp_path: Path) -> None:
     async with open_link(url, Identity("anna")) as link:
         await link.entered(OpenRace(options=RaceOptions(seats=2, bots=("random",))))
+        code = None
         async for event in link.events:
             if code := getattr(event, "code", None):
                 break
@@ -105,7 +107,7 @@ async def test_another_version_of_the_wire(nursery: trio.Nursery, tmp_path: Path
 
     listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
     port = listeners[0].socket.getsockname()[1]
-    nursery.start_soon(lambda: serve(handle, listeners=listeners, subprotocols=["carpet.v9.msgpack"]))
+    nursery.start_soon(lambda: serve(handle, listeners=listeners, subprotocols=[Subprotocol("carpet.v9.msgpack")]))
     ran = await trio.to_thread.run_sync(carpet_on_terminal, tmp_path, "home", f"ws://127.0.0.1:{port}")
     nursery.cancel_scope.cancel()
     assert ran.status == 1
@@ -125,7 +127,7 @@ def test_a_record_that_is_none(tmp_path: Path) -> None:
     assert missing.sentence == f"carpet: cannot read {tmp_path / 'none.json'}: No such file or directory"
     empty = carpet(tmp_path, "verify", "-")
     assert empty.status == 1
-    assert empty.sentence.startswith("carpet: not a true record: not a record")
+    assert empty.sentence.startswith("carpet: standard input: not a record of a race: ")
 
 
 def test_the_token_is_kept_for_the_next_time(url: str, tmp_path: Path) -> None:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.e2e.commands import Ran, carpet
+from tests.e2e.commands import TIMEOUT, Ran, carpet, environment
 
 pytestmark = pytest.mark.slow
 
@@ -63,3 +71,40 @@ def test_the_same_name_deals_the_same_cards(shown: list[Ran]) -> None:
     first, second = (json.loads(ran.out)["deal"] for ran in shown[1:])
     assert first["seed"] == second["seed"]
     assert first["commitment"] != second["commitment"]
+
+
+@contextlib.contextmanager
+def demo(home: Path, **how: Any) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """One that is watched in the time of people, and the port of its server."""
+    command = [sys.executable, "-m", "client.cli.main", "demo"]
+    with subprocess.Popen(
+        command, env=environment(home), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **how
+    ) as process:
+        try:
+            assert process.stdout is not None
+            port = re.search(r"at ws://127\.0\.0\.1:(\d+)", process.stdout.readline())
+            assert port is not None
+            yield process, int(port[1])
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_whoever_is_told_to_end_or_loses_the_terminal_ends_the_server_too(tmp_path: Path, number: signal.Signals) -> None:
+    # Tests that are run by `nohup`, or in the background, would have it ignored.
+    with demo(tmp_path, preexec_fn=lambda: signal.signal(number, signal.SIG_DFL)) as (process, port):
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=TIMEOUT)
+        assert (process.returncode, errors) == (130, "")
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port))
+
+
+def test_a_terminal_that_goes_ends_nothing_that_is_not_to_hear_of_it(tmp_path: Path) -> None:
+    with demo(tmp_path, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as (process, _):
+        process.send_signal(signal.SIGHUP)
+        assert process.stdout is not None
+        assert any("/52" in process.stdout.readline() for _ in range(20)), "the race goes on"
+        process.terminate()
+        process.communicate(timeout=TIMEOUT)
+        assert process.returncode == 130

@@ -26,11 +26,11 @@ from client.tui.start import StartHome, UiSettings
 from protocol.client_messages import JoinRace, OpenRace
 from protocol.errors import CloseCode
 from protocol.record import Record, from_json
-from protocol.views import RaceOptions
+from protocol.views import ChatLine, RaceOptions
 from server.app import running
 from server.config import Settings
 from server.race.audit import audit
-from tests.client.tui.hands import HandScreen, no_reviewer
+from tests.client.tui.hands import NO_JOBS, HandScreen
 from tests.e2e.crash import ROOT, kept_records
 from tests.e2e.faulty_proxy import FaultyProxy
 from tests.e2e.scripted import QUICK, ScriptedPlayer
@@ -199,7 +199,7 @@ def check_notes(player: ScriptedPlayer, record: Record) -> None:
     assert moves.items() <= notes.asked.items(), player.identity.name
     assert sorted(notes.asked) == list(range(len(notes.asked)))
     assert record.seats[seat].state == "stopped" or len(notes.asked) == len(moves)
-    heard = [line.text for line in room.chat if line.seat == seat]
+    heard = [line.text for line in room.chat if isinstance(line, ChatLine) and line.seat == seat]
     assert heard == notes.said[: len(heard)], player.identity.name
     # Only what was said at the very end may be on its way still.
     assert len(notes.said) - len(heard) <= 1
@@ -246,7 +246,7 @@ async def test_a_player_who_was_asleep_is_of_one_mind_with_the_others_when_they_
                     process.kill()
     slept = json.loads(out)
     (kept,) = kept_records(database).values()
-    assert from_json(slept["record"]) == awake.model.room.record == kept  # type: ignore[union-attr]
+    assert from_json(slept["record"]) == awake.model.room.record == kept
     assert slept["gaps"] == []
     seat = 1
     moves = [move.move for move in kept.moves if move.seat == seat]
@@ -301,7 +301,7 @@ class WatchedScreen(HandScreen):
         super().__init__()
         self.drawn = trio.Event()
 
-    def draw_screen(self, size: tuple[int, int], canvas: object) -> None:  # type: ignore[override]
+    def draw_screen(self, size: tuple[int, int], canvas: object) -> None:
         super().draw_screen(size, canvas)
         self.drawn.set()
         self.drawn = trio.Event()
@@ -349,4 +349,4 @@ async def _open_link(url: str, request: JoinRace, task_status: trio.TaskStatus[N
 
 
 async def _run_app(link: NetLink, screen: HandScreen) -> None:
-    await run_app(link, settings=UiSettings(bell=False), start=StartHome(), screen=screen, reviewer=no_reviewer)  # type: ignore[arg-type]
+    await run_app(link, settings=UiSettings(bell=False), start=StartHome(), screen=screen, jobs=NO_JOBS)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import signal
+import socket
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.terminal import Terminal, terminal_environment
+from client.connection.events import Identity
+from client.storage.identity import IdentityStore
+from tests.e2e.commands import environment
+from tests.e2e.terminal import PATIENCE_S, Terminal, terminal_environment
 
 pytestmark = pytest.mark.slow
 
@@ -20,8 +25,8 @@ SHOWN = "import select, sys, types, client.cli.main as main\nmain._show_first({a
 
 def opened(home: Path, code: str, *arguments: str) -> Terminal:
     """A process in which the first picture is shown, and then runs this code."""
-    environment = terminal_environment(HOME=str(home), XDG_DATA_HOME=str(home))
-    return Terminal([sys.executable, "-c", SHOWN.format(arguments=[*arguments]) + code], environment=environment)
+    shown = SHOWN.format(arguments=[*arguments]) + code
+    return Terminal([sys.executable, "-c", shown], environment=terminal_environment(HOME=str(home), XDG_DATA_HOME=str(home)))
 
 
 @pytest.mark.parametrize(("arguments", "text"), [([], MENU), (["play"], TABLE)], ids=["menu", "play"])
@@ -65,3 +70,49 @@ def test_a_server_that_cannot_start_behind_the_table_ends_it_with_a_sentence(tmp
         assert terminal.wait_for_end() == "carpet: The server could not be started; it said: no disk\n"
         assert terminal.process.returncode == 1
         assert terminal.given_back()
+
+
+@pytest.fixture
+def silent() -> Iterator[socket.socket]:
+    """A server that takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(PATIENCE_S)
+        yield listener
+
+
+def at_home(home: Path) -> dict[str, str]:
+    return environment(home, terminal_environment(HOME=str(home)))
+
+
+def place_of(listener: socket.socket) -> str:
+    return f"127.0.0.1:{listener.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("command", [["home"], ["tournament", "watch"], ["races"], ["whoami"]], ids=" ".join)
+def test_a_server_that_says_nothing_is_named_while_it_is_waited_for(tmp_path: Path, silent: socket.socket, command: list[str]) -> None:
+    place = place_of(silent)
+    IdentityStore(tmp_path).keep(f"ws://{place}", Identity("anna", "secret", "p1"), asked="anna")
+    with Terminal([sys.executable, "-m", "client.cli.main", *command, place], environment=at_home(tmp_path)) as terminal:
+        connection, _ = silent.accept()
+        with connection:
+            terminal.wait_for(f"carpet: connecting to {place}...")
+        terminal.wait_for_end()
+        assert terminal.process.returncode == 1
+        assert not terminal.shows("connecting"), "the line has gone"
+        assert terminal.shows("carpet: ")
+
+
+def test_a_server_that_says_nothing_to_the_menu_is_named_and_then_noted(tmp_path: Path, silent: socket.socket) -> None:
+    place = place_of(silent)
+    with Terminal([sys.executable, "-m", "client.cli.main"], environment=at_home(tmp_path)) as terminal:
+        terminal.wait_for("Race a friend")
+        terminal.type("\x1b[B\x1b[B\r")
+        terminal.wait_for("Server")
+        terminal.type(f"{place}\r")
+        connection, _ = silent.accept()
+        with connection:
+            terminal.wait_for(f"carpet: connecting to {place}...")
+        terminal.wait_for("is not a Carpet Race server")
+        assert not terminal.shows("connecting"), "the note says how it ended"
+        terminal.type("q")
+        terminal.wait_for_end()

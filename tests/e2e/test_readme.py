@@ -41,7 +41,8 @@ def command(name: str) -> str:
 def block_under(heading: str) -> str:
     """The first block of commands under a heading."""
     _, _, section = README.partition(f"## {heading}\n")
-    return next(text for language, text in FENCED.findall(section) if language == "sh")
+    block: str = next(text for language, text in FENCED.findall(section) if language == "sh")
+    return block
 
 
 def fresh(tmp_path: Path, **more: str) -> dict[str, str]:

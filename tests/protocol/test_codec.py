@@ -154,7 +154,7 @@ def test_a_frame_is_one_map(subprotocol: str, document: Any) -> None:
     assert refused.code is ErrorCode.BAD_FRAME
 
 
-HELLO = msgpack.packb({"type": "hello", "name": "Ada"})
+HELLO: bytes = msgpack.packb({"type": "hello", "name": "Ada"})
 
 
 def hello_with(key: bytes, value: bytes) -> bytes:
@@ -337,7 +337,7 @@ def test_how_deep_json_may_be_does_not_depend_on_how_deep_the_interpreter_goes(
 
 @BOTH
 def test_the_widest_message_of_a_client_is_decoded(subprotocol: str) -> None:
-    wide = {"type": "hello", "name": "Ada", "x": [[]] * 500 + [{}] * 500}
+    wide: dict[str, object] = {"type": "hello", "name": "Ada", "x": [[]] * 500 + [{}] * 500}
     assert len(PACK[subprotocol](wide)) <= MAX_CLIENT_MESSAGE
     assert client_message_decoder(subprotocol).decode(PACK[subprotocol](wide)) == Hello(name="Ada")
 

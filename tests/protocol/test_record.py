@@ -159,7 +159,8 @@ def test_an_item_lost_or_out_of_order_changes_the_digest(path: Path_) -> None:
 
 def test_every_field_of_the_record_was_walked() -> None:
     walked = {tuple(step for step in path if isinstance(step, str)) for path, _ in LEAVES}
-    fields = {(name,) for name in Record.__struct_fields__} | {("deal", name) for name in DealRecord.__struct_fields__}
+    fields: set[tuple[str, ...]] = {(name,) for name in Record.__struct_fields__}
+    fields |= {("deal", name) for name in DealRecord.__struct_fields__}
     fields |= {("series", name) for name in SeriesRecord.__struct_fields__}
     fields |= {("deal", "shared", name) for name in SharedDeal.__struct_fields__}
     fields |= {("deal", "past", name) for name in PastPosition.__struct_fields__}

@@ -19,7 +19,8 @@ from tests.protocol.test_specification import MESSAGES, PAGE_SECTIONS, SECTIONS,
 
 @pytest.fixture(scope="module")
 def asyncapi() -> dict[str, Any]:
-    return json.loads(json.dumps(make_document("asyncapi")))
+    document: dict[str, Any] = json.loads(json.dumps(make_document("asyncapi")))
+    return document
 
 
 def test_the_pages_are_those_of_the_specification_with_their_statuses() -> None:
