@@ -152,8 +152,14 @@ class Room:
             logger.exception("room %s crashed", self.code)
             log_lines.race.reset(about)
             self._crashed()
-        else:
+            return
+        if effects.changed:
             self._do(effects)
+            return
+        # As it does it. Nobody takes or leaves a seat without a change.
+        self._gate.put(effects)
+        if not self.core.is_due_known and not self.is_closed:
+            self._set_deadline()
 
     def tell(self, request: RoomRequest) -> None:
         """`ask` for what nobody waits for: nothing, when the room is closed."""
@@ -219,26 +225,30 @@ class Room:
     def _deliver(self, effects: Effects) -> None:
         if effects.summary is not None:
             self.summary = effects.summary
-        if len(effects.told) > self.options.seats:
-            tell_together(effects.told, self._spectators)
+        told = effects.told
+        if len(told) > self.options.seats:
+            tell_together(told, self._spectators)
         else:
             # As it does it. Nearly all that is told is a move, in one message to each.
-            for what in effects.told:
+            for what in told:
                 if isinstance(what, tuple):
                     member, outgoing = what
                     member.post(outgoing)
                 elif self._spectators is not None:
                     tell_spectators(self._spectators, what)
+        for tell, shown in effects.shown:
+            tell(shown)
+        if effects.changed:
+            self._note_change(effects)
+
+    def _note_change(self, effects: Effects) -> None:
         closing = effects.closing
         if closing is not None and self._spectators is not None:
             self._spectators.closed(None if closing.goes_on else "failed" if closing.reason == "failed" else "closed")
-        for tell, shown in effects.shown:
-            tell(shown)
         for record in effects.ended:
             self._note_over(record)
-        if effects.changed:
-            self.is_kept = True
-            self._ports.owner.changed(self)
+        self.is_kept = True
+        self._ports.owner.changed(self)
         if closing is not None and not closing.entries:
             self._go()
 
