@@ -381,6 +381,14 @@ def test_no_key_is_lost_after_a_phrase_or_beside_the_table_and_what_is_not_playe
         browser.wait_for_text(".hint", "Not played: w. Not connected:")
 
 
+def test_a_line_that_is_sent_as_the_race_starts_is_kept_until_it_is_over_and_the_page_says_why(browser: Browser, server: str) -> None:
+    with racing(browser, server):
+        browser.run("document.querySelector('#say').value = 'Have fun, Ada!'")
+        browser.run("document.querySelector('#say').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' }))")
+        browser.wait_for_text(".hint", "Only phrases can be said here")
+        assert browser.run("return document.querySelector('#say').value") == "Have fun, Ada!"
+
+
 def test_every_shape_of_board_fits_a_phone_and_can_be_played(browser: Browser, server: str) -> None:
     for rules in SHAPES:
         browser.look(width=390, height=844)

@@ -29,6 +29,7 @@ export class PlayPage {
   #looked = null;
   #frame = null;
   #said = 0;
+  #sent = "";
   #endedBecause = "";
   #boardAsked = "";
 
@@ -147,7 +148,7 @@ export class PlayPage {
   #say(what) {
     const isSaid = !(what.phrase || what.text?.trim()) || this.#ask({ type: "say", code: this.player.room?.code, ...what });
     // What could not be said is kept, so that it need not be typed again.
-    if (isSaid) this.text.value = "";
+    if (isSaid && what.text) [this.#sent, this.text.value] = [what.text, ""];
     this.phrase.value = "";
   }
 
@@ -208,6 +209,10 @@ export class PlayPage {
   #refused(error) {
     const { room } = this.player;
     if (error.code === "room/ended-by-host") this.#endedBecause = clean(error.message);
+    if (["room/phrases-only", "watch/too-much-talk"].includes(error.code)) {
+      this.text.value ||= this.#sent;
+      this.#sent = "";
+    }
     if (room?.phase === "racing") return this.game.note(clean(error.message));
     if (error.code === "watch/own-race") return;
     this.#note(error.code === "room/no-such-code" ? "No race has that code now. Ask for a new code, or start another race." : clean(error.message));
