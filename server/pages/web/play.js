@@ -342,7 +342,7 @@ export class PlayPage {
     const seated = looked.seats.filter((seat) => seat.name !== null);
     const free = looked.seats.length - seated.length;
     this.heading.replaceChildren("Race ", ...(seated.length ? seated.flatMap((seat, at) => [at ? " and " : "", nameOf(seat.name)]) : ["at this table"]));
-    setText(this.facts, `${clean(rules?.name ?? "")} · code ${clean(looked.code)}`);
+    setText(this.facts, `Code ${clean(looked.code)} · ${clean(rules?.name ?? "")}`);
     setText(this.lookedRules, rulesInShort(rules));
     this.take.hidden = !free || looked.phase !== "waiting" || !this.player.isOnline;
     if (!free || looked.phase !== "waiting") {
@@ -387,7 +387,7 @@ export class PlayPage {
     const now = performance.now();
     const limit = room.options.time_limit_s * 1000;
     const rules = this.#rules.get(room.options.rules);
-    setText(this.facts, `${clean(rules?.name ?? room.options.rules)} · code ${clean(room.code)}${room.watchers ? ` · ${room.watchersText}` : ""}`);
+    setText(this.facts, `Code ${clean(room.code)} · ${clean(rules?.name ?? room.options.rules)}${room.watchers ? ` · ${room.watchersText}` : ""}`);
     const elapsed = room.elapsed(now);
     setText(this.clock, elapsed < 0 ? `starts in ${Math.ceil(-elapsed / 1000)}` : `${clockText(Math.min(elapsed, limit))} / ${clockText(limit)}`);
     if (room.isToBegin) this.waiting.show(room, rules, now);
