@@ -46,9 +46,14 @@ from server.rooms.requests import (
 )
 from server.rooms.spectator_port import Shown
 from server.rooms.summary import RoomSummary, summarized
+from server.runtime.token_bucket import Bucket
 
 IDLE_S = 120
 """How long a room with nobody in it is kept for its players to come back to, when no race runs in it."""
+
+PHRASES_A_SECOND = 1.0
+PHRASES_AT_ONCE = 10
+"""What one player may say while a race is run: more would get in the way of those who play. It is refused with `watch/too-much-talk`."""
 
 
 class RoomCore:
@@ -66,6 +71,7 @@ class RoomCore:
         self._because = ""  # for histories, where the reason is not all that there is to say
         self._goes_on = False
         self._is_given_up = False
+        self._talk: dict[str | None, Bucket] = {}
         self._due: int | None = None
         self.is_due_known = False  # whether `due` is what it was when it was last asked
 
@@ -265,6 +271,11 @@ class RoomCore:
         text = words(message)
         if message.phrase is None and (self.race.phase == "racing" or self.summary().phrases_only):
             raise Refusal(ErrorCode.PHRASES_ONLY, path="$.text")
+        if self.race.phase == "racing":
+            # By player: who comes back by another connection has no more.
+            talk = self._talk.setdefault(seat.player, Bucket(rate=PHRASES_A_SECOND, burst=PHRASES_AT_ONCE))
+            if not talk.take(self._races.now / 1000):
+                raise Refusal(ErrorCode.TALKED_TOO_MUCH)
         self._races.publish((LineSaid(ChatLine(seat=seat.number, name=seat.name, text=text, phrase=message.phrase), message.ref),))
 
     def _call_off(self, request: CallOff) -> None:

@@ -65,10 +65,7 @@ class RoomOwner(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomPorts:
-    """What every room of a server is given. entropy(n): n random bytes fit for secrets. software: the program's name, for records.
-
-    keeps: what the journal has outlives this process, so that a race goes on when the next server has started.
-    """
+    """What every room of a server is given. entropy(n): n random bytes fit for secrets."""
 
     clock: Clock
     entropy: Callable[[int], bytes]
@@ -76,13 +73,11 @@ class RoomPorts:
     journal: JournalPort
     nursery: trio.Nursery
     deadlines: Deadlines
-    keeps: bool
     rating_changes: RatingChanges
     find_deal: FindDeal
     ghost_lines: GhostLines
     bots_wait: bool
     thoughts: trio.CapacityLimiter
-    software: str
 
 
 class Room:
