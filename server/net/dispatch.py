@@ -70,7 +70,7 @@ from server.tournaments.service import TournamentService
 
 logger = logging.getLogger("carpet.net")
 
-_BEGINNINGS = (OpenRace, QuickMatch, RunDaily, RunChallenge, PlayOn, CreateTournament)
+_BEGINNINGS = frozenset((OpenRace, QuickMatch, RunDaily, RunChallenge, PlayOn, CreateTournament))
 """Requests for more to do, which are refused while there is too much."""
 
 
@@ -187,7 +187,7 @@ class Dispatch:
             # As below, but nearly all messages are moves, in the room to which they have come by this connection.
             room.move(visit.player, connection, message, connection.waited_ms)
             return
-        if isinstance(message, _BEGINNINGS) and visit.player is not None and not getattr(message, "cancel", False):
+        if type(message) in _BEGINNINGS and visit.player is not None and not getattr(message, "cancel", False):
             self._check_busy(message)
         if isinstance(message, Hello):
             self._identification.hello(visit, message)
@@ -234,6 +234,9 @@ class Dispatch:
         | RoomMessage,
     ) -> None:
         match message:
+            # First of all, as each race has several of them, and to see what a message is not takes as long as to see what it is.
+            case Ready() | Move() | Rematch() | Stop() | Resign() | LeaveRace():
+                self._ask(visit, player, message)
             case FollowLobby(follow=follow, changes=changes):
                 if follow:
                     self._lobby.follow(visit.connection, changes=changes)
@@ -271,8 +274,6 @@ class Dispatch:
                 self._matchmaker.seek(player.id, Seeker(visit.connection, ref, enter), rules)
             case Say():
                 self._say(visit, player, message)
-            case LeaveRace() | Ready() | Move() | Stop() | Resign() | Rematch():
-                self._ask(visit, player, message)
             case WatchRace(code=code, key=key, ref=ref):
                 self._spectators.watch(visit.connection, player, code, key=key, ref=ref)
             case AskBoardsKey(code=code, ref=ref):
