@@ -38,6 +38,15 @@ class Welcome(Struct, frozen=True, kw_only=True, tag_field="type", tag="welcome"
     nodes: tuple[str, ...] = ()
 
 
+class Nodes(Struct, frozen=True, kw_only=True, tag_field="type", tag="nodes"):
+    """The servers of this place are others now than `welcome` has said. It comes unasked.
+
+    nodes: as in `welcome`.
+    """
+
+    nodes: tuple[str, ...]
+
+
 class Moved(Struct, frozen=True, kw_only=True, tag_field="type", tag="moved"):
     """What was asked for is to be had at another server of this place: go there and ask again. The error `room/elsewhere` follows.
 
@@ -162,6 +171,7 @@ class CurrentView(Struct, frozen=True, kw_only=True, tag_field="type", tag="curr
 
 ServerMessage: TypeAlias = (
     Welcome
+    | Nodes
     | Moved
     | YouAre
     | Error

@@ -228,6 +228,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     nursery.start_soon(relay.run)
                     spectators.closest_elsewhere, spectators.relayed = lambda: lobby.closest_elsewhere, relay.lead_to
                     nursery.start_soon(dispatch.forwarding.gather_seekers, matchmaker.seeks)
+                    nursery.start_soon(dispatch.forwarding.tell_nodes)
                     nursery.start_soon(node.watch_engines, lambda: directory.available, dispatch.forwarding.cut_off)
                 shown = figures(
                     admission=admission,

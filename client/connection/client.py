@@ -31,7 +31,7 @@ from protocol.client_messages import ClientMessage, FollowLobby
 from protocol.codec import MSGPACK
 from protocol.errors import ErrorCode
 from protocol.room_events import Room
-from protocol.server_messages import Error, Moved, ServerMessage, WaitingMatch, Welcome, YouAre
+from protocol.server_messages import Error, Moved, Nodes, ServerMessage, WaitingMatch, Welcome, YouAre
 from protocol.watch_messages import Watched
 
 EVENTS = 256
@@ -308,11 +308,12 @@ class NetLink:
             return
         if isinstance(message, Welcome):
             self._tries = 0
-            self._route.welcomed(message.nodes)
-            if message.nodes and self._connection is not None:
-                self._connection.pong_s = self._times.deserted_s
+            self._told_nodes(message.nodes)
             self._questions.welcomed(message)
             self._introduction.welcomed(message)
+        elif isinstance(message, Nodes):
+            self._told_nodes(message.nodes)
+            return
         elif isinstance(message, YouAre):
             self._introduction.renamed(message)
         elif isinstance(message, Moved):
@@ -338,6 +339,11 @@ class NetLink:
         elif isinstance(message, Error) and message.code == ErrorCode.TOO_FAST and message.ref == 0:
             self._hush(nursery)
         await self._take(self._resume.take(message), nursery)
+
+    def _told_nodes(self, nodes: tuple[str, ...]) -> None:
+        self._route.told(nodes)
+        if nodes and self._connection is not None:
+            self._connection.pong_s = self._times.deserted_s
 
     async def _take(self, step: Reaction, nursery: trio.Nursery) -> None:
         for passed in step.pass_on:

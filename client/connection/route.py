@@ -33,7 +33,7 @@ class Route:
         """How many servers the place is known to have."""
         return len(self._known)
 
-    def welcomed(self, nodes: Iterable[str]) -> None:
+    def told(self, nodes: Iterable[str]) -> None:
         """A server of the place has said which others there are."""
         known = [self.current]
         for url in nodes:

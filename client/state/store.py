@@ -34,6 +34,7 @@ from protocol.server_messages import (
     Lobby,
     LobbyChanges,
     Moved,
+    Nodes,
     ServerMessage,
     WaitingMatch,
     WaitingOver,
@@ -186,8 +187,8 @@ def _reduced(model: Model, event: Event, now_ms: int) -> Model:  # noqa: C901  (
             return _local(model, event)
         case Welcome():
             return replace(model, welcome=event, notice=None)
-        case Moved():
-            # The link goes there.
+        case Moved() | Nodes():
+            # They are the link's.
             return model
         case YouAre():
             return _renamed(model, event, now_ms)

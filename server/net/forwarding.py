@@ -14,7 +14,7 @@ import trio
 from protocol.client_messages import ClientMessage, JoinRace, OpenRace, QuickMatch
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.run_messages import PlayOn, RunChallenge, RunDaily
-from protocol.server_messages import Moved
+from protocol.server_messages import Moved, Nodes
 from protocol.watch_messages import WatchRace
 from server.cluster.leases import BEAT_S
 from server.cluster.loads import Loads
@@ -145,6 +145,22 @@ class Forwarding:
         By that they know it from a server alone: a player who is told of no seat may have one in a race that is still to be taken over.
         """
         return self.others or ((self._node.url,) if self._node is not None else ())
+
+    async def tell_nodes(self) -> None:
+        """Tell everybody who is here when the nodes are others than their welcome has said: until cancelled.
+
+        Whoever came before there was another one would not know where to go when this one is gone.
+        """
+        told = self.told
+        while True:
+            await trio.sleep(BEAT_S)
+            if self.told != told:
+                told = self.told
+                news = Outgoing(Nodes(nodes=told))
+                for visit in self._visits.values():
+                    # Who is not welcomed yet hears it by their welcome.
+                    if visit.player is not None or visit.watches_as is not None:
+                        visit.connection.post(news)
 
     def takes(self, visit: Visit, message: JoinRace | WatchRace) -> bool:
         """Whether the room that is asked for may be on another node, or gone. Then it is looked for, and the client hears where it is, or

@@ -38,8 +38,10 @@ PRESS = """
     }
     return false;
 """
+ARRIVE = "document.getAnimations().filter((each) => each.effect.getComputedTiming().endTime < Infinity).forEach((each) => each.finish())"
 VARIABLE = "CARPET_TEST_CHROMIUM"
-PATIENCE_S = 30
+PATIENCE_S = 120
+"""For what a page is to show: generous, since a busy machine is no fault."""
 
 
 class Browser:
@@ -113,11 +115,12 @@ class Browser:
         """What axe finds wrong with the page, by the rules of WCAG 2.2 AA and good practice.
 
         Among the first is that what a thing is called has the words that it shows, of which axe says that its rule is a trial.
+        What is on its way into the picture is there at once: for a moment it is too pale to be read, and axe may look just then.
         """
         if not self.driver.execute_script("return Boolean(window.axe)"):
             self.driver.execute_script(AXE)
         rules = "{ 'label-content-name-mismatch': { enabled: true } }"
-        found = self.run(f"return await axe.run(document, {{ resultTypes: ['violations'], rules: {rules} }})")
+        found = self.run(f"{ARRIVE}; return await axe.run(document, {{ resultTypes: ['violations'], rules: {rules} }})")
         return [f"{each['id']}: {node['html']}" for each in found["violations"] for node in each["nodes"]]
 
     def nodes(self) -> list[dict[str, Any]]:

@@ -197,11 +197,11 @@ async def test_the_page_of_one_server_races_and_watches_at_another_and_goes_on_w
             opens = partial(run_bot, name="anna", policy=POLICIES["steady"], open_options=options, pace=0.5, watch=note)
             nursery.start_soon(played, opens, second.url)
             await opened.wait()
-            page = first.url.replace("ws://", "http://")
             # A page that was made before its server knew of the other one loads anew on the way there, and counts its connections anew.
-            with trio.fail_after(60):
-                while second.url not in str(await act(partial(connections_allowed, page))):  # noqa: ASYNC110  (no server tells)
-                    await trio.sleep(0.1)
+            await known(first, second)
+            # Where to go when it is killed, the other one can tell the bot only when it knows of this one.
+            await known(second, first)
+            page = page_of(first)
             await act(partial(take_seat, browser, f"{page}/play/{code}"))
             await act(partial(race_on, browser))
             playing = browser.driver.current_window_handle
@@ -249,10 +249,20 @@ async def played(race: Callable[[str], Awaitable[object]], url: str) -> None:
         await trio.sleep(0.2)
 
 
-def connections_allowed(page: str) -> str:
-    """The policy of a page at this server, which names the servers that the page may connect to."""
-    with urllib.request.urlopen(f"{page}/play", timeout=30) as answer:
-        return str(answer.headers["Content-Security-Policy"])
+async def known(to: NodeProcess, other: NodeProcess) -> None:
+    """Wait until the one server knows of the other."""
+
+    def connections_allowed() -> str:
+        with urllib.request.urlopen(f"{page_of(to)}/play", timeout=30) as answer:
+            return str(answer.headers["Content-Security-Policy"])
+
+    with trio.fail_after(60):
+        while other.url not in await trio.to_thread.run_sync(connections_allowed):  # noqa: ASYNC110  (no server tells)
+            await trio.sleep(0.1)
+
+
+def page_of(node: NodeProcess) -> str:
+    return node.url.replace("ws://", "http://")
 
 
 def take_seat(browser: Browser, address: str) -> None:

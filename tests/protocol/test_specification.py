@@ -48,6 +48,7 @@ from protocol.server_messages import (
     Lobby,
     LobbyChanges,
     Moved,
+    Nodes,
     ServerMessage,
     WaitingMatch,
     WaitingOver,
@@ -92,6 +93,7 @@ README = (Path(__file__).parents[2] / "protocol" / "README.md").read_text(encodi
 CLIENT = get_args(ClientMessage)
 TO_ONE = (
     Welcome,
+    Nodes,
     Moved,
     YouAre,
     Error,

@@ -48,7 +48,7 @@ export class Route {
   }
 
   /** A server has said which others there are. @param {string[]} nodes */
-  welcomed(nodes) {
+  told(nodes) {
     this.#known = [...new Set([this.current, ...nodes.map(addressOf).filter((url) => this.#mayGo(url)), this.home])];
   }
 
@@ -184,8 +184,10 @@ export class Connection {
     if (message.type === "welcome") {
       this.#pause = FIRST_PAUSE_MS;
       this.#stood = true;
-      this.#route.welcomed(message.nodes ?? []);
+      this.#route.told(message.nodes ?? []);
       this.onUp(message);
+    } else if (message.type === "nodes") {
+      this.#route.told(message.nodes);
     } else if (message.type === "moved" && this.#route.move(message.url)) {
       this.onMoved();
       this.restart();
@@ -247,11 +249,11 @@ function addressOf(told) {
   return URL.canParse(told) ? new URL(told).href : "";
 }
 
-/** Once, and not again and again. */
-function reload() {
+/** Once, and not again and again; and only what is there: of a server that is gone this document is all there is. */
+async function reload() {
   try {
     const before = Number(sessionStorage.getItem(RELOADED));
-    if (Date.now() - before < RELOADED_MS) return;
+    if (Date.now() - before < RELOADED_MS || !(await fetch(location.href, { method: "HEAD", cache: "no-store" })).ok) return;
     sessionStorage.setItem(RELOADED, String(Date.now()));
   } catch {
     return;

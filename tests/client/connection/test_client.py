@@ -1224,6 +1224,15 @@ async def test_a_server_of_several_that_falls_silent_is_left_for_the_next_within
         assert line.ws.request.headers["Host"] == "n2.carpet.example"
 
 
+async def test_a_server_that_has_come_to_the_place_since_the_welcome_is_gone_to_like_one_that_was_there(server: FakeServer) -> None:
+    async with greeted(server) as (_link, line):
+        await line.say(said.Nodes(nodes=("ws://n2.carpet.example",)))
+        await line.close(CloseCode.LET_GO)
+        line = await server.line()
+        assert line.ws.request is not None
+        assert line.ws.request.headers["Host"] == "n2.carpet.example"
+
+
 async def test_a_server_of_several_that_takes_no_hello_just_now_is_left_for_the_next(server: FakeServer) -> None:
     async with raced(server) as (link, line):
         hosts = []

@@ -11,11 +11,11 @@ import pytest
 import trio
 from websockets.exceptions import ConnectionClosed
 
-from protocol.client_messages import JoinRace, OpenRace, QuickMatch, WhoAmI
+from protocol.client_messages import Hello, JoinRace, OpenRace, QuickMatch, WhoAmI
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.room_events import Room
 from protocol.run_messages import PlayOn, RunChallenge, RunDaily
-from protocol.server_messages import Error, Moved, WaitingMatch, YouAre
+from protocol.server_messages import Error, Moved, Nodes, WaitingMatch, Welcome, YouAre
 from protocol.views import RaceOptions
 from protocol.watch_messages import WatchRace
 from server.cluster.loads import Load, Loads
@@ -85,6 +85,24 @@ async def test_a_node_that_is_the_only_one_just_now_says_that_there_may_be_sever
     node.others = ()  # type: ignore[assignment]
     async with house.client() as ann:
         assert (await ann.hello("Ann")).nodes == (node.url,)
+
+
+async def test_players_and_watchers_are_told_of_a_node_that_has_come_since_their_welcome(
+    house: House, node: FakeNode, nursery: trio.Nursery
+) -> None:
+    node.others = ()  # type: ignore[assignment]
+    nursery.start_soon(house.dispatch.forwarding.tell_nodes)
+    async with house.client() as ann, house.client() as bob, house.client() as nobody:
+        await ann.hello("Ann")
+        await bob.say(Hello(name="Bob", token=None, watch=True))
+        await bob.hear_of(Welcome)
+        for others in (OTHERS[:1], OTHERS, ()):
+            node.others = others  # type: ignore[assignment]
+            for each in (ann, bob):
+                assert await each.hear() == Nodes(nodes=others or (node.url,))
+        # Who has not said who they are is told of nobody.
+        assert (await nobody.hello("Cleo")).nodes == (node.url,)
+    nursery.cancel_scope.cancel()
 
 
 async def test_rooms_of_ones_own_and_codes_that_nobody_has_are_answered_as_ever(house: House, node: FakeNode) -> None:

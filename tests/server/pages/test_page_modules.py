@@ -533,7 +533,7 @@ CONNECTED = """
         static OPEN = 1;
         readyState = 0;
         log = [];
-        constructor() { made.push(this); }
+        constructor(url) { made.push(this); this.url = url; }
         send(text) { this.log.push(JSON.parse(text).type); }
         close() { this.log.push(["closed at", this.readyState]); }
     };
@@ -591,6 +591,7 @@ def test_a_page_whose_modules_did_not_come_is_loaded_anew_when_the_server_is_the
         let now = 1e12;
         Date.now = () => now;
         let reloads = 0;
+        globalThis.fetch = async () => ({{ ok: true }});
         location.reload = () => {{ reloads += 1; }};
         connection.page = Promise.reject(new TypeError("Failed to fetch dynamically imported module"));
         connection.page.catch(nothing);
@@ -601,9 +602,34 @@ def test_a_page_whose_modules_did_not_come_is_loaded_anew_when_the_server_is_the
             await stand(made[0]);
             steps.push(reloads);
         }}
+        now += 60_000;
+        for (const answers of [async () => ({{ ok: false }}), async () => {{ throw new TypeError("Failed to fetch"); }}]) {{
+            globalThis.fetch = answers;
+            await stand(made[0]);
+            steps.push(reloads);
+        }}
         console.log(JSON.stringify([steps, made[0].log]));
     """
-    assert node(script, None) == [[0, 1, 1, 2], []]
+    assert node(script, None) == [[0, 1, 1, 2, 2, 2], []]
+
+
+def test_a_page_goes_to_a_server_that_has_come_to_the_place_since_its_welcome() -> None:
+    script = f"""{CONNECTED}
+        const later = [];
+        globalThis.setTimeout = (act) => later.push(act);
+        const tell = (message) => made.at(-1).onmessage({{ data: JSON.stringify(message) }});
+        const step = async () => {{ made.at(-1).onclose({{ code: 1006 }}); later.pop()(); }};
+        connection.open();
+        await stand(made[0]);
+        tell({{ type: "welcome", nodes: ["ws://x/"] }});
+        tell({{ type: "nodes", nodes: ["ws://b.example"] }});
+        await step();
+        await step();
+        await step();
+        console.log(JSON.stringify(made.map(({{ url }}) => url)));
+    """
+    # Its own server is asked once more, and then each in turn.
+    assert node(script, None) == ["ws://x/", "ws://x/", "ws://b.example/", "ws://x/"]
 
 
 def test_a_player_whom_the_server_forgot_is_told_and_can_be_themselves_again() -> None:
@@ -708,11 +734,11 @@ def test_the_line_goes_where_it_is_sent_and_no_further_than_it_may() -> None:
             home,
             ["move", "wss://b.example"],
             ["failed", None],
-            ["welcomed", [third, "wss://B.example:443/"]],
+            ["told", [third, "wss://B.example:443/"]],
             ["failed", None],
             ["failed", None],
         ],
-        [home, ["welcomed", [second, third]], ["failed", None], ["failed", None], ["failed", None]],
+        [home, ["told", [second, third]], ["failed", None], ["failed", None], ["failed", None]],
         [home, *[["move", url] for url in ("ws://b.example/", "https://b.example/", "b", "", None, "javascript:1")]],
         ["ws://a.example/", ["move", "ws://b.example/"], ["move", second]],
         [home, *circle, ["move", second]],
