@@ -37,7 +37,7 @@ def heard(step: Step, action: Heard) -> Step:
     """Answer what was heard where it wants an answer, and put the player's side in order behind it."""
     event, before, room = action.event, action.before, step.state.room
     step = _watching(_answered(step, event), event)
-    if isinstance(event, Error) and event.code == ErrorCode.PHRASES_ONLY:
+    if isinstance(event, Error) and event.code in (ErrorCode.PHRASES_ONLY, ErrorCode.TALKED_TOO_MUCH):
         step = step.but(unsaid=step.ui.said)
     if isinstance(event, Lost | Back) or (isinstance(event, Error) and not is_held_up(event)):
         step = take_back(step).note("")

@@ -65,10 +65,7 @@ class RoomOwner(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomPorts:
-    """What every room of a server is given. entropy(n): n random bytes fit for secrets. software: the program's name, for records.
-
-    keeps: what the journal has outlives this process, so that a race goes on when the next server has started.
-    """
+    """What every room of a server is given. entropy(n): n random bytes fit for secrets."""
 
     clock: Clock
     entropy: Callable[[int], bytes]
@@ -76,13 +73,11 @@ class RoomPorts:
     journal: JournalPort
     nursery: trio.Nursery
     deadlines: Deadlines
-    keeps: bool
     rating_changes: RatingChanges
     find_deal: FindDeal
     ghost_lines: GhostLines
     bots_wait: bool
     thoughts: trio.CapacityLimiter
-    software: str
 
 
 class Room:
@@ -152,8 +147,14 @@ class Room:
             logger.exception("room %s crashed", self.code)
             log_lines.race.reset(about)
             self._crashed()
-        else:
+            return
+        if effects.changed:
             self._do(effects)
+            return
+        # As it does it. Nobody takes or leaves a seat without a change.
+        self._gate.put(effects)
+        if not self.core.is_due_known and not self.is_closed:
+            self._set_deadline()
 
     def tell(self, request: RoomRequest) -> None:
         """`ask` for what nobody waits for: nothing, when the room is closed."""
@@ -214,25 +215,29 @@ class Room:
     def _deliver(self, effects: Effects) -> None:
         if effects.summary is not None:
             self.summary = effects.summary
-        if len(effects.told) > self.options.seats:
-            tell_together(effects.told, self._spectators)
+        told = effects.told
+        if len(told) > self.options.seats:
+            tell_together(told, self._spectators)
         else:
             # As it does it. Nearly all that is told is a move, in one message to each.
-            for what in effects.told:
+            for what in told:
                 if isinstance(what, tuple):
                     member, outgoing = what
                     member.post(outgoing)
                 elif self._spectators is not None:
                     tell_spectators(self._spectators, what)
-        if (closing := effects.closing) is not None and self._spectators is not None:
-            self._spectators.closed(None if closing.goes_on else "failed" if closing.reason == "failed" else "closed")
         for tell, shown in effects.shown:
             tell(shown)
+        if effects.changed:
+            self._note_change(effects)
+
+    def _note_change(self, effects: Effects) -> None:
+        if (closing := effects.closing) is not None and self._spectators is not None:
+            self._spectators.closed(None if closing.goes_on else "failed" if closing.reason == "failed" else "closed")
         for record in effects.ended:
             self._note_over(record)
-        if effects.changed:
-            self.is_kept = True
-            self._ports.owner.changed(self)
+        self.is_kept = True
+        self._ports.owner.changed(self)
         if closing is not None and not closing.entries:
             self._go()
 
@@ -339,7 +344,7 @@ class Room:
     def set_clocks_right(self) -> None:
         """Tell everything anew: nothing else says that time has stood still, and does so no more."""
         if self.core.race.phase != "over":
-            for player, member in self.core.members.connections.items():
+            for player, member in list(self.core.members.connections.items()):
                 self.catch_up(player, member)
             if self._spectators is not None:
                 self._spectators.show_all_again()
