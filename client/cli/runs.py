@@ -272,7 +272,7 @@ def show_board(address: Address, asked: ListRuns, *, name: str | None, as_json: 
     if as_json:
         print_json(told)
         return
-    print_text(board_title(told))
+    print_text(board_title(told, told.rules))
     print_text("\n".join(line for _, line in board_lines(told)))
 
 

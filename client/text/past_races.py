@@ -17,7 +17,7 @@ from protocol.pages import HistoryRace, HistorySeat
 from protocol.record import Record
 from protocol.text import clean_chat, clean_name
 
-HEADINGS = ("date", "rules", "against", "place", "ended", "home", "time", "id")
+HEADINGS = ("date", "rules", "against", "place", "ended", "home", "took", "id")
 NARROWEST = 80
 AGAINST = HEADINGS.index("against")
 

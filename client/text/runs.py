@@ -13,11 +13,11 @@ from protocol.run_messages import ChallengeInfo, RunRow, Runs
 from protocol.text import clean_chat, clean_name, counted
 
 
-def board_title(runs: Runs) -> str:
-    """Which board it is, and how many have run."""
+def board_title(runs: Runs, rules: str) -> str:
+    """Which board it is, and how many have run. rules: what to call its rule set."""
     what = f"The deal of {clean_chat(runs.id)}" if runs.kind == "daily" else f"Challenge {clean_name(runs.id)}"
     count = counted(runs.runs, "run")
-    return f"{what}, {clean_name(runs.rules)}: {count} so far." if runs.secret is None else f"{what}, {clean_name(runs.rules)}: {count}."
+    return f"{what}, {clean_name(rules)}: {count}{' so far' if runs.secret is None else ''}."
 
 
 def board_lines(runs: Runs, *, rows: int | None = None) -> list[tuple[bool, str]]:

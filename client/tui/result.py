@@ -17,7 +17,7 @@ from client.tui.picture import EMPTY, UPPER, Line, Picture, Size, block, clip, f
 from client.tui.plot import plot, scale
 from client.tui.replay_state import opened_at
 from client.tui.room import leave, ready, say, talk
-from client.tui.scene import Scene, clean_long, head, remarks
+from client.tui.scene import Scene, clean_long, head, remarks, rules_name
 from client.tui.screen import Screen
 from client.tui.step import Step
 from client.tui.theme import Theme
@@ -110,7 +110,7 @@ def _board(scene: Scene, room: RoomModel, width: int, height: int) -> list[Line]
     if runs is None or shared is None or (runs.kind, runs.id, runs.rules) != (shared.kind, shared.id, room.options.rules):
         return []
     lines = [("own" if own else "felt", fit(text, width)) for own, text in board_lines(runs, rows=max(height - 2, 2))]
-    return [[], [("title", clip(board_title(runs), width))], *[[line] for line in lines]]
+    return [[], [("title", clip(board_title(runs, rules_name(scene.model, runs.rules)), width))], *[[line] for line in lines]]
 
 
 def _labels(scene: Scene) -> dict[Command, str]:

@@ -52,7 +52,7 @@ def talk(step: Step) -> Step:
     # Nobody can be told the cards while they are played, and a phrase takes no time to type. An older server knows no phrases, and takes
     # the words.
     answers = tuple(Say(text=text, phrase=phrase) for phrase, text in PHRASES.items())
-    return step.ask("Say", tuple(PHRASES.values()), answers, numbered=True)
+    return step.but(said="").ask("Say", tuple(PHRASES.values()), answers, numbered=True)
 
 
 def say(step: Step, line: Typed, code: str | None = None) -> Step:

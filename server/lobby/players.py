@@ -24,7 +24,7 @@ from server.rooms.member import PlayerConnection, PlayerName
 from server.store.answers import Player
 from server.store.errors import NameTaken, StoreError
 from server.store.journal import Journal
-from server.store.port import PlayerMade, PlayerRenamed, PlayerSeen
+from server.store.port import PlayerMade, PlayerRenamed, PlayerSeen, name_key
 from server.store.store import Store
 
 TOKEN_BYTES = 16
@@ -34,6 +34,9 @@ SEEN_AGAIN_MS = 3_600_000
 """Whoever was seen so short a while ago is not written down as seen again: when a server dies, thousands come back in a second, and what
 that moment is kept for is counted in days.
 """
+
+_MARKS = ("(bot)", "(you)", "(ghost)")
+"""What screens put behind names. Nobody's name has one: they could pass for a house bot by it. It loses its brackets."""
 
 COUNTED_NAMES = 9
 """So many players of one name are told apart by counting; from then on by chance, which finds a free name at once."""
@@ -258,6 +261,8 @@ class Players:
 
 def _cleaned(name: str) -> str:
     cleaned = clean_name(name)
+    if any(mark in name_key(cleaned) for mark in _MARKS):
+        cleaned = clean_name("".join(each for each in cleaned if name_key(each) not in "()"))
     if not cleaned:
         raise Refusal(ErrorCode.BAD_NAME, path="$.name")
     return cleaned

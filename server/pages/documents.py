@@ -71,7 +71,7 @@ class Documents:
             "/player/{name}": self._player,
             "/daily/{date}/{rules}": self._daily,
             "/challenge/{id}": self._challenge,
-            **({"/embed/{id}": self._embed} if self._embeds else {}),
+            "/embed/{id}": self._embed,
         }
 
     async def _play(self, asked: Asked) -> Description:
@@ -133,6 +133,8 @@ class Documents:
         return Description(f"{names} · Carpet Race", f"{_result(record)} Replay it, board by board.", curves_of(record))
 
     async def _embed(self, asked: Asked) -> Description:
+        if not self._embeds:
+            raise NoPage(HTTPStatus.NOT_FOUND, "This server shows no races in pages of other sites; its host can allow it by --embed-in.")
         identity = asked.values["id"]
         if identity == "closest":
             return ALWAYS["/watch/closest"]

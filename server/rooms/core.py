@@ -46,9 +46,14 @@ from server.rooms.requests import (
 )
 from server.rooms.spectator_port import Shown
 from server.rooms.summary import RoomSummary, summarized
+from server.runtime.token_bucket import Bucket
 
 IDLE_S = 120
 """How long a room with nobody in it is kept for its players to come back to, when no race runs in it."""
+
+PHRASES_A_SECOND = 1.0
+PHRASES_AT_ONCE = 10
+"""What one player may say while a race is run: more would get in the way of those who play. It is refused with `watch/too-much-talk`."""
 
 
 class RoomCore:
@@ -66,6 +71,7 @@ class RoomCore:
         self._because = ""  # for histories, where the reason is not all that there is to say
         self._goes_on = False
         self._is_given_up = False
+        self._talk: dict[str | None, Bucket] = {}
         self._due: int | None = None
         self.is_due_known = False  # whether `due` is what it was when it was last asked
 
@@ -109,27 +115,28 @@ class RoomCore:
         """The same of a move, as nearly all requests are: most of them change nothing in what is due. waited_ms: see `Ask`."""
         self._reach(now)
         races, seat, is_new = self._races, None, False
+        race = races.race
         try:
             seat = self._seat_here(player, member)
-            if message.race != races.race.number or message.seat != seat.number:
-                check_move(message, seat=seat.number, race=races.race.number)
+            if message.race != race.number or message.seat != seat.number:
+                check_move(message, seat=seat.number, race=race.number)
             if member.round_trip_ms != seat.round_trip_ms:
                 races.measure(seat, member)
             is_new = races.play(PlayMove(seat.number, message.ply, message.move, waited_ms))
         except Refusal as refusal:
             self._broadcast.one(member, refused(refusal, message.ref))
-        if seat is not None and not is_new:
-            self._broadcast.current_view(player, member, races.race, ref=message.ref)
-        elif seat is not None and seat.state != "racing":
-            self.is_due_known = False
-        if races.race.phase != "racing":
+        if seat is not None:
+            if not is_new:
+                self._broadcast.current_view(player, member, race, ref=message.ref)
+            elif seat.state != "racing":
+                self.is_due_known = False
+        if race.phase != "racing":
             self._free_late_seats()
             self._go_on()
         return self._taken()
 
     def _reach(self, now: int) -> None:
-        # There have been none since the last ones were taken.
-        self._draft.effects = Effects()
+        self._draft.effects = Effects()  # as `begin` does it, for each move
         if self.is_due_known and (self._due is None or now < self._due):
             # So it is with nearly all requests.
             self._races.pass_to(now)
@@ -143,11 +150,13 @@ class RoomCore:
         """Tell members who have missed something everything anew. None when it is not by this connection that they are here."""
         if self.is_closed or self.members.connection(player) is not member:
             return None
+        self._draft.begin()
         self._broadcast.snapshot(player, member, self.race, self._races.time(now))
         return self._draft.take()
 
     def tell_all(self, outgoing: Outgoing) -> Effects:
         """One message to everybody who is here."""
+        self._draft.begin()
         self._broadcast.everybody(outgoing)
         return self._draft.take()
 
@@ -161,7 +170,7 @@ class RoomCore:
 
     def fail(self, refusal: Refusal, *, is_kept: bool = True) -> Effects:
         """End the room for a reason that is nobody's in it. What was not safe is not told. is_kept: the journal has the race at all."""
-        self._draft.take()
+        self._draft.begin()
         self._races.log.forget()
         self._close_as_failed(refusal)
         return self._taken(is_kept=is_kept)
@@ -251,16 +260,22 @@ class RoomCore:
                 assert_never(message)
 
     def _seat_here(self, player: str, member: Member) -> Seat:
-        for seat in self._races.race.seats:
-            # A connection by which they have not joined would never hear what came of it.
-            if seat.player == player and self.members.connections.get(player) is member:
-                return seat
+        # A connection by which they have not joined would never hear what came of it.
+        if self.members.connections.get(player) is member:
+            for seat in self._races.race.seats:
+                if seat.player == player:
+                    return seat
         raise Refusal(ErrorCode.NOT_IN_ROOM)
 
     def _say(self, seat: Seat, message: Say) -> None:
         text = words(message)
         if message.phrase is None and (self.race.phase == "racing" or self.summary().phrases_only):
             raise Refusal(ErrorCode.PHRASES_ONLY, path="$.text")
+        if self.race.phase == "racing":
+            # By player: who comes back by another connection has no more.
+            talk = self._talk.setdefault(seat.player, Bucket(rate=PHRASES_A_SECOND, burst=PHRASES_AT_ONCE))
+            if not talk.take(self._races.now / 1000):
+                raise Refusal(ErrorCode.TALKED_TOO_MUCH)
         self._races.publish((LineSaid(ChatLine(seat=seat.number, name=seat.name, text=text, phrase=message.phrase), message.ref),))
 
     def _call_off(self, request: CallOff) -> None:
@@ -381,6 +396,7 @@ class RoomCore:
             # Else the client comes back to it by itself.
             self._broadcast.everybody(Outgoing(Left(code=self._setup.code, reason=self._reason)))
         effects = self._draft.take()
+        self._draft.begin()
         if is_kept and not self._goes_on and not self._is_given_up:
             self._give_up()
         effects.closing = Closing(reason=self._reason, goes_on=self._goes_on, entries=tuple(self._draft.take().entries))

@@ -64,6 +64,8 @@ class Rooms:
         `room/too-many`; 0 for no limit.
         """
         self._entropy = entropy
+        self._software = software
+        self._keeps = keeps
         self._max_rooms = max_rooms
         self._max_rooms_per_place = max_rooms_per_place
         self.by_place: Counter[str] = Counter()
@@ -101,12 +103,10 @@ class Rooms:
             journal=journal,
             nursery=nursery,
             deadlines=self._deadlines,
-            keeps=keeps,
             rating_changes=rating_changes,
             find_deal=find_deal,
             bots_wait=bots_wait,
             thoughts=trio.CapacityLimiter(THOUGHTS),
-            software=software,
             ghost_lines=ghost_lines,
         )
 
@@ -214,8 +214,8 @@ class Rooms:
             earlier=earlier,
             entropy=self._entropy,
             wall_ms=self._ports.clock.wall_ms,
-            software=self._ports.software,
-            keeps=self._ports.keeps,
+            software=self._software,
+            keeps=self._keeps,
         )
         return Room(setup, self._ports)
 
@@ -275,6 +275,17 @@ class Rooms:
                 room.tell_of_outage()
         else:
             self._clock.resume()
+            self._ports.nursery.start_soon(self._set_clocks_right)
+
+    async def _set_clocks_right(self) -> None:
+        """Tell everybody in a race how long it has run: the clocks that they see have run on."""
+        # From there on it runs again.
+        await trio.sleep_until(self._clock.deadline(self._clock.now_ms()))
+        for room in list(self._rooms.values()):
+            if self.in_outage:
+                return
+            room.set_clocks_right()
+            await trio.lowlevel.checkpoint()
 
     # ---- what rooms tell (RoomOwner)
 

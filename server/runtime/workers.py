@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -54,6 +55,7 @@ class Workers:
         Cancelling kills the worker that does the job, so a job must be one that nobody misses. Raises WorkerDied.
         """
         assert not kwargs, "arguments go by position"
+        _leave_deleted_folder()
         try:
             # Within the limiter nothing is queued, so who is cancelled while they wait costs no worker.
             answer: Answer = await self._context.run_sync(function, *args, kill_on_cancel=True, limiter=self._limiter)
@@ -63,6 +65,14 @@ class Workers:
             # Of a job that a worker cannot find: it is not the job that failed.
             raise WorkerDied(f"the worker process could not load {function.__module__}.{function.__name__}: {error}") from error
         return answer
+
+
+def _leave_deleted_folder() -> None:
+    """Where this process stands in a folder that is gone: a worker begins in the folder of its parent, and so could not begin."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        os.chdir(os.sep)
 
 
 def _how(error: trio_parallel.BrokenWorkerError) -> str:
@@ -99,6 +109,7 @@ async def open_workers(processes: int, *, code: Sequence[str] = ()) -> AsyncIter
 def _start_template(code: Sequence[str]) -> None:
     from multiprocessing import forkserver
 
+    _leave_deleted_folder()
     multiprocessing.set_forkserver_preload(list(code))
     forkserver.ensure_running()
 

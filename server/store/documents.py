@@ -128,13 +128,14 @@ def decode_command(text: bytes) -> Command:
         raise BadDocument(f"not a command: {error}") from error
 
 
+def encode(document: RaceOptions | Record | tuple[str, ...]) -> str:
+    """Options, a record, or the nonces of a deal."""
+    return _ENCODER.encode(document).decode()
+
+
 def decode_options(text: str) -> RaceOptions:
     """Raises BadDocument."""
     return decode_opening(text).options
-
-
-def encode_nonces(nonces: tuple[str, ...]) -> str:
-    return _ENCODER.encode(nonces).decode()
 
 
 def decode_nonces(text: str) -> tuple[str, ...]:
@@ -143,10 +144,6 @@ def decode_nonces(text: str) -> tuple[str, ...]:
         return msgspec.json.decode(text, type=tuple[str, ...])
     except (msgspec.DecodeError, UnicodeError) as error:
         raise BadDocument(f"not the nonces of a deal: {error}") from error
-
-
-def encode_options(options: RaceOptions) -> str:
-    return _ENCODER.encode(options).decode()
 
 
 def encode_opening(opening: Opened) -> str:
@@ -162,10 +159,6 @@ def decode_opening(text: str) -> Opened:
         return Opened(msgspec.json.decode(text, type=RaceOptions), beside.series_so_far, beside.spec, beside.played_on_from)
     except (msgspec.DecodeError, UnicodeError) as error:
         raise BadDocument(f"not the options of a race: {error}") from error
-
-
-def encode_record(record: Record) -> str:
-    return _ENCODER.encode(record).decode()
 
 
 def decode_record(text: str, stored_digest: str) -> Record:

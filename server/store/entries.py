@@ -22,10 +22,8 @@ from server.store.documents import (
     decode_nonces,
     decode_opening,
     decode_options,
-    encode_nonces,
+    encode,
     encode_opening,
-    encode_options,
-    encode_record,
 )
 from server.store.errors import EntryRefused, NameTaken, RunAlready
 from server.store.port import (
@@ -168,7 +166,7 @@ def _end_race(entry: RaceOver) -> Steps:
     yield WriteStep(
         "INSERT INTO records (race, record, digest, finished_at_ms, number)"
         " VALUES (?, ?, ?, ?, (SELECT coalesce(max(number), 0) + 1 FROM records))",
-        [(entry.race, encode_record(record), record.digest, entry.at_ms)],
+        [(entry.race, encode(record), record.digest, entry.at_ms)],
     )
     changes = (yield from _rate(entry)) if record.rated else ()
     if entry.players:
@@ -274,8 +272,8 @@ def _make_deal(entry: SharedDealMade) -> Steps:
         "kind": entry.kind,
         "id": entry.id,
         "secret": entry.secret,
-        "nonces": encode_nonces(entry.nonces),
-        "options": encode_options(entry.options) if entry.options is not None else None,
+        "nonces": encode(entry.nonces),
+        "options": encode(entry.options) if entry.options is not None else None,
         "owner": entry.owner,
         "made_at_ms": entry.at_ms,
         "reveals_at_ms": entry.reveals_at_ms,

@@ -381,6 +381,14 @@ def test_no_key_is_lost_after_a_phrase_or_beside_the_table_and_what_is_not_playe
         browser.wait_for_text(".hint", "Not played: w. Not connected:")
 
 
+def test_a_line_that_is_sent_as_the_race_starts_is_kept_until_it_is_over_and_the_page_says_why(browser: Browser, server: str) -> None:
+    with racing(browser, server):
+        browser.run("document.querySelector('#say').value = 'Have fun, Ada!'")
+        browser.run("document.querySelector('#say').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' }))")
+        browser.wait_for_text(".hint", "Only phrases can be said here")
+        assert browser.run("return document.querySelector('#say').value") == "Have fun, Ada!"
+
+
 def test_every_shape_of_board_fits_a_phone_and_can_be_played(browser: Browser, server: str) -> None:
     for rules in SHAPES:
         browser.look(width=390, height=844)
@@ -400,12 +408,40 @@ def buttons_are_above(height: int, browser: Browser) -> bool:
     return bool(browser.run("return document.querySelector('.game .actions').getBoundingClientRect().bottom + scrollY") <= height)
 
 
+def test_ways_to_race_come_before_what_few_change(browser: Browser, server: str) -> None:
+    browser.open(page(server, "/play"))
+    browser.wait_for_text(".start .explained", "The four Aces lie ready")
+    for width, height in ((390, 844), (1366, 650)):
+        browser.look(width=width, height=height)
+        buttons = browser.run(
+            "return [...document.querySelectorAll('.start .way button')].map((each) => each.getBoundingClientRect().bottom)"
+        )
+        assert sum(bottom <= height for bottom in buttons) >= 2
+    browser.run("document.querySelector('.start .more').open = true")
+    Select(browser.all("#limit")[0]).select_by_value("300")
+    browser.press("Make a link")
+    browser.wait_for_text(".waiting-room", "At most 5:00.")
+
+
+def test_the_code_of_a_race_is_seen_whole_on_a_phone_whatever_its_rules_are_called(browser: Browser, server: str) -> None:
+    browser.look(width=390, height=844)
+    with racing(browser, server, rules="carpet-strategy") as ada:
+        browser.wait(lambda: browser.all("body.racing"), "the page of a race that is run")
+        browser.wait_for_text(".facts", ada.code)
+        measured = "const text = document.createRange(), facts = document.querySelector('.facts');"
+        measured += (
+            "text.setStart(facts.firstChild, 0); text.setEnd(facts.firstChild, facts.textContent.indexOf(given[0]) + given[0].length);"
+        )
+        measured += "return text.getBoundingClientRect().right <= facts.getBoundingClientRect().right - 12"
+        assert browser.run(measured, ada.code)
+
+
 def test_table_hint_and_buttons_of_every_shape_are_seen_at_once_on_a_phone_and_a_small_laptop(browser: Browser, server: str) -> None:
     for rules in SHAPES:
         with racing(browser, server, rules=rules, deal="at once"):
             # The cards are drawn as they come, what lies around them with the next frame.
             browser.wait(lambda: browser.all("body.racing"), "the page of a race that is run")
-            for width, height in ((390, 844), (360, 740), (1366, 650)):
+            for width, height in ((390, 844), (360, 740), (844, 390), (667, 375), (1366, 650)):
                 browser.look(width=width, height=height)
                 browser.wait(partial(buttons_are_above, height, browser), f"{rules}: the buttons within {width} by {height}")
                 heads = browser.run(

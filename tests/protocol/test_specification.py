@@ -80,6 +80,7 @@ from server.net.http import PAGES_A_SECOND, PAGES_AT_ONCE, TARGET_CHARACTERS
 from server.pages.ladder import USUAL_PLAYERS
 from server.pages.races import USUAL_RACES
 from server.race.timing import KEPT_ROUND_TRIPS, MAX_CREDIT_MS
+from server.rooms.core import PHRASES_A_SECOND, PHRASES_AT_ONCE
 from server.rooms.deal_finder import STEP_S
 from server.rooms.ready_timeout import READY_S
 from server.rules.position import Family
@@ -412,7 +413,10 @@ def test_figures_in_the_text_are_those_of_the_code() -> None:
 
 
 def test_the_quick_phrases_are_those_of_the_code() -> None:
-    _, rows = table(chapter("Quick phrases"))
+    phrases = chapter("Quick phrases")
+    assert (PHRASES_AT_ONCE, PHRASES_A_SECOND) == (10, 1)
+    assert "ten in a row, then one a second" in " ".join(phrases.split())
+    _, rows = table(phrases)
     assert {row[0].strip("`"): row[1] for row in rows} == PHRASES
 
 

@@ -29,6 +29,7 @@ export class PlayPage {
   #looked = null;
   #frame = null;
   #said = 0;
+  #sent = "";
   #endedBecause = "";
   #boardAsked = "";
 
@@ -147,7 +148,7 @@ export class PlayPage {
   #say(what) {
     const isSaid = !(what.phrase || what.text?.trim()) || this.#ask({ type: "say", code: this.player.room?.code, ...what });
     // What could not be said is kept, so that it need not be typed again.
-    if (isSaid) this.text.value = "";
+    if (isSaid && what.text) [this.#sent, this.text.value] = [what.text, ""];
     this.phrase.value = "";
   }
 
@@ -208,6 +209,10 @@ export class PlayPage {
   #refused(error) {
     const { room } = this.player;
     if (error.code === "room/ended-by-host") this.#endedBecause = clean(error.message);
+    if (["room/phrases-only", "watch/too-much-talk"].includes(error.code)) {
+      this.text.value ||= this.#sent;
+      this.#sent = "";
+    }
     if (room?.phase === "racing") return this.game.note(clean(error.message));
     if (error.code === "watch/own-race") return;
     this.#note(error.code === "room/no-such-code" ? "No race has that code now. Ask for a new code, or start another race." : clean(error.message));
@@ -337,7 +342,7 @@ export class PlayPage {
     const seated = looked.seats.filter((seat) => seat.name !== null);
     const free = looked.seats.length - seated.length;
     this.heading.replaceChildren("Race ", ...(seated.length ? seated.flatMap((seat, at) => [at ? " and " : "", nameOf(seat.name)]) : ["at this table"]));
-    setText(this.facts, `${clean(rules?.name ?? "")} · code ${clean(looked.code)}`);
+    setText(this.facts, `Code ${clean(looked.code)} · ${clean(rules?.name ?? "")}`);
     setText(this.lookedRules, rulesInShort(rules));
     this.take.hidden = !free || looked.phase !== "waiting" || !this.player.isOnline;
     if (!free || looked.phase !== "waiting") {
@@ -382,7 +387,7 @@ export class PlayPage {
     const now = performance.now();
     const limit = room.options.time_limit_s * 1000;
     const rules = this.#rules.get(room.options.rules);
-    setText(this.facts, `${clean(rules?.name ?? room.options.rules)} · code ${clean(room.code)}${room.watchers ? ` · ${room.watchersText}` : ""}`);
+    setText(this.facts, `Code ${clean(room.code)} · ${clean(rules?.name ?? room.options.rules)}${room.watchers ? ` · ${room.watchersText}` : ""}`);
     const elapsed = room.elapsed(now);
     setText(this.clock, elapsed < 0 ? `starts in ${Math.ceil(-elapsed / 1000)}` : `${clockText(Math.min(elapsed, limit))} / ${clockText(limit)}`);
     if (room.isToBegin) this.waiting.show(room, rules, now);

@@ -57,7 +57,8 @@ export class StartForm {
       ...this.race?.options, rules: this.rules.value, time_limit_s: Number(this.limit.value),
       winnable: !this.winnableRow.hidden && this.winnable.checked && !this.race?.options.deal, ...more,
     });
-    this.more = element("details", { class: "more" }, element("summary", {}, "More about the race"));
+    this.more = element("details", { class: "more" }, element("summary", {}, "Time limit and more"),
+      element("p", { class: "field" }, element("label", { for: "limit" }, "At most"), this.limit), this.winnableRow);
     this.maker = element("details", { class: "more" }, element("summary", {}, "Make a tournament"));
     this.make = wishing("Make it", () => ({ type: "create-tournament", options: this.tournament.options }), "main-button");
     for (const details of [this.more, this.maker]) details.addEventListener("toggle", () => details.open && this.#ask());
@@ -65,8 +66,7 @@ export class StartForm {
     this.node = element("div", { class: "start" },
       challenge ? element("ul", { class: "ways" }, way(`Challenge ${challenge.slice(0, 16)}`, "A deal that others run too, each in their own time, once each.",
         wishing("Run this challenge", () => ({ type: "run-challenge", id: challenge.slice(0, 16) })))) : null,
-      element("p", { class: "field" }, element("label", { for: "rules" }, "Game"), this.rules), this.explained,
-      element("p", { class: "field" }, element("label", { for: "limit" }, "At most"), this.limit), this.winnableRow, this.more,
+      element("p", { class: "field" }, element("label", { for: "rules" }, "Game"), this.rules), this.explained, this.more,
       element("ul", { class: "ways" },
         way("A friend", "You get a link to send; whoever opens it races you.", wishing("Make a link", () => ({ type: "open-race", options: options({ public: false }) }))),
         way("Anybody", "The next player who looks for a race, near your rating if there is one.",

@@ -45,7 +45,7 @@ def test_a_players_races_are_a_table(capsys: pytest.CaptureFixture[str], server:
     ran = run(capsys, "history", server.url, "--player", " Anna ")
     assert (ran.status, ran.err) == (0, "")
     head, line = ran.out.splitlines()
-    assert head.split() == ["date", "rules", "against", "place", "ended", "home", "time", "id"]
+    assert head.split() == ["date", "rules", "against", "place", "ended", "home", "took", "id"]
     assert line.split()[1:] == ["carpet", "Ben", "2/2", "stopped", "31", "3:41", RACE]
     assert server.asked == ["/players/Anna/races.json?limit=20"]
 

@@ -279,6 +279,29 @@ async def test_a_clock_stands_and_is_in_doubt_while_nothing_is_heard_of_the_serv
         assert run.screen.shows("0:05 / 10:00")
 
 
+async def test_a_clock_stands_and_says_why_while_the_server_can_keep_nothing(mock_clock: trio.testing.MockClock) -> None:
+    async with running() as run:
+        await into_race(run)
+        mock_clock.jump(5)
+        await settled()
+        await run.give("c", "1")
+        await run.say(scenes.refusal(ErrorCode.CANNOT_WRITE))
+        for passed_s in (7, 60):
+            mock_clock.jump(passed_s)
+            await settled()
+            await run.say(RoundTrip(17))
+            assert run.screen.shows("0:05? / 10:00")
+            assert run.screen.shows("The server cannot save anything just now.")
+        # The move is on its way still, and what is pressed now waits behind it.
+        run.link.taken()
+        await run.give("c", "2")
+        assert run.link.taken() == []
+        view = PlayerView(version=8, seat=0, ply=1, move="c1", state="racing", elapsed_ms=5200, view=scenes.middle_view())
+        await run.say(view)
+        assert run.screen.shows("0:05 / 10:00")
+        assert not run.screen.shows("The server cannot save anything just now.")
+
+
 async def test_the_clock_runs_on_the_screen_which_is_drawn_once_a_second_for_it(mock_clock: trio.testing.MockClock) -> None:
     async with running() as run:
         await into_race(run)
@@ -400,21 +423,25 @@ async def test_a_line_begun_before_the_start_does_not_go_out_in_the_race_and_is_
 
 
 @pytest.mark.parametrize("watches", [False, True])
-async def test_a_line_that_the_server_refuses_to_pass_on_for_now_need_not_be_typed_again(watches: bool) -> None:
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [(ErrorCode.PHRASES_ONLY, "Only phrases can be said here"), (ErrorCode.TALKED_TOO_MUCH, "Too much is being said there")],
+)
+async def test_a_line_that_the_server_refuses_to_pass_on_for_now_need_not_be_typed_again(watches: bool, code: ErrorCode, why: str) -> None:
     async with running() as run:
-        code = watched().room.code if watches else None
+        room = watched().room.code if watches else None
         await run.say(UP, scenes.welcome(), watched() if watches else scenes.room())
         run.link.taken()
         await run.give("t", *"nice deal", "enter")
-        assert run.link.taken() == [Say(text="nice deal", code=code)]
-        await run.say(scenes.refusal(ErrorCode.PHRASES_ONLY))
-        assert run.screen.shows("Only phrases can be said here")
+        assert run.link.taken() == [Say(text="nice deal", code=room)]
+        await run.say(scenes.refusal(code))
+        assert run.screen.shows(why)
         await run.give("t", "!", "enter")
-        assert run.link.taken() == [Say(text="nice deal!", code=code)]
+        assert run.link.taken() == [Say(text="nice deal!", code=room)]
         # Whoever has seen it and gone away does not want it.
-        await run.say(scenes.refusal(ErrorCode.PHRASES_ONLY))
+        await run.say(scenes.refusal(code))
         await run.give("t", "esc", "t", "x", "enter")
-        assert run.link.taken() == [Say(text="x", code=code)]
+        assert run.link.taken() == [Say(text="x", code=room)]
 
 
 async def test_the_result_and_a_rematch() -> None:

@@ -97,6 +97,21 @@ async def test_a_name_of_which_nothing_is_left_is_refused(players: Players, name
     assert (refused.value.code, refused.value.path) == (ErrorCode.BAD_NAME, "$.name")
 
 
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("deep (bot)", "deep bot"),
+        ("Ann \uff08YOU\uff09", "Ann YOU"),
+        ("(ghost)", "ghost"),
+        ("Ann (Berlin)", "Ann (Berlin)"),
+        ("a ((bot))", "a bot"),
+    ],
+)
+async def test_nobody_has_in_their_name_what_marks_a_house_bot_or_oneself(players: Players, name: str, kept: str) -> None:
+    player, _ = await players.arrive(name=name, token=None, connection=Wire())
+    assert player.name == kept
+
+
 async def test_a_newer_connection_takes_over_and_the_end_of_the_older_one_is_not_theirs(players: Players) -> None:
     older, newer = Wire(), Wire()
     player, token = await players.arrive(name="Ann", token=None, connection=older)

@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from protocol.errors import ErrorCode, Refusal
-from protocol.room_events import Presence, Progress, Result, Room, Seated, Unseated
+from protocol.room_events import Presence, Progress, Result, Room, Said, Seated, Unseated
 from protocol.server_messages import Left
 from protocol.views import RaceOptions
 from server.rooms.core import IDLE_S
@@ -229,6 +229,21 @@ async def test_options_that_do_not_fit_open_no_room(table: Table, options: RaceO
     assert refused.value.code is code
     assert refused.value.path.startswith("$.options")
     assert len(table.rooms) == 0
+
+
+async def test_phrases_in_a_race_come_no_faster_than_somebody_at_play_can_read(table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob)
+    for _ in range(12):
+        ann.phrase(room, "hello")
+    bob.phrase(room, "nice")
+    await table.settle()
+    assert [message.line.seat for message in bob.all(Said)] == [*[0] * 10, 1]
+    assert ann.codes == [ErrorCode.TALKED_TOO_MUCH] * 2
+    await trio.sleep(1)
+    ann.phrase(room, "sorry")
+    await table.settle()
+    assert bob.all(Said)[-1].line.phrase == "sorry"
 
 
 async def test_chat_is_cleaned_and_empty_lines_are_refused(table: Table) -> None:

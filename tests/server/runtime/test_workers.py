@@ -49,6 +49,21 @@ async def test_no_process_is_started_before_there_is_a_job(monkeypatch: pytest.M
         await trio.lowlevel.checkpoint()
 
 
+@pytest.mark.parametrize("code", [(), (__name__,)])
+async def test_a_job_runs_though_the_folder_that_the_server_was_started_in_is_gone(code: tuple[str, ...], tmp_path: Path) -> None:
+    before = os.getcwd()
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    os.chdir(gone)
+    gone.rmdir()
+    try:
+        with trio.fail_after(60):
+            async with open_workers(1, code=code) as workers:
+                assert await workers.run(int, "7") == 7
+    finally:
+        os.chdir(before)
+
+
 async def test_what_a_job_raises_is_raised_here() -> None:
     with trio.fail_after(60):
         async with open_workers(1) as workers:

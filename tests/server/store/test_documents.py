@@ -22,9 +22,9 @@ from server.store.documents import (
     decode_opening,
     decode_options,
     decode_record,
+    encode,
     encode_command,
     encode_opening,
-    encode_record,
 )
 from tests.server.store.keeping import won
 
@@ -115,7 +115,7 @@ def test_options_that_are_none_are_named() -> None:
 
 
 def test_a_record_comes_back_only_as_it_was_sealed() -> None:
-    text = encode_record(won())
+    text = encode(won())
     assert decode_record(text, won().digest) == won()
     altered = json.loads(text)
     altered["started_at_ms"] += 1

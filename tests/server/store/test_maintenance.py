@@ -14,7 +14,7 @@ from protocol.record import sealed
 from server.race.commands import PlayMove
 from server.store import maintenance as care
 from server.store.database import DatabaseStore, open_database
-from server.store.documents import encode_record
+from server.store.documents import encode
 from server.store.errors import StoreError, StoreInUse, StoreTooOld, StoreUnavailable
 from server.store.schema import newest
 from tests.server.store.keeping import change_log, logged, made, opened, over, taken, won, write
@@ -44,8 +44,8 @@ def test_each_thing_that_is_wrong_is_named(kept: str, database: DatabaseStore) -
     write(database, opened("gap"), taken("gap", 1), taken("gap", 2), opened("orphan"), taken("orphan", 1))
     write(database, opened("seatless"), taken("seatless", 1, PlayMove(99, 0, "s")))
     with database.maintaining() as sql:
-        sql.run("UPDATE records SET record = :record WHERE race = 'forged'", [{"record": encode_record(forged)}])
-        altered = {"record": encode_record(cheated), "digest": cheated.digest}
+        sql.run("UPDATE records SET record = :record WHERE race = 'forged'", [{"record": encode(forged)}])
+        altered = {"record": encode(cheated), "digest": cheated.digest}
         sql.run("UPDATE records SET record = :record, digest = :digest WHERE race = 'cheated'", [altered])
         sql.run("DELETE FROM records WHERE race = 'lost'")
         sql.run("UPDATE seats SET home = 3 WHERE race = 'moved' AND seat = 0")

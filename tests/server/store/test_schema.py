@@ -12,7 +12,7 @@ from alembic.script import ScriptDirectory
 from protocol.views import RaceOptions
 from server.store import schema
 from server.store.database import DatabaseStore, open_database
-from server.store.documents import encode_command, encode_options, encode_record
+from server.store.documents import encode, encode_command
 from server.store.errors import StoreTooNew, StoreTooOld
 from server.store.locations import locate
 from server.store.memory import MemoryStore
@@ -158,7 +158,7 @@ def test_a_database_of_the_first_tables_keeps_its_histories_and_learns_when_each
     store = opened_by(first, where)
     with store.maintaining() as sql:
         old_players(sql)
-        for race, record in (("r", encode_record(won())), ("damaged", "{"), ("damaged too", '{"seats": [{"ended_at_ms": "late"}]}')):
+        for race, record in (("r", encode(won())), ("damaged", "{"), ("damaged too", '{"seats": [{"ended_at_ms": "late"}]}')):
             old_race(sql, race, record)
     store.close()
     store = open_database(where)
@@ -193,7 +193,7 @@ def test_more_records_than_are_read_at_once_are_all_seen_to(sqlite: str, first: 
 def test_races_that_ran_with_a_row_for_each_command_go_on(where: str, tmp_path: Path) -> None:
     store = opened_by(until(6, tmp_path), where)
     with store.maintaining() as sql:
-        rows = [{"id": race, "phase": phase, "options": encode_options(RaceOptions()), "secret": SECRET} for race, phase in RACES.items()]
+        rows = [{"id": race, "phase": phase, "options": encode(RaceOptions()), "secret": SECRET} for race, phase in RACES.items()]
         columns = "id, room, number, options, secret, software, opened_at_ms, phase"
         sql.run(f"INSERT INTO races ({columns}) VALUES (:id, 'ABCDEF', 1, :options, :secret, 'carpet-server 0', 1, :phase)", rows)
         each = [(race, command) for sequence in range(1, 702) for race in RACES for command in (taken(race, sequence),)]
@@ -216,7 +216,7 @@ def test_races_that_were_over_before_are_found_by_their_rule_set(where: str, tmp
     kinds = {"open": RaceOptions(rules="colorado"), "private": RaceOptions(rules="colorado", public=False), "other": RaceOptions()}
     with store.maintaining() as sql:
         columns = "id, room, number, options, secret, software, opened_at_ms, phase, ended_at_ms"
-        rows = [{"id": race, "options": encode_options(options), "secret": SECRET} for race, options in kinds.items()]
+        rows = [{"id": race, "options": encode(options), "secret": SECRET} for race, options in kinds.items()]
         rows += [{"id": f"damaged{number:03}", "options": "{", "secret": SECRET} for number in range(600)]
         sql.run(f"INSERT INTO races ({columns}) VALUES (:id, 'ABCDEF', 1, :options, :secret, 'carpet-server 0', 1, 'over', 2)", rows)
     store.close()
