@@ -352,7 +352,11 @@ class Connection(Caller):
         # A move that was made before is answered by a current view alone: the time of the next one begins with that one.
         read_at, self._move_read_at = self._move_read_at, None
         if isinstance(answer, PlayerView):
-            self._dispatch.traffic.acknowledged(self._clock() - read_at if read_at is not None else None)
+            traffic = self._dispatch.traffic
+            if read_at is not None:
+                traffic.move_s.add(self._clock() - read_at)
+            else:
+                traffic.untimed_moves += 1
         elif isinstance(answer, Error):
             self._dispatch.traffic.refused(answer.code, is_move=read_at is not None)
 

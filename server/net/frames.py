@@ -25,6 +25,7 @@ PONG_FRAME: Final = 0x8A
 
 _MASKED: Final = 0x80
 _SHORT_HEADER: Final = 6
+_SHORT_MORE: Final = _MASKED - _SHORT_HEADER
 SHORT_FRAME: Final = _MASKED + 126
 """The second byte of a client's frame is less where that is its length, with the bit that says that it is masked."""
 
@@ -113,7 +114,7 @@ def frame_size(data: bytes, start: int) -> int:
 def short_message(data: bytes) -> bytes | None:
     """What is in it, where it is one whole binary message in a short frame and nothing else, as nearly all is that comes."""
     length = len(data)
-    if length > _SHORT_HEADER and data[0] == BINARY_FRAME and data[1] < SHORT_FRAME and length == data[1] - _MASKED + _SHORT_HEADER:
+    if length > _SHORT_HEADER and data[0] == BINARY_FRAME and length + _SHORT_MORE == data[1] < SHORT_FRAME:
         return apply_mask(data[_SHORT_HEADER:], data[2:_SHORT_HEADER])
     return None
 

@@ -63,6 +63,7 @@ who plays on is among the next sockets that are looked at."""
 AVAILABLE: Final = hasattr(select, "epoll")
 
 _IN: Final = select.EPOLLIN | select.EPOLLRDHUP if AVAILABLE else 0
+_OUT: Final = select.EPOLLOUT if AVAILABLE else 0
 _GONE: Final = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR if AVAILABLE else 0
 
 
@@ -189,7 +190,7 @@ class Hub:
 
     def watch_writes(self, descriptor: int, watch: bool) -> None:
         """Whether to call `writable` as well; at first it is not called."""
-        self._epoll.modify(descriptor, _IN | select.EPOLLOUT if watch else _IN)
+        self._epoll.modify(descriptor, _IN | _OUT if watch else _IN)
 
     def after(self, seconds: float, act: Callable[[], None]) -> float:
         """Call it later; gives when. A timer cannot be taken back: what it calls sees for itself whether it is still wanted."""
@@ -239,9 +240,9 @@ class Hub:
                 if ended > ENDED_AT_ONCE:
                     continue
             try:
-                if events & select.EPOLLOUT:
+                if events & _OUT:
                     peer.writable()
-                if events & ~select.EPOLLOUT:
+                if events != _OUT:
                     peer.readable()
             except Exception:
                 logger.exception("serving a connection failed; it is cut")

@@ -12,26 +12,26 @@ from server.runtime.figures import Durations
 
 
 class Traffic:
-    """moves: accepted and acknowledged. refused_moves, errors: by error code; the first are among the second. dropped: messages beyond the
+    """refused_moves, errors: by error code; the first are among the second. dropped: messages beyond the
     rate, by whether their number (`rate`) or their price was too high. refused_connections: by why. move_s: from the moment at which a move
-    was read until its answer was given to the kernel; of several moves that a client sends at once, that of the first.
+    was read until its answer was given to the kernel; of several moves that a client sends at once, that of the first. untimed_moves: the
+    others.
     """
 
-    __slots__ = ("dropped", "errors", "move_s", "moves", "refused_connections", "refused_moves")
+    __slots__ = ("dropped", "errors", "move_s", "refused_connections", "refused_moves", "untimed_moves")
 
     def __init__(self) -> None:
-        self.moves = 0
+        self.untimed_moves = 0
         self.move_s = Durations()
         self.refused_moves: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
         self.dropped: Counter[str] = Counter()
         self.refused_connections: Counter[str] = Counter()
 
-    def acknowledged(self, seconds: float | None) -> None:
-        """A move. None where its time was not taken."""
-        self.moves += 1
-        if seconds is not None:
-            self.move_s.add(seconds)
+    @property
+    def moves(self) -> int:
+        """Accepted and acknowledged."""
+        return sum(self.move_s.counts) + self.untimed_moves
 
     def answered(self) -> tuple[int, float]:
         """How many moves were timed, and the seconds that they took in all."""

@@ -56,7 +56,7 @@ from server.race.report import RecordHead
 from server.race.seat import NOT_PLAYED, Close, Seat, end_of, seats_concluded, state_after
 from server.race.shuffles import SeriesPlace
 from server.race.start_position import StartPosition
-from server.race.timing import counted_at, credit
+from server.race.timing import counted_at
 from server.rules.catalogue import rule_set
 
 
@@ -99,8 +99,8 @@ class Race:
         self.record: Record | None = None
         self._record_head = RecordHead(race_id, shown_room or room, number, options, software)
         self._close = Close(options.time_limit_s * 1000)
-        self._seals = shared is not None or (options.swaps and place.number == 1)
-        self._revealed = False
+        self.sealed = shared is not None or (options.swaps and place.number == 1)
+        """Whether it is played on a shuffle that somebody else has yet to play."""
         self._due: int | None = None
         self._is_due_known = False
 
@@ -117,14 +117,9 @@ class Race:
         """It is decided, unless something is on its way that counts before that."""
         return self.phase == "racing" and not self._close.by_limit
 
-    @property
-    def sealed(self) -> bool:
-        """Whether it is played on a shuffle that somebody else has yet to play."""
-        return self._seals and not self._revealed
-
     def reveal(self) -> None:
         """Nobody has to play any more what it is sealed for."""
-        self._revealed = True
+        self.sealed = False
 
     @property
     def deal_wanted(self) -> DealWanted | None:
@@ -165,7 +160,8 @@ class Race:
         """
         due = self.advance(now) if not self._is_due_known or (self._due is not None and self._due <= now) else ()
         if isinstance(command, PlayMove):
-            done = self.play(command, now)
+            played = self.play(command, now)
+            done = self.with_what_follows(played, now) if played is not None else ()
         else:
             done = tuple(self._apply(command, now))
             self._is_due_known = False
@@ -185,7 +181,7 @@ class Race:
         self.record = record
         self._is_due_known = False
         # A swap goes on at once, or never. Whether the others have played a shared deal is for those to say who know them.
-        self._revealed = self.deal.shared is None
+        self.sealed = self.deal.shared is not None
 
     # ---- commands
 
@@ -243,7 +239,7 @@ class Race:
 
     def _measure(self, seat: Seat, round_trip_ms: int, now: int) -> None:
         is_closed = self.phase == "racing" and self.elapsed(now) >= self._close.at_ms
-        seat.round_trip_ms = min(round_trip_ms, seat.round_trip_ms or 0) if is_closed else round_trip_ms
+        seat.measure(min(round_trip_ms, seat.round_trip_ms or 0) if is_closed else round_trip_ms)
 
     def _get_ready(self, seat: Seat, nonce: bytes, now: int) -> Iterator[RaceEvent]:
         if self.phase != "waiting":
@@ -271,8 +267,11 @@ class Race:
             seat.await_start(self.starts_at, first=self.deal.firsts[seat.number], away_until=now + self.grace_s * 1000)
         return StartSet(self.starts_at, tuple(seat.start_round_trip_ms for seat in self.seats))
 
-    def play(self, command: PlayMove, now: int) -> tuple[RaceEvent, ...]:
-        """`apply` for a move, where nothing is due by `now`."""
+    def play(self, command: PlayMove, now: int) -> MovePlayed | None:
+        """`apply` for a move, where nothing is due by `now`: what comes of its seat's end is left to `with_what_follows`.
+
+        None for a move that was played before.
+        """
         number, ply, text = command.seat, command.ply, command.move
         seat = self.seats[number]
         if seat.player is None:
@@ -280,27 +279,27 @@ class Race:
         if self.phase != "racing":
             raise Refusal(ErrorCode.RACE_OVER if self.phase == "over" else ErrorCode.NOT_STARTED)
         if (ply != len(seat.played) or seat.state != "racing") and seat.has_played(ply, text):
-            return ()
+            return None
         assert self.starts_at is not None
         last = seat.played[-1] if ply else NOT_PLAYED
         if (received_ms := now - self.starts_at - command.waited_ms) < last.received_ms:
             received_ms = last.received_ms
-        # What is really given, so that a record adds up.
-        credit_ms = credit(seat.round_trip_ms or 0)
-        at_ms = counted_at(received_ms, credit_ms, last.at_ms)
+        at_ms = counted_at(received_ms, seat.credit_ms, last.at_ms)
         if at_ms > self._close.at_ms:
             raise self._close.refusal
-        position = seat.play(text, at_ms, received_ms, credit_ms)
+        position = seat.play(text, at_ms, received_ms)
         seat.state = state = state_after(position, ply + 1)
-        event = MovePlayed(number, text, ply + 1, at_ms, state, position, not ply or seat.played[ply].home != last.home)
-        if state == "racing":
+        return MovePlayed(number, text, ply + 1, at_ms, state, position, not ply or position.home != last.home)
+
+    def with_what_follows(self, event: MovePlayed, now: int) -> tuple[RaceEvent, ...]:
+        """The move that was just played; and where its seat has ended by it, what comes of that. To be asked then, if not before."""
+        if event.state == "racing":
             return (event,)
         # Other moves change nothing in what is due.
         self._is_due_known = False
-        return tuple(self._ended_by(event, seat, now))
+        return (event, *self._ended_by(event, self.seats[event.seat], now))
 
     def _ended_by(self, event: MovePlayed, seat: Seat, now: int) -> Iterator[RaceEvent]:
-        yield event
         seat.ended_at = event.at_ms
         seat.away_until = None
         if event.state == "won" and not self.options.swaps:

@@ -28,6 +28,7 @@ class Seat:
     """One seat as the machine keeps it. Others read it; only the machine writes it.
 
     away_until: when its player's grace is over; None where it does not run out. deal_at: when it is dealt to, where that is to come.
+    credit_ms: what its moves are moved back by, over the connection as it was measured last.
     """
 
     number: int
@@ -38,6 +39,7 @@ class Seat:
     connected: bool = True
     away_until: int | None = None
     round_trip_ms: int | None = None
+    credit_ms: int = 0
     start_round_trip_ms: int = 0
     deal_at: int | None = None
     dealt: bool = False
@@ -92,11 +94,14 @@ class Seat:
         self.away_until = None
         return (ConnectionChanged(self.number, connected=True, away_until=None),)
 
+    def measure(self, round_trip_ms: int) -> None:
+        self.round_trip_ms, self.credit_ms = round_trip_ms, credit(round_trip_ms)
+
     def await_start(self, starts_at: int, *, first: Position, away_until: int) -> None:
         """away_until: when the grace of somebody who is away now is over, if not before: that of a series is longer than a race's."""
         self.position = first
         self.start_round_trip_ms = self.round_trip_ms or 0
-        self.deal_at = starts_at - credit(self.start_round_trip_ms)
+        self.deal_at = starts_at - self.credit_ms
         if self.away_until is not None:
             self.away_until = min(self.away_until, away_until)
 
@@ -132,7 +137,7 @@ class Seat:
             raise Refusal(ErrorCode.FUTURE_PLY, f"the next ply is {following}, not {ply}", path="$.ply")
         return False
 
-    def play(self, text: str, at_ms: int, received_ms: int, credit_ms: int) -> Position:
+    def play(self, text: str, at_ms: int, received_ms: int) -> Position:
         """Make a move that counts at `at_ms` from the start; the position after it. Raises Refusal, with nothing changed."""
         before = self.position
         assert before is not None
@@ -141,7 +146,8 @@ class Seat:
         position = before.play_unchecked(text)
         before.forget_derived()
         self.position = position
-        self.played.append(MoveRecord(self.number, text, at_ms, received_ms, credit_ms, position.home))
+        # With the credit that is really given, so that a record adds up.
+        self.played.append(MoveRecord(self.number, text, at_ms, received_ms, self.credit_ms, position.home))
         return position
 
     def before_last_move(self, first: Position) -> Seat:

@@ -115,27 +115,28 @@ class RoomCore:
         """The same of a move, as nearly all requests are: most of them change nothing in what is due. waited_ms: see `Ask`."""
         self._reach(now)
         races, seat, is_new = self._races, None, False
+        race = races.race
         try:
             seat = self._seat_here(player, member)
-            if message.race != races.race.number or message.seat != seat.number:
-                check_move(message, seat=seat.number, race=races.race.number)
+            if message.race != race.number or message.seat != seat.number:
+                check_move(message, seat=seat.number, race=race.number)
             if member.round_trip_ms != seat.round_trip_ms:
                 races.measure(seat, member)
             is_new = races.play(PlayMove(seat.number, message.ply, message.move, waited_ms))
         except Refusal as refusal:
             self._broadcast.one(member, refused(refusal, message.ref))
-        if seat is not None and not is_new:
-            self._broadcast.current_view(player, member, races.race, ref=message.ref)
-        elif seat is not None and seat.state != "racing":
-            self.is_due_known = False
-        if races.race.phase != "racing":
+        if seat is not None:
+            if not is_new:
+                self._broadcast.current_view(player, member, race, ref=message.ref)
+            elif seat.state != "racing":
+                self.is_due_known = False
+        if race.phase != "racing":
             self._free_late_seats()
             self._go_on()
         return self._taken()
 
     def _reach(self, now: int) -> None:
-        # There have been none since the last ones were taken.
-        self._draft.effects = Effects()
+        self._draft.effects = Effects()  # as `begin` does it, for each move
         if self.is_due_known and (self._due is None or now < self._due):
             # So it is with nearly all requests.
             self._races.pass_to(now)
@@ -149,11 +150,13 @@ class RoomCore:
         """Tell members who have missed something everything anew. None when it is not by this connection that they are here."""
         if self.is_closed or self.members.connection(player) is not member:
             return None
+        self._draft.begin()
         self._broadcast.snapshot(player, member, self.race, self._races.time(now))
         return self._draft.take()
 
     def tell_all(self, outgoing: Outgoing) -> Effects:
         """One message to everybody who is here."""
+        self._draft.begin()
         self._broadcast.everybody(outgoing)
         return self._draft.take()
 
@@ -167,7 +170,7 @@ class RoomCore:
 
     def fail(self, refusal: Refusal, *, is_kept: bool = True) -> Effects:
         """End the room for a reason that is nobody's in it. What was not safe is not told. is_kept: the journal has the race at all."""
-        self._draft.take()
+        self._draft.begin()
         self._races.log.forget()
         self._close_as_failed(refusal)
         return self._taken(is_kept=is_kept)
@@ -257,10 +260,11 @@ class RoomCore:
                 assert_never(message)
 
     def _seat_here(self, player: str, member: Member) -> Seat:
-        for seat in self._races.race.seats:
-            # A connection by which they have not joined would never hear what came of it.
-            if seat.player == player and self.members.connections.get(player) is member:
-                return seat
+        # A connection by which they have not joined would never hear what came of it.
+        if self.members.connections.get(player) is member:
+            for seat in self._races.race.seats:
+                if seat.player == player:
+                    return seat
         raise Refusal(ErrorCode.NOT_IN_ROOM)
 
     def _say(self, seat: Seat, message: Say) -> None:
@@ -392,6 +396,7 @@ class RoomCore:
             # Else the client comes back to it by itself.
             self._broadcast.everybody(Outgoing(Left(code=self._setup.code, reason=self._reason)))
         effects = self._draft.take()
+        self._draft.begin()
         if is_kept and not self._goes_on and not self._is_given_up:
             self._give_up()
         effects.closing = Closing(reason=self._reason, goes_on=self._goes_on, entries=tuple(self._draft.take().entries))

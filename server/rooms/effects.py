@@ -49,7 +49,8 @@ class Effects(Struct, gc=False):
 
     bindings: players who hold a seat here from now on (True) or no longer (False). summary: None where others see no difference.
     told: messages, each with its recipient, and what is for the spectators. shown: who asked to be shown the room, and what they see.
-    ended: records of races that are over. changed: seats, names or phase are not what they were. moved: only how seats stand.
+    ended: records of races that are over. changed: seats, names or phase are not what they were, as where a race has ended, or the room
+    closes. moved: only how seats stand.
     """
 
     entries: list[Entry] = []
@@ -64,22 +65,24 @@ class Effects(Struct, gc=False):
 
 
 class Draft:
-    """The effects of the request that is being handled, shared by the parts of a core."""
+    """The effects of the request that is being handled, shared by the parts of a core.
+
+    Between two requests there are none: what lives on from one move to the next is what the collection of garbage has to look at.
+    """
 
     __slots__ = ("effects",)
 
     effects: Effects
 
-    def __getattr__(self, name: str) -> Effects:
-        # Asked only where there is no such attribute. Between two requests there are no effects: what lives on from one move to the next
-        # is what the collection of garbage has to look at.
-        if name != "effects":
-            raise AttributeError(name)
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Something is to be handled, of which there are no effects yet. Those that nobody has taken are forgotten."""
         self.effects = Effects()
-        return self.effects
 
     def take(self) -> Effects:
-        """All of them; the next request begins with none."""
+        """All of them, at the end."""
         effects = self.effects
         del self.effects
         return effects

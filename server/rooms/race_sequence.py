@@ -167,13 +167,12 @@ class RaceSequence:
     def play(self, move: PlayMove) -> bool:
         """The same for a move, as nearly all commands are. What is due by now has been done."""
         race, now = self.race, self.now
-        events = race.play(move, now)
-        if not events:
+        event = race.play(move, now)
+        if event is None:
             return False
         self.log.note(move, now)
-        event = events[0]
-        if type(event) is not MovePlayed or event.state != "racing" or self._wins_held:
-            self.publish(events)
+        if event.state != "racing" or self._wins_held:
+            self.publish(race.with_what_follows(event, now))
         else:
             # As `_publish` does it, for nearly all of them.
             self.broadcast.publish_apart(event, race, now)

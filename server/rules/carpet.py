@@ -99,7 +99,7 @@ class CarpetRules(RuleSet):
                 heights[suit(card)] = 1
             else:
                 carpet.append(card)
-        return CarpetPosition(self, seed, tuple(carpet), (), deck[dealt:], tuple(heights), None, self.redeals)
+        return CarpetPosition(self, seed, tuple(carpet), (), deck[dealt:], tuple(heights), None, self.redeals, sum(heights))
 
 
 # Found faster than by the name of their class, once for each move.
@@ -120,6 +120,8 @@ class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
     """Cards on the foundation of each suit, which is also the place within its suit of the card wanted next."""
     pending: str | None
     redeals_left: int
+    home: int
+    """The sum of the heights."""
     _wanted_slots: tuple[str, ...] | None = None
     """Those whose cards can go home, sorted."""
 
@@ -139,10 +141,6 @@ class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
     def foundations(self) -> dict[str, int]:
         spades, hearts, diamonds, clubs = self.heights
         return {"S": spades, "H": hearts, "D": diamonds, "C": clubs}
-
-    @property
-    def home(self) -> int:
-        return sum(self.heights)
 
     def play_unchecked(self, move: str) -> "CarpetPosition":
         if move == STOCK:
@@ -197,13 +195,13 @@ class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
     def _redealt(self) -> "CarpetPosition":
         label = redeal_label(self.rules.redeals - self.redeals_left + 1)
         stock = shuffle(self.waste, self.seed, label)
-        return CarpetPosition(self.rules, self.seed, self.carpet, (), stock, self.heights, None, self.redeals_left - 1)
+        return CarpetPosition(self.rules, self.seed, self.carpet, (), stock, self.heights, None, self.redeals_left - 1, self.home)
 
     def _after(self, waste: tuple[Card, ...], stock: tuple[Card, ...], heights: tuple[int, ...]) -> "CarpetPosition":
         """The carpet is left alone. A pending gap lasts for one move."""
-        slots = self._wanted_slots if heights is self.heights else None
+        home, slots = (self.home, self._wanted_slots) if heights is self.heights else (self.home + 1, None)
         return CarpetPosition(
-            self.rules, self.seed, self.carpet, waste, stock, heights, None, self.redeals_left, slots, _pile_texts=self._pile_texts
+            self.rules, self.seed, self.carpet, waste, stock, heights, None, self.redeals_left, home, slots, _pile_texts=self._pile_texts
         )
 
     def _after_at(
@@ -223,7 +221,8 @@ class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
             # All but one are the same: to copy them takes a tenth of what it takes to look them up.
             texts = texts.copy()
             texts[_SLOTS[index]] = _PILE_TEXT_OF[card]
-        return CarpetPosition(self.rules, self.seed, carpet, waste, stock, heights, pending, self.redeals_left, _pile_texts=texts)
+        home = self.home + (heights is not self.heights)
+        return CarpetPosition(self.rules, self.seed, carpet, waste, stock, heights, pending, self.redeals_left, home, _pile_texts=texts)
 
 
 def _raised(heights: tuple[int, ...], card: Card) -> tuple[int, ...]:

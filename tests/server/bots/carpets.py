@@ -55,7 +55,8 @@ def hand_made(carpet: str, waste: str, *, rules: CarpetRules = CARPET, pending: 
         lying.append(rest.pop())
     if pending is not None:
         lying.insert(rules.slots.index(pending), -1)
-    return CarpetPosition(rules, bytes(32), tuple(lying), turned, (*first, *rest), (1,) * len(SUITS), pending, rules.redeals)
+    heights = (1,) * len(SUITS)
+    return CarpetPosition(rules, bytes(32), tuple(lying), turned, (*first, *rest), heights, pending, rules.redeals, sum(heights))
 
 
 class SimpleRule(Deep):

@@ -186,16 +186,17 @@ def test_a_finished_suit_wants_no_card_of_the_next_suit() -> None:
     position = replace(
         lay_out(ACES_IN, "AH"),
         heights=(13, 0, 0, 0),
+        home=13,
         carpet=(parse_card("AH"), *[-1] * 19),
         stock=(),
     )
     assert position.legal_moves() == ("a1",)
-    assert replace(position, heights=(13, 13, 0, 0), carpet=(parse_card("AD"), *[-1] * 19)).legal_moves() == ("a1",)
-    assert replace(position, heights=(13, 1, 1, 1)).legal_moves() == ()
+    assert replace(position, heights=(13, 13, 0, 0), home=26, carpet=(parse_card("AD"), *[-1] * 19)).legal_moves() == ("a1",)
+    assert replace(position, heights=(13, 1, 1, 1), home=16).legal_moves() == ()
 
 
 def test_a_game_is_won_when_all_are_home() -> None:
-    position = replace(lay_out(CARPET, ""), heights=(12, 13, 13, 13), carpet=(parse_card("KS"), *[-1] * 19), stock=())
+    position = replace(lay_out(CARPET, ""), heights=(12, 13, 13, 13), home=51, carpet=(parse_card("KS"), *[-1] * 19), stock=())
     won = position.play("a1")
     assert (won.home, won.is_won, won.is_over, won.legal_moves()) == (DECK_SIZE, True, True, ())
 

@@ -55,7 +55,7 @@ def small_deal(rules: CarpetRules, choose: Random, *, cards: int) -> CarpetPosit
     turned = choose.choice((0, 0, 1, 3))
     waste, stock = rest[used : used + turned], rest[used + turned :]
     left = choose.randint(0, rules.redeals)
-    return CarpetPosition(rules, choose.randbytes(32), tuple(carpet), tuple(waste), tuple(stock), tuple(heights), None, left)
+    return CarpetPosition(rules, choose.randbytes(32), tuple(carpet), tuple(waste), tuple(stock), tuple(heights), None, left, sum(heights))
 
 
 def played(position: CarpetPosition, moves: Sequence[str]) -> CarpetPosition:

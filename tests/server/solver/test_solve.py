@@ -21,7 +21,9 @@ def deal(name: str, number: int) -> CarpetPosition:
 def ending(columns: str, *, carpet: str, waste: str = "", stock: str = "", heights: tuple[int, ...] = (10, 13, 13, 13)) -> CarpetPosition:
     """A position near the end of a deal, the carpet's cards in its first slots and gaps in the others."""
     lying = cards(carpet)
-    return replace(deal(columns, 0), carpet=(*lying, *[-1] * (20 - len(lying))), waste=cards(waste), stock=cards(stock), heights=heights)
+    first, home = deal(columns, 0), sum(heights)
+    carpet_cards = (*lying, *[-1] * (20 - len(lying)))
+    return replace(first, carpet=carpet_cards, waste=cards(waste), stock=cards(stock), heights=heights, home=home)
 
 
 @pytest.mark.slow
