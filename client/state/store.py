@@ -11,7 +11,7 @@ sent it and the first view they were dealt), kept as `Evidence`.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, assert_never
+from typing import Final, Literal, TypeAlias, assert_never
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -25,7 +25,7 @@ from client.state.lobby import lobby_changed
 from client.state.room import RoomModel, resumed, room_after, room_as_seen, room_heard
 from client.state.tournament import TournamentsModel, tournaments_after
 from protocol.errors import ErrorCode, Fault
-from protocol.room_events import Ratings, Room, RoomEvent, Scored
+from protocol.room_events import Countdown, Dealt, Ended, PlayerView, Progress, Ratings, Result, Room, RoomEvent, Scored, Started
 from protocol.run_messages import Challenge, Challenges, Dailies, Runs
 from protocol.server_messages import (
     CurrentView,
@@ -60,12 +60,16 @@ class MoveSent(Struct, frozen=True):
     move: str
 
 
+_KEPT_FIRST: Final = (Countdown, Dealt, Started, PlayerView, Progress, Ended, Result)
+"""What a server tells once it has kept it, and not before."""
+
 LocalEvent: TypeAlias = ReadySent | MoveSent
 Event: TypeAlias = ServerMessage | LinkEvent | LocalEvent
 
 
 class LinkModel(Struct, frozen=True):
-    """How the connection is. retry_at_ms: local time of the next try, None when there is none. reason: why not, until all is well.
+    """How the connection is. retry_at_ms: local time of the next try, None when there is none. reason: why not, until all is well; of one
+    that stands, why nothing comes of a race.
 
     returning: the connection stands again, and what is known of the room may still be old. held_at_ms: local time of the last that was
     heard of the server, while nothing new is: whether its clocks run, nobody here can know; None while all is well.
@@ -220,6 +224,7 @@ def _reduced(model: Model, event: Event, now_ms: int) -> Model:  # noqa: C901  (
         case Room():
             # What was said at home, of a code that nobody had, is of no interest in the room.
             notice = model.notice if model.room is not None else None
+            model = replace(model, link=_writing(model.link))
             return _remember(replace(model, room=resumed(model.room, event, now_ms), last=_last(model, event), search=None, notice=notice))
         case _:
             return _room_event(model, event, now_ms)
@@ -252,6 +257,11 @@ def _link(model: Model, event: LinkEvent, now_ms: int) -> Model:
             assert_never(event)
 
 
+def _writing(link: LinkModel) -> LinkModel:
+    """The link once the server has told something that it could only tell when it had kept it."""
+    return replace(link, reason="", held_at_ms=None) if link.state == "connected" and link.reason else link
+
+
 def _local(model: Model, event: LocalEvent) -> Model:
     room = model.room
     if room is None:
@@ -272,7 +282,15 @@ def _local(model: Model, event: LocalEvent) -> Model:
 def _error(model: Model, error: Error, now_ms: int) -> Model:
     kind: Literal["warning", "error"] = "warning" if error.fault is Fault.STATE else "error"
     notice = Notice(kind, clean_chat(error.message) or clean_chat(error.code), now_ms, error.code, error.ref)
+    if is_held_up(error) and model.room is not None and model.room.phase != "over":
+        # All that was sent is answered once the server can write, and then it tells how long the race has run.
+        return replace(model, notice=notice, link=replace(model.link, reason=notice.text, held_at_ms=model.link.held_at_ms or now_ms))
     return replace(model, notice=notice, in_flight=None)
+
+
+def is_held_up(error: Error) -> bool:
+    """Whether it says that the server cannot keep anything: no request is refused by it, and all are answered once it can."""
+    return error.code == ErrorCode.CANNOT_WRITE and error.ref == 0
 
 
 def _renamed(model: Model, event: YouAre, now_ms: int) -> Model:
@@ -285,6 +303,7 @@ def _renamed(model: Model, event: YouAre, now_ms: int) -> Model:
 def _left(model: Model, left: Left, now_ms: int) -> Model:
     if model.room is None or model.room.code != left.code:
         return model
+    model = replace(model, link=_writing(model.link))
     sentence = {
         "left": f"You have left race {left.code}.",
         "not-ready": f"You kept race {left.code} waiting, and your seat is free again.",
@@ -326,6 +345,9 @@ def _last(model: Model, room: Room) -> RoomModel | None:
 
 
 def _room_event(model: Model, event: RoomEvent, now_ms: int) -> Model:
+    if isinstance(event, _KEPT_FIRST) and model.room is not None and model.link != (link := _writing(model.link)):
+        # The clock has stood still at the server, and this says where.
+        model = replace(model, link=link, room=replace(model.room, started_at_ms=None))
     room = room_after(model.room, event, now_ms)
     if room is None or room is model.room:
         return model

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from client.connection.events import Back, Connected, Lost
 from client.state.room import RoomModel
-from client.state.store import Event, Model
+from client.state.store import Event, Model, is_held_up
 from client.state.watching import WatchModel, watch_after
 from client.text.formatting import bell_due, is_called, is_found
 from client.tui import ending, lessons
@@ -39,7 +39,7 @@ def heard(step: Step, action: Heard) -> Step:
     step = _watching(_answered(step, event), event)
     if isinstance(event, Error) and event.code in (ErrorCode.PHRASES_ONLY, ErrorCode.TALKED_TOO_MUCH):
         step = step.but(unsaid=step.ui.said)
-    if isinstance(event, Error | Lost | Back):
+    if isinstance(event, Lost | Back) or (isinstance(event, Error) and not is_held_up(event)):
         step = take_back(step).note("")
     step = _another_room(step, before.room, room)
     if step.ui.held and (room is None or before.room is None or room.view != before.room.view):

@@ -189,7 +189,7 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
     lines: list[Line] = [[("bad", f" Not played: {back}.")]] if back and noted else []
     if ui.note and noted:
         return [*lines, *[[("strong", f" {text}")] for text in wrap_text(ui.note, width - 1)]]
-    if notice is not None and scene.now_ms - notice.at_ms < NOTICE_MS:
+    if notice is not None and scene.now_ms - notice.at_ms < NOTICE_MS and notice.text != link.reason:
         role = "strong" if notice.kind == "info" else "bad"
         lines += [[(role, f" {text}")] for text in wrap_text(clean_chat(notice.text), width - 1)]
     if scene.model.search is not None:
@@ -201,7 +201,7 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
         # They are in the middle of something else, and it is for them to say which of the two they give up.
         text = f"Table {call.table} of {title_text(call.name)} is waiting for you. Leave this race (L) to go there."
         lines += [[("title", f" {line}")] for line in wrap_text(text, width - 1)]
-    if link.state != "connected" and not any(link.reason in text for line in lines for _, text in line):
+    if link.reason and not any(link.reason in text for line in lines for _, text in line):
         lines += [[("bad", f" {text}")] for text in wrap_text(link.reason, width - 1)]
     return lines
 

@@ -174,7 +174,7 @@ class Dispatch:
         elif visit.has_sought:
             # What they have missed may be just this.
             connection.post(Outgoing(WaitingOver(reason="cancelled")))
-        if room is not None and not room.catch_up(player, connection) and self._rooms.of(player.id) is not room:
+        if room is not None and not room.catch_up(player.id, connection) and self._rooms.of(player.id) is not room:
             connection.post(Outgoing(Left(code=room.code, reason="left")))
 
     def heard(self, connection: Connection, message: ClientMessage) -> None:

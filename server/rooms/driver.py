@@ -166,15 +166,12 @@ class Room:
                 # They can take no seat elsewhere meanwhile.
                 self._ports.owner.seat_taken(self, request.player.id)
 
-    def catch_up(self, player: PlayerName, member: Member) -> bool:
+    def catch_up(self, player: str, member: Member) -> bool:
         """Tell members who have missed something everything anew. False when it is not by this connection that they are in the room."""
-        if self.is_closed or not self.has_begun:
-            return False
-        effects = self.core.catch_up(player.id, member, self._ports.clock.now_ms())
-        if effects is None:
-            return False
-        self._gate.put(effects)
-        return True
+        effects = self.core.catch_up(player, member, self._ports.clock.now_ms()) if self.has_begun else None
+        if effects is not None:
+            self._gate.put(effects)
+        return effects is not None
 
     def _take(self, request: RoomRequest | None) -> None:
         about = log_lines.race.set(self.core.race.id)
@@ -201,11 +198,9 @@ class Room:
     # ---- what comes of them
 
     def _do(self, effects: Effects) -> None:
+        owner = self._ports.owner
         for player, holds in effects.bindings:
-            if holds:
-                self._ports.owner.seat_taken(self, player)
-            else:
-                self._ports.owner.seat_left(self, player)
+            (owner.seat_taken if holds else owner.seat_left)(self, player)
         if effects.closing is not None:
             self._shut()
         self._gate.put(effects)
@@ -237,8 +232,7 @@ class Room:
             self._note_change(effects)
 
     def _note_change(self, effects: Effects) -> None:
-        closing = effects.closing
-        if closing is not None and self._spectators is not None:
+        if (closing := effects.closing) is not None and self._spectators is not None:
             self._spectators.closed(None if closing.goes_on else "failed" if closing.reason == "failed" else "closed")
         for record in effects.ended:
             self._note_over(record)
@@ -309,7 +303,7 @@ class Room:
         self._deliver(effects)
         self._give_up(effects.closing)
 
-    # ---- for those who watch
+    # ---- for those who watch, and in outages
 
     @property
     def is_listed(self) -> bool:
@@ -338,8 +332,6 @@ class Room:
         if not self.is_closed:
             self._gate.put(self.core.tell_all(outgoing))
 
-    # ---- outages
-
     def tell_of_outage(self) -> None:
         """At once: it is why everything else has to wait."""
         outgoing = refused(Refusal(ErrorCode.CANNOT_WRITE), 0)
@@ -348,6 +340,14 @@ class Room:
             member.post(outgoing)
         if not self.is_closed and self.has_begun:
             self._deliver(self.core.tell_all(outgoing))
+
+    def set_clocks_right(self) -> None:
+        """Tell everything anew: nothing else says that time has stood still, and does so no more."""
+        if self.core.race.phase != "over":
+            for player, member in list(self.core.members.connections.items()):
+                self.catch_up(player, member)
+            if self._spectators is not None:
+                self._spectators.show_all_again()
 
     # ---- side jobs
 

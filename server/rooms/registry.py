@@ -275,6 +275,17 @@ class Rooms:
                 room.tell_of_outage()
         else:
             self._clock.resume()
+            self._ports.nursery.start_soon(self._set_clocks_right)
+
+    async def _set_clocks_right(self) -> None:
+        """Tell everybody in a race how long it has run: the clocks that they see have run on."""
+        # From there on it runs again.
+        await trio.sleep_until(self._clock.deadline(self._clock.now_ms()))
+        for room in list(self._rooms.values()):
+            if self.in_outage:
+                return
+            room.set_clocks_right()
+            await trio.lowlevel.checkpoint()
 
     # ---- what rooms tell (RoomOwner)
 

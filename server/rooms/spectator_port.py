@@ -52,6 +52,9 @@ class SpectatorPort(Protocol):
     def starts_over(self, snapshot: RoomMessage) -> None:
         """Another race has begun."""
 
+    def show_all_again(self) -> None:
+        """Time has stood still: what they know of the race's clock is wrong."""
+
     def closed(self, reason: str | None) -> None:
         """Nothing will happen any more. reason: of `unwatched`; None when the race goes on at the next server."""
 

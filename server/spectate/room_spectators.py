@@ -152,6 +152,12 @@ class RoomSpectators(Audience):
     def starts_over(self, snapshot: RoomMessage) -> None:
         self._put(snapshot)
 
+    def show_all_again(self) -> None:
+        # What was asked for by now is of a moment when the clock had not been set right.
+        self._asked = False
+        self._all_anew()
+        self._wake.set()
+
     def closed(self, reason: str | None) -> None:
         spectators = self.watched_by()
         self._items.clear()

@@ -18,7 +18,7 @@ from protocol.room_events import Room, Said
 from protocol.server_messages import ServerMessage, Welcome, YouAre
 from protocol.views import RaceOptions
 from protocol.watch_messages import Talk, WatchRace
-from tests.e2e.commands import carpet, carpet_on_terminal, serving
+from tests.e2e.commands import carpet, carpet_here, carpet_on_terminal, serving
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +30,7 @@ def url() -> Iterator[str]:
 
 
 async def next_of(link: NetLink, *kinds: type) -> ServerMessage | LinkEvent:
-    with trio.fail_after(30):
+    with trio.fail_after(120):
         async for event in link.events:
             if isinstance(event, kinds):
                 return event
@@ -60,9 +60,9 @@ def test_a_name_that_was_given_with_a_number_is_kept_and_is_the_same_player_ever
         carpet_on_terminal(tmp_path / "two", "join", url, "ZZZZZZ", *arguments)
     (known,) = IdentityStore(tmp_path / "two").known()
     assert known.identity.name == "Dora 2"
-    assert carpet(tmp_path / "two", "whoami", url).out.startswith(f"You are Dora 2 at {url}: player {known.identity.player}")
+    assert carpet_here(tmp_path / "two", "whoami", url).out.startswith(f"You are Dora 2 at {url}: player {known.identity.player}")
 
-    refused = carpet(tmp_path / "two", "rename", url, "dora")
+    refused = carpet_here(tmp_path / "two", "rename", url, "dora")
     assert (refused.status, refused.sentence) == (1, f"carpet: Another player at {url} is called dora: you are still Dora 2.")
     assert IdentityStore(tmp_path / "two").known() == (known,)
 
@@ -70,10 +70,10 @@ def test_a_name_that_was_given_with_a_number_is_kept_and_is_the_same_player_ever
 def test_another_machine_becomes_the_same_player_and_follows_their_name(url: str, tmp_path: Path) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     carpet_on_terminal(old, "join", url, "ZZZZZZ", "--name", "Emil")
-    exported = carpet(old, "identity", "export", "-")
+    exported = carpet_here(old, "identity", "export", "-")
     taken = carpet(new, "identity", "import", "-", text=exported.out)
     assert (taken.status, taken.out) == (0, f"Emil at {url} is here now.\n")
-    carpet(new, "rename", url, "Emilie")
+    carpet_here(new, "rename", url, "Emilie")
     # The old machine does not undo it by coming under the name it knows.
     carpet_on_terminal(old, "join", url, "ZZZZZZ", "--name", "Emil")
     assert IdentityStore(old).known() == IdentityStore(new).known()
@@ -84,7 +84,7 @@ def test_a_token_that_the_server_does_not_know_is_said_so_and_kept(url: str, tmp
     store = IdentityStore(tmp_path)
     store.keep(url, Identity("Fred", "0" * 32))
     for command in (["whoami", url], ["rename", url, "Frida"]):
-        ran = carpet(tmp_path, *command)
+        ran = carpet_here(tmp_path, *command)
         assert ran.status == 1
         assert f"The server at {url} does not know you as Fred" in ran.sentence
     assert store.identity(url) == Identity("Fred", "0" * 32)

@@ -66,6 +66,8 @@ export class WatchedRace {
     this.ratings = room.ratings ?? [];
     this.boards = new Map();
     this.startedAt = ["racing", "over"].includes(room.phase) ? now - room.elapsed_ms : null;
+    // Since when no time passes, since the server cannot keep anything.
+    this.heldAt = null;
     this.startsAt = room.starts_in_ms === null ? null : now + room.starts_in_ms;
     // The next race of the same room: its players' lines have been heard.
     if (!this.linesHeard) this.#hearLines(room.chat, "player");
@@ -200,7 +202,7 @@ export class WatchedRace {
   elapsed(now) {
     if (this.record) return this.record.ended_at_ms;
     if (this.ended.length) return this.finished.end;
-    return this.startedAt === null ? 0 : now - this.startedAt;
+    return this.startedAt === null ? 0 : (this.heldAt ?? now) - this.startedAt;
   }
 }
 

@@ -52,7 +52,8 @@ export class PlayedRace extends WatchedRace {
         this.move = event.move;
         this.#takeView(event.view, event);
         this.curves.get(this.seat).push([event.elapsed_ms, event.view.home]);
-        this.startedAt = Math.min(this.startedAt ?? now, now - event.elapsed_ms);
+        this.startedAt = Math.min(this.heldAt ? now : this.startedAt ?? now, now - event.elapsed_ms);
+        this.heldAt = null;
         break;
       case "progress":
         if (event.seat === this.seat && this.view) this.own.foundations = this.view.foundations;

@@ -153,7 +153,7 @@ export class Player extends Hand {
         this.tell("named");
         return true;
       case "error":
-        this.#refused(message);
+        this.#refused(message, now);
         return true;
       default:
         return this.room !== null && "version" in message && this.#event(message, now);
@@ -224,7 +224,7 @@ export class Player extends Hand {
     this.tell("left", reason);
   }
 
-  #refused(error) {
+  #refused(error, now) {
     if (error.code === "hello/unknown-token") {
       const { name } = this.keeping.identity;
       this.keeping.identity.forget();
@@ -258,6 +258,7 @@ export class Player extends Hand {
       this.inFlight = null;
       this.takeBack();
     }
+    if (error.code === "server/cannot-write" && !error.ref && this.room) this.room.heldAt ??= now;
     // The answer to who joins has to wait until the server can write, and comes then.
     const waits = error.code === "server/cannot-write" && this.wish?.type === "join-race";
     if (this.wish && !this.room && !waits) {

@@ -279,6 +279,29 @@ async def test_a_clock_stands_and_is_in_doubt_while_nothing_is_heard_of_the_serv
         assert run.screen.shows("0:05 / 10:00")
 
 
+async def test_a_clock_stands_and_says_why_while_the_server_can_keep_nothing(mock_clock: trio.testing.MockClock) -> None:
+    async with running() as run:
+        await into_race(run)
+        mock_clock.jump(5)
+        await settled()
+        await run.give("c", "1")
+        await run.say(scenes.refusal(ErrorCode.CANNOT_WRITE))
+        for passed_s in (7, 60):
+            mock_clock.jump(passed_s)
+            await settled()
+            await run.say(RoundTrip(17))
+            assert run.screen.shows("0:05? / 10:00")
+            assert run.screen.shows("The server cannot save anything just now.")
+        # The move is on its way still, and what is pressed now waits behind it.
+        run.link.taken()
+        await run.give("c", "2")
+        assert run.link.taken() == []
+        view = PlayerView(version=8, seat=0, ply=1, move="c1", state="racing", elapsed_ms=5200, view=scenes.middle_view())
+        await run.say(view)
+        assert run.screen.shows("0:05 / 10:00")
+        assert not run.screen.shows("The server cannot save anything just now.")
+
+
 async def test_the_clock_runs_on_the_screen_which_is_drawn_once_a_second_for_it(mock_clock: trio.testing.MockClock) -> None:
     async with running() as run:
         await into_race(run)
@@ -436,6 +459,19 @@ async def test_the_result_and_a_rematch() -> None:
         (ready,) = run.link.taken()
         assert isinstance(ready, Ready)
         assert ready.race == 2
+
+
+@pytest.mark.parametrize("key", ["enter", "s"])
+async def test_a_key_for_the_table_that_comes_as_the_race_ends_asks_for_nothing_else(key: str, mock_clock: trio.testing.MockClock) -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.say(Result(version=8, record=scenes.record()))
+        await run.give(key)
+        assert not run.link.taken()
+        assert not run.screen.shows("Write into a file")
+        mock_clock.jump(1)
+        await run.give(key)
+        assert run.link.taken() or run.screen.shows("Write into a file")
 
 
 async def test_a_rematch_against_a_bot_is_waited_for_by_nobody() -> None:

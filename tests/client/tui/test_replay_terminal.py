@@ -13,7 +13,7 @@ from client.storage.saved_records import keep_record
 from client.text.formatting import clock_text
 from protocol.record import sealed, to_json
 from tests.client import replays
-from tests.e2e.commands import carpet, carpet_on_terminal, environment
+from tests.e2e.commands import carpet, carpet_here, carpet_on_terminal, environment
 from tests.e2e.terminal import Terminal, terminal_environment
 
 pytestmark = pytest.mark.slow
@@ -114,17 +114,17 @@ def test_a_race_that_was_kept_is_replayed_by_its_id_and_another_is_asked_for_at_
 
 
 def test_a_moment_beyond_any_number_is_the_end_in_text_too(tmp_path: Path, file: Path) -> None:
-    ran = carpet(tmp_path, "replay", str(file), "--text", "--at", "inf")
+    ran = carpet_here(tmp_path, "replay", str(file), "--text", "--at", "inf")
     assert (ran.status, ran.err) == (0, "")
-    assert ran.out == carpet(tmp_path, "replay", str(file), "--text").out
+    assert ran.out == carpet_here(tmp_path, "replay", str(file), "--text").out
 
 
 def test_a_moment_is_said_in_seconds_or_as_the_clock_shows_it(tmp_path: Path, file: Path) -> None:
-    by_seconds = carpet(tmp_path, "replay", str(file), "--text", "--at", "62.5")
+    by_seconds = carpet_here(tmp_path, "replay", str(file), "--text", "--at", "62.5")
     assert by_seconds.status == 0
-    assert carpet(tmp_path, "replay", str(file), "--text", "--at", "1:02.5").out == by_seconds.out
+    assert carpet_here(tmp_path, "replay", str(file), "--text", "--at", "1:02.5").out == by_seconds.out
     for typed in ("nan", "-1", "1:60", "1:-2", ":30", "soon"):
-        ran = carpet(tmp_path, "replay", str(file), "--text", "--at", typed)
+        ran = carpet_here(tmp_path, "replay", str(file), "--text", "--at", typed)
         assert (ran.status, f"{typed!r} is no moment of a race; say 92 or 1:32" in ran.err) == (2, True), typed
 
 

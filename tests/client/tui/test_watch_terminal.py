@@ -20,7 +20,7 @@ from protocol.room_events import Room, Started
 from protocol.server_messages import Error
 from protocol.views import RaceOptions
 from protocol.watch_messages import WatchRace
-from tests.e2e.commands import carpet, carpet_on_terminal, environment, serving
+from tests.e2e.commands import carpet_here, carpet_on_terminal, environment, serving
 from tests.e2e.terminal import Terminal, terminal_environment
 
 pytestmark = pytest.mark.slow
@@ -85,7 +85,7 @@ def test_without_a_code_it_is_the_closest_race(tmp_path: Path, url: str) -> None
 def test_what_cannot_be_watched_is_said_before_any_screen(tmp_path: Path, url: str) -> None:
     assert carpet_on_terminal(tmp_path, "watch", url, "NOSUCH").sentence == "carpet: No race has that code; ask for it again, or open one."
     assert carpet_on_terminal(tmp_path, "watch", url, "N0").status == 2
-    assert carpet(tmp_path, "watch", url).sentence.startswith("carpet: carpet watch needs a terminal")
+    assert carpet_here(tmp_path, "watch", url).sentence.startswith("carpet: carpet watch needs a terminal")
 
 
 def clock_runs(lines: list[str]) -> bool:
@@ -94,7 +94,7 @@ def clock_runs(lines: list[str]) -> bool:
 
 
 def test_a_race_against_the_clock_is_kept_among_ones_best(tmp_path: Path) -> None:
-    assert carpet(tmp_path, "best").out == "No finished race yet: carpet play.\n"
+    assert carpet_here(tmp_path, "best").out == "No finished race yet: carpet play.\n"
     with terminal(tmp_path, "play", "--alone", "--name", "Ada") as screen:
         screen.wait_for("Ada (you)")
         screen.wait_until(clock_runs, what="that the clock runs")
@@ -113,15 +113,15 @@ def test_a_race_against_the_clock_is_kept_among_ones_best(tmp_path: Path) -> Non
         screen.type("q")
         screen.wait_for_end()
         assert screen.given_back()
-    kept = json.loads(carpet(tmp_path, "best", "--json").out)["rules"]["carpet"]
+    kept = json.loads(carpet_here(tmp_path, "best", "--json").out)["rules"]["carpet"]
     assert (kept["tries"], kept["wins"], kept["best_ms"]) == (2, 0, None)
-    assert f"carpet{'-':>11}{kept['most_home']:>11}{2:>7}{0:>10}" in carpet(tmp_path, "best").out
+    assert f"carpet{'-':>11}{kept['most_home']:>11}{2:>7}{0:>10}" in carpet_here(tmp_path, "best").out
 
 
 def test_a_damaged_file_of_best_times_is_said_before_any_screen(tmp_path: Path) -> None:
     (tmp_path / "bests.json").write_text("{")
     assert "bests.json with your best times is damaged" in carpet_on_terminal(tmp_path, "play", "--alone").sentence
-    assert "bests.json with your best times is damaged" in carpet(tmp_path, "best").sentence
+    assert "bests.json with your best times is damaged" in carpet_here(tmp_path, "best").sentence
     both = carpet_on_terminal(tmp_path, "play", "--alone", "--bot", "greedy")
     assert (both.status, both.sentence) == (2, "carpet: --alone and --bot do not go together: alone, you race the clock.")
 

@@ -37,7 +37,7 @@ class RedisServer:
         assert PROGRAM is not None
         command = [PROGRAM, "--port", str(self._port), "--save", "", "--appendonly", "no", "--daemonize", "no"]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        for _ in range(200):
+        for _ in range(2400):
             with suppress(OSError), socket.create_connection(("127.0.0.1", self._port), 1) as line:
                 line.sendall(b"PING\r\n")
                 if line.recv(5) == b"+PONG":
@@ -47,7 +47,7 @@ class RedisServer:
         raise AssertionError("it does not answer")
 
     def command(self, text: bytes) -> None:
-        with socket.create_connection(("127.0.0.1", self._port), 5) as line:
+        with socket.create_connection(("127.0.0.1", self._port), 60) as line:
             line.sendall(text + b"\r\n")
             answer = line.recv(100)
         assert answer == b"+OK\r\n", answer

@@ -402,6 +402,32 @@ def test_cards_go_home_by_themselves_only_where_the_race_allows_it() -> None:
     assert told[2:] == [[], [[], True, by_hand]]
 
 
+def test_the_clock_stands_while_the_server_can_keep_nothing_and_goes_on_from_where_the_server_says() -> None:
+    script = f"""{SCRIPTED}
+        const seat = {{ seat: 0, name: "Ada", bot: null, connected: true, ready: true, state: "racing", ply: 0, home: 4, elapsed_ms: 0 }};
+        const room = {{ type: "room", version: 1, code: "HKTRWM", race: 1, phase: "racing", commitment: "00", seat: 0, starts_in_ms: null,
+            elapsed_ms: 5000, view: given.view, record: null, chat: [], series: null, ended: [], seats: [seat],
+            options: {{ series: {{ format: "single" }}, autoplay: true }} }};
+        const steps = [];
+        const step = (now) => steps.push(player.room.elapsed(now));
+        const outage = (now) => player.hear({{ type: "error", code: "server/cannot-write", ref: 0, message: "" }}, now);
+        player.up(welcome("HKTRWM"), null);
+        player.hear(room, 1000);
+        outage(3000);
+        outage(9000);
+        step(63000);
+        player.hear({{ ...given, type: "view", version: 2, seat: 0, ply: 1, state: "racing", elapsed_ms: 7100 }}, 64000);
+        step(65000);
+        outage(66000);
+        step(99000);
+        player.hear({{ ...room, version: 3, elapsed_ms: 9000 }}, 99000);
+        step(99500);
+        console.log(JSON.stringify(steps));
+    """
+    view = games()["carpet"][0][0]
+    assert node(script, {"view": msgspec.to_builtins(view), "move": view.moves[0]}) == [7000, 8100, 9100, 9500]
+
+
 def test_what_is_pressed_before_the_start_is_played_at_the_start_and_a_refused_move_holds_up_none() -> None:
     script = f"""{SCRIPTED}
         const {{ view, places }} = given;

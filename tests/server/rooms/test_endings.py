@@ -118,7 +118,7 @@ async def test_a_closed_room_takes_no_requests(table: Table) -> None:
     assert refused.value.code is ErrorCode.ROOM_CLOSED
     assert table.rooms.of(ann.player.id) is None
     await ann.vanish(room)
-    assert not room.catch_up(ann.player, ann)
+    assert not room.catch_up(ann.player.id, ann)
 
 
 async def test_stopping_tells_every_member_before_it_returns_and_opens_no_more(table: Table) -> None:

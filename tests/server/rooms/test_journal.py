@@ -61,7 +61,7 @@ async def test_a_view_that_was_missed_is_made_up_for_only_when_what_it_shows_is_
     table.journal.hold()
     ann.move(room)
     await table.settle()
-    assert room.catch_up(ann.player, ann)
+    assert room.catch_up(ann.player.id, ann)
     assert len(ann.all(Room)) == 1
     table.journal.release()
     await table.settle()
@@ -122,7 +122,7 @@ async def test_whoever_catches_up_while_a_failed_room_ends_is_not_told_what_coul
     snapshots = len(ann.all(Room))
     table.journal.error = StoreFull("no space left")
     ann.move(room)
-    assert not room.catch_up(ann.player, ann)
+    assert not room.catch_up(ann.player.id, ann)
     assert room.core.race.seats[0].ply == 1
     assert len(ann.all(Room)) == snapshots
     assert ann.heard[-1] == Left(code=room.code, reason="failed")

@@ -76,6 +76,35 @@ async def test_time_from_before_an_outage_was_noticed_is_made_up_for(table: Tabl
     assert [message.elapsed_ms - began for message in ann.all(PlayerView)] == [3000, 5000]
 
 
+async def test_everybody_is_told_how_long_the_race_has_run_once_it_goes_on(table: Table) -> None:
+    ann, bob = table.guest("Ann", round_trip_ms=0), table.guest("Bob", round_trip_ms=0)
+    room = await table.racing(ann, bob)
+    await trio.sleep(10)
+    heard = len(ann.all(Room))
+    table.rooms.outage(out(3))
+    await trio.sleep(LONG_S)
+    table.rooms.outage(None)
+    await table.settle()
+    # The clock stands a little longer, for the time before the outage was noticed.
+    assert len(ann.all(Room)) == heard
+    await trio.sleep(3.1)
+    for guest in (ann, bob):
+        assert guest.last(Room).elapsed_ms // 1000 == room.summary.elapsed_ms(table.clock.now_ms()) // 1000 == 10
+
+
+async def test_where_the_store_is_gone_again_nothing_is_said_of_the_clock(table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    await table.racing(ann, bob)
+    await trio.sleep(10)
+    heard = len(ann.all(Room))
+    table.rooms.outage(out(3))
+    table.rooms.outage(None)
+    await trio.sleep(1)
+    table.rooms.outage(out())
+    await trio.sleep(LONG_S)
+    assert len(ann.all(Room)) == heard
+
+
 async def test_a_countdown_stands_still_too(table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, bob)

@@ -122,11 +122,11 @@ async def test_after_missed_messages_a_member_catches_up_in_one_step(table: Tabl
     ann.move(room)
     await table.settle()
     heard = len(bob.heard)
-    assert room.catch_up(bob.player, bob)
+    assert room.catch_up(bob.player.id, bob)
     assert [type(message) for message in bob.heard[heard:]] == [Room]
     assert bob.last(Room).version == ann.version
-    assert not room.catch_up(eve.player, eve)
-    assert not room.catch_up(bob.player, eve)
+    assert not room.catch_up(eve.player.id, eve)
+    assert not room.catch_up(bob.player.id, eve)
     assert eve.heard == []
 
 

@@ -157,7 +157,7 @@ async def play_at_random(table: Table, room: ServedRoom, guests: list[Guest], ch
         elif what < 0.96:
             guest.enter(room, version=0)
         elif what < 0.98:
-            room.catch_up(guest.player, guest)
+            room.catch_up(guest.player.id, guest)
         elif what < 0.985:
             guest.stop(room)
         else:

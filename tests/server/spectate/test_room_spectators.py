@@ -20,6 +20,7 @@ from server.rooms.outgoing import Outgoing
 from server.spectate.fanout_scheduler import PATIENCE_S, SLICE_S, FanoutScheduler
 from server.spectate.room_spectators import BACKLOG, LINES_AT_ONCE, LINES_KEPT
 from server.spectate.spectator import LINES_AT_ONCE as LINES_OF_ONE
+from server.store.availability import Outage
 from tests.server.rooms.playing import Table
 from tests.server.spectate.onlookers import Box, Onlooker, shows
 
@@ -111,6 +112,23 @@ async def test_whoever_comes_in_the_middle_is_told_how_everybody_got_where_they_
     await late.unwatch()
     await late.watch(room)
     assert late.last(Watched).curves == ()
+
+
+async def test_whoever_watches_is_told_how_long_the_race_has_run_when_time_has_stood_still(box: Box) -> None:
+    table = box.table
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
+    room = await table.racing(ann, bob, delay_s=0)
+    await eve.watch(room)
+    await trio.sleep(10)
+    table.rooms.outage(Outage(trio.current_time(), "the disk is full"))
+    await trio.sleep(3600)
+    table.rooms.outage(None)
+    await trio.sleep(1)
+    assert eve.last(Watched).room.elapsed_ms // 1000 == 10
+    ann.move(room)
+    await trio.sleep(1)
+    assert eve.events(Progress)[-1].ply == 1
+    assert eve.boards[0].ply == 1
 
 
 async def test_the_result_brings_the_last_boards_and_the_record(box: Box) -> None:

@@ -26,7 +26,7 @@ from server.store.tables import TABLES
 VARIABLE = "CARPET_TEST_POSTGRES"
 USUAL = "postgresql://postgres@127.0.0.1:5432/test"
 NOT_REACHED = "no PostgreSQL answers"
-PATIENCE_S = 5
+PATIENCE_S = 60
 EMPTYING = "; ".join(f"DELETE FROM {table}" for table in reversed(re.findall("CREATE TABLE ([a-z_]+)", TABLES)))
 """A table refers to those that were made before it. Not TRUNCATE, which makes new files for each."""
 
