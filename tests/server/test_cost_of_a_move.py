@@ -80,9 +80,9 @@ class PackedRacer(Racer):
     decode = staticmethod(msgpack.unpackb)
 
 
-BOUNDS = Counts(task_steps=2.7, system_calls=10.1, calls=460, calls_in=87, blocks=10, bytes_sent=442)
-"""Measured on CPython 3.11: 2.0 to 2.2, 8.1 to 8.5, 388 to 415, 82.0 each time, 2.0 to 6.4, 402; with five processes to each processor 2.4,
-9.3 and 408. Most of the calls are Trio's, for a move that comes alone. calls_in: so the bound is a twentieth above. bytes_sent: to both.
+BOUNDS = Counts(task_steps=2.7, system_calls=10.1, calls=435, calls_in=77, blocks=10, bytes_sent=442)
+"""Measured on CPython 3.11: 2.0 to 2.2, 8.0 to 8.5, 376 to 394, 73.7 each time, 2.0 to 6.4, 402; with five processes to each processor 2.4
+and 9.3. Most of the calls are Trio's, for a move that comes alone. calls_in: so the bound is a twentieth above. bytes_sent: to both.
 """
 
 NEWCOMER = Counts(task_steps=25, system_calls=56, calls=4_200, calls_in=830, blocks=730, bytes_sent=10_700)
