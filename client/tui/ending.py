@@ -19,6 +19,9 @@ from protocol.cards import RANKS
 CARDS = 16
 """So many cards fall, Kings first."""
 
+QUIET_MS = 700
+"""For so long after a race has ended keys that were meant for the table do nothing."""
+
 
 def _view(scene: Scene, size: Size) -> Picture:
     picture = race.SCREEN.view(scene, size)
@@ -36,10 +39,13 @@ def _view(scene: Scene, size: Size) -> Picture:
 
 
 def begun(step: Step, before: RoomModel | None) -> Step:
-    """The cards begin to fall where this player has just brought the last one home, and likes to see it."""
+    """The cards begin to fall where this player has just brought the last one home, and likes to see it. A race that has just ended is
+    noted."""
     room = step.state.room
     if room is None or room.own is None or before is None or before.own is None or room.view is None:
         return step
+    if (before.phase, room.phase) == ("racing", "over"):
+        step = step.but(quiet_until_ms=step.now_ms + QUIET_MS)
     just_now = before.own.state == "racing" and room.own.state == "won" and before.race == room.race
     return step.but(falls=True).then(After(FALL_MS, Rest())) if just_now and step.ui.settings.motion else step
 

@@ -152,7 +152,7 @@ def asking(scene: Scene, below: Picture, question: Question, size: Size) -> Pict
     # The keys of the screen below mean nothing now.
     without = frozenset({Command.YES, Command.NO}) if question.numbered else frozenset[Command]()
     below, keys = _with_keys(scene, below, QUESTION_KEYS, size, without)
-    asked = over(framed(stacked(*parts), scene.theme, width, role="panel"), below, size)
+    asked = over(framed(stacked(*parts), scene.theme, width, role="panel"), below, size, scene.theme)
     return replace(asked, hits=(*asked.hits, *keys))
 
 

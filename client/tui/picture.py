@@ -317,12 +317,14 @@ def screen(size: Size, head: Picture, body: Picture, *feet: Picture, above: int 
     return stacked(head, placed(body, max(size[1] - head.height - below.height, 0), above), below)
 
 
-def over(picture: Picture, below: Picture, size: Size) -> Picture:
+def over(picture: Picture, below: Picture, size: Size, theme: Theme) -> Picture:
     """A picture as wide as its widest line over the middle of a screen, with its shadow; nothing else can be clicked then."""
     width = max(map(line_width, picture.lines), default=0)
     column, first = max(size[0] - width, 0) // 2, max(size[1] - picture.height, 0) // 2
     lines = list(below.lines)
-    for at in range(first + 1, min(first + picture.height + 1, len(lines) - 1)):
+    # Without colours it would be a hole in the cards.
+    shaded = 0 if theme.bordered else picture.height
+    for at in range(first + 1, min(first + shaded + 1, len(lines) - 1)):
         under = fit_line(lines[at], size[0])
         shadow = ("shadow", " " * max(min(width, size[0] - column - 2), 0))
         lines[at] = [*clip_line(under, column + 2), shadow, *cut_line(under, column + 2 + width)]

@@ -174,9 +174,7 @@ class Directory:
         self._connected = None
         if not self._was_told:
             self._was_told = True
-            why: BaseException = group
-            while isinstance(why, BaseExceptionGroup):
-                why = why.exceptions[0]
+            why = reason_of(group)
             logger.error("the directory of the place does not answer; races go on, and each server shows its own lobby: %s", why)
 
     async def _tick(
@@ -317,6 +315,13 @@ class Directory:
     def depart(self, player: str) -> None:
         """Their connection here has ended."""
         self._here.pop(player, None)
+
+
+def reason_of(why: BaseException) -> str:
+    """One sentence, without what was to be said: a pipeline's error quotes all of that, boards too, before what was wrong."""
+    while isinstance(why, BaseExceptionGroup):
+        why = why.exceptions[0]
+    return str(why).rpartition(" of pipeline caused error: ")[2] or type(why).__name__
 
 
 def _answered(answer: object) -> tuple[bool, str | None]:

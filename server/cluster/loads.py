@@ -78,6 +78,11 @@ class Loads:
         own = self.own()
         return best if best is not None and (not own.takes or own.weight > MUCH * best.weight + MORE) else None
 
+    @property
+    def others_take(self) -> bool:
+        """Whether any of the others takes rooms: so it reaches the database."""
+        return any(load.takes for load in self.others.values())
+
     def takers(self) -> float:
         """Into how many parts the rooms of a server that is gone are divided where this one takes one part: the more, the busier it is."""
         own = self.own().weight + _BESIDE

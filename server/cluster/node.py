@@ -50,8 +50,8 @@ NODES_TOLD: Final = 16
 """Other nodes that a client is told of, at most."""
 
 CUT_OFF_LOOKS: Final = round(LEASE_MS / 1000 / BEAT_S)
-"""Who has asked for their lease in vain at so many looks in a row, and not reached the directory either, is cut off: others have their
-races by now. Looks are counted and not seconds, so that a server that stands still itself does not take the engines for gone.
+"""Who has asked for their lease in vain at so many looks in a row, and has not heard that it is the same for the others, is cut off: these
+have their races by now. Looks are counted and not seconds, so that a server that stands still itself does not take the engines for gone.
 """
 
 LETTING_GO_S: Final = 1.0
@@ -185,14 +185,15 @@ class ClusterNode:
         self._asks_in_vain = False
         self._renewals += 1
 
-    async def watch_engines(self, reaches_directory: Callable[[], bool], cut_off: Callable[[bool], None]) -> None:
-        """Tell, until cancelled, when this node is cut off from database and directory, and when it no longer is.
+    async def watch_engines(self, waits_with_others: Callable[[], bool], cut_off: Callable[[bool], None]) -> None:
+        """Tell, until cancelled, when this node is cut off from the database, and when it no longer is.
 
-        One that knows of no other node never is: there is nowhere to go.
+        waits_with_others: whether the directory answers, and no other node says that it reaches the database. One that knows of no other
+        node never is: there is nowhere to go.
         """
         was, silent, renewals = False, 0, self._renewals
         while True:
-            is_reached = reaches_directory() or renewals != self._renewals
+            is_reached = waits_with_others() or renewals != self._renewals
             silent, renewals = 0 if is_reached else silent + self._asks_in_vain, self._renewals
             now = silent >= CUT_OFF_LOOKS and bool(self.others)
             if now is not was:

@@ -271,10 +271,10 @@ class Forwarding:
         self._put_out()
 
     def cut_off(self, is_cut_off: bool) -> None:
-        """This node reaches neither database nor directory: others have its races, or soon will. False: it does again."""
+        """This node does not reach the database, and others may: these have its races, or soon will. False: it waits with them, or does."""
         self._is_cut_off = is_cut_off
         if is_cut_off:
-            logger.error("cut off from the database and from the other servers: everybody is sent away, to come back by any of these")
+            logger.error("cut off from the database, which other servers may reach: everybody is sent away, to come back by any of these")
             self._put_out()
         else:
             logger.warning("no longer cut off: players are let in again")

@@ -461,6 +461,19 @@ async def test_the_result_and_a_rematch() -> None:
         assert ready.race == 2
 
 
+@pytest.mark.parametrize("key", ["enter", "s"])
+async def test_a_key_for_the_table_that_comes_as_the_race_ends_asks_for_nothing_else(key: str, mock_clock: trio.testing.MockClock) -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.say(Result(version=8, record=scenes.record()))
+        await run.give(key)
+        assert not run.link.taken()
+        assert not run.screen.shows("Write into a file")
+        mock_clock.jump(1)
+        await run.give(key)
+        assert run.link.taken() or run.screen.shows("Write into a file")
+
+
 async def test_a_rematch_against_a_bot_is_waited_for_by_nobody() -> None:
     async with running() as run:
         seats = (scenes.seat(0, "Anna"), scenes.seat(1, "greedy", bot="greedy"))

@@ -399,6 +399,7 @@ SCREENS = {
         scenes.racing, replace(UI, question=Question("Say", tuple(PHRASES.values()), (None,) * len(PHRASES), numbered=True), item=1)
     ),
     "question": Shown(scenes.racing, asking("resign", "Give up? You will be placed last.", "Give up", "Go on racing")),
+    "question-mono": Shown(scenes.racing, asking("resign", "Give up? You will be placed last.", "Give up", "Go on racing"), colours=1),
     "result": Shown(scenes.over, now_ms=160_000),
     "result-rated": Shown(scenes.rated_over, now_ms=160_000),
     "result-rated-ascii": Shown(scenes.rated_over, replace(UI, settings=UiSettings(ascii=True)), 160_000),

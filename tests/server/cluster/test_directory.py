@@ -9,14 +9,16 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import cast
 
+import anyio
 import msgspec
 import pytest
 import trio
 from coredis import Redis
+from coredis.exceptions import RedisError
 
 from protocol.server_messages import Lobby
 from server.cluster.bus import MESSAGE_BYTES
-from server.cluster.directory import Directory, Topic
+from server.cluster.directory import Directory, Topic, reason_of
 from server.cluster.node import ClusterNode
 from tests.server.cluster.redis_server import redis_server
 
@@ -255,3 +257,10 @@ async def test_what_an_enemy_writes_into_the_engine_stops_nobody() -> None:
             await until(lambda: [b"well"] in heard)
             assert two.moved_on == []
             assert heard == [[b"well"]]
+
+
+def test_why_the_engine_is_gone_is_said_without_what_it_was_to_be_told() -> None:
+    quoted = RedisError("Command # 1 (PUBLISH carpet:race:KXQWZP b'a board') of pipeline caused error: PUBLISH timed out after 1.0 seconds")
+    assert reason_of(ExceptionGroup("", [ExceptionGroup("", [quoted])])) == "PUBLISH timed out after 1.0 seconds"
+    assert reason_of(anyio.ClosedResourceError()) == "ClosedResourceError"
+    assert reason_of(ConnectionResetError("nothing is heard any more")) == "nothing is heard any more"

@@ -35,6 +35,12 @@ def test_a_room_is_opened_where_its_opener_is_unless_that_server_is_much_busier_
     assert as_seen_by(load(1, 10_000)).less_busy() is None, "there is no other"
 
 
+def test_whether_others_take_rooms_is_known_of_those_that_are_heard() -> None:
+    assert as_seen_by(load(1, 0), load(2, 0, takes=False), load(3, 0)).others_take
+    assert not as_seen_by(load(1, 0), load(2, 0, takes=False)).others_take
+    assert not as_seen_by(load(1, 0)).others_take
+
+
 def test_of_the_rooms_of_a_server_that_is_gone_a_busy_one_takes_a_smaller_part() -> None:
     assert as_seen_by(load(1, 0)).takers() == 1, "there is no other"
     assert as_seen_by(load(1, 3), load(2, 3), load(3, 3)).takers() == 3
