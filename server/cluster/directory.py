@@ -7,6 +7,7 @@ lobby, and all is told anew once it is back. Each node writes what is its own, a
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -172,7 +173,8 @@ class Directory:
 
     def _lose(self, group: BaseExceptionGroup[Exception]) -> None:
         self._connected = None
-        if not self._was_told:
+        # Where the server ends, its client says much the same of its own connections.
+        if not self._was_told and trio.current_effective_deadline() > -math.inf:
             self._was_told = True
             why = reason_of(group)
             logger.error("the directory of the place does not answer; races go on, and each server shows its own lobby: %s", why)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import random
 import signal
 import statistics
 import sys
@@ -31,6 +30,7 @@ import trio
 from protocol.tournaments import TournamentOptions
 from tests.bench.postgres import Postgres, postgres
 from tests.e2e.cluster import Ground, begin_tournament, busiest, check, check_owners, check_tournament, keep_log
+from tests.e2e.crash import Pauses
 from tests.e2e.entrants import Entrant, Referee
 from tests.e2e.nodes import NodeProcess, nodes
 from tests.server.cluster.redis_server import RedisServer, redis_server
@@ -167,7 +167,7 @@ class Campaign:
     """One run of it. faults: of the campaign itself, or of what it waited for in vain."""
 
     def __init__(self, database: Postgres, redis: RedisServer, options: argparse.Namespace, place: list[NodeProcess]) -> None:
-        generator = random.Random(options.seed)
+        generator = Pauses(options.seed)
         self.faults: list[str] = []
         self._options = options
         self._generator = generator
@@ -188,7 +188,7 @@ class Campaign:
                     races.start_soon(self._tournaments.hold)
                     await trio.sleep(5)
                     await self._strike()
-                    self._ground.finished.set()
+                    self._ground.finish()
                     races.cancel_scope.deadline = trio.current_time() + (HOLDS_S if self._options.entrants else LASTS_S)
                 if races.cancel_scope.cancelled_caught:
                     self.faults += [f"not over in the end: {line}" for line in (*self._ground.idle(0), *self._tournaments.waits)]

@@ -8,7 +8,6 @@ Used by `test_cluster.py` for one of each and by `tests/bench/cluster_kills.py` 
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Coroutine
 from contextlib import suppress
@@ -36,7 +35,7 @@ from server.store.documents import decode_commands
 from server.store.locations import existing
 from server.store.maintenance import nodes as all_nodes
 from server.tournaments.events import ResultEntered, decode_event
-from tests.e2e.crash import Count, Pair, check_pairs, kept_records
+from tests.e2e.crash import Count, Pair, Pauses, check_pairs, kept_records
 from tests.e2e.entrants import Entrant, Referee
 from tests.e2e.nodes import NodeProcess
 
@@ -64,9 +63,6 @@ WATCHES_S = 600
 
 LATE_S = 60
 """For so long they try to come back when the race is over."""
-
-HURRIED_S = 0.02
-"""Of a race that nothing befalls any more."""
 
 
 @dataclass(slots=True, eq=False)
@@ -130,7 +126,7 @@ class Ground:
     """
 
     place: list[NodeProcess]
-    generator: random.Random
+    generator: Pauses
     count: Count = field(default_factory=Count)
     pairs: list[ClusterPair] = field(default_factory=list)
     finished: trio.Event = field(default_factory=trio.Event)
@@ -168,6 +164,11 @@ class Ground:
         """The longest pause of each since, in seconds."""
         now = trio.current_time()
         return [max(pair.longest_s, 0.0 if pair.records else now - pair.moved_at) for pair in racing]
+
+    def finish(self) -> None:
+        """Nothing more is to befall anybody."""
+        self.finished.set()
+        self.generator.hurry()
 
     async def play(self, races_at_once: int) -> None:
         """Race after race, until `finished`; returns when the last has ended."""
@@ -228,13 +229,13 @@ class Ground:
         return False
 
     async def _play(self, pair: ClusterPair, race: partial[Coroutine[Any, Any, Record]], scope: trio.CancelScope) -> None:
-        pace, tries = HURRIED_S if self.finished.is_set() else PACE_S, 0
+        tries = 0
         while True:
             person = Person(race.keywords["name"], pair)
             pair.people.append(person)
             try:
                 # By any node, so that half of them come in by another than the one that has the race.
-                record = await race(self.some_url(), pace=pace, generator=self.generator, watch=person.watch)
+                record = await race(self.some_url(), pace=PACE_S, generator=self.generator, watch=person.watch)
             except LinkError:
                 pair.people.remove(person)
                 await trio.sleep(0.2)

@@ -6,7 +6,6 @@ Many of each: `tests/bench/cluster_kills.py`.
 
 from __future__ import annotations
 
-import random
 import signal
 import urllib.request
 from collections.abc import Awaitable, Callable, Iterator
@@ -42,7 +41,7 @@ from tests.e2e.cluster import (
     leader,
     raced_at,
 )
-from tests.e2e.crash import check_pairs, kept_records
+from tests.e2e.crash import Pauses, check_pairs, kept_records
 from tests.e2e.entrants import Entrant, Hold, persistent_link
 from tests.e2e.nodes import NodeProcess, nodes
 from tests.e2e.test_play_in_browser import HEARD, play_one, wait_for_cards
@@ -60,7 +59,7 @@ def database() -> Iterator[str]:
 async def test_races_outlive_a_server_that_is_killed_one_that_sleeps_and_one_that_goes(database: str) -> None:
     with redis_server() as redis:
         async with nodes(database, redis.url) as place:
-            ground = Ground(place, random.Random(13), is_watched=True)
+            ground = Ground(place, Pauses(13), is_watched=True)
             keep_log(database)
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(ground.play, 4)
@@ -86,7 +85,7 @@ async def test_races_outlive_a_server_that_is_killed_one_that_sleeps_and_one_tha
                 racing = ground.begin_blow()
                 assert await leaver.end(signal.SIGTERM) == 0
                 await ground.recovered(racing)
-                ground.finished.set()
+                ground.finish()
             for node in place:
                 if node is not leaver:
                     assert await node.end(signal.SIGTERM) == 0
@@ -101,7 +100,7 @@ async def test_races_outlive_a_server_that_is_killed_one_that_sleeps_and_one_tha
 
 @pytest.mark.slow
 async def test_a_run_goes_on_with_every_move_when_its_server_is_killed_and_when_the_next_one_goes(database: str) -> None:
-    run, ground, over = ClusterPair(), Ground([], random.Random(13)), trio.Event()
+    run, ground, over = ClusterPair(), Ground([], Pauses(13)), trio.Event()
     ground.pairs.append(run)
 
     def watch(model: Model, event: ServerMessage | LinkEvent) -> None:
@@ -121,6 +120,7 @@ async def test_a_run_goes_on_with_every_move_when_its_server_is_killed_and_when_
             for signal_ in (signal.SIGKILL, signal.SIGTERM):
                 await (await busiest(place, database)).end(signal_)
                 await ground.recovered([run])
+            ground.generator.hurry()
             with trio.fail_after(120):
                 await over.wait()
             nursery.cancel_scope.cancel()

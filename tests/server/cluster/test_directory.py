@@ -264,3 +264,13 @@ def test_why_the_engine_is_gone_is_said_without_what_it_was_to_be_told() -> None
     assert reason_of(ExceptionGroup("", [ExceptionGroup("", [quoted])])) == "PUBLISH timed out after 1.0 seconds"
     assert reason_of(anyio.ClosedResourceError()) == "ClosedResourceError"
     assert reason_of(ConnectionResetError("nothing is heard any more")) == "nothing is heard any more"
+
+
+async def test_that_the_engine_is_gone_is_no_news_of_a_server_that_ends(caplog: pytest.LogCaptureFixture) -> None:
+    directory = Directory("redis://localhost", cast(ClusterNode, FakeNode(1)), "place")
+    with trio.CancelScope() as scope:  # noqa: ASYNC100  (what is asked about is the scope alone)
+        scope.cancel()
+        directory._lose(ExceptionGroup("", [anyio.ClosedResourceError()]))
+    assert not caplog.records
+    directory._lose(ExceptionGroup("", [anyio.ClosedResourceError()]))
+    assert "does not answer" in caplog.text
