@@ -13,6 +13,7 @@ import pytest
 import trio.testing
 
 from client.replay.timeline import TimeLine, time_line
+from client.tui.ending import QUIET_MS
 from client.tui.export import CELL, LINGER_MS, LONGEST_MS, TEXT_COLOURS, cast_of, coloured, moving_svg_of, screen_at, svg_of, text_of
 from client.tui.start import UiSettings
 from protocol.record import from_json
@@ -165,6 +166,7 @@ async def test_the_result_is_written_into_a_file_by_a_key_which_says_where_and_o
     let.set()
     async with running(replayer=answer, size=(120, 40)) as run:
         await over(run)
+        mock_clock.jump(QUIET_MS / 1000)
         await run.give("s")
         assert run.screen.shows("Write into a file here, to share:")
         await run.give(key)
@@ -193,5 +195,6 @@ async def test_in_a_folder_that_is_gone_the_result_says_that_no_file_can_be_writ
     gone.rmdir()
     async with running(size=(120, 40)) as run:
         await over(run)
+        mock_clock.jump(QUIET_MS / 1000)
         await run.give("s", "2")
         await run.wait_for(f"{LINE.record.id}.txt cannot be written: No such file or directory.")
