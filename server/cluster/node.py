@@ -252,7 +252,8 @@ class ClusterNode:
             try:
                 node = (await self._journal.ask(self._store.find_rooms, (code,))).get(code)
             except StoreError as error:
-                logger.warning("it cannot be found out where room %s is: %s", code, error)
+                # The journal says that it cannot be asked; here it would be a line for each who wants in.
+                logger.debug("it cannot be found out where room %s is: %s", code, error)
                 raise Refusal(ErrorCode.SERVER_BUSY, "the database does not answer", retry_after_ms=1000) from error
             if node is None:
                 raise Refusal(ErrorCode.NO_SUCH_ROOM)
