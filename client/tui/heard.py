@@ -15,6 +15,7 @@ from client.text.formatting import bell_due, is_called, is_found
 from client.tui import ending, lessons
 from client.tui.actions import After, GoOn, Heard, Keep, Kept, Replayed, Reviewed, Ring, Sound, Verify
 from client.tui.chips import dealt
+from client.tui.overlays import is_large_enough
 from client.tui.playing import HOME_MS, autoplays, play_ahead, take_back
 from client.tui.replay_state import opened_at
 from client.tui.room import race_at_once, race_bot, ready
@@ -106,8 +107,14 @@ def _entered(step: Step) -> Step:
         # Whoever has a seat looks at their own race.
         step = followed(step.send(Unwatch()), race=False)
     step = follow_tournament_view(step)
-    at_once = step.ui.followed.ready_at_once
-    return ready(followed(step, ready_at_once=False)) if at_once else step
+    return ready_at_once(step)
+
+
+def ready_at_once(step: Step) -> Step:
+    """Ready, where that was asked for, as soon as the table can be seen."""
+    if step.ui.followed.ready_at_once and step.state.room is not None and is_large_enough(step.ui.size):
+        return ready(followed(step, ready_at_once=False))
+    return step
 
 
 def _ask_for_board(step: Step) -> Step:

@@ -168,14 +168,19 @@ def _with_keys(scene: Scene, below: Picture, keys: Keys, size: Size, without: fr
     return replace(below, lines=(*below.lines[: size[1] - 1], *row_.lines)), shifted(row_, 0, size[1] - 1).hits
 
 
-def too_small(scene: Scene, size: tuple[int, int]) -> Picture:
+def is_large_enough(size: Size) -> bool:
+    """Whether there is room for a screen."""
+    return size[0] >= SMALLEST[0] and size[1] >= SMALLEST[1]
+
+
+def too_small(scene: Scene, size: Size) -> Picture:
     """What is shown instead of a screen that does not fit; the race goes on and so do the keys."""
     width, height = size
     room = scene.model.room if scene.ui.replay is None else None
     lines: list[Line] = [
         [("title", "Too small")],
         [("felt", f"{width}x{height}; needs {SMALLEST[0]}x{SMALLEST[1]}")],
-        [("felt", "The game goes on." if room is not None else "A larger window shows it; q quits.")],
+        [("felt", _meanwhile(scene))],
     ]
     if room is not None:
         lines.append(clock_line(scene))
@@ -184,6 +189,14 @@ def too_small(scene: Scene, size: tuple[int, int]) -> Picture:
             others = ", ".join(str(info.home) for info in room.opponents if info.name is not None)
             lines.append([("strong", f"home {own.home}{f' against {others}' if others else ''}")])
     return placed(block([clip_line(line, width) for line in lines], width, centred=True), height, MIDDLE)
+
+
+def _meanwhile(scene: Scene) -> str:
+    if scene.ui.followed.ready_at_once:
+        return "The race starts in a larger window; q quits."
+    if scene.model.room is not None and scene.ui.replay is None:
+        return "The game goes on."
+    return "A larger window shows it; q quits."
 
 
 # ---- what keys and clicks do

@@ -35,7 +35,7 @@ from client.tui.actions import (
     Wheel,
 )
 from client.tui.everywhere import done_everywhere
-from client.tui.heard import heard, kept, replayed, reviewed
+from client.tui.heard import heard, kept, ready_at_once, replayed, reviewed
 from client.tui.keymap import CURSOR, EVERYWHERE, KEY_NAMES, Command, Keys, commands
 from client.tui.overlays import HELP_KEYS, QUESTION_KEYS, answered, turn_help
 from client.tui.prompt import typed_on
@@ -72,7 +72,7 @@ def _step(step: Step, action: Action) -> Step:
         case Wheel(by):
             return _wheel(step, by)
         case Resized(size):
-            return step.but(size=size)
+            return ready_at_once(step.but(size=size))
         case Heard():
             return heard(step, action)
         case Unsent(message):

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from client.state.room import race_clock_ms
 from client.state.store import Model
 from client.text.formatting import clock_text
-from client.tui.overlays import SMALLEST, asking, help_screen, too_small, typing
+from client.tui.overlays import asking, help_screen, is_large_enough, too_small, typing
 from client.tui.picture import Picture, Size
 from client.tui.scene import NOTICE_MS, Scene, head, is_noted, shown_room
 from client.tui.screens import shown
@@ -18,7 +18,7 @@ from client.tui.ui_state import Ui
 
 def view(scene: Scene, size: Size) -> Picture:
     """The picture of a scene."""
-    if size[0] < SMALLEST[0] or size[1] < SMALLEST[1]:
+    if not is_large_enough(size):
         return too_small(scene, size)
     if scene.ui.help_from is not None:
         return help_screen(scene, size)
@@ -30,7 +30,7 @@ def view(scene: Scene, size: Size) -> Picture:
 
 def with_head(picture: Picture, scene: Scene, size: Size) -> Picture:
     """A picture whose first row alone is drawn anew."""
-    if size[0] < SMALLEST[0] or size[1] < SMALLEST[1]:
+    if not is_large_enough(size):
         return view(scene, size)
     return replace(picture, lines=(*head(scene, size[0]).lines, *picture.lines[1:]))
 

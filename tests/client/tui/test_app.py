@@ -60,6 +60,17 @@ async def test_starting_with_a_bot_opens_a_race_and_is_ready_at_once() -> None:
         assert len(bytes.fromhex(ready.nonce)) == 16
 
 
+async def test_a_race_against_a_bot_waits_for_a_terminal_that_can_show_it() -> None:
+    async with running(StartBot("Steady"), size=(60, 20)) as run:
+        await run.say(UP, scenes.welcome(), scenes.room())
+        assert run.screen.shows("The race starts in a larger window")
+        assert Ready not in map(type, run.link.taken())
+        for size, readies in (((79, 40), 0), ((80, 24), 1), ((60, 20), 0), ((120, 40), 0)):
+            run.screen.size = size
+            await run.give("window resize")
+            assert list(map(type, run.link.taken())) == [Ready] * readies
+
+
 async def test_a_room_entered_before_the_first_screen_is_shown_and_not_asked_for_again() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), scenes.room())
