@@ -44,7 +44,8 @@ def begun(step: Step, before: RoomModel | None) -> Step:
     room = step.state.room
     if room is None or room.own is None or before is None or before.own is None or room.view is None:
         return step
-    if (before.phase, room.phase) == ("racing", "over"):
+    # Who has stopped has their hands off the table.
+    if (before.phase, room.phase) == ("racing", "over") and before.own.state == "racing" and room.own.state not in ("stopped", "forfeited"):
         step = step.but(quiet_until_ms=step.now_ms + QUIET_MS)
     just_now = before.own.state == "racing" and room.own.state == "won" and before.race == room.race
     return step.but(falls=True).then(After(FALL_MS, Rest())) if just_now and step.ui.settings.motion else step

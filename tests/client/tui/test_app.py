@@ -485,6 +485,16 @@ async def test_a_key_for_the_table_that_comes_as_the_race_ends_asks_for_nothing_
         assert run.link.taken() or run.screen.shows("Write into a file")
 
 
+async def test_after_a_race_that_they_have_stopped_a_players_keys_count_at_once() -> None:
+    record = scenes.record()
+    anna, benedikt = record.seats
+    async with running() as run:
+        await into_race(run)
+        await run.say(Result(version=8, record=replace(record, seats=(replace(anna, state="stopped"), benedikt))))
+        await run.give("enter")
+        assert run.link.taken() == [Rematch(race=1)]
+
+
 async def test_a_rematch_against_a_bot_is_waited_for_by_nobody() -> None:
     async with running() as run:
         seats = (scenes.seat(0, "Anna"), scenes.seat(1, "greedy", bot="greedy"))
