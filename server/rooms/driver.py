@@ -151,7 +151,7 @@ class Room:
         if effects.changed:
             self._do(effects)
             return
-        # As it does it. Nobody takes or leaves a seat without a change.
+        # As `_do` does it, for each move: nobody takes or leaves a seat without a change.
         self._gate.put(effects)
         if not self.core.is_due_known and not self.is_closed:
             self._set_deadline()
@@ -219,7 +219,7 @@ class Room:
         if len(told) > self.options.seats:
             tell_together(told, self._spectators)
         else:
-            # As it does it. Nearly all that is told is a move, in one message to each.
+            # As `tell_together` does it. Nearly all that is told is a move, in one message to each.
             for what in told:
                 if isinstance(what, tuple):
                     member, outgoing = what
