@@ -229,9 +229,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     spectators.closest_elsewhere, spectators.relayed = lambda: lobby.closest_elsewhere, relay.lead_to
                     nursery.start_soon(dispatch.forwarding.gather_seekers, matchmaker.seeks)
                     nursery.start_soon(dispatch.forwarding.tell_nodes)
-                    nursery.start_soon(
-                        node.watch_engines, lambda: directory.available and not loads.others_take, dispatch.forwarding.cut_off
-                    )
+                    nursery.start_soon(node.watch_engines, lambda: directory.available, loads, dispatch.forwarding.cut_off)
                 shown = figures(
                     admission=admission,
                     site=site,

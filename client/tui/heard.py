@@ -112,9 +112,10 @@ def _entered(step: Step) -> Step:
 
 def ready_at_once(step: Step) -> Step:
     """Ready, where that was asked for, as soon as the table can be seen."""
-    if step.ui.followed.ready_at_once and step.state.room is not None and is_large_enough(step.ui.size):
-        return ready(followed(step, ready_at_once=False))
-    return step
+    room = step.state.room
+    # In one that is over the rematch that was asked for has not begun.
+    is_due = step.ui.followed.ready_at_once and room is not None and room.phase == "waiting"
+    return ready(step) if is_due and is_large_enough(step.ui.size) else step
 
 
 def _ask_for_board(step: Step) -> Step:

@@ -27,6 +27,7 @@ def ready(step: Step) -> Step:
     room = step.state.room
     if room is None or room.phase != "waiting" or room.own is None or room.own.ready:
         return step
+    step = _asked_for(step, at_once=False)
     held = step.state.evidence
     if held is not None and held.secret_of(room):
         # The second race of a swap is dealt by the nonces of the first, whatever is sent now.
@@ -68,8 +69,11 @@ def say(step: Step, line: Typed, code: str | None = None) -> Step:
 
 def race_at_once(step: Step, options: RaceOptions) -> Step:
     """Open a race that waits for nobody, and be ready in it as soon as there is a room."""
-    step = step.send(OpenRace(options=options))
-    return step.but(followed=replace(step.ui.followed, ready_at_once=True))
+    return _asked_for(step.send(OpenRace(options=options)), at_once=True)
+
+
+def _asked_for(step: Step, *, at_once: bool) -> Step:
+    return step.but(followed=replace(step.ui.followed, ready_at_once=at_once))
 
 
 def race_bot(step: Step, bot: str, rules: str, **changes: Any) -> Step:

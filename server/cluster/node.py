@@ -13,6 +13,7 @@ import trio
 
 from protocol.errors import ErrorCode, Refusal
 from server.cluster.leases import BEAT_S, Watch
+from server.cluster.loads import Loads
 from server.store.errors import LeaseLost, StoreError, StoreInUse
 from server.store.journal import Journal
 from server.store.nodes import LEASE_MS, Node
@@ -185,16 +186,16 @@ class ClusterNode:
         self._asks_in_vain = False
         self._renewals += 1
 
-    async def watch_engines(self, waits_with_others: Callable[[], bool], cut_off: Callable[[bool], None]) -> None:
+    async def watch_engines(self, directory_answers: Callable[[], bool], loads: Loads, cut_off: Callable[[bool], None]) -> None:
         """Tell, until cancelled, when this node is cut off from the database, and when it no longer is.
 
-        waits_with_others: whether the directory answers, and no other node says that it reaches the database. One that knows of no other
-        node never is: there is nowhere to go.
+        Who hears by the directory of no other node that reaches the database waits with these. One that knows of no other node never is
+        cut off: there is nowhere to go.
         """
         was, silent, renewals = False, 0, self._renewals
         while True:
-            is_reached = waits_with_others() or renewals != self._renewals
-            silent, renewals = 0 if is_reached else silent + self._asks_in_vain, self._renewals
+            waits_with_others = directory_answers() and not loads.others_take
+            silent, renewals = 0 if waits_with_others or renewals != self._renewals else silent + self._asks_in_vain, self._renewals
             now = silent >= CUT_OFF_LOOKS and bool(self.others)
             if now is not was:
                 was = now

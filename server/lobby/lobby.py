@@ -73,6 +73,7 @@ class Lobby:
             self._listing.changed(room)
         rooms.on_room_change.append(self._listing.changed)
         rooms.on_change.append(self._mark)
+        rooms.on_clocks_right.append(self._tell_anew)
         players.on_change.append(self._mark)
 
     def follow(self, member: Member, *, changes: bool = False) -> None:
@@ -92,6 +93,12 @@ class Lobby:
         if member in self._followers:
             self._known[member] = self._latest_state()
             member.post(self.latest())
+
+    def _tell_anew(self) -> None:
+        """How long races have run is no change that is told otherwise."""
+        self._latest = None
+        for member in self._followers:
+            self.remind(member)
 
     def _latest_state(self) -> LobbyMessage:
         state = self.latest().message

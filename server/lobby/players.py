@@ -261,7 +261,9 @@ class Players:
 
 def _cleaned(name: str) -> str:
     cleaned = clean_name(name)
-    if any(mark in name_key(cleaned) for mark in _MARKS):
+    # With a space in it a mark looks much the same.
+    without_spaces = name_key(cleaned).replace(" ", "")
+    if any(mark in without_spaces for mark in _MARKS):
         cleaned = clean_name("".join(each for each in cleaned if name_key(each) not in "()"))
     if not cleaned:
         raise Refusal(ErrorCode.BAD_NAME, path="$.name")

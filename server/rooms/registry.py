@@ -91,6 +91,8 @@ class Rooms:
         """A race has made this player's rating this one."""
         self.on_over: list[Callable[[Room, Record], None]] = []
         """In this room, which was opened on a shared deal, the race is over, and its record is kept."""
+        self.on_clocks_right: list[Callable[[], None]] = []
+        """An outage is over, and whatever time was told before it is wrong by as long as it lasted."""
         self._journal = journal
         self.in_outage = False
         """The journal cannot write."""
@@ -278,9 +280,12 @@ class Rooms:
             self._ports.nursery.start_soon(self._set_clocks_right)
 
     async def _set_clocks_right(self) -> None:
-        """Tell everybody in a race how long it has run: the clocks that they see have run on."""
+        """Tell everybody who sees a race how long it has run: the clocks that they see have run on."""
         # From there on it runs again.
         await trio.sleep_until(self._clock.deadline(self._clock.now_ms()))
+        if not self.in_outage:
+            for listener in self.on_clocks_right:
+                listener()
         for room in list(self._rooms.values()):
             if self.in_outage:
                 return

@@ -61,6 +61,7 @@ class Subscriptions:
         self._changed: set[Director] = set()
         self._removed: set[Director] = set()
         self._is_news = False
+        self._are_clocks_wrong = False
         self._told: dict[Shown, Tournament] = {}
         self._wake = trio.Event()
         players.on_change.append(self.presence_changed)
@@ -126,6 +127,11 @@ class Subscriptions:
         self._changed.update(director for director, _ in self._of_one.values())
         self._tell_soon()
 
+    def tell_anew(self) -> None:
+        """Time has stood still: how much of it is left, and has passed, is no change that is told otherwise."""
+        self._are_clocks_wrong = True
+        self._tell_soon()
+
     def _tell_soon(self) -> None:
         self._is_news = True
         self._wake.set()
@@ -162,7 +168,8 @@ class Subscriptions:
     async def _tell(self) -> None:
         changed, self._changed = self._changed, set()
         removed, self._removed = self._removed, set()
-        before, self._told = self._told, {}
+        before, self._told = self._told if not self._are_clocks_wrong else {}, {}
+        self._are_clocks_wrong = False
         for shown in dict.fromkeys(self._of_one.values()):
             director, _ = shown
             known = before.get(shown)

@@ -390,6 +390,26 @@ def test_a_line_that_is_sent_as_the_race_starts_is_kept_until_it_is_over_and_the
         assert browser.run("return document.querySelector('#say').value") == "Have fun, Ada!"
 
 
+def test_a_line_that_was_said_does_not_come_back_with_a_phrase_too_many(browser: Browser, server: str) -> None:
+    with sitting(server, "Ada", countdown_s=1, public=False) as ada:
+        open_link(browser, server, ada.code)
+        browser.wait_for_text(".waiting-room", "(you) ready")
+        browser.run("document.querySelector('#say').value = 'Have fun, Ada!'")
+        browser.run("document.querySelector('#say').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' }))")
+        browser.wait_for_text(".talk", "Have fun, Ada!")
+        ada.ready()
+        wait_for_cards(browser)
+        browser.run("""
+            const phrase = document.querySelector('#phrase');
+            for (let said = 0; said < 20; said += 1) {
+                phrase.value = 'hello';
+                phrase.dispatchEvent(new Event('change'));
+            }
+        """)
+        browser.wait_for_text(".hint", "Too much is being said there")
+        assert browser.run("return document.querySelector('#say').value") == ""
+
+
 def test_every_shape_of_board_fits_a_phone_and_can_be_played(browser: Browser, server: str) -> None:
     for rules in SHAPES:
         browser.look(width=390, height=844)

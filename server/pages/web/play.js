@@ -148,7 +148,8 @@ export class PlayPage {
   #say(what) {
     const isSaid = !(what.phrase || what.text?.trim()) || this.#ask({ type: "say", code: this.player.room?.code, ...what });
     // What could not be said is kept, so that it need not be typed again.
-    if (isSaid && what.text) [this.#sent, this.text.value] = [what.text, ""];
+    if (isSaid) this.#sent = what.text ?? "";
+    if (isSaid && what.text) this.text.value = "";
     this.phrase.value = "";
   }
 

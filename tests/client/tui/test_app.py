@@ -71,6 +71,16 @@ async def test_a_race_against_a_bot_waits_for_a_terminal_that_can_show_it() -> N
             assert list(map(type, run.link.taken())) == [Ready] * readies
 
 
+async def test_whoever_gets_ready_in_a_small_window_is_told_of_the_race_and_not_that_it_waits() -> None:
+    async with running(StartBot("Steady"), size=(60, 20)) as run:
+        await run.say(UP, scenes.welcome(), scenes.room())
+        run.link.taken()
+        await run.give("r")
+        assert list(map(type, run.link.taken())) == [Ready]
+        await run.say(PlayerReady(version=3, seat=0))
+        assert run.screen.shows("The game goes on.")
+
+
 async def test_a_room_entered_before_the_first_screen_is_shown_and_not_asked_for_again() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), scenes.room())
@@ -508,11 +518,14 @@ async def test_a_rematch_against_a_bot_is_waited_for_by_nobody() -> None:
         assert ready.race == 2
 
 
-async def test_whoever_asks_last_for_a_rematch_is_ready_for_it() -> None:
+@pytest.mark.parametrize("meanwhile", [(), ("window resize",)])
+async def test_whoever_asks_last_for_a_rematch_is_ready_for_it(meanwhile: tuple[str, ...]) -> None:
     async with running() as run:
         await into_race(run)
         await run.say(Result(version=8, record=scenes.record()), RematchAsked(version=9, seat=1))
         await run.give("r")
+        run.screen.size = (100, 30)
+        await run.give(*meanwhile)
         assert run.link.taken() == [Rematch(race=1)]
         await run.say(scenes.room(version=11, race=2))
         (ready,) = run.link.taken()

@@ -12,6 +12,7 @@ import trio
 from trio.testing import MockClock
 
 from server.cluster.leases import BEAT_S
+from server.cluster.loads import Load, Loads
 from server.cluster.node import LOOKS_APART_S, ClusterNode
 from server.store.answers import Running
 from server.store.errors import StoreUnavailable
@@ -162,6 +163,34 @@ async def test_a_node_whose_process_has_ended_is_none_to_go_to_and_what_it_had_i
     assert (node.others, node.url_of(2)) == (("ws://three",), None)
 
 
+def loads_told(*, takes: bool) -> Loads:
+    """Of the first node, which has heard of the second."""
+    loads, other = Loads(lambda: Load(1, 0, 0, True)), Loads(lambda: Load(2, 0, 0, takes))
+    loads.hear([other.say()])
+    return loads
+
+
+async def test_who_alone_has_lost_the_database_is_cut_off_though_the_directory_answers(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    store = FakeStore()
+    store.in_doubt, store.nodes = None, (Node(2, "ws://two", 1, 99_000, 5_000),)
+    node = ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one")
+    loads, told = loads_told(takes=True), list[bool]()
+    nursery.start_soon(node.run, nothing, let_go)
+    nursery.start_soon(node.watch_engines, lambda: True, loads, told.append)
+    await trio.sleep(30)
+    assert told == [], "it reaches the database"
+    store.fails = 60
+    await trio.sleep(4)
+    assert told == [], "it may have to be dialled anew"
+    await trio.sleep(3)
+    assert told == [True]
+    loads.hear([Loads(lambda: Load(2, 0, 0, False)).say()])
+    await trio.sleep(2)
+    assert told == [True, False], "by now it is gone for the other too"
+
+
 async def test_whoever_reaches_neither_database_nor_directory_is_cut_off_until_either_answers(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
@@ -171,14 +200,14 @@ async def test_whoever_reaches_neither_database_nor_directory_is_cut_off_until_e
     told: list[bool] = []
     reaches_directory = True
     nursery.start_soon(node.run, nothing, let_go)
-    nursery.start_soon(node.watch_engines, lambda: reaches_directory, told.append)
+    nursery.start_soon(node.watch_engines, lambda: reaches_directory, loads_told(takes=False), told.append)
     await trio.sleep(3)
     store.fails, reaches_directory = 40, False
     await trio.sleep(20)
     assert told == [], "there is no other server to go to"
     store.fails, reaches_directory, store.nodes = 0, True, (Node(2, "ws://two", 1, 99_000, 5_000),)
     await trio.sleep(2)
-    # The database alone is no reason: others have no races to go on with either, or it is theirs too.
+    # The others do not reach the database either.
     store.fails = 40
     await trio.sleep(10)
     assert told == []
@@ -200,7 +229,7 @@ async def test_a_node_that_is_late_itself_is_not_cut_off(autojump_clock: MockClo
     async def take_up_slowly(taken: TakenOver) -> None:
         await trio.sleep(20)
 
-    nursery.start_soon(node.watch_engines, lambda: False, told.append)
+    nursery.start_soon(node.watch_engines, lambda: False, loads_told(takes=False), told.append)
     nursery.start_soon(node.run, take_up_slowly, let_go)
     await trio.sleep(30)
     assert store.in_doubt is None

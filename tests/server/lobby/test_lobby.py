@@ -23,6 +23,7 @@ from server.rooms.driver import Room
 from server.rooms.member import PlayerConnection
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
+from server.store.availability import Outage
 from server.store.journal import Journal
 from server.store.memory import MemoryStore
 from tests.server.rooms.playing import Guest, Table
@@ -238,6 +239,23 @@ async def test_how_far_races_are_is_told_when_it_has_changed_and_at_most_twice_a
     assert heard < len(times) <= heard + 11
     assert all(after - before >= INTERVAL_S - 1e-6 for before, after in pairwise(times[1:]))
     assert ann.last.running[0].seats[0].home == player.view.home
+
+
+async def test_how_long_races_have_run_is_told_anew_after_an_outage(venue: Venue) -> None:
+    table, ann, bob = venue.table, Follower(), Follower()
+    await table.racing(table.guest("A"), table.guest("B"), deal="143")
+    await trio.sleep(5)
+    venue.lobby.follow(ann)
+    venue.lobby.follow(bob, changes=True)
+    venue.rooms.outage(Outage(trio.current_time(), "the disk is full"))
+    await trio.sleep(120)
+    venue.rooms.outage(None)
+    await trio.sleep(10)
+    for follower in (ann, bob):
+        at, _ = follower.heard[-1]
+        assert len(follower.heard) == 2
+        told_ms = follower.last.running[0].elapsed_ms + round(1000 * (trio.current_time() - at))
+        assert told_ms == pytest.approx(15_000, abs=100)
 
 
 async def test_whoever_asks_once_is_told_how_far_races_are_now(venue: Venue) -> None:

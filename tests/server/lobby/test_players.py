@@ -105,6 +105,8 @@ async def test_a_name_of_which_nothing_is_left_is_refused(players: Players, name
         ("(ghost)", "ghost"),
         ("Ann (Berlin)", "Ann (Berlin)"),
         ("a ((bot))", "a bot"),
+        ("deep (b(bot)ot)", "deep bbotot"),
+        ("deep ( bot)", "deep bot"),
     ],
 )
 async def test_nobody_has_in_their_name_what_marks_a_house_bot_or_oneself(players: Players, name: str, kept: str) -> None:

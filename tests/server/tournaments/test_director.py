@@ -38,6 +38,7 @@ from server.rooms.driver import Room
 from server.rooms.member import PlayerName
 from server.spectate.spectator import SpectatorConnection
 from server.spectate.spectator_registry import SpectatorRegistry
+from server.store.availability import Outage
 from server.store.errors import StoreBusy, StoreError
 from server.store.port import NEVER_MS
 from server.tournaments.commands import IDLE_S, UNUSED_S
@@ -869,3 +870,21 @@ async def test_a_store_that_cannot_be_read_costs_whoever_makes_a_tournament_an_a
     assert answer.code == ErrorCode.NOT_KEPT
     venue.store.tournament = read  # type: ignore[method-assign]
     await director.make(FAST)
+
+
+async def test_followers_are_told_the_times_anew_after_an_outage(venue: Venue) -> None:
+    ann, ben = await venue.people("Ann", "Ben", habit="absent")
+    identity = await ann.make(replace(FAST, check_in_s=600))
+    for person in (ann, ben):
+        await person.enter(identity)
+    ann.follow(identity)
+    await ann.ask(StartTournament(id=identity))
+    await trio.sleep(10)
+    venue.rooms.outage(Outage(trio.current_time(), "the disk is full"))
+    await trio.sleep(120)
+    venue.rooms.outage(None)
+    await trio.sleep(2)
+    told = len([message for message in ann.heard if isinstance(message, Tournament)])
+    assert 586_000 < (ann.last(Tournament).phase_ms or 0) < 591_000
+    await trio.sleep(60)
+    assert len([message for message in ann.heard if isinstance(message, Tournament)]) == told, "time alone is no news"
