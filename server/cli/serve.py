@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from typing import TYPE_CHECKING, Annotated, Literal
+from urllib.parse import urlsplit
 
 import typer
 
@@ -232,9 +233,24 @@ async def _serve_once(settings: Settings, tls: ssl.SSLContext | None, exit_with_
             async with running(settings, tls=tls) as url:
                 with trio.CancelScope() as serving, seldom_collected():
                     typer.echo(f"listening on {url}")
+                    if sys.stdout.isatty():
+                        typer.echo(_invitation(url))
                     sys.stdout.flush()
                     await trio.sleep_forever()
             nursery.cancel_scope.cancel()
+
+
+def _invitation(url: str) -> str:
+    """What a host at a terminal can tell others. url: where it listens, ws:// or wss://."""
+    host = urlsplit(url).hostname
+    if host in ("0.0.0.0", "::"):  # noqa: S104  (compared, not bound)
+        url = url.replace(urlsplit(url).netloc.rpartition(":")[0], "SERVER")
+        more = "SERVER is this machine's name or address, as your friends reach it."
+    elif host in ("127.0.0.1", "::1", "localhost"):
+        more = "Only this machine can reach it; with --host 0.0.0.0 others can too."
+    else:
+        more = ""
+    return f"In a browser:  http{url.removeprefix('ws')}\nIn a terminal: carpet home {url}\n{more}".rstrip()
 
 
 async def _heed(signals: AsyncIterator[int], settings: Settings, tls: ssl.SSLContext | None, stop: Callable[[], None]) -> None:

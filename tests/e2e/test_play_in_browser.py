@@ -290,6 +290,7 @@ def test_a_race_is_won_by_touch_on_a_phone(browser: Browser, server: str) -> Non
             bottom = browser.run("return [document.querySelector('.felt').getBoundingClientRect().bottom, innerHeight]")
             assert bottom[0] <= bottom[1]
             for number, move in enumerate(line_of(deal), 1):
+                assert not re.search(r"\bg\b", browser.text(".hint"), re.IGNORECASE), "a key, where there is none"
                 start, _, end = move.partition(":")
                 tap(browser, start)
                 # Where the card could go to several places it is held: a second tap says which, home by the card itself.
@@ -437,6 +438,10 @@ def test_ways_to_race_come_before_what_few_change(browser: Browser, server: str)
             "return [...document.querySelectorAll('.start .way button')].map((each) => each.getBoundingClientRect().bottom)"
         )
         assert sum(bottom <= height for bottom in buttons) >= 2
+    browser.look(width=360, height=640)
+    browser.open(page(server, "/play"))
+    browser.wait_for_text(".start .explained", "The four Aces lie ready")
+    assert browser.run("return document.querySelector('.start .way button').getBoundingClientRect().bottom") <= 640
     browser.run("document.querySelector('.start .more').open = true")
     Select(browser.all("#limit")[0]).select_by_value("300")
     browser.press("Make a link")

@@ -19,6 +19,8 @@ const ENDS = {
 };
 const PULSE_MS = 600;
 const STILL = "carpet.still";
+/** Where a finger presses, there are no keys to tell of, as in the style sheet. */
+const TOUCH = matchMedia("(pointer: coarse)");
 
 export class Game {
   #shownRace = "";
@@ -173,8 +175,8 @@ export class Game {
     if (room.phase === "over") return "";
     if (ENDS[room.own.state]) return ENDS[room.own.state];
     if (player.ahead.length) return `Waiting to be played: ${placesText(player.ahead)}.`;
-    if (!player.held && room.options.autoplay && allFit(view)) return "Every card goes home now: All home, or g.";
-    return hint(player.shown.moves.length ? player.shown : view, this.rules, player.held);
+    if (!player.held && room.options.autoplay && allFit(view)) return `Every card goes home now: All home${TOUCH.matches ? "" : ", or g"}.`;
+    return hint(player.shown.moves.length ? player.shown : view, this.rules, player.held, !TOUCH.matches);
   }
 
   showBars(cards, ownHome) {

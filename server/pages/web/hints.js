@@ -5,8 +5,8 @@ import { choices, goesHome, movesFrom, source, target } from "./moves.js";
 const NAMED = 4;
 const PLACES = /^([a-jp][1-9]|[ws])$/;
 
-/** One sentence: what the player can do now. @param {import("./moves.js").View} view @param {{has_waste: boolean}} rules @param {string} held */
-export function hint(view, rules, held = "") {
+/** One sentence: what the player can do now; without hasKeys it names no key. @param {import("./moves.js").View} view @param {{has_waste: boolean}} rules @param {string} held */
+export function hint(view, rules, held = "", hasKeys = true) {
   if (!view.moves.length) return "No move is left.";
   if (held) return heldHint(view, held);
   if (view.pending !== null) {
@@ -16,8 +16,8 @@ export function hint(view, rules, held = "") {
   const able = ordered(view, view.moves.filter(goesHome).map(source));
   const others = otherMoves(view);
   const turn = rules.has_waste ? "turn the stock" : "deal a row from the stock";
-  const all = Object.keys(view.piles).some((place) => place[0] === "g") ? "G" : "g";
-  if (able.length) return able.length === 1 ? `One card can go home: ${names(able)}.` : `${able.length} cards can go home: ${names(able)} (${all}: all).`;
+  const all = hasKeys ? ` (${Object.keys(view.piles).some((place) => place[0] === "g") ? "G" : "g"}: all)` : "";
+  if (able.length) return able.length === 1 ? `One card can go home: ${names(able)}.` : `${able.length} cards can go home: ${names(able)}${all}.`;
   if (others) return `Nothing goes home; ${others}${view.moves.includes("s") ? `, or ${turn}` : ""}.`;
   if (view.moves.includes("s")) return `Nothing fits: ${turn}.`;
   return view.moves.includes("r") ? "The stock is empty: redeal the waste." : "No move is left.";

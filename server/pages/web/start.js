@@ -46,6 +46,12 @@ export class StartForm {
   constructor(wish) {
     this.rules = element("select", { id: "rules" });
     this.explained = element("p", { class: "explained" });
+    this.inShort = element("details", {}, element("summary", {}, "The rules in short"), this.explained);
+    // On a phone they would stand between a player and the first button; elsewhere the style sheet has no summary.
+    const phone = matchMedia("(max-width: 30rem)");
+    const fold = () => { this.inShort.open = !phone.matches; };
+    fold();
+    phone.addEventListener("change", fold);
     this.bots = element("select", { id: "bot", "aria-label": "House bot" });
     this.bots.addEventListener("change", () => this.#explainBot());
     this.limit = element("select", { id: "limit" }, [[300, "5 minutes"], [600, "10 minutes"], [1200, "20 minutes"], [3600, "an hour"]]
@@ -66,7 +72,7 @@ export class StartForm {
     this.node = element("div", { class: "start" },
       challenge ? element("ul", { class: "ways" }, way(`Challenge ${challenge.slice(0, 16)}`, "A deal that others run too, each in their own time, once each.",
         wishing("Run this challenge", () => ({ type: "run-challenge", id: challenge.slice(0, 16) })))) : null,
-      element("p", { class: "field" }, element("label", { for: "rules" }, "Game"), this.rules), this.explained, this.more,
+      element("p", { class: "field" }, element("label", { for: "rules" }, "Game"), this.rules), this.inShort, this.more,
       element("ul", { class: "ways" },
         way("A friend", "You get a link to send; whoever opens it races you.", wishing("Make a link", () => ({ type: "open-race", options: options({ public: false }) }))),
         way("Anybody", "The next player who looks for a race, near your rating if there is one.",

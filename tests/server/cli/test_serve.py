@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -36,6 +37,32 @@ async def test_whoever_is_stopped_does_not_begin_anew_though_the_lease_is_lost_o
     await _serve(Settings(), exit_with_parent=False)
     assert begun == starts
     assert capsys.readouterr().out == "listening on ws://127.0.0.1:7777\n"
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("ws://127.0.0.1:7777", ["http://127.0.0.1:7777", "carpet home ws://127.0.0.1:7777", "--host 0.0.0.0"]),
+        ("ws://0.0.0.0:7777", ["http://SERVER:7777", "carpet home ws://SERVER:7777", "SERVER is this machine's name or address"]),
+        ("wss://[::]:443", ["https://SERVER:443", "carpet home wss://SERVER:443", "SERVER is this machine's name or address"]),
+        ("wss://carpet.example:443", ["https://carpet.example:443", "carpet home wss://carpet.example:443"]),
+    ],
+)
+async def test_a_host_at_a_terminal_is_told_what_to_tell_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], url: str, told: list[str]
+) -> None:
+    @asynccontextmanager
+    async def running(settings: Settings, *, tls: object) -> AsyncIterator[str]:
+        os.kill(os.getpid(), signal.SIGTERM)
+        yield url
+
+    monkeypatch.setattr("server.app.running", running)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    await _serve(Settings(), exit_with_parent=False)
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first == f"listening on {url}"
+    assert len(lines) == len(told)
+    assert all(words in line for words, line in zip(told, lines, strict=True))
 
 
 @pytest.mark.parametrize("answers", [True, False])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 from functools import cache
@@ -138,7 +139,7 @@ def test_presses_previews_and_chips_are_those_of_the_terminal() -> None:
 def test_what_can_go_home_is_told_with_the_terminals_words_and_key() -> None:
     script = """
         const { hint } = await import(`${web}/hints.js`);
-        console.log(JSON.stringify(given.map((view) => hint(view, { has_waste: true }))));
+        console.log(JSON.stringify([true, false].map((hasKeys) => given.map((view) => hint(view, { has_waste: true }, "", hasKeys)))));
     """
     given, expected = [], []
     for game in games().values():
@@ -150,7 +151,9 @@ def test_what_can_go_home_is_told_with_the_terminals_words_and_key() -> None:
             expected.append(f"{said.replace('waste (w)', 'the waste')}.")
     for key in ("g", "G"):
         assert any(f"({key}: all)" in said for said in expected)
-    assert node(script, given) == expected
+    by_key, by_touch = node(script, given)
+    assert by_key == expected
+    assert by_touch == [re.sub(r" \([gG]: all\)", "", said) for said in expected]
 
 
 def test_a_card_that_is_played_glides_from_where_it_lay() -> None:
