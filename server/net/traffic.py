@@ -12,10 +12,9 @@ from server.runtime.figures import Durations
 
 
 class Traffic:
-    """refused_moves, errors: by error code; the first are among the second. dropped: messages beyond the
-    rate, by whether their number (`rate`) or their price was too high. refused_connections: by why. move_s: from the moment at which a move
-    was read until its answer was given to the kernel; of several moves that a client sends at once, that of the first. untimed_moves: the
-    others.
+    """refused_moves, errors: by error code; the first are among the second. dropped: messages beyond the rate, by whether their number
+    (`rate`) or their price was too high. refused_connections: by why. move_s: from the moment at which a move was read until its answer was
+    given to the kernel; of several moves that a client sends at once, that of the first. untimed_moves: the others.
     """
 
     __slots__ = ("dropped", "errors", "move_s", "refused_connections", "refused_moves", "untimed_moves")

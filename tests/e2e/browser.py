@@ -40,8 +40,8 @@ PRESS = """
 """
 ARRIVE = "document.getAnimations().filter((each) => each.effect.getComputedTiming().endTime < Infinity).forEach((each) => each.finish())"
 VARIABLE = "CARPET_TEST_CHROMIUM"
-PATIENCE_S = 120
-"""For what a page is to show: generous, since a busy machine is no fault."""
+PATIENCE_S = 30
+"""For what a page is to show."""
 
 
 class Browser:

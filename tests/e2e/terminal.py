@@ -27,7 +27,7 @@ import pyte
 Found = TypeVar("Found")
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 120.0
+PATIENCE_S = 30.0
 """How long a screen is waited for: generous, since a busy machine is no fault. What comes, comes in milliseconds."""
 QUIET_S = 0.01
 """With nothing more for so long, what was being drawn is whole, where the program does not say so itself."""

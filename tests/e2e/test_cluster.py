@@ -138,7 +138,7 @@ async def test_whoever_looks_for_an_opponent_finds_one_when_the_server_at_which_
             await trio.sleep(0.2)
 
     async def heard(link: NetLink, kind: type[ServerMessage]) -> ServerMessage:
-        with trio.fail_after(120):
+        with trio.fail_after(30):
             async for event in link.events:
                 if isinstance(event, kind):
                     return event

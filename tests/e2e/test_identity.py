@@ -30,7 +30,7 @@ def url() -> Iterator[str]:
 
 
 async def next_of(link: NetLink, *kinds: type) -> ServerMessage | LinkEvent:
-    with trio.fail_after(120):
+    with trio.fail_after(30):
         async for event in link.events:
             if isinstance(event, kinds):
                 return event
