@@ -13,23 +13,27 @@ import math
 import select
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 import trio
 
 from server.net.connection import Connection
 from server.net.frames import Opening
 from server.net.overload import LATE_S, Overload
-from server.net.stream import SocketStream
+from server.net.stream import RECEIVE_BYTES, STAMP_BYTES, SocketStream
 
 logger = logging.getLogger("carpet.net")
 
 EVENTS: Final = 256
 """Sockets that are looked at before the other tasks of the server have their turn: more than a long tick brings, so that it is one turn and
 one commit. A turn costs as much as ten moves before it has served any, and a commit as much again."""
+
+IN_A_ROW: Final = 8
+"""Sockets that are read before what they had is dealt with. What is done several times in a row finds its code in the processor's cache,
+and to read a socket takes much of that."""
 
 TURN_S: Final = 0.008
 """Seconds after which they have it however many sockets wait: to let somebody in takes as long as ten moves."""
@@ -65,12 +69,25 @@ AVAILABLE: Final = hasattr(select, "epoll")
 _IN: Final = select.EPOLLIN | select.EPOLLRDHUP if AVAILABLE else 0
 _OUT: Final = select.EPOLLOUT if AVAILABLE else 0
 _GONE: Final = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR if AVAILABLE else 0
+_FAILED: Final = "serving a connection failed; it is cut"
+
+Stamp: TypeAlias = tuple[int, int, bytes]
+Received: TypeAlias = tuple[bytes, list[Stamp], int, Any]
+"""As `recvmsg` gives it."""
+
+_NOTHING: Final[Received] = (b"", [], 0, None)
+"""Of a socket that has failed, as of one whose peer has gone."""
 
 
 class Peer(Protocol):
-    """What the hub calls for a socket. None of it blocks; what it raises ends the connection."""
+    """What the hub calls for a socket. None of it blocks; what it raises ends the connection, but for `receive`."""
 
-    def readable(self) -> None: ...
+    @property
+    def receive(self) -> Callable[[int, int], Received]:
+        """Its socket's `recvmsg`."""
+
+    def hear(self, data: bytes, stamps: Sequence[Stamp]) -> None:
+        """Deal with what was received. It may have ended since. data: empty where the other end has gone. stamps: see `waited_ms`."""
 
     def writable(self) -> None: ...
 
@@ -168,6 +185,8 @@ class Hub:
         # Whether the next look is at the end of a tick. Not where sockets wait already that this turn had no time for.
         self._is_busy = False
         self._behind = False
+        # Of this turn's sockets, those whose peer has gone. To put them off is no lateness.
+        self._gone = 0
         self._caught_up = 0.0
         self._epoll = select.epoll()
         self._peers: dict[int, Peer] = {}
@@ -225,33 +244,49 @@ class Hub:
         ready = self._epoll.poll(0, EVENTS)
         before, self.now = self.now, self._clock()
         behind = len(ready) == EVENTS
-        ended = 0  # of those whose peer has gone; to put them off is no lateness
-        for number, (descriptor, events) in enumerate(ready, 1):
-            if not number % 8 and self._clock() - self.now > TURN_S:
+        self._gone = 0
+        for start in range(0, len(ready), IN_A_ROW):
+            if start and self._clock() - self.now > TURN_S:
                 # The rest will be reported again.
                 behind = True
                 break
+            for peer, (data, stamps, _, _) in self._receive(ready[start : start + IN_A_ROW]):
+                try:
+                    peer.hear(data, stamps)
+                except Exception:
+                    logger.exception(_FAILED)
+                    peer.cut()
+        self._is_busy = bool(ready) and not behind and self._gone <= ENDED_AT_ONCE and self.now - before < 2 * self._tick_s
+        self._overload.look(_worked_s, self._answered, self.now, connections=len(self._peers))
+        if self._overload.load != self._tick_for:
+            self._set_tick(self._overload.load)
+        self._note_lateness(behind)
+
+    def _receive(self, ready: Sequence[tuple[int, int]]) -> list[tuple[Peer, Received]]:
+        """What these sockets have; what waits to be sent is sent first."""
+        received: list[tuple[Peer, Received]] = []
+        for descriptor, events in ready:
             peer = self._peers.get(descriptor)
             if peer is None:
                 # One of those before it in this turn has ended it.
                 continue
             if events & _GONE:
-                ended += 1
-                if ended > ENDED_AT_ONCE:
+                self._gone += 1
+                if self._gone > ENDED_AT_ONCE:
                     continue
             try:
                 if events & _OUT:
                     peer.writable()
                 if events != _OUT:
-                    peer.readable()
+                    received.append((peer, peer.receive(RECEIVE_BYTES, STAMP_BYTES)))
+            except (BlockingIOError, InterruptedError):
+                pass
+            except OSError:
+                received.append((peer, _NOTHING))
             except Exception:
-                logger.exception("serving a connection failed; it is cut")
+                logger.exception(_FAILED)
                 peer.cut()
-        self._is_busy = bool(ready) and not behind and ended <= ENDED_AT_ONCE and self.now - before < 2 * self._tick_s
-        self._overload.look(_worked_s, self._answered, self.now, connections=len(self._peers))
-        if self._overload.load != self._tick_for:
-            self._set_tick(self._overload.load)
-        self._note_lateness(behind)
+        return received
 
     def _set_tick(self, load: float) -> None:
         self._tick_for = load

@@ -12,7 +12,7 @@ import logging
 import os
 import socket
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -24,9 +24,9 @@ from protocol.codec import MAX_CLIENT_MESSAGE
 from protocol.errors import CloseCode
 from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch
 from server.net.frames import BINARY_FRAME, PONG_FRAME, SHORT_FRAME, frame_size, opening, short_message, unmasked
-from server.net.hub import Door, Hub, PeerTasks
+from server.net.hub import Door, Hub, PeerTasks, Stamp
 from server.net.overload import BUSY_RESPONSE, UNTIRING
-from server.net.stream import CLOSING_S, HANDSHAKE_S, RECEIVE_BYTES, STAMP_BYTES, RoundTripRule, SocketStream, waited_ms
+from server.net.stream import CLOSING_S, HANDSHAKE_S, RoundTripRule, SocketStream, waited_ms
 from server.rooms.outgoing import Bundle
 
 logger = logging.getLogger("carpet.net")
@@ -56,7 +56,6 @@ class HubConnection(Connection):
         "_ping_s",
         "_pinged_at",
         "_protocol",
-        "_recvmsg",
         "_send",
         "_socket",
         "_stall_watched",
@@ -64,6 +63,7 @@ class HubConnection(Connection):
         "_ticket",
         "_took_at",
         "is_open",
+        "receive",
     )
 
     is_open: bool
@@ -76,7 +76,7 @@ class HubConnection(Connection):
         self._socket, self._ticket, self._partial = stream.detach()  # the start of a request, then of a frame
         self._descriptor = self._socket.fileno()
         round_trip_rule.stamp(self._socket)
-        self._recvmsg, self._send = self._socket.recvmsg, self._socket.send
+        self.receive, self._send = self._socket.recvmsg, self._socket.send
         self._protocol: ServerProtocol | None = None
         self._outbox: deque[bytes | memoryview] | None = None
         self._took_at = 0.0
@@ -135,14 +135,10 @@ class HubConnection(Connection):
 
     # ---- in
 
-    def readable(self) -> None:
+    def hear(self, data: bytes, stamps: Sequence[Stamp]) -> None:
         """For the hub."""
-        try:
-            data, stamps, _, _ = self._recvmsg(RECEIVE_BYTES, STAMP_BYTES)
-        except (BlockingIOError, InterruptedError):
+        if self._ended:
             return
-        except OSError:
-            data, stamps = b"", []
         self.waited_ms = waited_ms(stamps, self._hub.tick_ms)
         if not data:
             self.cut()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
@@ -11,7 +11,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from server.net import hub as hub_module
-from server.net.hub import ENDED_AT_ONCE, EVENTS, HARD, LONG_TICK_S, TICK_S, Hub
+from server.net.hub import ENDED_AT_ONCE, EVENTS, HARD, LONG_TICK_S, TICK_S, Hub, Received, Stamp
 from server.net.overload import CALM_S, ENOUGH, LATE_S, Overload
 from server.race.timing import MAX_WAITED_MS
 
@@ -28,9 +28,13 @@ class Peer:
         self._clock = clock
         self._takes_s = takes_s
 
-    def readable(self) -> None:
+    @property
+    def receive(self) -> Callable[[int, int], Received]:
+        return self.ours.recvmsg
+
+    def hear(self, data: bytes, stamps: Sequence[Stamp]) -> None:
+        del data, stamps
         self.read_at.append(trio.current_time())
-        self.ours.recv(100)
         if self._takes_s:
             self._clock.jump(self._takes_s)
 
@@ -92,9 +96,10 @@ async def test_of_many_who_go_together_a_few_are_seen_off_before_whoever_plays_o
     served: list[Peer] = []
 
     class Noted(Peer):
-        def readable(self) -> None:
+        def hear(self, data: bytes, stamps: Sequence[Stamp]) -> None:
+            del stamps
             served.append(self)
-            if not self.ours.recv(100):
+            if not data:
                 hub.remove(self.ours.fileno())
 
     peers = [Noted(mock_clock) for _ in range(3 * ENDED_AT_ONCE + 1)]
