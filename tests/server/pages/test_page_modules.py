@@ -267,6 +267,23 @@ def test_a_player_is_told_who_watches_and_that_somebody_sees_every_card() -> Non
     assert node(script, None) == [0, "2 watching, all cards", "1 watching", 0]
 
 
+def test_a_player_is_told_for_whom_the_race_waits_by_name_as_long_as_they_are_few() -> None:
+    script = """
+        const { sentence } = await import(`${web}/waiting.js`);
+        const told = (late) => {
+            const seats = [{ name: "Ada", ready: true }, ...late.map((name) => ({ name, ready: false }))];
+            return sentence({ phase: "waiting", tournament: "", seats }, 0, true, 0);
+        };
+        console.log(JSON.stringify(given.map(told)));
+    """
+    assert node(script, [["Zoë"], ["Zoë", "Bea"], ["Zoë", "Bea", "Cy"], []]) == [
+        "Waiting for Zoë to be ready.",
+        "Waiting for Zoë and Bea to be ready.",
+        "Waiting for 3 others to be ready.",
+        "Looking for a deal …",
+    ]
+
+
 def test_ready_is_for_the_next_document_as_long_as_nobody_has_answered_it() -> None:
     script = f"""{SCRIPTED}
         const seat = {{ seat: 0, name: "Ada", bot: null, connected: true, ready: false, state: "waiting", ply: 0, home: 0, elapsed_ms: 0 }};
