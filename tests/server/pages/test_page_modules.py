@@ -284,6 +284,19 @@ def test_a_player_is_told_for_whom_the_race_waits_by_name_as_long_as_they_are_fe
     ]
 
 
+def test_the_forms_are_those_of_the_server_that_answers_and_asked_for_again_where_there_are_none() -> None:
+    script = """
+        const { forms } = await import(`${web}/choices.js`);
+        const asked = [];
+        const answers = [{ ok: false, json: async () => ({ error: "gone" }) }, { ok: true, json: async () => "forms" }];
+        globalThis.fetch = async (address) => { asked.push(String(address)); return answers.shift(); };
+        const told = [];
+        for (let times = 0; times < 3; times += 1) told.push(await forms().catch(() => null));
+        console.log(JSON.stringify([told, asked]));
+    """
+    assert node(script, None) == [[None, "forms", "forms"], ["/web/forms.json", "/web/forms.json"]]
+
+
 def test_ready_is_for_the_next_document_as_long_as_nobody_has_answered_it() -> None:
     script = f"""{SCRIPTED}
         const seat = {{ seat: 0, name: "Ada", bot: null, connected: true, ready: false, state: "waiting", ply: 0, home: 0, elapsed_ms: 0 }};
