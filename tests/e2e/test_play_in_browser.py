@@ -449,9 +449,10 @@ def test_ways_to_race_come_before_what_few_change(browser: Browser, server: str)
 
 
 def test_the_code_of_a_race_is_seen_whole_on_a_phone_whatever_its_rules_are_called(browser: Browser, server: str) -> None:
-    browser.look(width=390, height=844)
+    browser.look(width=390, height=500)
     with racing(browser, server, rules="carpet-strategy") as ada:
         browser.wait(lambda: browser.all("body.racing"), "the page of a race that is run")
+        assert browser.run("return scrollY") == 0, "from the top, though Ready was further down"
         browser.wait_for_text(".facts", ada.code)
         measured = "const text = document.createRange(), facts = document.querySelector('.facts');"
         measured += (
