@@ -615,7 +615,12 @@ def test_a_house_bot_is_told_of_before_it_is_raced_and_the_terminals_is_the_firs
 
 
 def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None:
-    browser.open(page(server, "/play?rules=carpet-whist"))
+    browser.open(page(server, "/daily"))
+    browser.wait(lambda: browser.all(".main-link"), "the way to today's deal")
+    link = str(browser.all(".main-link")[0].get_attribute("href"))
+    assert link == page(server, "/play?daily&rules=carpet")
+    browser.open(link + "-whist")
+    browser.wait_for_text(".ways h2", "Today’s deal")
     browser.press("Run today’s deal")
     browser.wait_for_text("h1", "A run alone")
     browser.press("Ready")

@@ -297,6 +297,31 @@ def test_the_forms_are_those_of_the_server_that_answers_and_asked_for_again_wher
     assert node(script, None) == [[None, "forms", "forms"], ["/web/forms.json", "/web/forms.json"]]
 
 
+def test_nothing_is_said_of_a_player_who_could_not_be_read_and_they_are_read_when_the_connection_is_back() -> None:
+    script = """
+        const made = () => ({ textContent: "", setAttribute() {}, addEventListener() {}, append() {}, replaceChildren() {} });
+        Object.assign(globalThis, { document: { createElement: made }, location: { search: "" } });
+        const { tablePage } = await import(`${web}/tables.js`);
+        const answers = [];
+        globalThis.fetch = () => new Promise((answer, fail) => { answers.push({ answer, fail }); });
+        const page = tablePage("player", "Ada");
+        const told = [];
+        const tell = async () => { await new Promise((later) => { setImmediate(later); }); told.push(page.facts.textContent); };
+        await tell();
+        page.up({ rules: [] });
+        await tell();
+        answers[0].fail(new TypeError("Failed to fetch"));
+        await tell();
+        page.up({ rules: [] });
+        await tell();
+        answers[1].answer({ ok: true, json: async () => ({ name: "Ada", races: [], next: null }) });
+        await tell();
+        console.log(JSON.stringify([told, answers.length]));
+    """
+    unread = "It could not be read. Try again in a moment."
+    assert node(script, None) == [["", "", unread, unread, "Not rated yet · 0 races · 0 won"], 2]
+
+
 def test_ready_is_for_the_next_document_as_long_as_nobody_has_answered_it() -> None:
     script = f"""{SCRIPTED}
         const seat = {{ seat: 0, name: "Ada", bot: null, connected: true, ready: false, state: "waiting", ply: 0, home: 0, elapsed_ms: 0 }};
