@@ -11,7 +11,7 @@ let asked = null;
 
 /** Both forms: fetched once, where somebody is asked at all. A page that was left open asks the server of today for its own. */
 export function forms() {
-  asked ??= fetch("/web/forms.json").then((answered) => (answered.ok ? answered.json() : Promise.reject(new Error(answered.statusText))));
+  asked ??= fetch(new URL("./forms.json", `${location.origin}/web/`)).then((answered) => (answered.ok ? answered.json() : Promise.reject(new Error(answered.statusText))));
   asked.catch(() => { asked = null; });
   return asked;
 }

@@ -287,6 +287,7 @@ def test_a_player_is_told_for_whom_the_race_waits_by_name_as_long_as_they_are_fe
 def test_the_forms_are_those_of_the_server_that_answers_and_asked_for_again_where_there_are_none() -> None:
     script = """
         const { forms } = await import(`${web}/choices.js`);
+        globalThis.location = { origin: "http://x" };
         const asked = [];
         const answers = [{ ok: false, json: async () => ({ error: "gone" }) }, { ok: true, json: async () => "forms" }];
         globalThis.fetch = async (address) => { asked.push(String(address)); return answers.shift(); };
@@ -294,7 +295,7 @@ def test_the_forms_are_those_of_the_server_that_answers_and_asked_for_again_wher
         for (let times = 0; times < 3; times += 1) told.push(await forms().catch(() => null));
         console.log(JSON.stringify([told, asked]));
     """
-    assert node(script, None) == [[None, "forms", "forms"], ["/web/forms.json", "/web/forms.json"]]
+    assert node(script, None) == [[None, "forms", "forms"], ["http://x/web/forms.json", "http://x/web/forms.json"]]
 
 
 def test_nothing_is_said_of_a_player_who_could_not_be_read_and_they_are_read_when_the_connection_is_back() -> None:
