@@ -6,7 +6,7 @@ import { Elsewhere, askToBe, takenToken } from "./elsewhere.js";
 import { Ending } from "./ending.js";
 import { Game } from "./game.js";
 import * as keeping from "./identity.js";
-import { STATE_WORDS, WatchedRace } from "./model.js";
+import { STATE_WORDS, WatchedRace, holds } from "./model.js";
 import { Player } from "./player.js";
 import { NameField, StartForm, rulesInShort } from "./start.js";
 import { WaitingRoom } from "./waiting.js";
@@ -209,6 +209,7 @@ export class PlayPage {
 
   #refused(error) {
     const { room } = this.player;
+    if (holds(error)) this.#looked?.hold(error.message, performance.now());
     if (error.code === "room/ended-by-host") this.#endedBecause = clean(error.message);
     if (["room/phrases-only", "watch/too-much-talk"].includes(error.code)) {
       this.text.value ||= this.#sent;

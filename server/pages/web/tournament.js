@@ -8,9 +8,9 @@ import { Directing } from "./directing.js";
 import { announce, arrange, clean, clockText, element, inHash, nameOf, setText, showEach } from "./dom.js";
 import { TakingPart } from "./entering.js";
 import { serverAddress } from "./connection.js";
-import { STATE_WORDS } from "./model.js";
+import { STATE_WORDS, holds } from "./model.js";
 import { read } from "./tables.js";
-import { formatWord, namesOf, phaseSentence, quarters } from "./tournaments.js";
+import { Followed, formatWord, namesOf, quarters } from "./tournaments.js";
 
 const TIE_BREAKS = {
   buchholz: ["Buchholz", "points of opponents met"],
@@ -23,8 +23,7 @@ const REFUSED = "tournament/no-such-id";
 const LATER_MS = 2000;
 
 export class TournamentPage {
-  #told = null;
-  #heardAt = 0;
+  #followed = new Followed();
   #round = null;
   #rules = new Map();
   #tables = new Map();
@@ -133,9 +132,12 @@ export class TournamentPage {
       setText(this.stands, "There is no tournament of that id.");
       return;
     }
+    if (holds(message)) {
+      this.#followed.hold(message.message, performance.now());
+      this.#tick();
+    }
     if (message.type !== "tournament") return;
-    this.#told = message;
-    this.#heardAt = performance.now();
+    this.#followed.take(message, performance.now());
     document.title = clean(message.options.name);
     this.heading.replaceChildren(nameOf(message.options.name));
     const rules = this.#rules.get(message.options.rules);
@@ -190,20 +192,21 @@ export class TournamentPage {
     this.path.replaceChildren(...pathNodes(rounds, chosen, names));
   }
 
-  #left() {
-    return this.#told.phase_ms === null ? null : this.#told.phase_ms - (performance.now() - this.#heardAt);
+  get #told() {
+    return this.#followed.told;
   }
 
   #tick() {
     if (this.#told === null) return;
-    const sentence = phaseSentence(this.#told, this.#left());
+    const now = performance.now();
+    const sentence = this.#followed.sentence(now);
     setText(this.stands, sentence);
     // Read out when something has happened, and not every second.
     const { phase, rounds, entrants } = this.#told;
-    const stage = JSON.stringify([phase, rounds.length, rounds.at(-1)?.open, entrants.filter((each) => each.checked_in).length]);
+    const stage = JSON.stringify([phase, rounds.length, rounds.at(-1)?.open, entrants.filter((each) => each.checked_in).length, this.#followed.held]);
     if (this.#stage && stage !== this.#stage) announce(sentence, { isCount: phase === "running" || phase === "check-in" });
     this.#stage = stage;
-    const since = performance.now() - this.#heardAt;
+    const since = this.#followed.since(now);
     this.part.show(this.#told, since);
     this.directing.show(this.#told, this.part.me, this.#bots);
     for (const table of this.#tables.values()) table.tick(since);

@@ -431,6 +431,34 @@ def test_the_clock_stands_while_the_server_can_keep_nothing_and_goes_on_from_whe
     assert node(script, {"view": msgspec.to_builtins(view), "move": view.moves[0]}) == [7000, 8100, 9100, 9500]
 
 
+def test_the_clock_of_who_watches_stands_too_before_the_start_and_after_until_the_server_tells_it_anew() -> None:
+    script = """
+        const { WatchedRace, holds } = await import(`${web}/model.js`);
+        const room = (told) => ({ code: "A", race: 1, version: 1, phase: "racing", seats: [], options: {}, series: null,
+            record: null, ended: [], ratings: [], chat: [], elapsed_ms: 5000, starts_in_ms: null, ...told });
+        const watched = (told) => ({ room: room(told), boards: [], watchers: 0, lines: [] });
+        const race = new WatchedRace(watched({ }), 1000);
+        const soon = new WatchedRace(watched({ phase: "countdown", elapsed_ms: 0, starts_in_ms: 3000 }), 1000);
+        const steps = [];
+        for (const each of [race, soon]) {
+            each.hold("It cannot.", 2000);
+            each.hold("It cannot.", 60000);
+        }
+        steps.push(race.elapsed(90000), race.heldBecause, soon.untilStart(90000));
+        race.takeRoom(room({ elapsed_ms: 6100 }), 91000);
+        soon.apply({ type: "started", version: 2 }, 93000);
+        steps.push(race.elapsed(92000), race.heldBecause, soon.elapsed(94000));
+        race.hold("It cannot.", 95000);
+        race.apply({ type: "ended", version: 2, seats: [] }, 96000);
+        race.hold("It cannot.", 97000);
+        steps.push(race.heldAt);
+        const error = { type: "error", code: "server/cannot-write" };
+        steps.push(...[{ ...error, ref: 0 }, { ...error, ref: 3 }, { ...error, code: "server/busy", ref: 0 }].map(holds));
+        console.log(JSON.stringify(steps));
+    """
+    assert node(script, None) == [6000, "It cannot.", 2000, 7100, "", 1000, None, True, False, False]
+
+
 def test_what_is_pressed_before_the_start_is_played_at_the_start_and_a_refused_move_holds_up_none() -> None:
     script = f"""{SCRIPTED}
         const {{ view, places }} = given;

@@ -12,6 +12,7 @@ from trio.testing import MockClock
 from protocol.errors import ErrorCode, Refusal
 from protocol.phrases import PHRASES
 from protocol.room_events import Countdown, Hidden, PlayerView, Progress, Result, Room, Said, Seated, Started
+from protocol.server_messages import Error
 from protocol.views import SeriesFormat, SeriesOptions
 from protocol.watch_messages import Board, Talk, Unwatched, Watched, WatchedEvent, Watchers
 from server.race import face_down
@@ -505,3 +506,47 @@ async def test_a_room_that_is_closed_is_watched_by_nobody(box: Box, table: Table
     with pytest.raises(Refusal) as refused:
         await eve.watch(room)
     assert refused.value.code is ErrorCode.NO_SUCH_ROOM
+
+
+async def test_whoever_watches_is_told_that_time_stands_still_and_behind_their_first_snapshot_too(box: Box) -> None:
+    table = box.table
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    eve, dan, fay = box.onlooker(), box.onlooker("Dan"), box.onlooker("Fay")
+    room = await table.racing(ann, bob, delay_s=5)
+    await trio.sleep(10)
+    await eve.watch(room)
+    table.rooms.outage(Outage(trio.current_time(), "the disk is full"))
+    await table.settle()
+    assert eve.codes == [ErrorCode.CANNOT_WRITE]
+    await dan.watch(room)
+    watched, told = dan.heard[-2:]
+    assert isinstance(watched, Watched)
+    assert dan.codes[-1] == ErrorCode.CANNOT_WRITE
+    assert isinstance(told, Error)
+    # What has happened has to be kept before anybody is shown more.
+    table.journal.hold()
+    ann.move(room)
+    await fay.watch(room)
+    assert not fay.all(Watched)
+    assert fay.codes == [ErrorCode.CANNOT_WRITE]
+    await trio.sleep(3600)
+    table.rooms.outage(None)
+    table.journal.release()
+    await trio.sleep(1)
+    for onlooker in (eve, dan, fay):
+        assert isinstance(onlooker.heard[-1], Watched)
+        assert onlooker.last(Watched).room.elapsed_ms // 1000 == 10
+        assert onlooker.codes[-1] == ErrorCode.CANNOT_WRITE
+
+
+async def test_whoever_looks_at_a_result_is_told_of_no_outage(box: Box) -> None:
+    ann, bob, eve = box.table.guest("Ann"), box.table.guest("Bob"), box.onlooker()
+    room = await box.table.racing(ann, bob)
+    await eve.watch(room)
+    ann.stop(room)
+    bob.stop(room)
+    await box.table.settle()
+    assert eve.events(Result)
+    box.table.rooms.outage(Outage(trio.current_time(), "the disk is full"))
+    await box.table.settle()
+    assert eve.codes == []
