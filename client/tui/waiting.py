@@ -192,7 +192,7 @@ def _at_table(scene: Scene, room: RoomModel) -> tuple[str, str]:
     table = f"table {call.table}" if call is not None and call.code == room.code else clean_name(room.code)
     if room.own is None or room.own.ready:
         return "You are ready. Players who are not here in time forfeit.", table
-    left_ms = call.until_ms - scene.now_ms if call is not None and call.until_ms is not None else None
+    left_ms = call.until_ms - scene.clock_ms if call is not None and call.until_ms is not None else None
     within = "" if left_ms is None else f" within {clock_text(left_ms, tenths=False)}, or you forfeit"
     return f"Your table. Press r{within}.", table
 
@@ -334,7 +334,7 @@ def _times(scene: Scene) -> Hashable:
     room, call = scene.model.room, scene.model.tournaments.call
     if room is not None and room.phase == "countdown":
         return max(-race_clock_ms(room.started_at_ms, scene.clock_ms) + 99, 0) // 100
-    return (call.until_ms - scene.now_ms) // 1000 if call is not None and call.until_ms is not None else None
+    return (call.until_ms - scene.clock_ms) // 1000 if call is not None and call.until_ms is not None else None
 
 
 SCREEN = Screen(
