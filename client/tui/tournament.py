@@ -69,11 +69,11 @@ def _view(scene: Scene, size: Size) -> Picture:
         feet = (remarks(scene, width, 2), foot(KEYS, scene.theme, width, without=frozenset(Command) - _ALWAYS))
         looking = block([[("felt", "Loading...")]], width, centred=True)
         return screen(size, head(scene, width), looking, *feet, above=MIDDLE)
+    page = page_of(view_state, tournament.told)
     ties = ", ".join(TIE_BREAK_WORDS.get(kind, clean_name(kind)) for kind in tournament.told.tie_breaks)
-    aside = f"Points, then {ties}." if ties and tournament.told.rounds and page_of(view_state, tournament.told) == "standings" else ""
+    aside = f"Points, then {ties}." if ties and tournament.told.rounds and page == "standings" else ""
     without = _meaningless(scene, tournament, view_state)
     feet = (remarks(scene, width, 2, aside=aside), foot(KEYS, scene.theme, width, without=without))
-    page = page_of(view_state, tournament.told)
     told = block([_stands(scene, tournament, width), [("hint", clip(f" {own_sentence(scene, tournament)}", width))], []])
     rows = height - 1 - 3 - 1 - 2 - 1
     if width >= WIDE and page != "log":
@@ -281,10 +281,9 @@ def _standings(scene: Scene, tournament: TournamentModel, width: int, rows: int,
     standings = standings_of(tournament)
     if told.phase in OPEN_PHASES:
         head_line = f"  {'':>3} {fit('entrant', width - 32)} {'rating':>7}  "
-        return [(-1, [("faint", head_line)]), *_lines(scene, standings, width, rows - 1, marked, tournament)]
-    kinds = "".join(f"{TIE_BREAK_HEADS.get(kind, clean_name(kind)[:5]):>7}" for kind in told.tie_breaks)
-    name_width = _name_width(tournament, width)
-    head_line = f"  {'':>3} {fit('entrant', name_width)} {'points':>7}{kinds}  {'w d l':<8}"
+    else:
+        kinds = "".join(f"{TIE_BREAK_HEADS.get(kind, clean_name(kind)[:5]):>7}" for kind in told.tie_breaks)
+        head_line = f"  {'':>3} {fit('entrant', _name_width(tournament, width))} {'points':>7}{kinds}  {'w d l':<8}"
     return [(-1, [("faint", head_line)]), *_lines(scene, standings, width, rows - 1, marked, tournament)]
 
 

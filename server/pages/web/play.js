@@ -1,7 +1,7 @@
 // The page at `/play` and `/play/CODE`: from a name to a seat, a race and its end. What is shown follows from the player's side of the connection.
 
 import { UNSENT } from "./connection.js";
-import { announce, arrange, button, clean, clockText, element, nameOf, setText } from "./dom.js";
+import { against, announce, arrange, button, clean, clockText, element, nameOf, setText } from "./dom.js";
 import { Elsewhere, askToBe, takenToken } from "./elsewhere.js";
 import { Ending } from "./ending.js";
 import { Game } from "./game.js";
@@ -346,7 +346,7 @@ export class PlayPage {
     const rules = this.#rules.get(looked.options.rules);
     const seated = looked.seats.filter((seat) => seat.name !== null);
     const free = looked.seats.length - seated.length;
-    this.heading.replaceChildren("Race ", ...(seated.length ? seated.flatMap((seat, at) => [at ? " and " : "", nameOf(seat.name)]) : ["at this table"]));
+    this.heading.replaceChildren("Race ", ...(seated.length ? against(seated.map((seat) => seat.name), [], " and ") : ["at this table"]));
     setText(this.facts, `Code ${clean(looked.code)} · ${clean(rules?.name ?? "")}`);
     setText(this.lookedRules, rulesInShort(rules));
     this.take.hidden = !free || looked.phase !== "waiting" || !this.player.isOnline;
@@ -360,7 +360,7 @@ export class PlayPage {
   #showRoom(room, isOver) {
     const rules = this.#rules.get(room.options.rules);
     const others = room.seats.filter((seat) => seat.seat !== room.seat);
-    this.heading.replaceChildren(...(others.length ? ["Against ", ...others.flatMap((seat, at) => [at ? " and " : "", nameOf(seat.name ?? "an open seat")])] : ["A run alone"]));
+    this.heading.replaceChildren(...(others.length ? ["Against ", ...against(others.map((seat) => seat.name ?? "an open seat"), [], " and ")] : ["A run alone"]));
     document.title = `${others.map((seat) => clean(seat.name ?? "…")).join(", ") || clean(rules?.name ?? "")} · Carpet Race`;
     const cards = (rules?.decks ?? 1) * 52;
     if (room.isToBegin) this.waiting.show(room, rules, performance.now());

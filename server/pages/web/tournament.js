@@ -53,7 +53,7 @@ export class TournamentPage {
     this.head = element("tr", {});
     this.body = element("tbody", {});
     this.standings = element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Table of the standings" },
-      element("table", { class: "standings" }, element("caption", { class: "unseen" }, "Standings, best first"), element("thead", {}, this.head), this.body));
+      element("table", { class: "standings", "aria-labelledby": "standings" }, element("thead", {}, this.head), this.body));
     this.log = element("ol", { class: "log", reversed: true });
     this.tree = element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "The bracket as a tree" });
     this.treePart = element("section", { "aria-labelledby": "bracket", hidden: true }, element("h2", { id: "bracket" }, "Bracket"), this.tree);
@@ -67,7 +67,7 @@ export class TournamentPage {
     this.pathPart = element("section", { "aria-labelledby": "path", hidden: true, tabindex: "-1" }, this.pathTitle, this.path);
     this.parts = element("div", { hidden: true },
       element("div", { class: "columns" },
-        element("section", { "aria-labelledby": "standings" }, element("h2", { id: "standings" }, "Standings"), this.standings),
+        element("section", { "aria-labelledby": "standings" }, this.standingsTitle = element("h2", { id: "standings" }, "Standings"), this.standings),
         element("section", { "aria-labelledby": "tables" }, element("h2", { id: "tables" }, "Tables"), this.pick, this.noTables, this.tableList)),
       this.pathPart, this.treePart, this.crosstable.node,
       element("section", {}, element("details", {}, element("summary", {}, "What was decided"), this.log)),
@@ -230,13 +230,16 @@ export class TournamentPage {
 
   #showStandings(told) {
     const columns = told.tie_breaks.map((kind) => TIE_BREAKS[kind] ?? [clean(kind), ""]);
-    const heads = [["Place", ""], ["Player", ""], ["Points", ""], ...columns, ["Won, drawn, lost", ""]];
+    // Nobody has a place or points before the first round.
+    const isPaired = told.rounds.length > 0;
+    const heads = isPaired ? [["Place", ""], ["Player", ""], ["Points", ""], ...columns, ["Won, drawn, lost", ""]] : [["Player", ""]];
+    setText(this.standingsTitle, isPaired ? "Standings" : "Players");
     if (this.head.childElementCount !== heads.length) {
       this.head.replaceChildren(...heads.map(([name, title]) => element("th", { scope: "col", title: title || null }, name)));
     }
     const entrants = new Map(told.entrants.map((entrant) => [entrant.id, entrant]));
-    const seen = told.standings.length ? told.standings : told.entrants.map((entrant) => ({ entrant: entrant.id }));
-    showEach(this.#rows, this.body, seen, (row) => row.entrant, () => new Row(), (shown, row) => shown.show(row, entrants.get(row.entrant), heads.length, told.phase));
+    const seen = isPaired ? told.standings : told.entrants.map((entrant) => ({ entrant: entrant.id }));
+    showEach(this.#rows, this.body, seen, (row) => row.entrant, () => new Row(), (shown, row) => shown.show(row, entrants.get(row.entrant), told.phase));
   }
 
   #showLog(told) {
@@ -316,16 +319,13 @@ class Row {
     this.node = element("tr", {});
   }
 
-  show(row, entrant, columns, phase) {
+  show(row, entrant, phase) {
     const key = JSON.stringify([row, entrant, phase]);
     if (key === this.#shown) return;
     this.#shown = key;
     const marks = `${entrant?.bot ? " (bot)" : ""}${entrant?.withdrawn ? " (withdrawn)" : ""}${phase === "check-in" && entrant?.checked_in ? " (checked in)" : ""}`;
     const name = element("th", { scope: "row" }, element("a", { href: `#path=${encodeURIComponent(row.entrant)}` }, nameOf(entrant?.name ?? row.entrant)), marks);
-    if (row.place === undefined) {
-      this.node.replaceChildren(element("td", {}), name, ...Array.from({ length: columns - 2 }, () => element("td", {})));
-      return;
-    }
+    if (row.place === undefined) return this.node.replaceChildren(name);
     const cells = [quarters(2 * row.half_points), ...row.tie_breaks.map(quarters), `${row.won} ${row.drawn} ${row.lost}`];
     this.node.replaceChildren(element("td", {}, String(row.place)), name, ...cells.map((text) => element("td", {}, text)));
   }

@@ -267,6 +267,62 @@ def test_a_player_is_told_who_watches_and_that_somebody_sees_every_card() -> Non
     assert node(script, None) == [0, "2 watching, all cards", "1 watching", 0]
 
 
+def test_a_player_is_told_for_whom_the_race_waits_by_name_as_long_as_they_are_few() -> None:
+    script = """
+        const { sentence } = await import(`${web}/waiting.js`);
+        const told = (late) => {
+            const seats = [{ name: "Ada", ready: true }, ...late.map((name) => ({ name, ready: false }))];
+            return sentence({ phase: "waiting", tournament: "", seats }, 0, true, 0);
+        };
+        console.log(JSON.stringify(given.map(told)));
+    """
+    assert node(script, [["Zoë"], ["Zoë", "Bea"], ["Zoë", "Bea", "Cy"], []]) == [
+        "Waiting for Zoë to be ready.",
+        "Waiting for Zoë and Bea to be ready.",
+        "Waiting for 3 others to be ready.",
+        "Looking for a deal …",
+    ]
+
+
+def test_the_forms_are_those_of_the_server_that_answers_and_asked_for_again_where_there_are_none() -> None:
+    script = """
+        const { forms } = await import(`${web}/choices.js`);
+        globalThis.location = { origin: "http://x" };
+        const asked = [];
+        const answers = [{ ok: false, json: async () => ({ error: "gone" }) }, { ok: true, json: async () => "forms" }];
+        globalThis.fetch = async (address) => { asked.push(String(address)); return answers.shift(); };
+        const told = [];
+        for (let times = 0; times < 3; times += 1) told.push(await forms().catch(() => null));
+        console.log(JSON.stringify([told, asked]));
+    """
+    assert node(script, None) == [[None, "forms", "forms"], ["http://x/web/forms.json", "http://x/web/forms.json"]]
+
+
+def test_nothing_is_said_of_a_player_who_could_not_be_read_and_they_are_read_when_the_connection_is_back() -> None:
+    script = """
+        const made = () => ({ textContent: "", setAttribute() {}, addEventListener() {}, append() {}, replaceChildren() {} });
+        Object.assign(globalThis, { document: { createElement: made }, location: { search: "" } });
+        const { tablePage } = await import(`${web}/tables.js`);
+        const answers = [];
+        globalThis.fetch = () => new Promise((answer, fail) => { answers.push({ answer, fail }); });
+        const page = tablePage("player", "Ada");
+        const told = [];
+        const tell = async () => { await new Promise((later) => { setImmediate(later); }); told.push(page.facts.textContent); };
+        await tell();
+        page.up({ rules: [] });
+        await tell();
+        answers[0].fail(new TypeError("Failed to fetch"));
+        await tell();
+        page.up({ rules: [] });
+        await tell();
+        answers[1].answer({ ok: true, json: async () => ({ name: "Ada", races: [], next: null }) });
+        await tell();
+        console.log(JSON.stringify([told, answers.length]));
+    """
+    unread = "It could not be read. Try again in a moment."
+    assert node(script, None) == [["", "", unread, unread, "Not rated yet · 0 races · 0 won"], 2]
+
+
 def test_ready_is_for_the_next_document_as_long_as_nobody_has_answered_it() -> None:
     script = f"""{SCRIPTED}
         const seat = {{ seat: 0, name: "Ada", bot: null, connected: true, ready: false, state: "waiting", ply: 0, home: 0, elapsed_ms: 0 }};
