@@ -390,12 +390,21 @@ def test_a_line_that_is_sent_as_the_race_starts_is_kept_until_it_is_over_and_the
         assert browser.run("return document.querySelector('#say').value") == "Have fun, Ada!"
 
 
-def test_a_line_that_was_said_does_not_come_back_with_a_phrase_too_many(browser: Browser, server: str) -> None:
+def test_a_line_that_was_refused_comes_back_and_one_that_was_said_does_not_with_a_phrase_too_many(browser: Browser, server: str) -> None:
     with sitting(server, "Ada", countdown_s=1, public=False) as ada:
         open_link(browser, server, ada.code)
         browser.wait_for_text(".waiting-room", "(you) ready")
-        browser.run("document.querySelector('#say').value = 'Have fun, Ada!'")
-        browser.run("document.querySelector('#say').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' }))")
+        enter = "document.querySelector('#say').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' }))"
+        browser.run(f"""
+            const send = WebSocket.prototype.send;
+            WebSocket.prototype.send = function (text) {{ send.call(this, text.replace("{ada.code}", "AAAAAA")); }};
+            document.querySelector('#say').value = "Have fun, Ada!";
+            {enter};
+            WebSocket.prototype.send = send;
+        """)
+        browser.wait_for_text(".notice", "Open or join a race first.")
+        assert browser.run("return document.querySelector('#say').value") == "Have fun, Ada!"
+        browser.run(enter)
         browser.wait_for_text(".talk", "Have fun, Ada!")
         ada.ready()
         wait_for_cards(browser)

@@ -24,6 +24,9 @@ const LEFT = {
   "called-off": "That race was called off. It counts for nothing.",
 };
 
+/** `ref` of a line that is said. */
+const SAID = 2;
+
 export class PlayPage {
   #rules = new Map();
   #looked = null;
@@ -123,6 +126,8 @@ export class PlayPage {
   /** @param {import("carpet-wire").ServerMessage} message */
   hear(message) {
     const now = performance.now();
+    // Whatever it was refused for: the seat may not have come back yet.
+    if (message.type === "error" && message.ref === SAID) this.text.value ||= this.#sent;
     if (message.type === "called") this.#called(message);
     else if (message.type === "runs") this.ending.showRuns(message);
     else if (message.type === "decided") location.assign(`/tournament/${encodeURIComponent(message.id)}`);
@@ -146,10 +151,12 @@ export class PlayPage {
   }
 
   #say(what) {
-    const isSaid = !(what.phrase || what.text?.trim()) || this.#ask({ type: "say", code: this.player.room?.code, ...what });
+    const isSaid = !(what.phrase || what.text?.trim()) || this.#ask({ type: "say", code: this.player.room?.code, ref: what.text ? SAID : 0, ...what });
     // What could not be said is kept, so that it need not be typed again.
-    if (isSaid) this.#sent = what.text ?? "";
-    if (isSaid && what.text) this.text.value = "";
+    if (isSaid && what.text) {
+      this.#sent = what.text;
+      this.text.value = "";
+    }
     this.phrase.value = "";
   }
 
@@ -211,10 +218,6 @@ export class PlayPage {
     const { room } = this.player;
     if (holds(error)) this.#looked?.hold(error.message, performance.now());
     if (error.code === "room/ended-by-host") this.#endedBecause = clean(error.message);
-    if (["room/phrases-only", "watch/too-much-talk"].includes(error.code)) {
-      this.text.value ||= this.#sent;
-      this.#sent = "";
-    }
     if (room?.phase === "racing") return this.game.note(clean(error.message));
     if (error.code === "watch/own-race") return;
     this.#note(error.code === "room/no-such-code" ? "No race has that code now. Ask for a new code, or start another race." : clean(error.message));
