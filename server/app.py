@@ -352,7 +352,7 @@ async def _take_up(resumption: Resumption, tournaments: TournamentService, taken
 def _loads(node: ClusterNode, rooms: Rooms, admission: Admission, overload: Overload) -> Loads:
     def own() -> Load:
         takes = rooms.takes_more and not overload.retry_after_ms(trio.current_time())
-        return Load(node.id, len(rooms), admission.inside, takes)
+        return Load(node.id, len(rooms), admission.inside, takes, writes=not rooms.in_outage)
 
     loads = Loads(own, lambda: places_told(admission.by_place, rooms.by_place))
     admission.elsewhere, rooms.elsewhere = loads.connections_elsewhere, loads.rooms_elsewhere

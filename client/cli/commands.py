@@ -88,6 +88,7 @@ def run(arguments: Sequence[str]) -> int:
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "carpet"
         said = error.format_message().rstrip(".")
+        said = said.replace("Input should be a valid integer, unable to parse string as an integer", "it takes a whole number")
         typer.echo(f"{command}: {said}{' See' if said.endswith('?') else '; see'} {command} --help.", err=True)
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):

@@ -233,6 +233,10 @@ def list_challenges(url: Url, name: Name = None, as_json: Json = False) -> None:
         print_text("\n".join(challenge_lines(told.challenges, told.now_ms)))
 
 
+def _challenge_code(typed: str) -> str:
+    return code_of(typed, of="challenge", shown="carpet challenge list shows them")
+
+
 @challenge_app.command("run", epilog="Example: carpet challenge run carpet.example ABCDEF --name bert")
 @with_looks()
 def run_challenge(
@@ -246,7 +250,7 @@ def run_challenge(
 
     One run counts. Those who ran it before race beside you, as they went.
     """
-    code = code_of(challenge)
+    code = _challenge_code(challenge)
     address = address_of(url)
     need_terminal("challenge run")
 
@@ -259,7 +263,7 @@ def challenge_board(url: Url, challenge: Id, name: Name = None, as_json: Json = 
 
     Until it is revealed, only once you have had your own run.
     """
-    show_board(address_of(url), ListRuns(kind="challenge", id=code_of(challenge)), name=name, as_json=as_json)
+    show_board(address_of(url), ListRuns(kind="challenge", id=_challenge_code(challenge)), name=name, as_json=as_json)
 
 
 # ---- what the boards share

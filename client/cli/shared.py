@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import re
 import shlex
 import signal
 import sys
@@ -27,7 +28,7 @@ from client.storage.files import USUAL, make_file, replace_file
 from client.text.past_races import printable_json
 from client.tui.start import AppOutcome, UiSettings
 from client.tui.theme import Palette
-from protocol.text import clean_chat
+from protocol.text import clean_chat, counted
 from protocol.views import MAX_SERIES_RACES, RATED_DELAY_S, RaceOptions
 
 Outcome = TypeVar("Outcome")
@@ -169,11 +170,11 @@ def with_looks(*, bell: bool = True) -> Callable[[Callable[..., None]], Callable
     return decorate
 
 
-def code_of(typed: str) -> str:
+def code_of(typed: str, *, of: str = "race", shown: str = "the host's screen shows them") -> str:
     """The code of a race, as it is read out: with spaces or hyphens between the letters, maybe."""
     code = "".join(typed.replace("-", " ").split())
     if not (code.isascii() and code.isalpha() and len(code) == 6):
-        fail(f"{code!r} is not the code of a race: it is six letters, as the host's screen shows them.", MISUSED)
+        fail(f"{code!r} is not the code of a {of}: it is six letters, as {shown}.", MISUSED)
     return code
 
 
@@ -277,6 +278,9 @@ def converted(kind: type[Any], **fields: object) -> Any:
     except msgspec.ValidationError as error:
         # "Expected `str` of length <= 100 - at `$.deal`"
         what, _, where = str(error).replace("`str`", "a text").partition(" - at `$.")
+        bound = re.search(r"of length (>=|<=) (\d+)", what)
+        if bound is not None:
+            what = what.replace(bound[0], f"of at {'least' if bound[1] == '>=' else 'most'} {counted(int(bound[2]), 'character')}")
         option = {"bots": "bot"}.get(name := where.rstrip("`").split("[")[0], name).removesuffix("_s").replace("_", "-")
         fail(f"--{option} does not fit: {what[0].lower()}{what[1:]}.", MISUSED)
 

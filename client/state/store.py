@@ -193,7 +193,7 @@ def _reduced(model: Model, event: Event, now_ms: int) -> Model:  # noqa: C901  (
         case YouAre():
             return _renamed(model, event, now_ms)
         case Lobby():
-            return replace(model, lobby=event, lobby_at=now_ms)
+            return replace(_at_rest(model), lobby=event, lobby_at=now_ms)
         case LobbyChanges():
             lobby = lobby_changed(model.lobby, event, now_ms - model.lobby_at) if model.lobby is not None else None
             return replace(model, lobby=lobby, lobby_at=now_ms)
@@ -215,10 +215,14 @@ def _reduced(model: Model, event: Event, now_ms: int) -> Model:  # noqa: C901  (
             return replace(model, runs=event)
         case Dailies() | Challenge() | Challenges() | BoardsKey():
             return model
-        case Watched() | WatchedEvent() | Board():
+        case Watched() | WatchedEvent(event=Result() | Ended()):
+            return _at_rest(model)
+        case WatchedEvent() | Board():
             # What is watched is no part of the room that one is in: `client.state.watching` has it.
             return model
-        case Tournaments() | Tournament() | Called() | Decided():
+        case Tournaments() | Tournament():
+            return _at_rest(model)
+        case Called() | Decided():
             # Nor are tournaments: `client.state.tournament` has them.
             return model
         case Room():
@@ -262,6 +266,11 @@ def _writing(link: LinkModel) -> LinkModel:
     return replace(link, reason="", held_at_ms=None) if link.state == "connected" and link.reason else link
 
 
+def _at_rest(model: Model) -> Model:
+    """Without a room, after something that says how long anything has run: where that stands still, the server says so behind it."""
+    return replace(model, link=_writing(model.link)) if model.room is None else model
+
+
 def _local(model: Model, event: LocalEvent) -> Model:
     room = model.room
     if room is None:
@@ -282,7 +291,7 @@ def _local(model: Model, event: LocalEvent) -> Model:
 def _error(model: Model, error: Error, now_ms: int) -> Model:
     kind: Literal["warning", "error"] = "warning" if error.fault is Fault.STATE else "error"
     notice = Notice(kind, clean_chat(error.message) or clean_chat(error.code), now_ms, error.code, error.ref)
-    if is_held_up(error) and model.room is not None and model.room.phase != "over":
+    if is_held_up(error) and (model.room is None or model.room.phase != "over"):
         # All that was sent is answered once the server can write, and then it tells how long the race has run.
         return replace(model, notice=notice, link=replace(model.link, reason=notice.text, held_at_ms=model.link.held_at_ms or now_ms))
     return replace(model, notice=notice, in_flight=None)
@@ -302,7 +311,7 @@ def _renamed(model: Model, event: YouAre, now_ms: int) -> Model:
 
 def _left(model: Model, left: Left, now_ms: int) -> Model:
     if model.room is None or model.room.code != left.code:
-        return model
+        return _at_rest(model)
     model = replace(model, link=_writing(model.link))
     sentence = {
         "left": f"You have left race {left.code}.",
@@ -328,6 +337,7 @@ def _unwatched(model: Model, event: Unwatched, now_ms: int) -> Model:
         "failed": f"Race {code} can be watched no more, by a fault of the server.",
         NO_RACE: f"Race {code} can be watched no more.",
     }.get(event.reason)
+    model = _at_rest(model)
     return model if sentence is None else replace(model, notice=Notice("info", clean_chat(sentence), now_ms))
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from client.text.formatting import foundation_counts, on_last_cards
 from client.text.words import end_word
-from client.tui.picture import EMPTY, Bar, Line, Picture, Rect, clip, fit, line_width, spread
+from client.tui.picture import EMPTY, Bar, Line, Picture, Rect, clip, fit, line_width, spread, text_width
 from client.tui.theme import Theme
 from protocol.cards import DECK_SIZE, RANKS
 from protocol.text import clean_name, counted
@@ -100,7 +100,9 @@ def seat_lines(
     home = str(info.home) if is_ghost or is_known(info) else theme.glyphs.dash
     count: Line = [(count_role, home), ("faint", f"/{cards}")]
     if word:
-        count = [("good" if info.state == "won" else "bad", f"{word}  "), *count]
+        # One column nearer to the count where that keeps the name whole.
+        gap = " " if text_width(name) + 6 + 1 + len(word) + 1 + line_width(count) == width else "  "
+        count = [("good" if info.state == "won" else "bad", f"{word}{gap}"), *count]
     kind = " (you)" if own else " (ghost)" if is_ghost else " (bot)" if info.bot is not None else ""
     did = stroke.line(theme) if stroke is not None else []
     who = f"{clip(name, width - line_width(count) - line_width(did) - max(len(kind), 6) - 1)}{kind}"

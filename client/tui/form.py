@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from msgspec.structs import asdict
 from msgspec.structs import replace as changed
 
 from client.state.capabilities import is_solvable
@@ -112,31 +113,31 @@ def rules_line(field: Field, value: str, rules: tuple[RulesInfo, ...]) -> tuple[
 
 def form_changed(options: RaceOptions, line: int, step: int, rules: tuple[RulesInfo, ...], bots: tuple[BotInfo, ...]) -> RaceOptions:
     """The form after left (-1) or right (+1) on a line. Values go round."""
-    values = {name: getattr(options, name) for name in options.__struct_fields__}
-    match line:
-        case 0:
+    values = asdict(options)
+    match RACE_FORM[line].name if line < len(RACE_FORM) else "":
+        case "rules":
             values["rules"] = next_of(tuple(info.id for info in rules), options.rules, step)
-        case 1:
+        case "seats":
             values["seats"] = (options.seats - 1 + step) % MAX_SEATS + 1
-        case 2:
+        case "bots":
             values["bots"] = next_of(_bot_choices(options.seats, bots), options.bots, step)
-        case 3:
+        case "public":
             values["public"] = not options.public
-        case 4:
+        case "deal":
             values |= {"deal": None, "winnable": options.deal is None and not options.winnable}
-        case 5:
+        case "time_limit_s":
             values["time_limit_s"] = next_of(_offered("time_limit_s"), options.time_limit_s, step)
-        case 6:
+        case "countdown_s":
             values["countdown_s"] = (options.countdown_s - 1 + step) % 10 + 1
-        case 7:
+        case "series":
             values["series"] = next_of(_offered("series"), options.series, step)
             if values["series"].format == "swap":
                 values |= {"seats": 2, "deal": None, "winnable": False}
             elif values["series"].format == "best-of":
                 values["seats"] = max(options.seats, 2)
-        case 8:
+        case "rated":
             values["rated"] = not options.rated
-        case 9:
+        case "autoplay":
             values["autoplay"] = not options.autoplay
         case _:
             pass

@@ -60,7 +60,7 @@ KEYS: Keys = (
 
 
 class Item(NamedTuple):
-    """A line that can be taken. value: a bot's name or a race's code."""
+    """A line that can be taken. kind: of one in the menu, its command. value: a bot's name or a race's code."""
 
     kind: Literal["bot", "match", "daily", "open", "code", "tournaments", "race", "running", "help", "quit"]
     value: str
@@ -116,12 +116,8 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> Picture:
     margin = (width - inner) // 2
     above = banner(scene, size)
     items = home_items(model, scene.now_ms)
-    menu_items = [
-        (at, item) for at, item in enumerate(items) if item.kind in ("open", "code", "match", "daily", "tournaments", "help", "quit")
-    ]
-    bots = [(at, item) for at, item in enumerate(items) if item.kind == "bot"]
-    races = [(at, item) for at, item in enumerate(items) if item.kind == "race"]
-    running = [(at, item) for at, item in enumerate(items) if item.kind == "running"]
+    bots, races, running = ([(at, item) for at, item in enumerate(items) if item.kind == kind] for kind in ("bot", "race", "running"))
+    menu_items = [(at, item) for at, item in enumerate(items) if item.kind not in ("bot", "race", "running")]
     list_width = inner - MENU_WIDTH - 5
     # What has no room on the marked line is told in full above the keys.
     marked = next((item for at, item in (*bots, *races, *running) if at == ui.item), None)
@@ -269,15 +265,6 @@ def _do(step: Step, command: Command) -> Step:
             return step
 
 
-_COMMANDS = {
-    "open": Command.OPEN,
-    "code": Command.CODE,
-    "match": Command.MATCH,
-    "daily": Command.DAILY,
-    "tournaments": Command.TOURNAMENTS,
-}
-
-
 def _take(step: Step, line: int) -> Step:
     items = home_items(step.state, step.now_ms)
     if not 0 <= line < len(items):
@@ -295,7 +282,7 @@ def _take(step: Step, line: int) -> Step:
         case "quit":
             return quit_or_ask(step)
         case _:
-            return _do(step, _COMMANDS[item.kind])
+            return _do(step, Command(item.kind))
 
 
 def _mark(step: Step, kind: str, otherwise: str) -> Step:

@@ -11,6 +11,7 @@ from client.tui.scene import Scene
 from client.tui.waiting import big_text
 from protocol.record import SeatRecord
 from protocol.text import clean_chat, clean_name, counted
+from protocol.views import SeatRating
 
 CLOSE_CARDS, CLOSE_MS = 2, 3_000
 """By no more than this a race was close."""
@@ -59,11 +60,8 @@ def _is_close(room: RoomModel) -> bool:
     pair = _first_two(room)
     if pair is None:
         return False
-    return (
-        pair[0].home - pair[1].home <= CLOSE_CARDS
-        if pair[0].home != pair[1].home
-        else counted_at(pair[1]) - counted_at(pair[0]) <= CLOSE_MS
-    )
+    cards = pair[0].home - pair[1].home
+    return cards <= CLOSE_CARDS if cards else counted_at(pair[1]) - counted_at(pair[0]) <= CLOSE_MS
 
 
 def turning_point(room: RoomModel) -> Swing | None:
@@ -126,7 +124,8 @@ def banner(scene: Scene, room: RoomModel, width: int, total: int) -> Picture:
     letters = 2 * len(count) if scene.theme.is_ascii else 5 * len(count)
     facts: list[Line] = [[("strong", clock_text(counted_at(seat))), ("faint", f"   {counted(seat.plies, 'move')}")]]
     beside = width - letters - 4
-    facts += [[("felt", text)] for text in _own_rating(scene, room, own, beside)]
+    if own < len(room.ratings):
+        facts += [[("felt", text)] for text in wrap_text(f"Rating {_change(scene, room.ratings[own])}", beside)]
     facts += [[("strong", text)] for text in wrap_text(clean_chat(scene.ui.standing), beside)]
     swing = turning_point(room)
     if swing is not None:
@@ -139,11 +138,9 @@ def banner(scene: Scene, room: RoomModel, width: int, total: int) -> Picture:
     return row((letters + 4, big_text(count, scene.theme, role, letters)), (beside, block([*above, *facts])))
 
 
-def _own_rating(scene: Scene, room: RoomModel, own: int, width: int) -> list[str]:
-    if own >= len(room.ratings):
-        return []
-    arrow, it = "->" if scene.theme.is_ascii else "→", room.ratings[own]
-    return wrap_text(f"Rating {it.before} {arrow} {it.after} ({it.after - it.before:+})", width)
+def _change(scene: Scene, rating: SeatRating) -> str:
+    """`1500 → 1512 (+12)`."""
+    return f"{rating.before} {'->' if scene.theme.is_ascii else '→'} {rating.after} ({rating.after - rating.before:+})"
 
 
 def places_table(scene: Scene, room: RoomModel, width: int, total: int) -> list[Line]:
@@ -177,12 +174,11 @@ def score_lines(room: RoomModel, width: int) -> list[Line]:
 
 def rating_lines(scene: Scene, room: RoomModel, width: int, *, without: int | None = None) -> list[Line]:
     """What the race did to everybody's rating, the best seat first. without: the seat of which it is told elsewhere."""
-    arrow = "->" if scene.theme.is_ascii else "→"
     rated = [pair for number, pair in enumerate(zip(room.ended, room.ratings, strict=False)) if number != without]
     seats = sorted(rated, key=lambda pair: pair[0].place)
     if not seats:
         return []
-    told = [f"{clean_name(seat.name)} {it.before} {arrow} {it.after} ({it.after - it.before:+})" for seat, it in seats]
+    told = [f"{clean_name(seat.name)} {_change(scene, rating)}" for seat, rating in seats]
     return [[("strong", text)] for text in wrap_text(f"{'Ratings' if len(told) > 1 else 'Rating'}: {', '.join(told)}", width)]
 
 

@@ -22,6 +22,7 @@ from client.tui.screen import Screen
 from client.tui.step import Step
 from client.tui.theme import Theme
 from client.tui.ui_state import Ui
+from protocol.cards import DECK_SIZE
 from protocol.client_messages import LeaveRace, Rematch
 from protocol.record import Record
 from protocol.text import clean_chat, clean_name
@@ -43,8 +44,6 @@ ROOMY = 20
 """With so many rows for the curves there is room for what is worth a picture."""
 SENTENCES_AT = 15
 """Columns of what was checked, before the sentences about it."""
-
-
 CLOSED = "Others have yet to play this deal. You can see its cards and your record once everybody has."
 
 
@@ -78,7 +77,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     parts = [*([gap, large] if large.height else []), *([gap, count] if count.height else []), gap, block(table), gap]
     free -= large.height + sum(part is gap for part in parts) * gap.height
     if record is None:
-        told = [*wrap_text(CLOSED, within)]
+        told = wrap_text(CLOSED, within)
         parts += [block([[("faint", text)] for text in told]), block(_board(scene, room, within, free - len(told)))]
     elif scene.ui.review is not None:
         parts.append(block(review_lines(scene.ui.review, within, max(free, 3)), within, role="panel"))
@@ -126,10 +125,6 @@ def _drawn(room: RoomModel, record: Record) -> list[tuple[int, tuple[tuple[int, 
     return sorted(lines, key=lambda line: line[0] != room.seat)
 
 
-def _decks(total: int) -> int:
-    return max(total // 52, 1)
-
-
 def _deal_lines(scene: Scene, room: RoomModel, record: Record, width: int, total: int) -> list[Line]:
     """Whether the deal checks out, and the key that tells more, which is whole however long the sentence is."""
     made = verdict(_checks(scene, room, record, total), named=record.deal.name is not None, shared=record.deal.shared is not None)
@@ -156,7 +151,7 @@ def _details(scene: Scene, room: RoomModel, record: Record, width: int, rows: in
 
 
 def _checks(scene: Scene, room: RoomModel, record: Record, total: int) -> list[Check]:
-    return check(record, _evidence(scene, room, record), room.seat, decks=_decks(total), number=_number(scene, record))
+    return check(record, _evidence(scene, room, record), room.seat, decks=max(total // DECK_SIZE, 1), number=_number(scene, record))
 
 
 def _number(scene: Scene, record: Record) -> Check:

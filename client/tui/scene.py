@@ -137,7 +137,7 @@ def head(scene: Scene, width: int) -> Picture:
     right = [*clock, ("head", "  "), *line_state(scene)] if clock else line_state(scene)
     if room is not None:
         left.append(("head", f"{dot}{rules_name(scene.model, room.options.rules)}{dot}{clip(clean_name(room.code), 8)}"))
-        more = [f"race {room.race}"] if room.race > 1 else []
+        more = race_of_series(room)
         autoplays = scene.ui.settings.autoplay and room.options.autoplay and scene.model.room is not None and room.phase == "racing"
         more += ["autoplay"] if autoplays else []
         more += [f"{room.watchers} watching{', all cards' if room.shown_whole else ''}"] if room.watchers else []
@@ -147,6 +147,20 @@ def head(scene: Scene, width: int) -> Picture:
             if line_width([*left, piece]) + 1 <= width - line_width(right):
                 left.append(piece)
     return block([spread(left, right, width, "head")])
+
+
+def race_of_series(room: RoomModel) -> list[str]:
+    """Which race of the series it is, and how two players stand: one's own points first, as among the bars. Watchers read it elsewhere."""
+    series = room.series
+    if series is None or room.phase == "over":
+        return [f"race {room.race}"] if room.race > 1 else []
+    # Of a second series in the same room the races begin anew.
+    said = [f"race {min(series.raced + 1, series.races)} of {series.races}"]
+    # The points of a swap are not told before its end.
+    if series.raced and room.seat is not None and len(series.seats) == 2 and series.format != "swap":
+        points = [seat.points for seat in series.seats]
+        said.append(" : ".join(map(str, reversed(points) if room.seat == 1 else points)))
+    return said
 
 
 def tournament_head(scene: Scene, view_state: TournamentView) -> Line:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from client.tui.court import INKS, pairs, role_of
 
@@ -100,12 +101,7 @@ CLASSIC: Final = Palette(
 )
 
 
-def _variant(base: Palette, **changes: object) -> Palette:
-    values = {name: getattr(base, name) for name in base.__struct_fields__} | changes
-    return Palette(**values)
-
-
-FOUR: Final = _variant(
+FOUR: Final = replace(
     CLASSIC,
     name="four",
     title="a colour for each suit, on a green table",
@@ -113,7 +109,7 @@ FOUR: Final = _variant(
 )
 
 # Blue felt instead of green, and suits told apart by lightness as well as hue: black, vermilion, purple, blue (after Okabe and Ito).
-SAFE: Final = _variant(
+SAFE: Final = replace(
     CLASSIC,
     name="safe",
     title="for colour-blind players: no need to tell red from green, on a blue table",
@@ -146,7 +142,7 @@ SAFE: Final = _variant(
     ),
 )
 
-NONE: Final = _variant(CLASSIC, name="none", title="no colours")
+NONE: Final = replace(CLASSIC, name="none", title="no colours")
 
 PALETTES: Final[tuple[Palette, ...]] = (CLASSIC, FOUR, SAFE, NONE)
 
@@ -160,13 +156,6 @@ class Border(NamedTuple):
     down: str
     left_bottom: str
     right_bottom: str
-
-
-_FRAME: Final = Border(*"┌─┐│└┘")
-_DOTTED: Final = Border(*"┌╌┐┆└┘")
-
-
-_ROUNDED: Final = Border(*"╭─╮│╰╯")
 
 
 class Glyphs(Struct, frozen=True):
@@ -187,8 +176,8 @@ class Glyphs(Struct, frozen=True):
     cursor: tuple[str, str] = ("▐", "▌")
     cursor_top: tuple[str, str, str] = ("▗", "▄", "▖")
     cursor_bottom: tuple[str, str, str] = ("▝", "▀", "▘")
-    frame: Border = _FRAME
-    dotted: Border = _DOTTED
+    frame: Border = Border(*"┌─┐│└┘")
+    dotted: Border = Border(*"┌╌┐┆└┘")
     back: str = "░"
     upper: str = "▀"
     lower: str = "▄"
@@ -207,7 +196,7 @@ class Glyphs(Struct, frozen=True):
     passed: str = "━"
     parting: str = "◆"
     heart: str = "♥"
-    rounded: Border = _ROUNDED
+    rounded: Border = Border(*"╭─╮│╰╯")
 
 
 UNICODE: Final = Glyphs()
@@ -283,9 +272,9 @@ SHADED: Final = 4
 """Lines that have a shade of their colour."""
 
 
-def _mixed(ground: Colour, ink: Colour, share: float = 0.3) -> Colour:
+def _mixed(ground: Colour, ink: Colour) -> Colour:
     """A ground with some of a colour in it; for the 16 colours the ground as it is."""
-    parts = [round(int(ground.exact[at : at + 2], 16) * (1 - share) + int(ink.exact[at : at + 2], 16) * share) for at in (1, 3, 5)]
+    parts = [round(int(ground.exact[at : at + 2], 16) * 0.7 + int(ink.exact[at : at + 2], 16) * 0.3) for at in (1, 3, 5)]
     return Colour(ground.basic, "#" + "".join(f"{part // 17:x}" for part in parts), "#" + "".join(f"{part:02x}" for part in parts))
 
 

@@ -69,11 +69,11 @@ def _view(scene: Scene, size: Size) -> Picture:
         feet = (remarks(scene, width, 2), foot(KEYS, scene.theme, width, without=frozenset(Command) - _ALWAYS))
         looking = block([[("felt", "Loading...")]], width, centred=True)
         return screen(size, head(scene, width), looking, *feet, above=MIDDLE)
+    page = page_of(view_state, tournament.told)
     ties = ", ".join(TIE_BREAK_WORDS.get(kind, clean_name(kind)) for kind in tournament.told.tie_breaks)
-    aside = f"Points, then {ties}." if ties and tournament.told.rounds and page_of(view_state, tournament.told) == "standings" else ""
+    aside = f"Points, then {ties}." if ties and tournament.told.rounds and page == "standings" else ""
     without = _meaningless(scene, tournament, view_state)
     feet = (remarks(scene, width, 2, aside=aside), foot(KEYS, scene.theme, width, without=without))
-    page = page_of(view_state, tournament.told)
     told = block([_stands(scene, tournament, width), [("hint", clip(f" {own_sentence(scene, tournament)}", width))], []])
     rows = height - 1 - 3 - 1 - 2 - 1
     if width >= WIDE and page != "log":
@@ -120,7 +120,7 @@ def _meaningless(scene: Scene, tournament: TournamentModel, view_state: Tourname
 
 
 def _left_ms(scene: Scene, tournament: TournamentModel) -> int | None:
-    return None if tournament.phase_until_ms is None else max(tournament.phase_until_ms - scene.now_ms, 0)
+    return None if tournament.phase_until_ms is None else max(tournament.phase_until_ms - scene.clock_ms, 0)
 
 
 def _stands(scene: Scene, tournament: TournamentModel, width: int) -> Line:
@@ -139,7 +139,7 @@ def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
     if table is not None and own is not None:
         other = clean_name(table_name(tournament, table.second if table.first == own.id else table.first))
         until_ms = tournament.no_show_until_ms(table)
-        within = "" if until_ms is None else f" within {clock_text(until_ms - scene.now_ms, tenths=False)}"
+        within = "" if until_ms is None else f" within {clock_text(until_ms - scene.clock_ms, tenths=False)}"
         return f"Table {table.table} against {other} is waiting for you: press enter to go there{within}."
     if own is None or own.withdrawn:
         if directing and told.phase == "registration":
@@ -265,10 +265,10 @@ def _tail(scene: Scene, tournament: TournamentModel, table: TournamentTable) -> 
         return "" if table.race <= 1 else f"{table.race} races"
     until_ms = tournament.no_show_until_ms(table)
     if until_ms is not None and not is_raced(table):
-        return f"until {clock_text(until_ms - scene.now_ms, tenths=False)}"
+        return f"until {clock_text(until_ms - scene.clock_ms, tenths=False)}"
     again = f" race {table.race}" if table.race > 1 else ""
     if is_raced(table):
-        return f"{clock_text(table.elapsed_ms + scene.now_ms - tournament.heard_at_ms, tenths=False)}{again}"
+        return f"{clock_text(table.elapsed_ms + scene.clock_ms - tournament.heard_at_ms, tenths=False)}{again}"
     ended = [end_word(side.state) for side in table.sides if end_word(side.state)]
     return ended[0] if ended else again.strip()
 
@@ -281,10 +281,9 @@ def _standings(scene: Scene, tournament: TournamentModel, width: int, rows: int,
     standings = standings_of(tournament)
     if told.phase in OPEN_PHASES:
         head_line = f"  {'':>3} {fit('entrant', width - 32)} {'rating':>7}  "
-        return [(-1, [("faint", head_line)]), *_lines(scene, standings, width, rows - 1, marked, tournament)]
-    kinds = "".join(f"{TIE_BREAK_HEADS.get(kind, clean_name(kind)[:5]):>7}" for kind in told.tie_breaks)
-    name_width = _name_width(tournament, width)
-    head_line = f"  {'':>3} {fit('entrant', name_width)} {'points':>7}{kinds}  {'w d l':<8}"
+    else:
+        kinds = "".join(f"{TIE_BREAK_HEADS.get(kind, clean_name(kind)[:5]):>7}" for kind in told.tie_breaks)
+        head_line = f"  {'':>3} {fit('entrant', _name_width(tournament, width))} {'points':>7}{kinds}  {'w d l':<8}"
     return [(-1, [("faint", head_line)]), *_lines(scene, standings, width, rows - 1, marked, tournament)]
 
 
@@ -368,9 +367,9 @@ def _times(scene: Scene) -> Hashable:
     if tournament is None:
         return None
     moments = [tournament.phase_until_ms, *(tournament.no_show_until_ms(table) for table in tournament.told.tables)]
-    counts = tuple((moment - scene.now_ms) // 1000 for moment in moments if moment is not None)
+    counts = tuple((moment - scene.clock_ms) // 1000 for moment in moments if moment is not None)
     raced = any(map(is_raced, tournament.told.tables))
-    return counts, (scene.now_ms - tournament.heard_at_ms) // 1000 if raced else None
+    return counts, (scene.clock_ms - tournament.heard_at_ms) // 1000 if raced else None
 
 
 def _is_shown(state: Model, ui: Ui) -> bool:

@@ -94,7 +94,7 @@ def _close(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
     banner = _banner(scene, room, width, spaced=False)
     free = height - stacked(*banner, columns).height
     if len(told) > free:
-        told = [*told[: free - 1], f"{clip(told[free - 1], width - len(MORE))}{MORE}"] if free > 0 else []
+        told = [*told[: free - 1], f"{wrap_text(told[free - 1], width - len(MORE))[0]}{MORE}"] if free > 0 else []
     gaps = min(free - len(told), 2)
     # First between the players and the rules, which are both text.
     below, above = ([block([[]])] if gaps > at else [] for at in range(2))
@@ -192,7 +192,7 @@ def _at_table(scene: Scene, room: RoomModel) -> tuple[str, str]:
     table = f"table {call.table}" if call is not None and call.code == room.code else clean_name(room.code)
     if room.own is None or room.own.ready:
         return "You are ready. Players who are not here in time forfeit.", table
-    left_ms = call.until_ms - scene.now_ms if call is not None and call.until_ms is not None else None
+    left_ms = call.until_ms - scene.clock_ms if call is not None and call.until_ms is not None else None
     within = "" if left_ms is None else f" within {clock_text(left_ms, tenths=False)}, or you forfeit"
     return f"Your table. Press r{within}.", table
 
@@ -242,7 +242,8 @@ def _seat(info: SeatInfo, theme: Theme, column: int, width: int, *, own: bool, a
     name = clip(seat_name(info), column - len(kind)) + kind
     mark = ("good", f" {glyphs.tick} ") if info.ready else ("faint", f" {glyphs.ring} ")
     line = [mark, ("own" if own else "other", fit(name, column)), (role, f" {state}")]
-    trip = "" if info.round_trip_ms is None else f"  {info.round_trip_ms} ms"
+    # A house bot sits in the server: it has no way to go.
+    trip = "" if info.round_trip_ms is None or info.bot is not None else f"  {info.round_trip_ms} ms"
     # One of the two columns on its right will do.
     return [*line, ("faint", trip)] if line_width(line) + len(trip) <= width + 1 else line
 
@@ -333,7 +334,7 @@ def _times(scene: Scene) -> Hashable:
     room, call = scene.model.room, scene.model.tournaments.call
     if room is not None and room.phase == "countdown":
         return max(-race_clock_ms(room.started_at_ms, scene.clock_ms) + 99, 0) // 100
-    return (call.until_ms - scene.now_ms) // 1000 if call is not None and call.until_ms is not None else None
+    return (call.until_ms - scene.clock_ms) // 1000 if call is not None and call.until_ms is not None else None
 
 
 SCREEN = Screen(

@@ -273,7 +273,7 @@ def _times(scene: Scene) -> Hashable:
     room = scene.ui.watch.room if scene.ui.watch is not None else None
     if room is None:
         return None
-    left = race_clock_ms(room.started_at_ms, scene.now_ms) // 100 if room.phase == "countdown" else 0
+    left = race_clock_ms(room.started_at_ms, scene.clock_ms) // 100 if room.phase == "countdown" else 0
     return left, tuple((until_ms - scene.clock_ms) // 1000 for _, until_ms in room.away_until_ms)
 
 

@@ -41,7 +41,8 @@ DatabaseOption = Annotated[
     ),
 ]
 SocketOption = Annotated[
-    Path | None, typer.Option("--socket", metavar="PATH", help="The server's socket, where `serve --admin-socket` put it.")
+    Path | None,
+    typer.Option("--socket", "--admin-socket", metavar="PATH", help="The server's socket, where `serve --admin-socket` put it."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document instead of text.")]
 ReasonOption = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Told to those whom it concerns.")]

@@ -73,6 +73,25 @@ def db_backup(
     typer.echo(f"{done.where} copied to {done.target}, {done.size} bytes")
 
 
+@db_app.command(
+    "restore", epilog=examples("carpet-server db restore races-monday.sqlite3 --database postgresql://carpet@db.example/carpet")
+)
+def db_restore(
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="What db backup has made.")],
+    database: DatabaseOption = None,
+) -> None:
+    """Put a backup into a database that is empty, and check it.
+
+    Where there is none it is made. It may be PostgreSQL: so a place moves there from SQLite. Stop the server before its last backup, since
+    what happens after it is not in it.
+    """
+    from server.store import maintenance
+
+    with _one_sentence():
+        maintenance.restore(source, database)
+    db_check(database)
+
+
 @db_app.command("upgrade", epilog=examples("carpet-server db upgrade --database postgresql://carpet@db.example/carpet"))
 def db_upgrade(database: DatabaseOption = None) -> None:
     """Bring the tables to this program's version.

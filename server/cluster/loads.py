@@ -31,7 +31,8 @@ PLACES: Final = 1_000
 
 class Load(msgspec.Struct, frozen=True):
     """Of one server. rooms: that are open there. takes: whether it takes new ones. places: connections and rooms of what counts as one
-    address, of those that have several.
+    address, of those that have several. writes: whether it reaches the database; an older server does not
+    say, but one that takes rooms does.
     """
 
     node: int
@@ -39,6 +40,7 @@ class Load(msgspec.Struct, frozen=True):
     connections: int
     takes: bool
     places: dict[str, tuple[int, int]] = {}
+    writes: bool = False
 
     @property
     def weight(self) -> float:
@@ -79,9 +81,9 @@ class Loads:
         return best if best is not None and (not own.takes or own.weight > MUCH * best.weight + MORE) else None
 
     @property
-    def others_take(self) -> bool:
-        """Whether any of the others takes rooms: so it reaches the database."""
-        return any(load.takes for load in self.others.values())
+    def others_write(self) -> bool:
+        """Whether any of the others reaches the database, be it full or not."""
+        return any(load.takes or load.writes for load in self.others.values())
 
     def takers(self) -> float:
         """Into how many parts the rooms of a server that is gone are divided where this one takes one part: the more, the busier it is."""

@@ -189,12 +189,12 @@ class ClusterNode:
     async def watch_engines(self, directory_answers: Callable[[], bool], loads: Loads, cut_off: Callable[[bool], None]) -> None:
         """Tell, until cancelled, when this node is cut off from the database, and when it no longer is.
 
-        Who hears by the directory of no other node that reaches the database waits with these. One that knows of no other node never is
-        cut off: there is nowhere to go.
+        Who hears by the directory of no other node that reaches the database waits with these. One that is full reaches it too, and takes
+        races over. One that knows of no other node never is cut off: there is nowhere to go.
         """
         was, silent, renewals = False, 0, self._renewals
         while True:
-            waits_with_others = directory_answers() and not loads.others_take
+            waits_with_others = directory_answers() and not loads.others_write
             silent, renewals = 0 if waits_with_others or renewals != self._renewals else silent + self._asks_in_vain, self._renewals
             now = silent >= CUT_OFF_LOOKS and bool(self.others)
             if now is not was:

@@ -8,6 +8,8 @@ former one; it changes by `rename` alone. All of that is in the store; here is w
 from __future__ import annotations
 
 import hashlib
+import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -35,8 +37,8 @@ SEEN_AGAIN_MS = 3_600_000
 that moment is kept for is counted in days.
 """
 
-_MARKS = ("(bot)", "(you)", "(ghost)")
-"""What screens put behind names. Nobody's name has one: they could pass for a house bot by it. It loses its brackets."""
+_MARK = re.compile(r"\((bot|you|ghost)\)")
+"""What screens put behind names. Nobody's name has one, in whatever brackets: they could pass for a house bot by it. It loses them."""
 
 COUNTED_NAMES = 9
 """So many players of one name are told apart by counting; from then on by chance, which finds a free name at once."""
@@ -262,12 +264,18 @@ class Players:
 def _cleaned(name: str) -> str:
     cleaned = clean_name(name)
     # With a space in it a mark looks much the same.
-    without_spaces = name_key(cleaned).replace(" ", "")
-    if any(mark in without_spaces for mark in _MARKS):
-        cleaned = clean_name("".join(each for each in cleaned if name_key(each) not in "()"))
+    if _MARK.search("".join(map(_rounded, name_key(cleaned).replace(" ", "")))):
+        cleaned = clean_name("".join(each for each in cleaned if _rounded(each) not in "()"))
     if not cleaned:
         raise Refusal(ErrorCode.BAD_NAME, path="$.name")
     return cleaned
+
+
+def _rounded(character: str) -> str:
+    """A bracket of any kind as a round one, anything else as it is."""
+    if character in "<>":
+        return "(" if character == "<" else ")"
+    return {"Ps": "(", "Pi": "(", "Pe": ")", "Pf": ")"}.get(unicodedata.category(character), character)
 
 
 @contextmanager

@@ -58,7 +58,7 @@ from server.net.traffic import Traffic
 from server.rooms.codes import read_code
 from server.rooms.driver import Room
 from server.rooms.member import NOBODY, PlayerName
-from server.rooms.outgoing import Outgoing
+from server.rooms.outgoing import CANNOT_WRITE, Outgoing
 from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage, words
 from server.runs.admission import RunUnderWay
@@ -358,7 +358,7 @@ class Dispatch:
         visit.room = room
         if self._rooms.in_outage:
             # As those were told who were there when it began: the answer has to wait.
-            visit.connection.refuse(Refusal(ErrorCode.CANNOT_WRITE), 0)
+            visit.connection.post(CANNOT_WRITE)
         self._matchmaker.leave(player.id, reason="elsewhere")
 
     def _say(self, visit: Visit, player: PlayerName, message: Say) -> None:

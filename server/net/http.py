@@ -55,6 +55,9 @@ QUICK_BYTES: Final = 64 * 1024
 WORTH_ZIPPING: Final = 1400
 """Bytes: what fits one packet is as soon there."""
 
+FOREVER: Final = "public, max-age=31536000, immutable"
+"""How long whoever asks may keep what never changes."""
+
 VARIES: Final = (("Vary", "Accept"),)
 """Of what is at `/`: browsers get another page than programs."""
 

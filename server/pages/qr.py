@@ -11,7 +11,7 @@ from typing import Final
 import segno
 import trio
 
-from server.net.http import Asked, NoPage, Page, Route
+from server.net.http import FOREVER, Asked, NoPage, Page, Route
 
 _ADDRESS: Final = re.compile(
     r"https?://(?:[0-9A-Za-z.-]{1,100}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?/(?:(?:play|tournament|race)(?:/[0-9A-Za-z-]{1,64})?)?"
@@ -31,7 +31,7 @@ def qr_route() -> Route:
             raise NoPage(HTTPStatus.BAD_REQUEST, "of is the address of one of the pages to play, of a tournament or of a race.")
         # It takes milliseconds, in which others would wait.
         drawn = await trio.to_thread.run_sync(qr_svg, address, limiter=drawing)
-        return Page(drawn, "image/svg+xml; charset=utf-8", "public, max-age=31536000, immutable")
+        return Page(drawn, "image/svg+xml; charset=utf-8", FOREVER)
 
     return Route("/qr.svg", show)
 

@@ -15,7 +15,7 @@ from protocol import __version__
 from protocol.pages import PAGE_RACES, History, HistoryRace, HistorySeat, is_race_id
 from protocol.record import Record, to_json
 from protocol.text import clean_chat, clean_name
-from server.net.http import Asked, NoPage, Page, Route
+from server.net.http import FOREVER, Asked, NoPage, Page, Route
 from server.pages.readers import Readers
 from server.pages.review_text import review_document
 from server.race.boards import boards_document
@@ -29,9 +29,6 @@ Compute: TypeAlias = Callable[[Callable[[bytes], tuple[bytes, bytes]], bytes], A
 """Runs a job in a worker."""
 
 USUAL_RACES: Final = 20
-
-_FOREVER: Final = "public, max-age=31536000, immutable"
-"""A record never changes, and no two races have the same id."""
 
 _AN_HOUR: Final = "public, max-age=3600"
 """What is made of a record may have more in it by the next version."""
@@ -85,7 +82,8 @@ def race_routes(readers: Readers, clock: Clock, compute: Compute) -> tuple[Route
         return body
 
     async def show_record(asked: Asked) -> Page:
-        return Page(await find_record(asked), cache=_FOREVER)
+        # It never changes, and no two races have the same id.
+        return Page(await find_record(asked), cache=FOREVER)
 
     def made_by(job: Callable[[bytes], tuple[bytes, bytes]]) -> Callable[[Asked], Awaitable[Page]]:
         """What a worker makes of a record."""

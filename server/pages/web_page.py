@@ -23,7 +23,7 @@ import msgspec
 import trio
 
 from protocol.forms import forms_document
-from server.net.http import VARIES, Asked, Page, Route
+from server.net.http import FOREVER, VARIES, Asked, Page, Route
 from server.pages.pictures import AS_PNG, HEIGHT, WIDTH, Curve
 from server.pages.qr import qr_route
 from server.rules.catalogue import RULE_SETS
@@ -58,8 +58,6 @@ FILES: Final = {
 WEB: Final = f"/web/{hashlib.sha256(b''.join(hashlib.sha256(_bytes(name)).digest() for name in FILES)).hexdigest()[:16]}"
 """Where the files are, as they are now: a newer server has them elsewhere, so that its scripts never meet an older one's page, and each is
 fetched once. What is at `/web/NAME` without it is asked for again each time."""
-
-_FOREVER: Final = "public, max-age=31536000, immutable"
 
 _POLICY: Final = Template(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; manifest-src 'self'; "
@@ -219,7 +217,7 @@ def web_routes(
         return Route(place, show, is_file=True)
 
     pages = {name: _page(_bytes(name), kind, GUARDED) for name, kind in FILES.items()}
-    parts = (_route(f"{WEB}/{name}", replace(page, cache=_FOREVER)) for name, page in pages.items())
+    parts = (_route(f"{WEB}/{name}", replace(page, cache=FOREVER)) for name, page in pages.items())
     unversioned = (_route(f"/web/{name}", page) for name, page in pages.items())
     # Browsers look there for the icon of what is no page, such as a record.
     icon = _route("/favicon.ico", pages["icon.svg"])

@@ -55,6 +55,11 @@ class Clock:
         now = trio.current_time()
         return now + min((moment_ms + 0.5) / 1000 - self._wall_s(), LOOK_S)
 
+    @property
+    def is_paused(self) -> bool:
+        """Whether no time passes now."""
+        return self._paused_at is not None
+
     def pause(self, since: float | None = None) -> None:
         """Let no time pass: nobody listens, or nothing can be kept.
 

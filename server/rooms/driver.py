@@ -30,7 +30,7 @@ from server.rooms.deadlines import Deadline, Deadlines
 from server.rooms.effects import Closing, Effects, tell_spectators, tell_together
 from server.rooms.ghosts import ghosts_wanted
 from server.rooms.member import Member, PlayerName
-from server.rooms.outgoing import Outgoing, refused
+from server.rooms.outgoing import CANNOT_WRITE, Outgoing
 from server.rooms.ports import FindDeal, GhostLines, GhostWanted, JournalPort, RatingChanges, SearchFailed
 from server.rooms.race_sequence import BotSeat, RoomSetup
 from server.rooms.rating_updates import read_changes
@@ -334,12 +334,14 @@ class Room:
 
     def tell_of_outage(self) -> None:
         """At once: it is why everything else has to wait."""
-        outgoing = refused(Refusal(ErrorCode.CANNOT_WRITE), 0)
         # Nobody is in a room that has not begun, and that it was opened has still to be kept. But some wait to be let in.
         for member in {request.member for request in self._early if isinstance(request, Enter)}:
-            member.post(outgoing)
+            member.post(CANNOT_WRITE)
         if not self.is_closed and self.has_begun:
-            self._deliver(self.core.tell_all(outgoing))
+            self._deliver(self.core.tell_all(CANNOT_WRITE))
+        # Of a race that is over they know all there is to come.
+        if self._spectators is not None and self.summary.phase != "over":
+            self._spectators.cannot_write()
 
     def set_clocks_right(self) -> None:
         """Tell everything anew: nothing else says that time has stood still, and does so no more."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from msgspec import Struct
 
 from protocol.codec import encode
-from protocol.errors import Refusal
+from protocol.errors import ErrorCode, Refusal
 from protocol.server_messages import Error, ServerMessage
 
 
@@ -54,3 +55,7 @@ def refused(refusal: Refusal, ref: int) -> Outgoing:
             retry_after_ms=refusal.retry_after_ms,
         )
     )
+
+
+CANNOT_WRITE: Final = refused(Refusal(ErrorCode.CANNOT_WRITE), 0)
+"""For everybody who is shown a clock: it stands still, and the answers to what they ask have to wait."""

@@ -91,6 +91,8 @@ class Rooms:
         """A race has made this player's rating this one."""
         self.on_over: list[Callable[[Room, Record], None]] = []
         """In this room, which was opened on a shared deal, the race is over, and its record is kept."""
+        self.on_outage: list[Callable[[], None]] = []
+        """Nothing can be written: time stands still."""
         self.on_clocks_right: list[Callable[[], None]] = []
         """An outage is over, and whatever time was told before it is wrong by as long as it lasted."""
         self._journal = journal
@@ -275,6 +277,8 @@ class Rooms:
             self._clock.pause(outage.since)
             for room in list(self._rooms.values()):
                 room.tell_of_outage()
+            for listener in self.on_outage:
+                listener()
         else:
             self._clock.resume()
             self._ports.nursery.start_soon(self._set_clocks_right)

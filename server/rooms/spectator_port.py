@@ -55,6 +55,9 @@ class SpectatorPort(Protocol):
     def show_all_again(self) -> None:
         """Time has stood still: what they know of the race's clock is wrong."""
 
+    def cannot_write(self) -> None:
+        """Time stands still: nothing can be kept."""
+
     def closed(self, reason: str | None) -> None:
         """Nothing will happen any more. reason: of `unwatched`; None when the race goes on at the next server."""
 

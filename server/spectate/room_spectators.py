@@ -26,14 +26,14 @@ import trio
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.room_events import Room as RoomMessage
-from protocol.server_messages import ServerMessage
+from protocol.server_messages import Error, ServerMessage
 from protocol.views import LateBoard, WatcherLine
 from protocol.watch_messages import Board, Talk, Unwatched, Watched, WatchedEvent, Watchers
 from server.race.board_history import RaceHistory
 from server.race.events import RaceEnded, StartSet
 from server.rooms.clock import Clock
 from server.rooms.driver import Room
-from server.rooms.outgoing import Bundle, Outgoing
+from server.rooms.outgoing import CANNOT_WRITE, Bundle, Outgoing
 from server.rooms.spectator_port import Happened, Shown
 from server.runtime.token_bucket import Bucket
 from server.spectate.audience import Audience
@@ -74,8 +74,8 @@ _NOBODY: Final[_Count] = (0, False)
 
 OnClose: TypeAlias = "Callable[[RoomSpectators, list[Spectator]], None]"
 
-_Item: TypeAlias = Happened | Shown | RoomMessage | WatcherLine
-"""A room message: another race has begun."""
+_Item: TypeAlias = Happened | Shown | RoomMessage | WatcherLine | Error
+"""A room message: another race has begun. An error: time stands still."""
 
 
 class RoomSpectators(Audience):
@@ -109,6 +109,12 @@ class RoomSpectators(Audience):
         self._talk = Bucket(rate=LINES_A_SECOND, burst=LINES_AT_ONCE)
 
     # ---- for the registry
+
+    def admit(self, spectator: Spectator) -> None:
+        super().admit(spectator)
+        if self._clock.is_paused:
+            # Their snapshot has to wait where something before it does.
+            spectator.connection.post(CANNOT_WRITE)
 
     def count_beyond(self, number: int) -> None:
         if number != self.beyond:
@@ -151,6 +157,10 @@ class RoomSpectators(Audience):
 
     def starts_over(self, snapshot: RoomMessage) -> None:
         self._put(snapshot)
+
+    def cannot_write(self) -> None:
+        assert isinstance(CANNOT_WRITE.message, Error)
+        self._put(CANNOT_WRITE.message)
 
     def show_all_again(self) -> None:
         # What was asked for by now is of a moment when the clock had not been set right.
@@ -257,6 +267,8 @@ class RoomSpectators(Audience):
                     told.append(_Told(WatchedEvent(code=self.room.code, event=item)))
                 case WatcherLine():
                     told.append(_Told(Talk(code=self.room.code, lines=(item,))))
+                case Error():
+                    told.append(_Told(item))
                 case _:
                     assert_never(item)
         told += await self._boards_due()
@@ -300,7 +312,8 @@ class RoomSpectators(Audience):
                     ref=ref,
                 )
                 self._key_used |= whole
-                await self._post(Bundle([Outgoing(watched)]), chosen, joining=True)
+                held = (CANNOT_WRITE,) if self._clock.is_paused else ()
+                await self._post(Bundle([Outgoing(watched), *held]), chosen, joining=True)
 
     def _shown(self, boards: DelayedBoards, *, whole: bool) -> tuple[LateBoard, ...]:
         return boards.shown(whole=whole) if whole or not self._sealed else ()

@@ -18,8 +18,8 @@ from server.store.compaction import batches
 from server.store.connections import brief_reading, translated
 from server.store.database import open_database
 from server.store.documents import BadDocument, decode_commands, decode_record
-from server.store.errors import StoreCorrupt, StoreError, StoreUnavailable
-from server.store.locations import Location, existing
+from server.store.errors import StoreCorrupt, StoreError, StoreTooOld, StoreUnavailable
+from server.store.locations import Location, existing, locate
 from server.store.nodes import Node
 from server.store.nodes import nodes as all_nodes
 from server.store.port import room_shown
@@ -29,8 +29,12 @@ from server.store.running import running_races
 from server.store.schema import Upgraded
 from server.store.sql import Sql
 from server.store.store import records
+from server.store.tables import IN_ORDER
 
 Faults: TypeAlias = Iterator[str]
+
+ROWS_AT_ONCE: Final = 500
+"""Of a backup in memory, while it is restored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +102,7 @@ def nodes(where: str | None) -> tuple[Node, ...]:
 def backup(target: Path, where: str | None) -> BackedUp:
     """Copy a SQLite store to a file that is not there yet, as it is at one moment, also while a server runs on it.
 
-    The copy is one file for its owner alone, checked before it gets its name. To restore it, stop the server and put it in the place of the
-    database, whose `-wal` and `-shm` files have to be gone.
+    The copy is one file for its owner alone, checked before it gets its name.
     """
     location = existing(where)
     if location.path is None:
@@ -120,6 +123,26 @@ def backup(target: Path, where: str | None) -> BackedUp:
         finally:
             partial.unlink(missing_ok=True)
     return BackedUp(where=str(location), target=target, size=target.stat().st_size)
+
+
+def restore(source: Path, where: str | None) -> None:
+    """Put all that a backup has into a database that has nothing yet, all or nothing of it.
+
+    Row by row, not as a file: so it also goes into PostgreSQL, and no log that a killed server has left beside the old file can spoil it.
+    """
+    origin = existing(str(source))
+    with brief_reading(origin) as backup:
+        try:
+            schema.check(backup)
+        except StoreTooOld as error:
+            raise StoreTooOld(f"{error} --database {source}") from error
+        with closing(open_database(where)) as store, store.maintaining() as sql:
+            # Making the tables gives the place its name.
+            if any(table != "place" and _count(sql, table) for table in IN_ORDER):
+                raise StoreUnavailable(f"{locate(where)} is not empty: move it away, or let --database name another place")
+            sql.run("DELETE FROM place")
+            for table in IN_ORDER:
+                _fill(sql, table, backup, source)
 
 
 # ---- backup
@@ -143,6 +166,22 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+# ---- restoring
+
+
+def _fill(sql: Sql, table: str, backup: Sql, source: Path) -> None:
+    cursor = backup.connection.execute(f"SELECT * FROM {table} ORDER BY rowid")  # noqa: S608
+    while rows := cursor.fetchmany(ROWS_AT_ONCE):
+        if table == "seats":
+            # SQLite knows truth as a number, PostgreSQL does not.
+            rows = [row._replace(here=bool(row.here)) for row in rows]
+        columns = rows[0]._fields
+        try:
+            sql.run(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})", rows)  # noqa: S608
+        except UnicodeEncodeError as error:
+            raise StoreCorrupt(f"{source} is damaged, in {table}: carpet-server db check --database {source} says more") from error
 
 
 # ---- check

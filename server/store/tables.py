@@ -8,6 +8,7 @@ out, so it stays about as small as what runs.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 TABLES: Final = """
@@ -160,6 +161,7 @@ CREATE TABLE bans (
 );
 """
 
-NAMES: Final = frozenset(
-    {"nodes", "place", "players", "shared_deals", "races", "runs", "tournaments", "decisions", "batches", "records", "seats", "bans"}
-)
+IN_ORDER: Final = tuple(re.findall("CREATE TABLE ([a-z_]+)", TABLES))
+"""A table refers to those before it."""
+
+NAMES: Final = frozenset(IN_ORDER)

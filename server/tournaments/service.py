@@ -82,6 +82,7 @@ class TournamentService:
         self._maker = Maker(ports, self._running)
         ports.rooms.on_over.append(self._race_over)
         ports.rooms.on_room_change.append(self._room_changed)
+        ports.rooms.on_outage.append(self.subscriptions.cannot_write)
         ports.rooms.on_clocks_right.append(self.subscriptions.tell_anew)
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:

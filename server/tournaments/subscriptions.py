@@ -6,7 +6,7 @@ Must not know how a tournament is run: it looks at directors when something has 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Final, TypeAlias
@@ -20,7 +20,7 @@ from protocol.tournament_messages import Tournaments as TournamentsMessage
 from server.lobby.players import Players
 from server.rooms.clock import Clock
 from server.rooms.member import Member
-from server.rooms.outgoing import Outgoing
+from server.rooms.outgoing import CANNOT_WRITE, Outgoing
 from server.tournaments.director import Director
 from server.tournaments.ports import Beside
 from server.tournaments.views import snapshot
@@ -127,6 +127,11 @@ class Subscriptions:
         self._changed.update(director for director, _ in self._of_one.values())
         self._tell_soon()
 
+    def cannot_write(self) -> None:
+        """Time stands still, and nothing is decided."""
+        for member in self._of_one:
+            member.post(CANNOT_WRITE)
+
     def tell_anew(self) -> None:
         """Time has stood still: how much of it is left, and has passed, is no change that is told otherwise."""
         self._are_clocks_wrong = True
@@ -163,7 +168,7 @@ class Subscriptions:
                     looked[shown] = await self._beside(self._look(*shown))
                 outgoing = await self._beside(partial(_outgoing, looked[shown], ref=ref))
                 if self._of_one.get(member) == shown:
-                    member.post(outgoing)
+                    self._post(outgoing, [member])
 
     async def _tell(self) -> None:
         changed, self._changed = self._changed, set()
@@ -179,8 +184,7 @@ class Subscriptions:
             message, outgoing = await self._beside(partial(_news, known, self._look(*shown)))
             self._told[shown] = message
             if outgoing is not None:
-                for member in [member for member, followed in self._of_one.items() if followed == shown]:
-                    member.post(outgoing)
+                self._post(outgoing, [member for member, followed in self._of_one.items() if followed == shown])
         for director in removed:
             self._of_one = {member: shown for member, shown in self._of_one.items() if shown[0] is not director}
         if self._list_changed:
@@ -189,6 +193,13 @@ class Subscriptions:
                 listed = self._listed_now()
                 for member in self._of_list:
                     member.post(listed)
+
+    def _post(self, outgoing: Outgoing, members: Iterable[Member]) -> None:
+        for member in members:
+            member.post(outgoing)
+            if self._clock.is_paused:
+                # It tells of times, and these stand still.
+                member.post(CANNOT_WRITE)
 
     def _look(self, director: Director, shown: int | None) -> Callable[[], Tournament]:
         """What makes the message, of how things are now."""

@@ -1,6 +1,7 @@
 """A server that says what a test tells it to, over in-memory streams: the real WebSocket handshake and frames, no socket and no game.
 
-`FakeServer.dial` goes to `open_link(dial=...)`; each connection comes out of `FakeServer.line()` as a `Line`.
+`FakeServer.dial` goes to `open_link(dial=...)`; each connection comes out of `FakeServer.line()` as a `Line`, or out of
+`FakeServer.greeted()`.
 """
 
 from __future__ import annotations
@@ -113,6 +114,12 @@ class FakeServer:
 
     async def line(self) -> Line:
         return await self._lines.receive()
+
+    async def greeted(self, *, token: str = "token-1", room: str | None = None) -> Line:
+        """The next line, whose hello has been answered."""
+        line = await self.line()
+        await line.greet(token=token, room=room)
+        return line
 
     async def _handle(self, ws: ServerConnection) -> None:
         self._opened.send_nowait(Line(ws))

@@ -39,4 +39,6 @@ CONTRAST = """
     return [seen, poor];
 """
 
+NAVIGATION_ROWS = "return new Set([...document.querySelectorAll('nav a')].map((link) => link.offsetTop)).size"
+
 UNNAMED = ("link", "button", "meter", "image", "table", "heading", "navigation", "timer")

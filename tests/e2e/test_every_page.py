@@ -11,7 +11,7 @@ from server.pages.documents import Documents
 from server.pages.web_page import ALWAYS
 from tests.e2e.browser import Browser
 from tests.e2e.every_page import every_page
-from tests.e2e.page_checks import CONTRAST, OVERFLOW
+from tests.e2e.page_checks import CONTRAST, NAVIGATION_ROWS, OVERFLOW
 
 pytestmark = pytest.mark.slow
 
@@ -43,6 +43,8 @@ def test_every_page_can_be_read_by_everybody(chromium: Browser) -> None:
                     told += browser.breaches()
                 if (overflow := browser.run(OVERFLOW)) != [0, []]:
                     told.append(f"wider than the window: {overflow}")
+                if browser.run(NAVIGATION_ROWS) > 1:
+                    told.append("the navigation takes more than a line")
                 # With colours forced, what is drawn is not what the style says.
                 if "forced" not in look:
                     told += browser.run(CONTRAST)[1]

@@ -390,12 +390,21 @@ def test_a_line_that_is_sent_as_the_race_starts_is_kept_until_it_is_over_and_the
         assert browser.run("return document.querySelector('#say').value") == "Have fun, Ada!"
 
 
-def test_a_line_that_was_said_does_not_come_back_with_a_phrase_too_many(browser: Browser, server: str) -> None:
+def test_a_line_that_was_refused_comes_back_and_one_that_was_said_does_not_with_a_phrase_too_many(browser: Browser, server: str) -> None:
     with sitting(server, "Ada", countdown_s=1, public=False) as ada:
         open_link(browser, server, ada.code)
         browser.wait_for_text(".waiting-room", "(you) ready")
-        browser.run("document.querySelector('#say').value = 'Have fun, Ada!'")
-        browser.run("document.querySelector('#say').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' }))")
+        enter = "document.querySelector('#say').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' }))"
+        browser.run(f"""
+            const send = WebSocket.prototype.send;
+            WebSocket.prototype.send = function (text) {{ send.call(this, text.replace("{ada.code}", "AAAAAA")); }};
+            document.querySelector('#say').value = "Have fun, Ada!";
+            {enter};
+            WebSocket.prototype.send = send;
+        """)
+        browser.wait_for_text(".notice", "Open or join a race first.")
+        assert browser.run("return document.querySelector('#say').value") == "Have fun, Ada!"
+        browser.run(enter)
         browser.wait_for_text(".talk", "Have fun, Ada!")
         ada.ready()
         wait_for_cards(browser)
@@ -449,9 +458,10 @@ def test_ways_to_race_come_before_what_few_change(browser: Browser, server: str)
 
 
 def test_the_code_of_a_race_is_seen_whole_on_a_phone_whatever_its_rules_are_called(browser: Browser, server: str) -> None:
-    browser.look(width=390, height=844)
+    browser.look(width=390, height=500)
     with racing(browser, server, rules="carpet-strategy") as ada:
         browser.wait(lambda: browser.all("body.racing"), "the page of a race that is run")
+        assert browser.run("return scrollY") == 0, "from the top, though Ready was further down"
         browser.wait_for_text(".facts", ada.code)
         measured = "const text = document.createRange(), facts = document.querySelector('.facts');"
         measured += (
@@ -614,7 +624,12 @@ def test_a_house_bot_is_told_of_before_it_is_raced_and_the_terminals_is_the_firs
 
 
 def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None:
-    browser.open(page(server, "/play?rules=carpet-whist"))
+    browser.open(page(server, "/daily"))
+    browser.wait(lambda: browser.all(".main-link"), "the way to today's deal")
+    link = str(browser.all(".main-link")[0].get_attribute("href"))
+    assert link == page(server, "/play?daily&rules=carpet")
+    browser.open(link + "-whist")
+    browser.wait_for_text(".ways h2", "Today’s deal")
     browser.press("Run today’s deal")
     browser.wait_for_text("h1", "A run alone")
     browser.press("Ready")

@@ -49,6 +49,7 @@ def test_a_tournament_is_followed_from_registration_to_its_end(browser: Browser,
         for player in (ada, zoe):
             player.enter(tournament)
         browser.wait_for_text(".summary", "2 players so far")
+        assert rows(browser) == [["Ada"], ["Zoë"]], "nobody has a place or points before the first round"
         grace.decide("start-tournament", id=tournament)
         browser.wait_for_text(".summary", "Check-in: 0 of 2 are here.")
         for player in (ada, zoe):

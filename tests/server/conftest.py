@@ -1,4 +1,4 @@
-"""A server in memory on a clock that jumps, with limits that no test meets by chance."""
+"""A server in memory on a clock that jumps, with limits that no test meets by chance; and two who race at a table."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from trio.testing import MockClock
 
 from tests.server.net import wire
 from tests.server.net.wire import House, open_house
+from tests.server.rooms.playing import Guest, Table
 
 
 @pytest.fixture(params=["hub", "plain"])
@@ -22,3 +23,16 @@ async def house(autojump_clock: MockClock) -> AsyncIterator[House]:
     del autojump_clock
     async with open_house() as house:
         yield house
+
+
+@pytest.fixture
+def ann(table: Table) -> Guest:
+    """The first at the table that the tests of rooms and of watching have, each their own."""
+    return table.guest("Ann")
+
+
+@pytest.fixture
+def bob(table: Table, ann: Guest) -> Guest:
+    """The second."""
+    del ann
+    return table.guest("Bob")

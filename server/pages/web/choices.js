@@ -9,9 +9,9 @@ import { clean, element, setText } from "./dom.js";
 /** @type {Promise<{race: Form, tournament: Form, usual_deals: number}> | null} */
 let asked = null;
 
-/** Both forms: fetched once, where somebody is asked at all. */
+/** Both forms: fetched once, where somebody is asked at all. A page that was left open asks the server of today for its own. */
 export function forms() {
-  asked ??= fetch(new URL("./forms.json", import.meta.url)).then((answered) => answered.json());
+  asked ??= fetch(new URL("./forms.json", `${location.origin}/web/`)).then((answered) => (answered.ok ? answered.json() : Promise.reject(new Error(answered.statusText))));
   asked.catch(() => { asked = null; });
   return asked;
 }

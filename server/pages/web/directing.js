@@ -45,9 +45,9 @@ export class Directing {
   /** @param {(message: object) => void} send */
   constructor(send) {
     const decide = (message) => send({ id: this.#told.id, ...message });
-    this.start = button("", () => decide({ type: "start-tournament" }));
+    this.start = button("", () => decide({ type: "start-tournament" }), { class: "main-button" });
     this.pause = button("", () => decide({ type: "pause-tournament", pause: this.#told.phase !== "paused" }));
-    this.pair = button("", () => decide({ type: "pair-round", round: this.#told.rounds.length + 1 }));
+    this.pair = button("", () => decide({ type: "pair-round", round: this.#told.rounds.length + 1 }), { class: "main-button" });
     this.end = button("", () => ask("End the tournament now? The standings stay.", ["End it", "Go on"], () => decide({ type: "end-tournament", reason: this.reason.value })));
     this.boards = button("All boards on a screen …", () => send({ type: "ask-boards-key", code: this.#told.tables.find((table) => table.code !== null).code }));
     this.boardsLink = element("a", {}, "Open the screen with all boards");

@@ -64,11 +64,11 @@ export function againstText(names) {
   return against(names).map((each) => each.textContent ?? each).join("");
 }
 
-/** Names as one phrase: "Ada 1138 against Zoë", or "Ada against Zoë and 6 more". ratings: one for each of them, or none. */
-export function against(names, ratings = []) {
+/** Names as one phrase: "Ada 1138 against Zoë", or "Ada against Zoë and 6 more". ratings: one for each of them, or none. between: two of them. */
+export function against(names, ratings = [], between = " against ") {
   const shown = names.map((name, number) => ratedName(name, ratings[number])).slice(0, names.length > NAMED ? NAMED - 1 : NAMED);
   const more = names.length - shown.length;
-  return [...shown.flatMap((node, number) => (number ? [" against ", node] : [node])), ...(more ? [` and ${more} more`] : [])];
+  return [...shown.flatMap((node, number) => (number ? [between, node] : [node])), ...(more ? [` and ${more} more`] : [])];
 }
 
 /** Change a text only where it differs, so that nobody's reading is disturbed for nothing. */

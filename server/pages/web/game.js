@@ -145,6 +145,8 @@ export class Game {
       this.#bars.clear();
       this.#plies.clear();
       this.barList.replaceChildren();
+      // Ready was further down, on a phone.
+      scrollTo(0, 0);
     }
     const view = player.shown;
     this.table.show({ view, chips: chipsOf(player.chips, room.view, player.held).filter((chip) => player.inFlight === null || view.moves.length > 0),

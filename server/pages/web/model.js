@@ -2,6 +2,11 @@
 
 const LINES_KEPT = 100;
 
+/** Whether it says that no time passes, since the server cannot keep anything; nothing that was asked for is refused by it. @param {any} message */
+export function holds(message) {
+  return message.type === "error" && message.code === "server/cannot-write" && !message.ref;
+}
+
 export class WatchedRace {
   /** before: what was watched till now, if anything. */
   constructor(watched, now, before = null) {
@@ -66,8 +71,8 @@ export class WatchedRace {
     this.ratings = room.ratings ?? [];
     this.boards = new Map();
     this.startedAt = ["racing", "over"].includes(room.phase) ? now - room.elapsed_ms : null;
-    // Since when no time passes, since the server cannot keep anything.
-    this.heldAt = null;
+    // Since when no time passes, since the server cannot keep anything, and its words for that.
+    this.#release();
     this.startsAt = room.starts_in_ms === null ? null : now + room.starts_in_ms;
     // The next race of the same room: its players' lines have been heard.
     if (!this.linesHeard) this.#hearLines(room.chat, "player");
@@ -75,6 +80,23 @@ export class WatchedRace {
     this.curves = new Map(this.seats.map((seat) => [seat.seat, seat.state === "waiting" ? [] : [[seat.elapsed_ms, seat.home]]]));
     if (this.ended.length) this.#end(this.ended);
     if (this.record) this.#takeRecord(this.record);
+  }
+
+  /** No time passes until the server says anew how long the race has run. @param {string} why @param {number} now */
+  hold(why, now) {
+    if (this.phase === "over") return;
+    this.heldAt ??= now;
+    this.heldBecause = why;
+  }
+
+  #release() {
+    this.heldAt = null;
+    this.heldBecause = "";
+  }
+
+  /** Milliseconds until the start. */
+  untilStart(now) {
+    return Math.max(this.startsAt - (this.heldAt ?? now), 0);
   }
 
   /** A room event. False when one was missed, and a new snapshot has to be asked for. */
@@ -109,6 +131,7 @@ export class WatchedRace {
       case "started":
         this.phase = "racing";
         this.startsAt = null;
+        this.#release();
         this.startedAt = now;
         this.seats.forEach((each, number) => {
           if (each.state === "waiting") each.state = "racing";
@@ -155,6 +178,7 @@ export class WatchedRace {
 
   #end(seats) {
     this.phase = "over";
+    this.#release();
     this.ended = seats;
     this.seats.forEach((seat, number) => {
       const { state, home, plies, name, bot } = seats[number];

@@ -1,12 +1,12 @@
 // The page at `/play` and `/play/CODE`: from a name to a seat, a race and its end. What is shown follows from the player's side of the connection.
 
 import { UNSENT } from "./connection.js";
-import { announce, arrange, button, clean, clockText, element, nameOf, setText } from "./dom.js";
+import { against, announce, arrange, button, clean, clockText, element, nameOf, setText } from "./dom.js";
 import { Elsewhere, askToBe, takenToken } from "./elsewhere.js";
 import { Ending } from "./ending.js";
 import { Game } from "./game.js";
 import * as keeping from "./identity.js";
-import { STATE_WORDS, WatchedRace } from "./model.js";
+import { STATE_WORDS, WatchedRace, holds } from "./model.js";
 import { Player } from "./player.js";
 import { NameField, StartForm, rulesInShort } from "./start.js";
 import { WaitingRoom } from "./waiting.js";
@@ -23,6 +23,9 @@ const LEFT = {
   failed: "The server could not continue that race.",
   "called-off": "That race was called off. It counts for nothing.",
 };
+
+/** `ref` of a line that is said. */
+const SAID = 2;
 
 export class PlayPage {
   #rules = new Map();
@@ -123,6 +126,8 @@ export class PlayPage {
   /** @param {import("carpet-wire").ServerMessage} message */
   hear(message) {
     const now = performance.now();
+    // Whatever it was refused for: the seat may not have come back yet.
+    if (message.type === "error" && message.ref === SAID) this.text.value ||= this.#sent;
     if (message.type === "called") this.#called(message);
     else if (message.type === "runs") this.ending.showRuns(message);
     else if (message.type === "decided") location.assign(`/tournament/${encodeURIComponent(message.id)}`);
@@ -146,10 +151,12 @@ export class PlayPage {
   }
 
   #say(what) {
-    const isSaid = !(what.phrase || what.text?.trim()) || this.#ask({ type: "say", code: this.player.room?.code, ...what });
+    const isSaid = !(what.phrase || what.text?.trim()) || this.#ask({ type: "say", code: this.player.room?.code, ref: what.text ? SAID : 0, ...what });
     // What could not be said is kept, so that it need not be typed again.
-    if (isSaid) this.#sent = what.text ?? "";
-    if (isSaid && what.text) this.text.value = "";
+    if (isSaid && what.text) {
+      this.#sent = what.text;
+      this.text.value = "";
+    }
     this.phrase.value = "";
   }
 
@@ -209,11 +216,8 @@ export class PlayPage {
 
   #refused(error) {
     const { room } = this.player;
+    if (holds(error)) this.#looked?.hold(error.message, performance.now());
     if (error.code === "room/ended-by-host") this.#endedBecause = clean(error.message);
-    if (["room/phrases-only", "watch/too-much-talk"].includes(error.code)) {
-      this.text.value ||= this.#sent;
-      this.#sent = "";
-    }
     if (room?.phase === "racing") return this.game.note(clean(error.message));
     if (error.code === "watch/own-race") return;
     this.#note(error.code === "room/no-such-code" ? "No race has that code now. Ask for a new code, or start another race." : clean(error.message));
@@ -342,7 +346,7 @@ export class PlayPage {
     const rules = this.#rules.get(looked.options.rules);
     const seated = looked.seats.filter((seat) => seat.name !== null);
     const free = looked.seats.length - seated.length;
-    this.heading.replaceChildren("Race ", ...(seated.length ? seated.flatMap((seat, at) => [at ? " and " : "", nameOf(seat.name)]) : ["at this table"]));
+    this.heading.replaceChildren("Race ", ...(seated.length ? against(seated.map((seat) => seat.name), [], " and ") : ["at this table"]));
     setText(this.facts, `Code ${clean(looked.code)} · ${clean(rules?.name ?? "")}`);
     setText(this.lookedRules, rulesInShort(rules));
     this.take.hidden = !free || looked.phase !== "waiting" || !this.player.isOnline;
@@ -356,7 +360,7 @@ export class PlayPage {
   #showRoom(room, isOver) {
     const rules = this.#rules.get(room.options.rules);
     const others = room.seats.filter((seat) => seat.seat !== room.seat);
-    this.heading.replaceChildren(...(others.length ? ["Against ", ...others.flatMap((seat, at) => [at ? " and " : "", nameOf(seat.name ?? "an open seat")])] : ["A run alone"]));
+    this.heading.replaceChildren(...(others.length ? ["Against ", ...against(others.map((seat) => seat.name ?? "an open seat"), [], " and ")] : ["A run alone"]));
     document.title = `${others.map((seat) => clean(seat.name ?? "…")).join(", ") || clean(rules?.name ?? "")} · Carpet Race`;
     const cards = (rules?.decks ?? 1) * 52;
     if (room.isToBegin) this.waiting.show(room, rules, performance.now());

@@ -5,6 +5,7 @@
 import { HUSH_MS } from "./connection.js";
 import { Hand } from "./hand.js";
 import { dealtChips } from "./moves.js";
+import { holds } from "./model.js";
 import { PlayedRace } from "./played.js";
 import { hex } from "./sha256.js";
 
@@ -258,7 +259,7 @@ export class Player extends Hand {
       this.inFlight = null;
       this.takeBack();
     }
-    if (error.code === "server/cannot-write" && !error.ref && this.room) this.room.heldAt ??= now;
+    if (holds(error)) this.room?.hold(error.message, now);
     // The answer to who joins has to wait until the server can write, and comes then.
     const waits = error.code === "server/cannot-write" && this.wish?.type === "join-race";
     if (this.wish && !this.room && !waits) {

@@ -4,7 +4,7 @@ import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
 import { against, againstText, announce, arrange, clean, clockText, counted, element, firstKnown, inHash, nameOf, ratingChange, seatTitle, setText } from "./dom.js";
 import { serverAddress } from "./connection.js";
-import { STATE_WORDS, WatchedRace, standing } from "./model.js";
+import { STATE_WORDS, WatchedRace, holds, standing } from "./model.js";
 import { Plot } from "./plot.js";
 import { SeriesView, seriesSentence } from "./series.js";
 
@@ -105,7 +105,7 @@ export class RacePage {
       case "unwatched":
         return this.#ended(message.reason);
       case "error":
-        return this.#refused(message);
+        return this.#refused(message, now);
       default:
         return;
     }
@@ -131,8 +131,11 @@ export class RacePage {
     this.#say(words[reason] ?? "This race is no longer shown.");
   }
 
-  #refused(error) {
-    if (error.code === "watch/too-often") {
+  #refused(error, now) {
+    if (holds(error) && this.#model) {
+      if (this.#model.heldAt === null) announce(clean(error.message));
+      this.#model.hold(error.message, now);
+    } else if (error.code === "watch/too-often") {
       setTimeout(() => this.#askAgain(performance.now()), ASK_AGAIN_MS);
     } else if (error.code === "server/busy") {
       // Nobody has the race for a moment: its server is gone.
@@ -263,11 +266,12 @@ export class RacePage {
     const isSoon = model.phase === "countdown" && model.startsAt !== null;
     this.clock.hidden = model.phase === "waiting";
     const limit = clockText(model.options.time_limit_s * 1000);
-    setText(this.clock, isSoon ? `starts in ${Math.max(0, Math.ceil((model.startsAt - now) / 1000))}` : `${clockText(elapsed)} / ${limit}`);
+    setText(this.clock, isSoon ? `starts in ${Math.ceil(model.untilStart(now) / 1000)}` : `${clockText(elapsed)} / ${limit}`);
     const phases = { waiting: "waiting for everybody", countdown: "about to start", racing: "being run", over: "over" };
     const facts = [clean(rules?.name ?? model.options.rules), `code ${clean(model.code)}`, phases[model.phase] ?? "", model.watchersText];
     if (model.options.deal) facts.push(`deal “${clean(model.options.deal)}”`);
-    setText(this.facts, this.ending ?? facts.join(" · "));
+    const isHeld = model.heldAt !== null;
+    setText(this.facts, this.ending ?? (isHeld ? clean(model.heldBecause) : facts.join(" · ")));
     const last = model.isToBegin ? model.finished : null;
     this.curves.hidden = model.isToBegin && !last;
     if (last) {
@@ -276,7 +280,7 @@ export class RacePage {
       const live = new Set(model.seats.filter((seat) => seat.state === "racing").map((seat) => seat.seat));
       this.plot.show(model.curves, elapsed, (rules?.decks ?? 1) * 52, `Cards home over time: ${this.#standings()}`, live);
     }
-    if (model.phase === "waiting" && model.seats.some((seat) => seat.name === null) && model.options.public) {
+    if (model.phase === "waiting" && !isHeld && model.seats.some((seat) => seat.name === null) && model.options.public) {
       setText(this.facts, `${facts.join(" · ")} · carpet join ${serverAddress()} ${clean(model.code)}`);
     }
   }

@@ -3,14 +3,14 @@
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
 import { arrange, button, clean, clockText, counted, element, inHash, nameOf, setText } from "./dom.js";
-import { WatchedRace, standing } from "./model.js";
+import { WatchedRace, holds, standing } from "./model.js";
 import { Plot } from "./plot.js";
 import { REPLAY_MS, Replay } from "./replaying.js";
 import { Field, joinNodes, pairingNodes, standingsNodes, treeNodes } from "./scenes.js";
 import { seriesSentence } from "./series.js";
 import { RESULT_MS, Rotation, clockOf, closestTables, partsOf, replayOf } from "./showing.js";
 import { read } from "./tables.js";
-import { formatWord, namesOf, phaseSentence } from "./tournaments.js";
+import { Followed, formatWord, namesOf } from "./tournaments.js";
 
 const TICK_MS = 250;
 const QUIET_MS = 4000;
@@ -21,8 +21,7 @@ const OTHERS = 8;
 
 export class ScreenPage {
   #rules = new Map();
-  #told = null;
-  #heardAt = 0;
+  #followed = new Followed();
   #listed = [];
   #races = new Rotation();
   #parts = new Rotation(9, 0);
@@ -36,6 +35,10 @@ export class ScreenPage {
   #quietAt = 0;
   /** The host's or director's, of an address that ends in `#key=…`. */
   #key = inHash("key") ?? "";
+
+  get #told() {
+    return this.#followed.told;
+  }
 
   /** id: of a tournament; null for whatever is run here. @param {import("./connection.js").Connection} connection @param {string | null} id */
   constructor(connection, id) {
@@ -93,13 +96,11 @@ export class ScreenPage {
     const now = performance.now();
     switch (message.type) {
       case "tournament":
-        this.#told = message;
-        this.#heardAt = now;
+        this.#followed.take(message, now);
         this.#readDocument();
         break;
       case "lobby":
         this.#listed = message.running;
-        this.#heardAt = now;
         break;
       case "watched":
         if (message.room.code !== this.#watched) return;
@@ -114,6 +115,10 @@ export class ScreenPage {
         break;
       case "unwatched":
       case "error":
+        if (holds(message)) {
+          this.#followed.hold(message.message, now);
+          this.#model?.hold(message.message, now);
+        }
         // Another one is looked at with the next tick.
         // A key is good until the server ends.
         if (message.code === "watch/wrong-key") this.#key = "";
@@ -251,12 +256,11 @@ export class ScreenPage {
 
   #showHead(now) {
     const told = this.#told;
-    const since = now - this.#heardAt;
+    const since = this.#followed.since(now);
     if (told) {
       if (this.heading.textContent !== clean(told.options.name)) this.heading.replaceChildren(nameOf(told.options.name));
       document.title = clean(told.options.name);
-      const left = told.phase_ms === null ? null : told.phase_ms - since;
-      setText(this.facts, `${phaseSentence(told, left)} ${formatWord(told.options)}, ${clean(this.#rules.get(told.options.rules)?.name ?? told.options.rules)}.`);
+      setText(this.facts, `${this.#followed.sentence(now)} ${formatWord(told.options)}, ${clean(this.#rules.get(told.options.rules)?.name ?? told.options.rules)}.`);
     }
     const clock = told ? clockOf(told, since) : null;
     const model = this.#parts.shown === "race" ? this.#model : null;
@@ -264,7 +268,7 @@ export class ScreenPage {
     const ms = model && model.startedAt !== null ? Math.min(model.elapsed(now), limit) : clock?.ms ?? null;
     this.clock.hidden = ms === null;
     if (ms !== null) setText(this.clock, clock?.isLeft ? clockText(ms) : `${clockText(ms)} / ${clockText(limit || (told?.options.time_limit_s ?? 0) * 1000)}`);
-    if (!told && model) setText(this.facts, [clean(this.#rules.get(model.options.rules)?.name ?? ""), model.series ? seriesSentence(model.series, model.phase) : ""].filter(Boolean).join(" · "));
+    if (!told && model) setText(this.facts, [clean(model.heldBecause), clean(this.#rules.get(model.options.rules)?.name ?? ""), model.series ? seriesSentence(model.series, model.phase) : ""].filter(Boolean).join(" · "));
     else if (!told) setText(this.facts, "");
   }
 

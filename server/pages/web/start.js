@@ -68,12 +68,16 @@ export class StartForm {
     this.maker = element("details", { class: "more" }, element("summary", {}, "Make a tournament"));
     this.make = wishing("Make it", () => ({ type: "create-tournament", options: this.tournament.options }), "main-button");
     for (const details of [this.more, this.maker]) details.addEventListener("toggle", () => details.open && this.#ask());
-    const challenge = new URLSearchParams(location.search).get("challenge");
+    const asked = new URLSearchParams(location.search);
+    const challenge = asked.get("challenge");
+    const daily = way("Today’s deal", "The same shuffle for everybody today, once each, ten minutes.",
+      wishing("Run today’s deal", () => ({ type: "run-daily", rules: this.rules.value })));
     this.node = element("div", { class: "start" },
       challenge ? element("ul", { class: "ways" }, way(`Challenge ${challenge.slice(0, 16)}`, "A deal that others run too, each in their own time, once each.",
         wishing("Run this challenge", () => ({ type: "run-challenge", id: challenge.slice(0, 16) })))) : null,
       element("p", { class: "field" }, element("label", { for: "rules" }, "Game"), this.rules), this.inShort, this.more,
       element("ul", { class: "ways" },
+        asked.has("daily") ? daily : null,
         way("A friend", "You get a link to send; whoever opens it races you.", wishing("Make a link", () => ({ type: "open-race", options: options({ public: false }) }))),
         way("Anybody", "The next player who looks for a race, near your rating if there is one.",
           wishing("Find an opponent", () => ({ type: "quick-match", rules: this.rules.value }))),
@@ -81,8 +85,7 @@ export class StartForm {
           wishing("Open a race", () => ({ type: "open-race", options: options({ public: true }) }))),
         this.botWay = way("A house bot", "", this.bots,
           wishing("Race the bot", () => ({ type: "open-race", options: options({ public: false, ...this.#withBots() }) }))),
-        way("Today’s deal", "The same shuffle for everybody today, once each, ten minutes.",
-          wishing("Run today’s deal", () => ({ type: "run-daily", rules: this.rules.value })))),
+        asked.has("daily") ? null : daily),
       this.maker);
     this.rules.addEventListener("change", () => this.#explain());
   }

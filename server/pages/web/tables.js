@@ -16,7 +16,20 @@ class TablePage {
     this.node = element("div", {}, this.heading, this.facts, this.body);
     this.rules = new Map();
     // When those that extend this one are made too.
-    Promise.resolve().then(() => this.load()).catch((error) => setText(this.facts, error instanceof Refused ? clean(error.message) : "It could not be read. Try again in a moment."));
+    Promise.resolve().then(() => this.read());
+  }
+
+  #isUnread = false;
+
+  /** What cannot be read now is read when the connection is up again. @param {string | null} [before] */
+  async read(before) {
+    this.#isUnread = false;
+    try {
+      await this.load(before);
+    } catch (error) {
+      this.#isUnread = !before && !(error instanceof Refused);
+      setText(this.facts, error instanceof Refused ? clean(error.message) : "It could not be read. Try again in a moment.");
+    }
   }
 
   /** @param {string | null} [before] */
@@ -30,6 +43,7 @@ class TablePage {
   up(welcome) {
     this.rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
     this.named();
+    if (this.#isUnread) this.read();
   }
 
   hear() {}
@@ -76,7 +90,8 @@ class LadderPage extends TablePage {
 }
 
 class PlayerPage extends TablePage {
-  #races = [];
+  /** @type {any[] | null} */
+  #races = null;
   #next = null;
 
   /** @param {string} name */
@@ -88,19 +103,20 @@ class PlayerPage extends TablePage {
   async load(before = null) {
     const page = await read(`/players/${encodeURIComponent(this.name)}/races.json?limit=${AT_ONCE}${before ? `&before=${before}` : ""}`);
     this.heading.replaceChildren(nameOf(page.name));
-    this.#races = [...this.#races, ...page.races];
+    this.#races = [...(this.#races ?? []), ...page.races];
     this.#next = page.next;
     this.named();
   }
 
   named() {
     const races = this.#races;
+    if (!races) return;
     const own = races.map((race) => race.seats[race.seat]);
     const over = races.filter((race) => race.aborted === null);
     const rated = own.map((seat) => seat.rating).filter(Boolean);
     const won = over.filter((race) => race.seats.length > 1 && race.seats[race.seat].place === 1).length;
     setText(this.facts, [rated.length ? `Rating ${rated[0].after}` : "Not rated yet", `${counted(over.length, "race")}${this.#next ? " and more" : ""}`, `${won} won`].join(" · "));
-    const more = button("Older races", () => this.load(this.#next), { hidden: !this.#next });
+    const more = button("Older races", () => this.read(this.#next), { hidden: !this.#next });
     this.body.replaceChildren(...(rated.length > 1 ? [element("section", { "aria-labelledby": "rating" }, element("h2", { id: "rating" }, "Rating"), ratingCurve([...rated].reverse()))] : []),
       ...this.#opponents(over),
       element("section", { "aria-labelledby": "races" }, element("h2", { id: "races" }, "Races"), races.length ? table("Races, newest first", ["Place", "Race", "Home", "Rating", "Game", "When"],
@@ -245,7 +261,7 @@ class DailyPage extends TablePage {
       .map((rules) => element("option", { value: rules.id, selected: rules.id === this.chosen }, rules.name)));
     select.addEventListener("change", () => location.assign(`/daily/${encodeURIComponent(this.date)}/${encodeURIComponent(select.value)}`));
     this.body.replaceChildren(
-      element("p", { class: "field" }, element("label", { for: "rules" }, "Game"), select, this.isToday ? element("a", { class: "main-link", href: `/play?rules=${encodeURIComponent(this.chosen)}` }, "Run it") : null),
+      element("p", { class: "field" }, element("label", { for: "rules" }, "Game"), select, this.isToday ? element("a", { class: "main-link", href: `/play?daily&rules=${encodeURIComponent(this.chosen)}` }, "Run it") : null),
       element("section", { "aria-labelledby": "board" }, element("h2", { id: "board" }, "Board"), runsTable(this.runs)),
       ...(this.days.length ? [element("section", { "aria-labelledby": "archive" }, element("h2", { id: "archive" }, "Other days"), element("ul", { class: "days" },
         this.days.map((day) => element("li", {}, element("a", { href: `/daily/${encodeURIComponent(day.date)}/${encodeURIComponent(this.chosen)}` }, day.date)))))] : []));

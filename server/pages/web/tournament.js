@@ -8,9 +8,9 @@ import { Directing } from "./directing.js";
 import { announce, arrange, clean, clockText, element, inHash, nameOf, setText, showEach } from "./dom.js";
 import { TakingPart } from "./entering.js";
 import { serverAddress } from "./connection.js";
-import { STATE_WORDS } from "./model.js";
+import { STATE_WORDS, holds } from "./model.js";
 import { read } from "./tables.js";
-import { formatWord, namesOf, phaseSentence, quarters } from "./tournaments.js";
+import { Followed, formatWord, namesOf, quarters } from "./tournaments.js";
 
 const TIE_BREAKS = {
   buchholz: ["Buchholz", "points of opponents met"],
@@ -23,8 +23,7 @@ const REFUSED = "tournament/no-such-id";
 const LATER_MS = 2000;
 
 export class TournamentPage {
-  #told = null;
-  #heardAt = 0;
+  #followed = new Followed();
   #round = null;
   #rules = new Map();
   #tables = new Map();
@@ -54,7 +53,7 @@ export class TournamentPage {
     this.head = element("tr", {});
     this.body = element("tbody", {});
     this.standings = element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Table of the standings" },
-      element("table", { class: "standings" }, element("caption", { class: "unseen" }, "Standings, best first"), element("thead", {}, this.head), this.body));
+      element("table", { class: "standings", "aria-labelledby": "standings" }, element("thead", {}, this.head), this.body));
     this.log = element("ol", { class: "log", reversed: true });
     this.tree = element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "The bracket as a tree" });
     this.treePart = element("section", { "aria-labelledby": "bracket", hidden: true }, element("h2", { id: "bracket" }, "Bracket"), this.tree);
@@ -68,7 +67,7 @@ export class TournamentPage {
     this.pathPart = element("section", { "aria-labelledby": "path", hidden: true, tabindex: "-1" }, this.pathTitle, this.path);
     this.parts = element("div", { hidden: true },
       element("div", { class: "columns" },
-        element("section", { "aria-labelledby": "standings" }, element("h2", { id: "standings" }, "Standings"), this.standings),
+        element("section", { "aria-labelledby": "standings" }, this.standingsTitle = element("h2", { id: "standings" }, "Standings"), this.standings),
         element("section", { "aria-labelledby": "tables" }, element("h2", { id: "tables" }, "Tables"), this.pick, this.noTables, this.tableList)),
       this.pathPart, this.treePart, this.crosstable.node,
       element("section", {}, element("details", {}, element("summary", {}, "What was decided"), this.log)),
@@ -133,9 +132,12 @@ export class TournamentPage {
       setText(this.stands, "There is no tournament of that id.");
       return;
     }
+    if (holds(message)) {
+      this.#followed.hold(message.message, performance.now());
+      this.#tick();
+    }
     if (message.type !== "tournament") return;
-    this.#told = message;
-    this.#heardAt = performance.now();
+    this.#followed.take(message, performance.now());
     document.title = clean(message.options.name);
     this.heading.replaceChildren(nameOf(message.options.name));
     const rules = this.#rules.get(message.options.rules);
@@ -190,20 +192,21 @@ export class TournamentPage {
     this.path.replaceChildren(...pathNodes(rounds, chosen, names));
   }
 
-  #left() {
-    return this.#told.phase_ms === null ? null : this.#told.phase_ms - (performance.now() - this.#heardAt);
+  get #told() {
+    return this.#followed.told;
   }
 
   #tick() {
     if (this.#told === null) return;
-    const sentence = phaseSentence(this.#told, this.#left());
+    const now = performance.now();
+    const sentence = this.#followed.sentence(now);
     setText(this.stands, sentence);
     // Read out when something has happened, and not every second.
     const { phase, rounds, entrants } = this.#told;
-    const stage = JSON.stringify([phase, rounds.length, rounds.at(-1)?.open, entrants.filter((each) => each.checked_in).length]);
+    const stage = JSON.stringify([phase, rounds.length, rounds.at(-1)?.open, entrants.filter((each) => each.checked_in).length, this.#followed.held]);
     if (this.#stage && stage !== this.#stage) announce(sentence, { isCount: phase === "running" || phase === "check-in" });
     this.#stage = stage;
-    const since = performance.now() - this.#heardAt;
+    const since = this.#followed.since(now);
     this.part.show(this.#told, since);
     this.directing.show(this.#told, this.part.me, this.#bots);
     for (const table of this.#tables.values()) table.tick(since);
@@ -227,13 +230,16 @@ export class TournamentPage {
 
   #showStandings(told) {
     const columns = told.tie_breaks.map((kind) => TIE_BREAKS[kind] ?? [clean(kind), ""]);
-    const heads = [["Place", ""], ["Player", ""], ["Points", ""], ...columns, ["Won, drawn, lost", ""]];
+    // Nobody has a place or points before the first round.
+    const isPaired = told.rounds.length > 0;
+    const heads = isPaired ? [["Place", ""], ["Player", ""], ["Points", ""], ...columns, ["Won, drawn, lost", ""]] : [["Player", ""]];
+    setText(this.standingsTitle, isPaired ? "Standings" : "Players");
     if (this.head.childElementCount !== heads.length) {
       this.head.replaceChildren(...heads.map(([name, title]) => element("th", { scope: "col", title: title || null }, name)));
     }
     const entrants = new Map(told.entrants.map((entrant) => [entrant.id, entrant]));
-    const seen = told.standings.length ? told.standings : told.entrants.map((entrant) => ({ entrant: entrant.id }));
-    showEach(this.#rows, this.body, seen, (row) => row.entrant, () => new Row(), (shown, row) => shown.show(row, entrants.get(row.entrant), heads.length, told.phase));
+    const seen = isPaired ? told.standings : told.entrants.map((entrant) => ({ entrant: entrant.id }));
+    showEach(this.#rows, this.body, seen, (row) => row.entrant, () => new Row(), (shown, row) => shown.show(row, entrants.get(row.entrant), told.phase));
   }
 
   #showLog(told) {
@@ -313,16 +319,13 @@ class Row {
     this.node = element("tr", {});
   }
 
-  show(row, entrant, columns, phase) {
+  show(row, entrant, phase) {
     const key = JSON.stringify([row, entrant, phase]);
     if (key === this.#shown) return;
     this.#shown = key;
     const marks = `${entrant?.bot ? " (bot)" : ""}${entrant?.withdrawn ? " (withdrawn)" : ""}${phase === "check-in" && entrant?.checked_in ? " (checked in)" : ""}`;
     const name = element("th", { scope: "row" }, element("a", { href: `#path=${encodeURIComponent(row.entrant)}` }, nameOf(entrant?.name ?? row.entrant)), marks);
-    if (row.place === undefined) {
-      this.node.replaceChildren(element("td", {}), name, ...Array.from({ length: columns - 2 }, () => element("td", {})));
-      return;
-    }
+    if (row.place === undefined) return this.node.replaceChildren(name);
     const cells = [quarters(2 * row.half_points), ...row.tie_breaks.map(quarters), `${row.won} ${row.drawn} ${row.lost}`];
     this.node.replaceChildren(element("td", {}, String(row.place)), name, ...cells.map((text) => element("td", {}, text)));
   }

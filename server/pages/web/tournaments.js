@@ -38,6 +38,40 @@ export function formatWord({ format, rounds, double }) {
   return double ? `${name}, double` : name;
 }
 
+/** A tournament as it was told last, and the time since then; while the server cannot keep anything, none passes. */
+export class Followed {
+  told = null;
+  #heardAt = 0;
+  #heldAt = null;
+  /** The server's words for why no time passes; empty while it does. */
+  held = "";
+
+  /** @param {import("carpet-wire").Tournament} told @param {number} now */
+  take(told, now) {
+    this.told = told;
+    this.#heardAt = now;
+    this.#heldAt = null;
+    this.held = "";
+  }
+
+  /** Until it is told anew. @param {string} why @param {number} now */
+  hold(why, now) {
+    this.#heldAt ??= now;
+    this.held = clean(why);
+  }
+
+  /** Milliseconds. @param {number} now */
+  since(now) {
+    return (this.#heldAt ?? now) - this.#heardAt;
+  }
+
+  /** How it stands, in a sentence. @param {number} now */
+  sentence(now) {
+    const left = this.told.phase_ms === null ? null : this.told.phase_ms - this.since(now);
+    return [phaseSentence(this.told, left), this.held].filter(Boolean).join(" ");
+  }
+}
+
 /** How a tournament stands, in a sentence. left: milliseconds of the check-in or the pause, or null. */
 export function phaseSentence(told, left) {
   const playing = told.entrants.filter((entrant) => !entrant.withdrawn);

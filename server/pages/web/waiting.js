@@ -5,6 +5,8 @@ import { isOwnMachine } from "./connection.js";
 import { seriesName, seriesSentence } from "./series.js";
 import { rulesInShort } from "./start.js";
 
+const NAMED = 2;
+
 export class WaitingRoom {
   /** @param {{ready: () => void, leave: () => void}} does */
   constructor({ ready, leave }) {
@@ -54,8 +56,9 @@ export class WaitingRoom {
   }
 }
 
-function sentence(room, free, isReady, now) {
-  if (room.phase === "countdown") return `It starts in ${Math.max(1, Math.ceil((room.startsAt - now) / 1000))} …`;
+/** What is waited for. */
+export function sentence(room, free, isReady, now) {
+  if (room.phase === "countdown") return `It starts in ${Math.max(1, Math.ceil(room.untilStart(now) / 1000))} …`;
   if (room.tournament) {
     if (!isReady) return "This is your table of the round. Press Ready when you are: whoever is not ready in time forfeits.";
     return room.seats.every((seat) => seat.ready) ? "Waiting for the other tables: all of the round start at one moment." : "Waiting for the other player to be ready.";
@@ -64,5 +67,5 @@ function sentence(room, free, isReady, now) {
   if (room.seats.length === 1 && !isReady) return "The clock waits for you. This run counts.";
   if (!isReady) return "Everybody is here. The race starts when all are ready.";
   const late = room.seats.filter((seat) => !seat.ready && seat.name !== null).map((seat) => clean(seat.name));
-  return late.length ? `Waiting for ${late.join(" and ")} to be ready.` : "Looking for a deal …";
+  return late.length ? `Waiting for ${late.length > NAMED ? `${late.length} others` : late.join(" and ")} to be ready.` : "Looking for a deal …";
 }

@@ -122,6 +122,8 @@ def test_help_shows_defaults(capsys: pytest.CaptureFixture[str], option: str, de
         (["host", "carpet.example", "--seats", "9"], "--seats"),
         (["host", "carpet.example", "--seats", "two"], "--seats"),
         (["host", "carpet.example", "--deal", ""], "--deal does not fit"),
+        (["host", "carpet.example", "--deal", ""], "expected a text of at least 1 character."),
+        (["play", "--best-of", "x"], "'--best-of': it takes a whole number"),
         (["play", "--deal", "red\x1b[31m"], "--deal does not fit"),
         (["play", "--deal", "two\nlines"], "--deal does not fit"),
         (["demo", "--deal", "  spaced  "], "--deal does not fit"),

@@ -55,8 +55,7 @@ async def next_of(link: NetLink, *kinds: type[Kind]) -> Kind:
 async def greeted(server: FakeServer) -> AsyncIterator[tuple[NetLink, Line]]:
     """A link, and the server's end of its first line behind the welcome."""
     async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet()
+        line = await server.greeted()
         yield link, line
 
 
@@ -100,8 +99,7 @@ async def test_hello_is_the_first_message_and_the_welcome_comes_out(server: Fake
 @pytest.mark.parametrize("subprotocol", [MSGPACK, JSON])
 async def test_messages_go_both_ways_in_either_encoding(server: FakeServer, subprotocol: str) -> None:
     async with open_link(URL, ANNA, subprotocol=subprotocol, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet()
+        line = await server.greeted()
         assert link.send(Say(text="hej"))
         assert await line.heard() == numbered(Say(text="hej"))
         await line.say(room())
@@ -111,8 +109,7 @@ async def test_messages_go_both_ways_in_either_encoding(server: FakeServer, subp
 async def test_a_new_token_is_handed_over_to_be_kept_and_a_known_one_is_not(server: FakeServer) -> None:
     kept: list[Identity] = []
     async with open_link(URL, ANNA, keep=kept.append, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet(token="fresh")
+        line = await server.greeted(token="fresh")
         await next_of(link, Welcome)
         assert kept == [Identity("anna", "fresh", "p1")]
         await line.cut()
@@ -196,11 +193,7 @@ async def test_a_message_no_server_takes_is_refused_at_once(server: FakeServer) 
 
 
 async def test_entered_waits_for_the_welcome_and_takes_nothing(server: FakeServer, nursery: trio.Nursery) -> None:
-    async def serve() -> None:
-        line = await server.line()
-        await line.greet()
-
-    nursery.start_soon(serve)
+    nursery.start_soon(server.greeted)
     async with open_link(URL, ANNA, dial=server.dial) as link:
         assert (await link.entered()).token == "token-1"
         assert (await link.entered()).token == "token-1"  # also long after
@@ -210,8 +203,7 @@ async def test_entered_waits_for_the_welcome_and_takes_nothing(server: FakeServe
 
 async def test_entered_waits_for_the_race_and_takes_nothing(server: FakeServer, nursery: trio.Nursery) -> None:
     async def serve() -> None:
-        line = await server.line()
-        await line.greet()
+        line = await server.greeted()
         assert await line.heard() == JoinRace(code="abcdef", ref=QUESTION_REFERENCE)
         await line.say(room(ref=QUESTION_REFERENCE))
 
@@ -224,8 +216,7 @@ async def test_entered_waits_for_the_race_and_takes_nothing(server: FakeServer, 
 
 async def test_a_race_not_to_be_entered_is_one_sentence(server: FakeServer, nursery: trio.Nursery) -> None:
     async def serve() -> None:
-        line = await server.line()
-        await line.greet()
+        line = await server.greeted()
         await line.heard()
         await line.say(refusal(ErrorCode.ROOM_FULL, QUESTION_REFERENCE))
 
@@ -255,8 +246,7 @@ async def test_a_first_hello_that_is_refused_for_the_moment_is_one_sentence_to_w
         line = await server.line()
         hello = await line.heard()
         await line.say(refusal(code, hello.ref))
-        line = await server.line()
-        await line.greet()
+        line = await server.greeted()
         await line.heard()
         await line.say(room(ref=QUESTION_REFERENCE))
 
@@ -281,8 +271,7 @@ async def test_a_seat_held_already_goes_before_a_new_race(server: FakeServer, nu
 
 async def test_a_seat_in_a_race_that_is_over_is_given_up_for_another_race(server: FakeServer, nursery: trio.Nursery) -> None:
     async def serve() -> None:
-        line = await server.line()
-        await line.greet(room="OTHERS")
+        line = await server.greeted(room="OTHERS")
         assert await line.heard() == JoinRace(code="OTHERS", version=0, ref=REJOIN_REFERENCE)
         await line.say(race(code="OTHERS", phase="over"))
         assert await line.heard() == LeaveRace(ref=QUESTION_REFERENCE)
@@ -307,8 +296,7 @@ async def test_a_race_that_closes_before_it_can_be_left_stands_in_nobodys_way(
     server: FakeServer, nursery: trio.Nursery, code: ErrorCode
 ) -> None:
     async def serve() -> None:
-        line = await server.line()
-        await line.greet(room="OTHERS")
+        line = await server.greeted(room="OTHERS")
         await line.heard()
         await line.say(race(code="OTHERS", phase="over"))
         await line.heard()
@@ -325,8 +313,7 @@ async def test_a_seat_in_a_race_that_is_open_or_being_run_is_kept(server: FakeSe
     held = race(code="OTHERS", phase=phase)
 
     async def serve() -> None:
-        line = await server.line()
-        await line.greet(room="OTHERS")
+        line = await server.greeted(room="OTHERS")
         await line.heard()
         await line.say(held)
 
@@ -339,16 +326,14 @@ async def test_a_seat_in_a_race_that_is_open_or_being_run_is_kept(server: FakeSe
 
 async def test_a_race_that_is_over_is_not_left_by_who_wants_to_see_it(server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet(room="OTHERS")
+        await server.greeted(room="OTHERS")
         await link.entered()
         assert (await link.leave_what_is_over(unless="OTHERS")).room == "OTHERS"
 
 
 async def test_a_seat_that_was_lost_meanwhile_stands_in_nobodys_way(server: FakeServer, nursery: trio.Nursery) -> None:
     async def serve() -> None:
-        line = await server.line()
-        await line.greet(room="OTHERS")
+        line = await server.greeted(room="OTHERS")
         await line.heard()
         await line.say(refusal(ErrorCode.NO_SUCH_ROOM, REJOIN_REFERENCE))
 
@@ -394,8 +379,7 @@ async def test_a_connection_without_an_answer_for_ten_seconds_is_given_up(server
 
 async def test_a_lost_connection_is_tried_again_at_once_and_the_room_joined_from_the_last_version(server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet(token="t")
+        line = await server.greeted(token="t")
         await line.say(race(version=4), Started(version=5))
         await next_of(link, Started)
         await line.cut()
@@ -412,8 +396,7 @@ async def test_a_lost_connection_is_tried_again_at_once_and_the_room_joined_from
 
 async def test_pauses_between_tries_grow_with_full_jitter_up_to_ten_seconds(server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial, generator=random.Random(7)) as link:
-        line = await server.line()
-        await line.greet()
+        line = await server.greeted()
         await next_of(link, Welcome)
         server.refusal = ConnectionRefusedError()
         await line.cut()
@@ -439,8 +422,7 @@ async def test_pauses_between_tries_grow_with_full_jitter_up_to_ten_seconds(serv
 
 async def test_while_there_is_a_race_to_come_back_to_the_server_is_tried_each_second(server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial, generator=random.Random(7)) as link:
-        line = await server.line()
-        await line.greet()
+        line = await server.greeted()
         await line.say(race())
         await next_of(link, Room)
         server.refusal = ConnectionRefusedError("not now")
@@ -451,8 +433,7 @@ async def test_while_there_is_a_race_to_come_back_to_the_server_is_tried_each_se
 
 async def test_a_player_who_cannot_wait_has_the_server_tried_at_once(server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial, generator=random.Random(7)) as link:
-        line = await server.line()
-        await line.greet()
+        line = await server.greeted()
         server.refusal = ConnectionRefusedError("not now")
         await line.cut()
         for _ in range(12):
@@ -467,8 +448,7 @@ async def test_a_player_who_cannot_wait_has_the_server_tried_at_once(server: Fak
 @pytest.mark.parametrize("takes_back", [True, False])
 async def test_what_another_window_took_over_is_taken_back_only_when_that_is_asked_for(server: FakeServer, takes_back: bool) -> None:
     async with open_link(URL, ANNA, dial=server.dial, takes_back=takes_back) as link:
-        line = await server.line()
-        await line.greet()
+        line = await server.greeted()
         await line.close(CloseCode.TAKEN_OVER)
         lost = await next_of(link, Lost)
         assert isinstance(lost, Lost)
@@ -487,8 +467,7 @@ async def test_what_another_window_took_over_is_taken_back_only_when_that_is_ask
 
 async def test_a_race_of_ones_own_that_nobody_joined_is_left_for_another_that_is_opened(server: FakeServer, nursery: trio.Nursery) -> None:
     async def serve() -> None:
-        line = await server.line()
-        await line.greet(room="OTHERS")
+        line = await server.greeted(room="OTHERS")
         await line.heard()
         await line.say(race(code="OTHERS", phase="waiting", seats=(seat(0), seat(1, name=None))))
         left = await line.heard()
@@ -552,8 +531,7 @@ async def test_bytes_that_are_no_message_end_the_link_with_a_sentence(server: Fa
 
 async def test_what_only_a_newer_server_says_is_passed_over_without_a_gap(server: FakeServer) -> None:
     async with open_link(URL, ANNA, subprotocol=JSON, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet()
+        line = await server.greeted()
         await line.say(room(version=3))
         await line.ws.send('{"type": "weather", "sun": true}')
         await line.ws.send('{"type": "applause", "version": 4}')
@@ -593,8 +571,7 @@ async def test_another_version_of_the_wire_after_a_restart_is_final(autojump_clo
 
 
 async def in_room(server: FakeServer, link: NetLink, version: int = 3) -> Line:
-    line = await server.line()
-    await line.greet()
+    line = await server.greeted()
     await line.say(race(version=version))
     await next_of(link, Room)
     return line
@@ -612,8 +589,7 @@ async def test_a_seat_that_is_lost_on_return_is_told_as_left_behind_the_welcome(
 async def test_a_busy_server_is_asked_again_a_second_later(server: FakeServer) -> None:
     async with raced(server) as (_link, line):
         await line.cut()
-        line = await server.line()
-        await line.greet(room="ABCDEF")
+        line = await server.greeted(room="ABCDEF")
         first = await line.heard()
         await line.say(refusal(ErrorCode.SERVER_BUSY, REJOIN_REFERENCE))
         asked = trio.current_time()
@@ -627,8 +603,7 @@ async def test_a_busy_server_is_asked_again_a_second_later(server: FakeServer) -
 async def back_in_line(server: FakeServer, link: NetLink, line: Line, *, asked: JoinRace) -> Line:
     """The line is cut; the next one, on which the join has been heard."""
     await line.cut()
-    line = await server.line()
-    await line.greet(room="ABCDEF")
+    line = await server.greeted(room="ABCDEF")
     assert await line.heard() == asked
     return line
 
@@ -750,8 +725,7 @@ async def test_a_race_that_was_asked_for_over_a_dying_connection_is_asked_for_ag
         await next_of(link, Welcome)
         link.send(wanted)
         await line.cut()
-        line = await server.line()
-        await line.greet()
+        line = await server.greeted()
         assert await line.heard() == numbered(wanted)
 
 
@@ -769,8 +743,7 @@ async def test_the_search_for_an_opponent_goes_on_by_the_next_connection_unless_
             link.send(QuickMatch(cancel=True))
             await line.heard()
         await line.cut()
-        line = await server.line()
-        await line.greet()
+        line = await server.greeted()
         assert await line.heard() == QuickMatch(rules="colorado")
         if cancelled:
             assert await line.heard() == numbered(QuickMatch(cancel=True), 2), "the last word counts"
@@ -796,8 +769,7 @@ async def test_what_another_player_has_asked_for_is_not_said_by_the_next(server:
 
 async def test_a_seat_held_from_before_is_gone_back_to_by_the_link(server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet(room="ABCDEF")
+        line = await server.greeted(room="ABCDEF")
         assert await line.heard() == JoinRace(code="ABCDEF", version=0, ref=REJOIN_REFERENCE)
         await line.say(race())
         assert await next_of(link, Room) == race()
@@ -805,8 +777,7 @@ async def test_a_seat_held_from_before_is_gone_back_to_by_the_link(server: FakeS
 
 async def test_entered_waits_for_the_race_to_watch_and_a_seat_elsewhere_is_no_answer(server: FakeServer, nursery: trio.Nursery) -> None:
     async def be_asked() -> None:
-        line = await server.line()
-        await line.greet(room="ABCDEF")
+        line = await server.greeted(room="ABCDEF")
         assert await line.heard() == JoinRace(code="ABCDEF", version=0, ref=REJOIN_REFERENCE)
         await line.say(room())
         assert await line.heard() == WatchRace(code="OTHERS", ref=QUESTION_REFERENCE)
@@ -829,8 +800,7 @@ async def test_a_watcher_comes_back_to_the_race_by_themselves(server: FakeServer
         await line.say(watched)
         await next_of(link, Watched)
         await line.cut()
-        line = await server.line()
-        await line.greet()
+        line = await server.greeted()
         assert await line.heard() == WatchRace(code="OTHERS", ref=WATCH_REFERENCE)
         # Not answered: asked for again, and nothing else can be said to those who watch.
         assert not link.send(Say(text="Hello", code="OTHERS"))
@@ -943,8 +913,7 @@ async def test_a_machine_that_was_asleep_blames_nobody(mock_clock: MockClock, se
 @pytest.mark.parametrize("ends", ["cut", "goodbye"])
 async def test_a_connection_that_ends_while_nobody_hears_what_it_brought_has_ended(server: FakeServer, ends: str) -> None:
     async with open_link(URL, ANNA, dial=server.dial, times=ConnectionTimes(ping_s=0.5)) as link:
-        line = await server.line()
-        await line.greet()
+        line = await server.greeted()
         await next_of(link, Welcome)
         # More than is kept for the app and of the line together: the line is not read any more.
         for version in range(1, EVENTS + 3 * FRAMES):
@@ -1104,8 +1073,7 @@ async def test_a_tls_server_behind_ws_is_one_sentence(nursery: trio.Nursery) -> 
 
 async def test_the_link_goes_where_the_server_sends_it_and_asks_there_again(server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet(token="known")
+        line = await server.greeted(token="known")
         await next_of(link, Welcome)
         link.send(JoinRace(code="ABCDEF", ref=5))
         assert await line.heard() == JoinRace(code="ABCDEF", ref=5)
@@ -1121,8 +1089,7 @@ async def test_the_link_goes_where_the_server_sends_it_and_asks_there_again(serv
 
 async def test_what_was_asked_for_and_is_elsewhere_is_answered_there(server: FakeServer) -> None:
     async with open_link(URL, ANNA, reconnect=False, dial=server.dial) as link, trio.open_nursery() as nursery:
-        line = await server.line()
-        await line.greet()
+        line = await server.greeted()
         answers: list[Room] = []
 
         async def join() -> None:
@@ -1132,8 +1099,7 @@ async def test_what_was_asked_for_and_is_elsewhere_is_answered_there(server: Fak
         asked = await line.heard()
         assert isinstance(asked, JoinRace)
         await line.say(said.Moved(url="ws://n2.carpet.example", code="ABCDEF", ref=asked.ref))
-        there = await server.line()
-        await there.greet()
+        there = await server.greeted()
         again = await there.heard()
         assert again == asked
         await there.say(room(ref=asked.ref))
@@ -1160,8 +1126,7 @@ async def test_whoever_waits_for_an_opponent_follows_from_server_to_server_as_of
             await line.say(WaitingMatch(rules=None, waited_ms=0, window=100, waiting=1, ref=FIRST_NUMBER))
             await next_of(link, WaitingMatch)
             await line.say(said.Moved(url=f"ws://n{2 + number % 2}.carpet.example", code=None, ref=0))
-            line = await server.line()
-            await line.greet()
+            line = await server.greeted()
             assert await line.heard() == QuickMatch()
 
 
@@ -1170,8 +1135,7 @@ async def test_servers_that_send_the_link_in_a_circle_are_left_alone(server: Fak
         link.send(JoinRace(code="ABCDEF", ref=5))
         for number in range(MOVES):
             await line.say(said.Moved(url=f"ws://n{2 + number % 2}.carpet.example", code="ABCDEF", ref=5))
-            line = await server.line()
-            await line.greet()
+            line = await server.greeted()
         await line.say(said.Moved(url="ws://n2.carpet.example", code="ABCDEF", ref=5), refusal(ErrorCode.ELSEWHERE, 5))
         assert (await next_of(link, said.Error)).code == ErrorCode.ELSEWHERE
 
@@ -1179,8 +1143,7 @@ async def test_servers_that_send_the_link_in_a_circle_are_left_alone(server: Fak
 async def test_servers_that_have_sent_the_link_in_a_circle_are_followed_again_after_a_pause(server: FakeServer) -> None:
     async with raced(server) as (_link, line):
         await line.cut()
-        line = await server.line()
-        await line.greet(room="ABCDEF")
+        line = await server.greeted(room="ABCDEF")
         # Each of them believes that the next has the race, which goes from one to another.
         for number in range(2 * MOVES):
             assert await line.heard() == AGAIN
@@ -1190,8 +1153,7 @@ async def test_servers_that_have_sent_the_link_in_a_circle_are_followed_again_af
                 assert await line.heard() == AGAIN
                 assert trio.current_time() - before == pytest.approx(1)
             await line.say(said.Moved(url=f"ws://n{2 + number % 2}.carpet.example", code="ABCDEF", ref=REJOIN_REFERENCE))
-            line = await server.line()
-            await line.greet(room="ABCDEF")
+            line = await server.greeted(room="ABCDEF")
         assert await line.heard() == AGAIN
 
 

@@ -28,8 +28,7 @@ async def test_an_answer_is_found_among_the_news_of_the_tournament(server: FakeS
     decided = Decided(id=tournaments.ID, number=4, ref=QUESTION_REFERENCE + 1)
 
     async def serve() -> None:
-        line = await server.line()
-        await line.greet()
+        line = await server.greeted()
         assert await line.heard() == replace(FOLLOW, ref=QUESTION_REFERENCE)
         await line.say(tournaments.running(), replace(tournaments.told(), ref=QUESTION_REFERENCE))
         assert await line.heard() == replace(PAUSE, ref=QUESTION_REFERENCE + 1)
@@ -43,8 +42,7 @@ async def test_an_answer_is_found_among_the_news_of_the_tournament(server: FakeS
 
 async def test_what_is_refused_is_the_servers_sentence(server: FakeServer, nursery: trio.Nursery) -> None:
     async def serve() -> None:
-        line = await server.line()
-        await line.greet()
+        line = await server.greeted()
         await line.heard()
         await line.say(tournaments.told(), refusal(ErrorCode.NOT_THE_DIRECTOR, QUESTION_REFERENCE))
 
@@ -56,8 +54,7 @@ async def test_what_is_refused_is_the_servers_sentence(server: FakeServer, nurse
 
 async def test_a_server_that_says_nothing_is_not_waited_for(server: FakeServer, nursery: trio.Nursery) -> None:
     async def serve() -> None:
-        line = await server.line()
-        await line.greet()
+        line = await server.greeted()
         await line.heard()
         await line.say(tournaments.told())
 

@@ -55,8 +55,7 @@ def played(version: int, ply: int, shown: View, state: SeatState = "racing") -> 
 
 async def dealt(server: FakeServer) -> Line:
     """From the welcome to the first move, the way a server goes."""
-    line = await server.line()
-    await line.greet()
+    line = await server.greeted()
     assert isinstance(await line.heard(), OpenRace)
     await line.say(room(version=1))
     ready = await line.heard()
@@ -110,8 +109,7 @@ async def test_its_pace_is_seconds_a_move_give_or_take(autojump_clock: MockClock
 
 async def test_it_never_moves_before_the_clock_runs(autojump_clock: MockClock) -> None:
     async def serve(server: FakeServer) -> None:
-        line = await server.line()
-        await line.greet()
+        line = await server.greeted()
         await line.heard()
         await line.say(room(version=1))
         await line.heard()
@@ -130,8 +128,7 @@ async def test_after_a_lost_connection_it_plays_on_from_the_current_view(autojum
         line = await dealt(server)
         await line.heard()
         await line.cut()
-        line = await server.line()
-        await line.greet(room="ABCDEF")
+        line = await server.greeted(room="ABCDEF")
         again = await line.heard()
         assert isinstance(again, JoinRace)
         assert again.version == 3
@@ -145,8 +142,7 @@ async def test_after_a_lost_connection_it_plays_on_from_the_current_view(autojum
 
 async def test_a_snapshot_in_the_middle_of_a_race_is_enough_to_play_on(autojump_clock: MockClock) -> None:
     async def serve(server: FakeServer) -> None:
-        line = await server.line()
-        await line.greet()
+        line = await server.greeted()
         assert await line.heard() == JoinRace(code="abcdef", ref=1)
         seats = (seat(0, "anna", state="racing", ply=7), seat(1, "bert", state="racing"))
         await line.say(room(version=40, phase="racing", seats=seats, view=SECOND, elapsed_ms=9000))
@@ -218,8 +214,7 @@ async def test_where_cards_could_only_go_in_circles_it_stops(autojump_clock: Moc
 
 async def failing(*answers: said.ServerMessage, close: int | None = None) -> str:
     async def serve(server: FakeServer) -> None:
-        line = await server.line()
-        await line.greet()
+        line = await server.greeted()
         await line.heard()
         await line.say(*answers)
         if close is not None:

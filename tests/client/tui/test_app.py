@@ -60,6 +60,20 @@ async def test_starting_with_a_bot_opens_a_race_and_is_ready_at_once() -> None:
         assert len(bytes.fromhex(ready.nonce)) == 16
 
 
+async def test_a_race_at_once_that_was_refused_makes_no_other_race_one() -> None:
+    async with running(StartBot("Steady"), size=(60, 20)) as run:
+        await run.say(UP, scenes.welcome())
+        # The answer is still to come.
+        await run.say(scenes.refusal(ErrorCode.CANNOT_WRITE))
+        assert run.screen.shows("The race starts in a larger window")
+        await run.say(scenes.refusal(ErrorCode.SERVER_FULL))
+        assert not run.screen.shows("The race starts in a larger window")
+        run.screen.size = (80, 24)
+        await run.give("window resize")
+        await run.say(scenes.room(), Seated(version=2, seat=1, name="Benedikt", bot=None))
+        assert Ready not in map(type, run.link.taken())
+
+
 async def test_a_race_against_a_bot_waits_for_a_terminal_that_can_show_it() -> None:
     async with running(StartBot("Steady"), size=(60, 20)) as run:
         await run.say(UP, scenes.welcome(), scenes.room())

@@ -31,3 +31,9 @@ def test_foundations_that_are_not_told_are_not_drawn_as_empty() -> None:
     assert drawn(3, home=5, ply=1)[2].split() == ["1", "move"]
     assert drawn(3, home=5, ply=1, foundations=TOLD)[2].split() == ["♠2", "♥A", "♦A", "♣A", "1", "move"]
     assert drawn(1, home=5, ply=1)[0].endswith(" 5")
+
+
+def test_the_end_of_a_bots_name_comes_before_the_space_between_its_state_and_its_cards() -> None:
+    info = scenes.seat(1, "greedy", bot="greedy", state="stalled", home=80, foundations={}, ply=164)
+    (line, *_) = seat_lines(info, 28, 3, THEME, cards=104, own=False)
+    assert "".join(text for _, text in line) == "greedy (bot) no moves 80/104"

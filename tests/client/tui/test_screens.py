@@ -21,6 +21,7 @@ from urwid.testing import check_box_sizing, render_runs, render_text, resolve_ru
 
 from client.connection.events import Back, Connected, Connecting, Lost
 from client.game.board import board_of
+from client.state.capabilities import rules_of
 from client.state.store import Model, MoveSent
 from client.state.watching import WatchModel
 from client.tui import cards, lessons
@@ -647,6 +648,34 @@ def test_where_many_wait_the_rules_are_cut_and_it_is_said_where_they_are_whole()
     assert any("Hannes Maxim" in line for line in lines)
     assert any("Ready" in line for line in lines)
     assert sum(line.rstrip().endswith("... more: ?") for line in lines) == 1
+    # Between two words.
+    (cut,) = [line.split(" ... more: ?")[0].split()[-1] for line in lines if "... more: ?" in line]
+    info = rules_of(waiting_at("carpet", 8).rules, "carpet")
+    assert info is not None
+    assert cut in info.explanation.split()
+
+
+@pytest.mark.parametrize(("seat", "points"), [(0, "1 : 0"), (1, "0 : 1"), (None, "")])
+def test_the_head_says_which_race_of_a_series_it_is_and_ones_own_points_first(seat: int | None, points: str) -> None:
+    model = scenes.racing()
+    assert model.room is not None
+    # The fourth race of the room, but the second of its second series.
+    room = replace(model.room, seat=seat, race=4, series=scenes.standing((1, 0), 1))
+    (line, *_) = render_text(widget_of(Shown(lambda: replace(model, room=room)), (80, 24)), (80, 24))
+    assert f"race 2 of 5{' · ' if points else ''}{points}" in line
+    assert "race 4" not in line
+    assert (" : " in line) == bool(points)
+
+
+def test_a_house_bot_has_no_round_trip_in_a_waiting_room() -> None:
+    model = scenes.full_room()
+    assert model.room is not None
+    own, other = model.room.seats
+    seats = (structs.replace(own, round_trip_ms=77), structs.replace(other, bot="greedy", round_trip_ms=0))
+    room = replace(model.room, seats=seats)
+    lines = render_text(widget_of(Shown(lambda: replace(model, room=room), now_ms=2000), (120, 40)), (120, 40))
+    assert any("77 ms" in line for line in lines)
+    assert not any(" 0 ms" in line for line in lines)
 
 
 @pytest.mark.parametrize("name", ["Anna", "Benedikt", "M" * 24, "漢" * 24])

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from trio.testing import MockClock
 from urwid.testing import render_text
 
-from client.connection.events import WATCH_REFERENCE, Back, Connected, Lost
+from client.connection.events import WATCH_REFERENCE, Back, Connected, Lost, RoundTrip
 from client.game.moves import made
 from client.state.watching import watch_after
 from client.tui import watching
@@ -20,6 +20,7 @@ from client.tui.theme import theme_for
 from client.tui.ui_state import Ui
 from protocol.cards import FACE_DOWN
 from protocol.client_messages import FollowLobby, Say
+from protocol.errors import ErrorCode
 from protocol.room_events import Hidden, Result, Scored
 from protocol.views import LateBoard, RaceOptions, SeriesInfo, SeriesOptions, SeriesSeat, WatcherLine
 from protocol.watch_messages import Unwatch, Unwatched, WatchRace
@@ -277,3 +278,27 @@ async def test_in_a_large_window_the_moves_that_led_to_the_boards_stand_beside_t
         # Of two that come at once nothing is known.
         await run.say(watched.late(0, 24))
         assert run.screen.last_text[run.screen.last_text.index(line) + 2][column:].split() == []
+
+
+@pytest.mark.parametrize("comes", ["snapshot", "result", "end"])
+async def test_a_clock_stands_and_says_why_while_the_server_can_keep_nothing(mock_clock: MockClock, comes: str) -> None:
+    async with running() as run:
+        await watch(run, phase="racing", elapsed_ms=65_000)
+        mock_clock.jump(5)
+        await run.say(scenes.refusal(ErrorCode.CANNOT_WRITE))
+        for passed_s in (7, 60):
+            mock_clock.jump(passed_s)
+            await run.say(watched.progress(8, 0, 33), RoundTrip(17))
+            assert run.screen.shows("1:10? / 10:00")
+            assert run.screen.shows("The server cannot save anything just now.")
+        match comes:
+            case "snapshot":
+                await run.say(watched.watched(phase="racing", elapsed_ms=70_000))
+                assert run.screen.shows("1:10 / 10:00")
+            case "result":
+                await run.say(watched.event(Result(version=9, record=scenes.record())))
+            case _:
+                await run.say(Unwatched(code=scenes.CODE, reason="failed"))
+        mock_clock.jump(9)
+        await run.say(RoundTrip(18))
+        assert not run.screen.shows("The server cannot save anything just now.")

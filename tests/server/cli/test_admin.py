@@ -47,6 +47,11 @@ def test_where_no_server_runs_it_is_said(tmp_path: Path) -> None:
     assert "is neither" in run("rooms", "list", "--database", "mysql://x/y").stderr
 
 
+def test_the_socket_is_named_as_the_server_was_told_it(tmp_path: Path) -> None:
+    path = str(tmp_path / "orders")
+    assert f"there is no {path}; " in run("rooms", "list", "--admin-socket", path).stderr
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may use any socket")
 def test_somebody_else_s_server_is_not_asked(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as theirs:

@@ -59,6 +59,18 @@ def test_backup_says_where_the_copy_is(file: str, tmp_path: Path) -> None:
     assert (again.exit_code, again.stderr) == (1, f"carpet-server: {copy} is there already; choose another name\n")
 
 
+def test_restore_says_what_the_new_database_has(file: str, tmp_path: Path) -> None:
+    with closing(open_database(file)) as store:
+        write(store, made("anna"))
+    copy, new = str(tmp_path / "copy"), str(tmp_path / "new")
+    run("backup", copy, "--database", file)
+    result = run("restore", copy, "--database", new)
+    assert (result.exit_code, result.stdout) == (0, f"sound: {new}, schema {newest()}: 1 player, 0 races running, 0 records\n")
+    again = run("restore", copy, "--database", new)
+    said = f"carpet-server: {new} is not empty: move it away, or let --database name another place\n"
+    assert (again.exit_code, again.stderr) == (1, said)
+
+
 @pytest.mark.parametrize("command", [["check"], ["backup", "copy"], ["ratings"], ["ratings", "--repair"]])
 def test_what_is_not_there_is_said_in_one_sentence(file: str, command: list[str]) -> None:
     result = run(*command, "--database", file)

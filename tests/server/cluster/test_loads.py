@@ -35,10 +35,11 @@ def test_a_room_is_opened_where_its_opener_is_unless_that_server_is_much_busier_
     assert as_seen_by(load(1, 10_000)).less_busy() is None, "there is no other"
 
 
-def test_whether_others_take_rooms_is_known_of_those_that_are_heard() -> None:
-    assert as_seen_by(load(1, 0), load(2, 0, takes=False), load(3, 0)).others_take
-    assert not as_seen_by(load(1, 0), load(2, 0, takes=False)).others_take
-    assert not as_seen_by(load(1, 0)).others_take
+def test_whether_others_reach_the_database_is_known_of_those_that_are_heard() -> None:
+    assert as_seen_by(load(1, 0), load(2, 0, takes=False), load(3, 0)).others_write
+    assert not as_seen_by(load(1, 0), load(2, 0, takes=False)).others_write
+    assert not as_seen_by(load(1, 0)).others_write
+    assert as_seen_by(load(1, 0), Load(2, 900, 0, takes=False, writes=True)).others_write, "one that is full does too"
 
 
 def test_of_the_rooms_of_a_server_that_is_gone_a_busy_one_takes_a_smaller_part() -> None:

@@ -186,6 +186,9 @@ async def test_who_alone_has_lost_the_database_is_cut_off_though_the_directory_a
     assert told == [], "it may have to be dialled anew"
     await trio.sleep(3)
     assert told == [True]
+    loads.hear([Loads(lambda: Load(2, 900, 0, takes=False, writes=True)).say()])
+    await trio.sleep(2)
+    assert told == [True], "the other is full, and has the races by now"
     loads.hear([Loads(lambda: Load(2, 0, 0, False)).say()])
     await trio.sleep(2)
     assert told == [True, False], "by now it is gone for the other too"

@@ -107,6 +107,12 @@ async def test_a_name_of_which_nothing_is_left_is_refused(players: Players, name
         ("a ((bot))", "a bot"),
         ("deep (b(bot)ot)", "deep bbotot"),
         ("deep ( bot)", "deep bot"),
+        ("deep [bot]", "deep bot"),
+        ("deep {Bot}", "deep Bot"),
+        ("Ann <you>", "Ann you"),
+        ("deep \u3010bot\u3011", "deep bot"),
+        ("deep (bot]", "deep bot"),
+        ("[Berlin] Ann", "[Berlin] Ann"),
     ],
 )
 async def test_nobody_has_in_their_name_what_marks_a_house_bot_or_oneself(players: Players, name: str, kept: str) -> None:

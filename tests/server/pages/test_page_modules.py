@@ -267,6 +267,62 @@ def test_a_player_is_told_who_watches_and_that_somebody_sees_every_card() -> Non
     assert node(script, None) == [0, "2 watching, all cards", "1 watching", 0]
 
 
+def test_a_player_is_told_for_whom_the_race_waits_by_name_as_long_as_they_are_few() -> None:
+    script = """
+        const { sentence } = await import(`${web}/waiting.js`);
+        const told = (late) => {
+            const seats = [{ name: "Ada", ready: true }, ...late.map((name) => ({ name, ready: false }))];
+            return sentence({ phase: "waiting", tournament: "", seats }, 0, true, 0);
+        };
+        console.log(JSON.stringify(given.map(told)));
+    """
+    assert node(script, [["Zoë"], ["Zoë", "Bea"], ["Zoë", "Bea", "Cy"], []]) == [
+        "Waiting for Zoë to be ready.",
+        "Waiting for Zoë and Bea to be ready.",
+        "Waiting for 3 others to be ready.",
+        "Looking for a deal …",
+    ]
+
+
+def test_the_forms_are_those_of_the_server_that_answers_and_asked_for_again_where_there_are_none() -> None:
+    script = """
+        const { forms } = await import(`${web}/choices.js`);
+        globalThis.location = { origin: "http://x" };
+        const asked = [];
+        const answers = [{ ok: false, json: async () => ({ error: "gone" }) }, { ok: true, json: async () => "forms" }];
+        globalThis.fetch = async (address) => { asked.push(String(address)); return answers.shift(); };
+        const told = [];
+        for (let times = 0; times < 3; times += 1) told.push(await forms().catch(() => null));
+        console.log(JSON.stringify([told, asked]));
+    """
+    assert node(script, None) == [[None, "forms", "forms"], ["http://x/web/forms.json", "http://x/web/forms.json"]]
+
+
+def test_nothing_is_said_of_a_player_who_could_not_be_read_and_they_are_read_when_the_connection_is_back() -> None:
+    script = """
+        const made = () => ({ textContent: "", setAttribute() {}, addEventListener() {}, append() {}, replaceChildren() {} });
+        Object.assign(globalThis, { document: { createElement: made }, location: { search: "" } });
+        const { tablePage } = await import(`${web}/tables.js`);
+        const answers = [];
+        globalThis.fetch = () => new Promise((answer, fail) => { answers.push({ answer, fail }); });
+        const page = tablePage("player", "Ada");
+        const told = [];
+        const tell = async () => { await new Promise((later) => { setImmediate(later); }); told.push(page.facts.textContent); };
+        await tell();
+        page.up({ rules: [] });
+        await tell();
+        answers[0].fail(new TypeError("Failed to fetch"));
+        await tell();
+        page.up({ rules: [] });
+        await tell();
+        answers[1].answer({ ok: true, json: async () => ({ name: "Ada", races: [], next: null }) });
+        await tell();
+        console.log(JSON.stringify([told, answers.length]));
+    """
+    unread = "It could not be read. Try again in a moment."
+    assert node(script, None) == [["", "", unread, unread, "Not rated yet · 0 races · 0 won"], 2]
+
+
 def test_ready_is_for_the_next_document_as_long_as_nobody_has_answered_it() -> None:
     script = f"""{SCRIPTED}
         const seat = {{ seat: 0, name: "Ada", bot: null, connected: true, ready: false, state: "waiting", ply: 0, home: 0, elapsed_ms: 0 }};
@@ -429,6 +485,34 @@ def test_the_clock_stands_while_the_server_can_keep_nothing_and_goes_on_from_whe
     """
     view = games()["carpet"][0][0]
     assert node(script, {"view": msgspec.to_builtins(view), "move": view.moves[0]}) == [7000, 8100, 9100, 9500]
+
+
+def test_the_clock_of_who_watches_stands_too_before_the_start_and_after_until_the_server_tells_it_anew() -> None:
+    script = """
+        const { WatchedRace, holds } = await import(`${web}/model.js`);
+        const room = (told) => ({ code: "A", race: 1, version: 1, phase: "racing", seats: [], options: {}, series: null,
+            record: null, ended: [], ratings: [], chat: [], elapsed_ms: 5000, starts_in_ms: null, ...told });
+        const watched = (told) => ({ room: room(told), boards: [], watchers: 0, lines: [] });
+        const race = new WatchedRace(watched({ }), 1000);
+        const soon = new WatchedRace(watched({ phase: "countdown", elapsed_ms: 0, starts_in_ms: 3000 }), 1000);
+        const steps = [];
+        for (const each of [race, soon]) {
+            each.hold("It cannot.", 2000);
+            each.hold("It cannot.", 60000);
+        }
+        steps.push(race.elapsed(90000), race.heldBecause, soon.untilStart(90000));
+        race.takeRoom(room({ elapsed_ms: 6100 }), 91000);
+        soon.apply({ type: "started", version: 2 }, 93000);
+        steps.push(race.elapsed(92000), race.heldBecause, soon.elapsed(94000));
+        race.hold("It cannot.", 95000);
+        race.apply({ type: "ended", version: 2, seats: [] }, 96000);
+        race.hold("It cannot.", 97000);
+        steps.push(race.heldAt);
+        const error = { type: "error", code: "server/cannot-write" };
+        steps.push(...[{ ...error, ref: 0 }, { ...error, ref: 3 }, { ...error, code: "server/busy", ref: 0 }].map(holds));
+        console.log(JSON.stringify(steps));
+    """
+    assert node(script, None) == [6000, "It cannot.", 2000, 7100, "", 1000, None, True, False, False]
 
 
 def test_what_is_pressed_before_the_start_is_played_at_the_start_and_a_refused_move_holds_up_none() -> None:

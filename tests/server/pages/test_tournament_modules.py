@@ -51,6 +51,23 @@ def told_rounds(tournament: Crosstable) -> list[dict[str, Any]]:
     ]
 
 
+def test_its_times_stand_while_the_server_can_keep_nothing_and_it_says_why() -> None:
+    script = """
+        const { Followed } = await import(`${web}/tournaments.js`);
+        const told = { phase: "between", phase_ms: 60000, entrants: [], rounds: [{ number: 1, open: 0 }],
+            options: { format: "swiss", rounds: 3 } };
+        const followed = new Followed();
+        followed.take(told, 1000);
+        followed.hold("Clocks stand still.", 11000);
+        followed.hold("Clocks stand still.", 30000);
+        const held = [followed.sentence(50000), followed.since(50000)];
+        followed.take(told, 60000);
+        console.log(JSON.stringify([...held, followed.sentence(70000), followed.since(70000)]));
+    """
+    sentence = "Round 1 of 3 is over. The next one is paired in 0:50."
+    assert node(script, None) == [f"{sentence} Clocks stand still.", 10_000, sentence, 10_000]
+
+
 def test_the_tree_has_every_match_of_the_bracket_between_those_that_feed_it() -> None:
     fields = [(count, double, rounds) for count in (2, 3, 5, 8, 11, 16) for double in (False, True) for rounds in (1, 2, 99)]
     played = [

@@ -1,4 +1,4 @@
-"""A table to race at, on a clock that jumps; whoever sat at it must have been told every version."""
+"""A table to race at, on a clock that jumps, and who comes to it; whoever sat at it must have been told every version."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.server.rooms.playing import Table
+from tests.server.rooms.playing import Guest, Table
 
 
 @pytest.fixture
@@ -17,3 +17,10 @@ async def table(nursery: trio.Nursery, autojump_clock: MockClock) -> AsyncIterat
     table = Table(nursery)
     yield table
     assert [gap for guest in table.guests for gap in guest.gaps] == []
+
+
+@pytest.fixture
+def eve(table: Table, bob: Guest) -> Guest:
+    """Who comes third."""
+    del bob
+    return table.guest("Eve")

@@ -10,11 +10,10 @@ from protocol.room_events import Presence, Progress, Result, Room, Said, Seated,
 from protocol.server_messages import Left
 from protocol.views import RaceOptions
 from server.rooms.core import IDLE_S
-from tests.server.rooms.playing import Table
+from tests.server.rooms.playing import Guest, Table
 
 
-async def test_each_who_enters_takes_the_next_free_seat_and_is_shown_the_room(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_each_who_enters_takes_the_next_free_seat_and_is_shown_the_room(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, seats=3)
     bob.enter(room)
     await table.settle()
@@ -24,8 +23,7 @@ async def test_each_who_enters_takes_the_next_free_seat_and_is_shown_the_room(ta
     assert table.rooms.of(bob.player.id) is room
 
 
-async def test_a_full_room_refuses_and_leaves_the_refused_one_free_for_another(table: Table) -> None:
-    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
+async def test_a_full_room_refuses_and_leaves_the_refused_one_free_for_another(table: Table, ann: Guest, bob: Guest, eve: Guest) -> None:
     room = await table.seated(ann, bob)
     eve.enter(room, ref=5)
     await table.settle()
@@ -34,8 +32,7 @@ async def test_a_full_room_refuses_and_leaves_the_refused_one_free_for_another(t
     assert table.rooms.of(eve.player.id) is None
 
 
-async def test_leaving_the_race_forfeits_and_frees_the_player_at_once(table: Table) -> None:
-    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
+async def test_leaving_the_race_forfeits_and_frees_the_player_at_once(table: Table, ann: Guest, bob: Guest, eve: Guest) -> None:
     room = await table.racing(ann, bob, eve)
     bob.leave(room)
     await table.settle()
@@ -55,8 +52,7 @@ async def test_leaving_the_race_forfeits_and_frees_the_player_at_once(table: Tab
     assert ann.last(Unseated).seat == 1
 
 
-async def test_whoever_left_the_race_may_come_back_to_look_but_not_to_play(table: Table) -> None:
-    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
+async def test_whoever_left_the_race_may_come_back_to_look_but_not_to_play(table: Table, ann: Guest, bob: Guest, eve: Guest) -> None:
     room = await table.racing(ann, bob, eve)
     bob.leave(room)
     await table.settle()
@@ -68,8 +64,7 @@ async def test_whoever_left_the_race_may_come_back_to_look_but_not_to_play(table
     assert bob.codes == [ErrorCode.SEAT_ENDED]
 
 
-async def test_whoever_leaves_and_comes_back_in_one_breath_is_bound_to_the_room(table: Table) -> None:
-    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
+async def test_whoever_leaves_and_comes_back_in_one_breath_is_bound_to_the_room(table: Table, ann: Guest, bob: Guest, eve: Guest) -> None:
     room = await table.racing(ann, bob, eve)
     bob.leave(room)
     bob.enter(room, version=0)
@@ -79,8 +74,7 @@ async def test_whoever_leaves_and_comes_back_in_one_breath_is_bound_to_the_room(
     assert table.rooms.of(bob.player.id) is room
 
 
-async def test_leaving_after_the_race_leaves_the_others_together(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_leaving_after_the_race_leaves_the_others_together(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.over(ann, bob)
     bob.leave(room)
     ann.say(room, "good race")
@@ -92,8 +86,7 @@ async def test_leaving_after_the_race_leaves_the_others_together(table: Table) -
     assert len(table.rooms) == 0
 
 
-async def test_a_waiting_room_that_all_have_left_is_closed_at_once(table: Table) -> None:
-    ann = table.guest("Ann")
+async def test_a_waiting_room_that_all_have_left_is_closed_at_once(table: Table, ann: Guest) -> None:
     for _ in range(50):
         room = await table.seated(ann, seats=3, bots=("random",))
         ann.leave(room)
@@ -102,8 +95,7 @@ async def test_a_waiting_room_that_all_have_left_is_closed_at_once(table: Table)
     assert len(table.rooms) == 0
 
 
-async def test_a_lost_connection_is_told_with_the_grace_and_so_is_the_return(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_lost_connection_is_told_with_the_grace_and_so_is_the_return(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob, grace_s=30)
     await bob.vanish(room)
     await table.settle()
@@ -137,8 +129,7 @@ async def test_whoever_loses_their_seat_to_the_grace_before_the_start_is_free_an
     assert table.rooms.of(bob.player.id) is room
 
 
-async def test_a_newer_connection_takes_over_and_the_end_of_the_older_one_changes_nothing(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_newer_connection_takes_over_and_the_end_of_the_older_one_changes_nothing(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     newer = bob.another_line()
     newer.enter(room)
@@ -154,8 +145,7 @@ async def test_a_newer_connection_takes_over_and_the_end_of_the_older_one_change
     assert newer.last(Progress).seat == 0
 
 
-async def test_a_connection_that_has_not_joined_is_not_heard_for_the_one_that_has(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_connection_that_has_not_joined_is_not_heard_for_the_one_that_has(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     other = bob.another_line()
     other.race, other.seat, other.view, other.ply = bob.race, bob.seat, bob.view, bob.ply
@@ -169,8 +159,7 @@ async def test_a_connection_that_has_not_joined_is_not_heard_for_the_one_that_ha
     assert bob.seat_in(room).state == "forfeited"
 
 
-async def test_a_room_with_nobody_in_it_is_closed_after_a_while(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_room_with_nobody_in_it_is_closed_after_a_while(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.over(ann, bob)
     await ann.vanish(room)
     await trio.sleep(IDLE_S - 1)
@@ -182,8 +171,7 @@ async def test_a_room_with_nobody_in_it_is_closed_after_a_while(table: Table) ->
     assert table.rooms.of(ann.player.id) is table.rooms.of(bob.player.id) is None
 
 
-async def test_a_waiting_room_whose_players_vanished_is_closed_after_a_while(table: Table) -> None:
-    ann = table.guest("Ann")
+async def test_a_waiting_room_whose_players_vanished_is_closed_after_a_while(table: Table, ann: Guest) -> None:
     room = await table.seated(ann, seats=2, grace_s=600)
     await ann.vanish(room)
     await trio.sleep(IDLE_S + 1)
@@ -191,8 +179,7 @@ async def test_a_waiting_room_whose_players_vanished_is_closed_after_a_while(tab
     assert table.rooms.of(ann.player.id) is None
 
 
-async def test_a_race_from_which_all_vanish_ends_and_its_room_goes(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_race_from_which_all_vanish_ends_and_its_room_goes(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob, grace_s=300)
     await ann.vanish(room)
     await bob.vanish(room)
@@ -204,8 +191,7 @@ async def test_a_race_from_which_all_vanish_ends_and_its_room_goes(table: Table)
     assert len(table.rooms) == 0
 
 
-async def test_a_race_with_bots_that_everybody_left_ends_by_itself(table: Table) -> None:
-    ann = table.guest("Ann")
+async def test_a_race_with_bots_that_everybody_left_ends_by_itself(table: Table, ann: Guest) -> None:
     room = await table.racing(ann, bots=("greedy",))
     ann.leave(room)
     await trio.sleep(601)
@@ -231,8 +217,7 @@ async def test_options_that_do_not_fit_open_no_room(table: Table, options: RaceO
     assert len(table.rooms) == 0
 
 
-async def test_phrases_in_a_race_come_no_faster_than_somebody_at_play_can_read(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_phrases_in_a_race_come_no_faster_than_somebody_at_play_can_read(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     for _ in range(12):
         ann.phrase(room, "hello")
@@ -246,8 +231,7 @@ async def test_phrases_in_a_race_come_no_faster_than_somebody_at_play_can_read(t
     assert bob.all(Said)[-1].line.phrase == "sorry"
 
 
-async def test_chat_is_cleaned_and_empty_lines_are_refused(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_chat_is_cleaned_and_empty_lines_are_refused(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, bob)
     ann.say(room, "\x1b[31mhello\x1b[0m\r\n\x07 there" + "!" * 900)
     ann.say(room, "\x1b[2J \u202e")

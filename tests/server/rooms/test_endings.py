@@ -61,9 +61,8 @@ async def test_a_crash_ends_one_room_tells_its_members_and_leaves_the_others_alo
 
 
 async def test_a_room_that_cannot_even_be_ended_leaves_no_word_of_its_race_to_later_lines_of_the_log(
-    table: Table, monkeypatch: pytest.MonkeyPatch
+    table: Table, ann: Guest, bob: Guest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
 
     def fail(*_: object, **__: object) -> None:
@@ -78,9 +77,8 @@ async def test_a_room_that_cannot_even_be_ended_leaves_no_word_of_its_race_to_la
 
 
 async def test_whoever_asks_a_room_that_has_crashed_is_told_that_it_is_closed_and_bound_by_nothing(
-    table: Table, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    table: Table, ann: Guest, bob: Guest, eve: Guest, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
     room = await table.seated(ann, seats=4)
     break_room(room, monkeypatch)
     bob.enter(room)
@@ -94,8 +92,7 @@ async def test_whoever_asks_a_room_that_has_crashed_is_told_that_it_is_closed_an
     assert [table.rooms.of(guest.player.id) for guest in (ann, bob, eve)] == [None, None, None]
 
 
-async def test_whoever_enters_as_the_last_one_leaves_is_told_that_the_room_is_closed(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_whoever_enters_as_the_last_one_leaves_is_told_that_the_room_is_closed(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, seats=2)
     ann.leave(room)
     with pytest.raises(Refusal) as refused:
@@ -105,8 +102,7 @@ async def test_whoever_enters_as_the_last_one_leaves_is_told_that_the_room_is_cl
     assert len(table.rooms) == 0
 
 
-async def test_a_closed_room_takes_no_requests(table: Table) -> None:
-    ann = table.guest("Ann")
+async def test_a_closed_room_takes_no_requests(table: Table, ann: Guest) -> None:
     room = await table.seated(ann, seats=2)
     ann.leave(room)
     await table.settle()

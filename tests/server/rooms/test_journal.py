@@ -21,7 +21,7 @@ from server.rooms.driver import Room as ServedRoom
 from server.store.errors import LeaseLost, StoreFull
 from server.store.port import CommandTaken, RaceAborted, RaceOpened, RaceOver
 from server.store.replay import RunningRoom
-from tests.server.rooms.playing import Notebook, Table
+from tests.server.rooms.playing import Guest, Notebook, Table
 
 pytestmark = pytest.mark.usefixtures("autojump_clock")
 
@@ -41,8 +41,7 @@ async def restart(old: Table, room: ServedRoom, nursery: trio.Nursery, *, clock:
     return new, new.rooms.find(room.code)
 
 
-async def test_nobody_is_told_of_a_move_before_it_is_kept(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_nobody_is_told_of_a_move_before_it_is_kept(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     table.journal.hold()
     ann.move(room)
@@ -55,8 +54,7 @@ async def test_nobody_is_told_of_a_move_before_it_is_kept(table: Table) -> None:
     assert bob.last(Progress).ply == 1
 
 
-async def test_a_view_that_was_missed_is_made_up_for_only_when_what_it_shows_is_kept(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_view_that_was_missed_is_made_up_for_only_when_what_it_shows_is_kept(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     table.journal.hold()
     ann.move(room)
@@ -68,8 +66,7 @@ async def test_a_view_that_was_missed_is_made_up_for_only_when_what_it_shows_is_
     assert [message.view is not None for message in ann.all(Room)] == [False, True]
 
 
-async def test_what_comes_while_the_journal_writes_is_decided_at_once_and_told_in_order(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_what_comes_while_the_journal_writes_is_decided_at_once_and_told_in_order(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     table.journal.hold()
     ann.move(room)
@@ -143,8 +140,7 @@ async def test_a_room_that_is_cancelled_while_the_journal_writes_tells_nothing_o
     assert ann.heard[-1] == bob.heard[-1] == Left(code=room.code, reason="closed")
 
 
-async def test_the_record_is_kept_together_with_the_move_that_ended_the_race(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_the_record_is_kept_together_with_the_move_that_ended_the_race(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.over(ann, bob)
     entries = table.journal.entries
     assert isinstance(entries[-2], CommandTaken)
@@ -154,8 +150,7 @@ async def test_the_record_is_kept_together_with_the_move_that_ended_the_race(tab
     assert over.players == (ann.player.id, bob.player.id)
 
 
-async def test_a_repeated_or_refused_move_is_not_kept_twice(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_repeated_or_refused_move_is_not_kept_twice(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     ann.move(room)
     await table.settle()
@@ -168,8 +163,7 @@ async def test_a_repeated_or_refused_move_is_not_kept_twice(table: Table) -> Non
     assert len(table.journal.entries) == before
 
 
-async def test_a_room_that_is_closed_before_the_start_leaves_no_race_that_is_running(table: Table) -> None:
-    ann = table.guest("Ann")
+async def test_a_room_that_is_closed_before_the_start_leaves_no_race_that_is_running(table: Table, ann: Guest) -> None:
     room = await table.seated(ann, seats=2)
     ann.leave(room)
     await table.settle()
@@ -210,8 +204,7 @@ async def test_a_race_that_had_begun_is_aborted_with_its_seats_as_they_were(nurs
     assert [seat.ended_at_ms is not None for seat in aborted.seats] == [False, begun, False]
 
 
-async def test_of_a_race_that_cannot_be_made_again_the_seats_are_read_as_far_as_that_goes(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_of_a_race_that_cannot_be_made_again_the_seats_are_read_as_far_as_that_goes(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     ann.move(room)
     await table.settle()
@@ -444,8 +437,7 @@ async def test_a_race_that_cannot_be_made_again_is_refused_with_a_sentence(nurse
     assert not list(new.rooms)
 
 
-async def test_a_rematch_is_a_race_of_its_own_in_the_journal(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_rematch_is_a_race_of_its_own_in_the_journal(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.over(ann, bob)
     ann.rematch(room)
     bob.rematch(room)
@@ -464,9 +456,8 @@ async def test_a_rematch_is_a_race_of_its_own_in_the_journal(table: Table) -> No
 
 @pytest.mark.parametrize("of_an_earlier_server", [False, True])
 async def test_a_private_room_goes_on_under_letters_that_are_not_its_code(
-    table: Table, nursery: trio.Nursery, of_an_earlier_server: bool
+    table: Table, ann: Guest, bob: Guest, nursery: trio.Nursery, of_an_earlier_server: bool
 ) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob, public=False)
     first = room.core.race.id
     if of_an_earlier_server:

@@ -20,7 +20,7 @@ from server.rooms.driver import Room
 from server.rooms.effects import Effects
 from server.rooms.spectator_port import Shown
 from tests.server.race.racing import WINNABLE, greedy_line
-from tests.server.rooms.playing import Table
+from tests.server.rooms.playing import Guest, Table
 from tests.server.rules.changed import cards_of
 
 DECK = sorted(fresh_deck())
@@ -34,8 +34,7 @@ def positions(room: Room) -> list[object]:
     return [(seat.position, seat.ply, seat.state, tuple(seat.played)) for seat in room.core.race.seats]
 
 
-async def test_after_every_accepted_move_all_cards_are_there(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_after_every_accepted_move_all_cards_are_there(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     moves = 0
     while room.core.race.phase == "racing" and moves < 500:
@@ -52,9 +51,8 @@ async def test_after_every_accepted_move_all_cards_are_there(table: Table) -> No
 
 
 async def test_nothing_of_a_race_is_due_before_the_moment_that_its_room_holds_to_be_the_next(
-    table: Table, monkeypatch: pytest.MonkeyPatch
+    table: Table, ann: Guest, bob: Guest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, bob, countdown_s=1)
     core = room.core
     kept = 0
@@ -82,8 +80,7 @@ async def test_nothing_of_a_race_is_due_before_the_moment_that_its_room_holds_to
     assert bob.last(Result).record == ann.last(Result).record
 
 
-async def test_the_mover_gets_their_view_and_the_other_only_how_far_they_are(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_the_mover_gets_their_view_and_the_other_only_how_far_they_are(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     ann.move(room)
     await table.settle()
@@ -135,8 +132,7 @@ async def test_a_refused_move_gets_its_code_and_the_view_and_changes_nothing(tab
     assert [seat.ply for seat in room.core.race.seats] == [2, 1]
 
 
-async def test_a_repeated_move_is_answered_with_the_view_and_played_once(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_repeated_move_is_answered_with_the_view_and_played_once(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     ann.move(room, "s", ply=0)
     await table.settle()
@@ -148,8 +144,7 @@ async def test_a_repeated_move_is_answered_with_the_view_and_played_once(table: 
     assert ann.codes == []
 
 
-async def test_a_move_before_the_start_is_refused_without_a_view(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_move_before_the_start_is_refused_without_a_view(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, bob)
     ann.ask(room, Move(race=1, seat=0, ply=0, move="s"))
     ann.ready(room)
@@ -177,8 +172,7 @@ async def test_a_move_between_the_first_view_and_the_start_is_refused(table: Tab
     assert ann.last(CurrentView).ply == 0
 
 
-async def test_a_move_in_a_race_that_is_over_is_refused_with_the_view_of_its_end(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_move_in_a_race_that_is_over_is_refused_with_the_view_of_its_end(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.over(ann, bob)
     before = positions(room)
     ann.move(room, "s")
@@ -189,8 +183,7 @@ async def test_a_move_in_a_race_that_is_over_is_refused_with_the_view_of_its_end
     assert all_cards_are_there(room.core.race)
 
 
-async def test_a_move_for_the_race_before_a_rematch_does_not_hit_the_new_one(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_move_for_the_race_before_a_rematch_does_not_hit_the_new_one(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.over(ann, bob)
     ann.rematch(room)
     bob.rematch(room)
@@ -202,8 +195,7 @@ async def test_a_move_for_the_race_before_a_rematch_does_not_hit_the_new_one(tab
     assert ann.seat_in(room).ply == 0
 
 
-async def test_a_stranger_can_ask_nothing_of_a_room(table: Table) -> None:
-    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
+async def test_a_stranger_can_ask_nothing_of_a_room(table: Table, ann: Guest, bob: Guest, eve: Guest) -> None:
     room = await table.racing(ann, bob)
     before = positions(room)
     eve.ask(room, Move(race=1, seat=0, ply=0, move="s"))
@@ -216,8 +208,7 @@ async def test_a_stranger_can_ask_nothing_of_a_room(table: Table) -> None:
     assert positions(room) == before
 
 
-async def test_stop_and_resign_are_for_ones_own_seat_and_race_only(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_stop_and_resign_are_for_ones_own_seat_and_race_only(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     ann.seat, own = 1, ann.seat
     ann.stop(room)
@@ -242,8 +233,7 @@ async def test_a_new_connection_has_no_credit_of_the_one_before_it(table: Table)
     assert [played.credit_ms for played in room.core.race.seats[0].played] == [150, 0]
 
 
-async def test_a_flood_of_requests_is_answered_one_by_one_and_the_race_goes_on(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_flood_of_requests_is_answered_one_by_one_and_the_race_goes_on(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     for _ in range(400):
         ann.move(room, "j8")

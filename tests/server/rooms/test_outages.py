@@ -11,7 +11,7 @@ from protocol.server_messages import Left
 from protocol.views import RaceOptions
 from server.store.availability import Outage
 from server.store.errors import StoreFull
-from tests.server.rooms.playing import Table
+from tests.server.rooms.playing import Guest, Table
 
 LONG_S = 3600
 
@@ -21,8 +21,7 @@ def out(since_s: float = 0.0) -> Outage:
     return Outage(trio.current_time() - since_s, "the disk is full")
 
 
-async def test_players_are_told_at_once_and_their_moves_go_on_when_it_is_over(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_players_are_told_at_once_and_their_moves_go_on_when_it_is_over(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     table.journal.hold()
     table.rooms.outage(out())
@@ -92,8 +91,7 @@ async def test_everybody_is_told_how_long_the_race_has_run_once_it_goes_on(table
         assert guest.last(Room).elapsed_ms // 1000 == room.summary.elapsed_ms(table.clock.now_ms()) // 1000 == 10
 
 
-async def test_where_the_store_is_gone_again_nothing_is_said_of_the_clock(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_where_the_store_is_gone_again_nothing_is_said_of_the_clock(table: Table, ann: Guest, bob: Guest) -> None:
     await table.racing(ann, bob)
     await trio.sleep(10)
     heard = len(ann.all(Room))
@@ -105,8 +103,7 @@ async def test_where_the_store_is_gone_again_nothing_is_said_of_the_clock(table:
     assert len(ann.all(Room)) == heard
 
 
-async def test_a_countdown_stands_still_too(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_countdown_stands_still_too(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, bob)
     ann.ready(room)
     bob.ready(room)
@@ -119,8 +116,7 @@ async def test_a_countdown_stands_still_too(table: Table) -> None:
     assert phases == ["countdown", "racing"]
 
 
-async def test_no_room_is_opened_and_those_there_are_can_be_entered(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_no_room_is_opened_and_those_there_are_can_be_entered(table: Table, ann: Guest, bob: Guest) -> None:
     room = table.rooms.open(RaceOptions())
     ann.enter(room)
     table.rooms.outage(out())
@@ -154,8 +150,7 @@ async def test_who_has_opened_a_race_that_is_not_kept_yet_is_told_why_they_wait_
     await table.begin(room, ann, bob)
 
 
-async def test_who_has_opened_a_race_that_can_never_be_kept_is_told_so_and_free(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_who_has_opened_a_race_that_can_never_be_kept_is_told_so_and_free(table: Table, ann: Guest, bob: Guest) -> None:
     table.journal.hold()
     room = table.rooms.open(RaceOptions())
     ann.enter(room)

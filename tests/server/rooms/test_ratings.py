@@ -36,8 +36,7 @@ async def won_by_the_first(table: Table, *guests: Guest, **options: Any) -> Serv
     return room
 
 
-async def test_everybody_hears_what_a_race_that_counts_did_to_ratings_after_its_result(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_everybody_hears_what_a_race_that_counts_did_to_ratings_after_its_result(table: Table, ann: Guest, bob: Guest) -> None:
     told: list[tuple[str, int, int]] = []
     table.rooms.on_rated.append(lambda player, rating: told.append((player, rating.worth, rating.races)))
     await won_by_the_first(table, ann, bob)
@@ -47,8 +46,7 @@ async def test_everybody_hears_what_a_race_that_counts_did_to_ratings_after_its_
     assert told == [(ann.player.id, 1138, 1), (bob.player.id, 927, 1)]
 
 
-async def test_the_next_race_goes_on_from_there_and_forgets_what_the_last_one_did(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_the_next_race_goes_on_from_there_and_forgets_what_the_last_one_did(table: Table, ann: Guest, bob: Guest) -> None:
     room = await won_by_the_first(table, ann, bob)
     for guest in (ann, bob):
         guest.rematch(room)
@@ -139,8 +137,7 @@ async def test_ratings_that_cannot_be_read_cost_nothing_but_their_news(caplog: p
     assert ann.last(Room).race == 2
 
 
-async def test_ratings_that_cannot_be_read_for_a_while_are_told_once_they_can(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_ratings_that_cannot_be_read_for_a_while_are_told_once_they_can(table: Table, ann: Guest, bob: Guest) -> None:
     rated: list[str] = []
     table.rooms.on_rated.append(lambda player, rating: rated.append(player))
     room = await table.racing(ann, bob)
@@ -163,9 +160,8 @@ async def test_ratings_that_cannot_be_read_for_a_while_are_told_once_they_can(ta
 
 
 async def test_a_race_whose_changes_are_not_in_the_store_costs_nothing_but_their_news(
-    caplog: pytest.LogCaptureFixture, table: Table
+    caplog: pytest.LogCaptureFixture, table: Table, ann: Guest, bob: Guest
 ) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
 
     async def nothing(race: str) -> tuple[RatingChange, ...]:

@@ -10,11 +10,10 @@ from protocol.server_messages import Left
 from protocol.views import SeriesOptions
 from server.rooms.ready_timeout import READY_S
 from server.store.replay import replay
-from tests.server.rooms.playing import Table
+from tests.server.rooms.playing import Guest, Table
 
 
-async def test_whoever_keeps_a_player_waiting_loses_their_seat_to_the_next(table: Table) -> None:
-    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
+async def test_whoever_keeps_a_player_waiting_loses_their_seat_to_the_next(table: Table, ann: Guest, bob: Guest, eve: Guest) -> None:
     room = await table.seated(ann, bob, public=True)
     await trio.sleep(50)
     ann.ready(room)
@@ -64,8 +63,7 @@ async def test_a_newcomer_has_the_whole_time_and_who_gets_ready_in_time_is_never
 
 
 @pytest.mark.parametrize("case", ["private", "nobody ready", "a free seat", "alone with a bot"])
-async def test_a_player_whom_nobody_waits_for_keeps_their_seat(table: Table, case: str) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_player_whom_nobody_waits_for_keeps_their_seat(table: Table, ann: Guest, bob: Guest, case: str) -> None:
     guests = (ann,) if case == "alone with a bot" else (ann, bob)
     options = {"bots": ("random",)} if case == "alone with a bot" else {"seats": 3} if case == "a free seat" else {}
     room = await table.seated(*guests, public=case != "private", **options)
@@ -75,8 +73,7 @@ async def test_a_player_whom_nobody_waits_for_keeps_their_seat(table: Table, cas
     assert all(room.core.race.seat_of(guest.player.id) is not None for guest in guests)
 
 
-async def test_in_a_rematch_too(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_in_a_rematch_too(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.over(ann, bob, public=True)
     for guest in (ann, bob):
         guest.rematch(room)
@@ -87,8 +84,7 @@ async def test_in_a_rematch_too(table: Table) -> None:
     assert room.core.race.seats[1].player == bob.player.id
 
 
-async def test_whoever_is_away_when_they_lose_their_seat_so_hears_of_it_when_they_come_back(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_whoever_is_away_when_they_lose_their_seat_so_hears_of_it_when_they_come_back(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, bob, public=True, grace_s=600)
     ann.ready(room)
     await bob.vanish(room)
@@ -101,8 +97,7 @@ async def test_whoever_is_away_when_they_lose_their_seat_so_hears_of_it_when_the
     assert again.last(Room).seat == 1
 
 
-async def test_a_lost_seat_is_in_the_journal(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_lost_seat_is_in_the_journal(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, bob, public=True)
     ann.ready(room)
     await trio.sleep(READY_S + 0.01)
@@ -110,8 +105,7 @@ async def test_a_lost_seat_is_in_the_journal(table: Table) -> None:
     assert [seat.player for seat in brought_back.seats] == [ann.player.id, None]
 
 
-async def test_in_a_private_series_whoever_never_gets_ready_gives_it_up_after_its_grace(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_in_a_private_series_whoever_never_gets_ready_gives_it_up_after_its_grace(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob, public=False, series=SeriesOptions(format="best-of", races=3, grace_s=40))
     for guest in (ann, bob):
         guest.stop(room)

@@ -8,11 +8,10 @@ import trio
 from protocol.errors import ErrorCode
 from protocol.record import check_deal
 from protocol.room_events import Dealt, PlayerReady, RematchAsked, Result, Room
-from tests.server.rooms.playing import Table
+from tests.server.rooms.playing import Guest, Table
 
 
-async def test_when_all_have_asked_the_next_race_opens_with_the_same_seats_and_another_deal(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_when_all_have_asked_the_next_race_opens_with_the_same_seats_and_another_deal(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.over(ann, bob)
     bob.rematch(room)
     bob.rematch(room)
@@ -39,8 +38,7 @@ async def test_when_all_have_asked_the_next_race_opens_with_the_same_seats_and_a
     check_deal(two.deal)
 
 
-async def test_a_rematch_cannot_be_asked_for_while_the_race_runs_nor_for_another_race(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_rematch_cannot_be_asked_for_while_the_race_runs_nor_for_another_race(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     ann.rematch(room)
     await table.settle()
@@ -52,8 +50,7 @@ async def test_a_rematch_cannot_be_asked_for_while_the_race_runs_nor_for_another
     assert ann.codes == [ErrorCode.RACE_RUNNING, ErrorCode.WRONG_RACE]
 
 
-async def test_with_somebody_gone_for_good_no_rematch_is_to_be_had(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_with_somebody_gone_for_good_no_rematch_is_to_be_had(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.over(ann, bob)
     ann.rematch(room)
     bob.leave(room)
@@ -80,8 +77,7 @@ async def test_whoever_asked_and_then_lost_their_connection_is_away_in_the_next_
     await table.begin(room, ann, bob)
 
 
-async def test_whoever_does_not_come_back_to_the_next_race_loses_their_seat_in_it(table: Table) -> None:
-    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
+async def test_whoever_does_not_come_back_to_the_next_race_loses_their_seat_in_it(table: Table, ann: Guest, bob: Guest, eve: Guest) -> None:
     room = await table.over(ann, bob, grace_s=30)
     bob.rematch(room)
     await table.settle()
@@ -95,8 +91,7 @@ async def test_whoever_does_not_come_back_to_the_next_race_loses_their_seat_in_i
     await table.begin(room, ann, eve)
 
 
-async def test_house_bots_ask_for_the_rematch_and_are_ready_for_it(table: Table) -> None:
-    ann = table.guest("Ann")
+async def test_house_bots_ask_for_the_rematch_and_are_ready_for_it(table: Table, ann: Guest) -> None:
     room = await table.racing(ann, bots=("random", "greedy"), seats=3)
     ann.stop(room)
     await trio.sleep(600.5)
@@ -108,8 +103,7 @@ async def test_house_bots_ask_for_the_rematch_and_are_ready_for_it(table: Table)
     await table.begin(room, ann)
 
 
-async def test_what_was_said_stays_for_the_next_race(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_what_was_said_stays_for_the_next_race(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.over(ann, bob)
     for number in range(60):
         ann.say(room, f"line {number}")

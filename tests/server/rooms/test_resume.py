@@ -12,11 +12,10 @@ from protocol.phrases import PHRASES
 from protocol.room_events import Dealt, Hidden, PlayerView, Presence, Progress, Result, Room, Said
 from protocol.server_messages import CurrentView
 from server.rooms.history import KEPT_EVENTS
-from tests.server.rooms.playing import Table
+from tests.server.rooms.playing import Guest, Table
 
 
-async def test_whoever_comes_back_is_told_exactly_what_they_missed(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_whoever_comes_back_is_told_exactly_what_they_missed(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     await bob.vanish(room)
     ann.move(room)
@@ -31,8 +30,7 @@ async def test_whoever_comes_back_is_told_exactly_what_they_missed(table: Table)
     assert missed[-1] == CurrentView(race=1, seat=1, ply=0, state="racing", elapsed_ms=0, view=bob.all(Dealt)[0].view)
 
 
-async def test_their_own_moves_come_again_as_their_views(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_their_own_moves_come_again_as_their_views(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     for _ in range(3):
         bob.move(room)
@@ -50,8 +48,7 @@ async def test_their_own_moves_come_again_as_their_views(table: Table) -> None:
     assert newer.all(Room) == []
 
 
-async def test_whoever_knows_nothing_gets_a_snapshot(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_whoever_knows_nothing_gets_a_snapshot(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     bob.move(room)
     await table.settle()
@@ -63,16 +60,14 @@ async def test_whoever_knows_nothing_gets_a_snapshot(table: Table) -> None:
     assert (snapshot.view, snapshot.seats[1].ply, snapshot.version) == (bob.last(PlayerView).view, 1, ann.version)
 
 
-async def test_a_version_that_never_was_gets_a_snapshot(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_version_that_never_was_gets_a_snapshot(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     bob.enter(room, version=2**52)
     await table.settle()
     assert isinstance(bob.heard[-1], Room)
 
 
-async def test_what_is_too_old_is_told_by_a_snapshot_and_what_is_just_young_enough_by_events(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_what_is_too_old_is_told_by_a_snapshot_and_what_is_just_young_enough_by_events(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     while ann.version < KEPT_EVENTS + 20:
         ann.phrase(room, "hello")
@@ -87,8 +82,7 @@ async def test_what_is_too_old_is_told_by_a_snapshot_and_what_is_just_young_enou
         assert len(newer.all(Said)) + len(newer.all(Presence)) == events
 
 
-async def test_a_deal_that_was_missed_is_dealt_again_and_the_others_stay_hidden(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_deal_that_was_missed_is_dealt_again_and_the_others_stay_hidden(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, bob)
     ann.ready(room)
     bob.ready(room)
@@ -102,8 +96,7 @@ async def test_a_deal_that_was_missed_is_dealt_again_and_the_others_stay_hidden(
     assert bob.last(Dealt).view == ann.last(Dealt).view
 
 
-async def test_whoever_missed_the_end_gets_the_record(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_whoever_missed_the_end_gets_the_record(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     await bob.vanish(room)
     ann.stop(room)
@@ -117,8 +110,7 @@ async def test_whoever_missed_the_end_gets_the_record(table: Table) -> None:
     assert newer.last(Room).record == ann.last(Result).record
 
 
-async def test_after_missed_messages_a_member_catches_up_in_one_step(table: Table) -> None:
-    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
+async def test_after_missed_messages_a_member_catches_up_in_one_step(table: Table, ann: Guest, bob: Guest, eve: Guest) -> None:
     room = await table.racing(ann, bob)
     ann.move(room)
     await table.settle()

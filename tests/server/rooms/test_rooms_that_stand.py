@@ -141,8 +141,7 @@ async def test_a_room_to_which_nobody_comes_back_is_closed_and_does_not_come_aga
     assert new.journal.entries[-1] == PlayersLeft(race=room.core.race.id, seats=(0, 1))
 
 
-async def test_a_room_that_is_closed_does_not_come_again(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_room_that_is_closed_does_not_come_again(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.over(ann, bob)
     await ann.vanish(room)
     await bob.vanish(room)
@@ -256,9 +255,8 @@ async def test_what_cannot_be_brought_back_is_said_in_a_sentence(nursery: trio.N
 
 
 async def test_a_room_whose_leaving_cannot_be_kept_tells_of_no_end_that_was_not_kept(
-    table: Table, caplog: pytest.LogCaptureFixture
+    table: Table, ann: Guest, bob: Guest, caplog: pytest.LogCaptureFixture
 ) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.over(ann, bob)
     table.journal.error = StoreFull("no space left")
     await ann.vanish(room)
@@ -270,8 +268,7 @@ async def test_a_room_whose_leaving_cannot_be_kept_tells_of_no_end_that_was_not_
     assert only(table, room).here == {0, 1}
 
 
-async def test_of_a_race_whose_result_could_not_be_kept_nothing_is_said_to_stand(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_of_a_race_whose_result_could_not_be_kept_nothing_is_said_to_stand(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     ann.stop(room)
     await table.settle()

@@ -41,8 +41,7 @@ def points(info: SeriesInfo | None) -> tuple[int, ...]:
     return tuple(seat.points for seat in info.seats)
 
 
-async def test_the_next_race_opens_at_once_and_starts_when_all_are_ready(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_the_next_race_opens_at_once_and_starts_when_all_are_ready(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, bob, series=BEST_OF_3)
     assert points(bob.last(Room).series) == (0, 0)
     await race(table, room, ann, bob)
@@ -72,8 +71,7 @@ async def test_the_next_race_opens_at_once_and_starts_when_all_are_ready(table: 
         assert (record.series.id, record.series.race, record.series.races) == (records[0].id, number, 3)
 
 
-async def test_a_rematch_after_the_series_is_another_series(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_rematch_after_the_series_is_another_series(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, bob, series=BEST_OF_3)
     for _ in range(2):
         await race(table, room, ann, bob)
@@ -90,8 +88,7 @@ async def test_a_rematch_after_the_series_is_another_series(table: Table) -> Non
     assert (last.series.id, last.series.race) == (last.id, 1)
 
 
-async def test_whoever_is_gone_forfeits_the_race_and_not_the_series_until_its_grace_is_over(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_whoever_is_gone_forfeits_the_race_and_not_the_series_until_its_grace_is_over(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, bob, public=False, grace_s=30, series=SeriesOptions(format="best-of", races=3, grace_s=200))
     await table.begin(room, ann, bob)
     await bob.vanish(room)
@@ -129,8 +126,7 @@ async def test_whoever_is_gone_forfeits_the_race_and_not_the_series_until_its_gr
     assert points(ann.last(Room).series) == (0, 1)
 
 
-async def test_whoever_leaves_gives_the_series_up(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_whoever_leaves_gives_the_series_up(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, bob, series=BEST_OF_3)
     await race(table, room, bob, ann)
     await table.begin(room, ann, bob)
@@ -164,8 +160,7 @@ async def test_whoever_leaves_between_two_races_gives_the_series_up_and_no_race_
     assert sorted(opened) == sorted(ended)
 
 
-async def test_whoever_keeps_the_others_waiting_between_two_public_races_gives_the_series_up(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_whoever_keeps_the_others_waiting_between_two_public_races_gives_the_series_up(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, bob, series=BEST_OF_3)
     await race(table, room, ann, bob)
     bob.ready(room)
@@ -175,8 +170,7 @@ async def test_whoever_keeps_the_others_waiting_between_two_public_races_gives_t
     assert bob.last(Scored).series.seats[0].gone
 
 
-async def test_house_bots_are_ready_for_every_race_of_a_series(table: Table) -> None:
-    ann = table.guest("Ann")
+async def test_house_bots_are_ready_for_every_race_of_a_series(table: Table, ann: Guest) -> None:
     room = await table.seated(ann, bots=("random",), series=SeriesOptions(format="session", races=2), time_limit_s=10)
     for _ in range(2):
         await table.begin(room, ann)
@@ -219,8 +213,7 @@ async def test_a_series_goes_on_after_a_crash_with_its_score(autojump_clock: Moc
 # ---- swap
 
 
-async def test_in_a_swap_each_plays_one_shuffle_and_then_the_others(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_in_a_swap_each_plays_one_shuffle_and_then_the_others(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, bob, series=SWAP)
     await race(table, room, ann, bob)
     await race(table, room, bob, ann)
@@ -240,8 +233,7 @@ async def test_in_a_swap_each_plays_one_shuffle_and_then_the_others(table: Table
     assert sorted(record.race for record in kept) == [1, 2]
 
 
-async def test_nothing_of_the_first_race_of_a_swap_is_told_before_the_second_is_over(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_nothing_of_the_first_race_of_a_swap_is_told_before_the_second_is_over(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, bob, series=SWAP)
     await race(table, room, ann, bob)
     for guest in (ann, bob):
@@ -260,8 +252,7 @@ async def test_nothing_of_the_first_race_of_a_swap_is_told_before_the_second_is_
     assert room.core.race.commitment.hex() == ann.all(Room)[0].commitment
 
 
-async def test_a_win_or_a_forfeit_does_not_cut_the_other_short_in_a_swap(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_win_or_a_forfeit_does_not_cut_the_other_short_in_a_swap(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, bob, series=SWAP)
     await table.begin(room, ann, bob)
     ann.resign(room)
@@ -274,8 +265,7 @@ async def test_a_win_or_a_forfeit_does_not_cut_the_other_short_in_a_swap(table: 
     assert room.core.race.number == 2
 
 
-async def test_a_swap_that_is_given_up_between_its_races_tells_of_the_first(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_swap_that_is_given_up_between_its_races_tells_of_the_first(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, bob, series=SWAP)
     await race(table, room, ann, bob)
     bob.leave(room)
@@ -336,8 +326,7 @@ async def test_a_series_that_cannot_be_raced_is_refused(table: Table, options: R
     assert (caught.value.code, caught.value.path) == (ErrorCode.BAD_OPTIONS, "$.options.series")
 
 
-async def test_what_a_race_did_to_ratings_is_not_told_of_the_next_one(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_what_a_race_did_to_ratings_is_not_told_of_the_next_one(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, bob, series=BEST_OF_3)
     await race(table, room, ann, bob)
     assert ann.last(Ratings).seats

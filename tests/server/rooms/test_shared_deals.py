@@ -41,8 +41,7 @@ async def begun(table: Table, *guests: Guest) -> ServedRoom:
     return room
 
 
-async def test_each_of_the_invited_has_their_seat_and_nobody_else_any(table: Table) -> None:
-    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
+async def test_each_of_the_invited_has_their_seat_and_nobody_else_any(table: Table, ann: Guest, bob: Guest, eve: Guest) -> None:
     room = opened(table, ann, bob)
     for guest in (bob, eve, ann):
         guest.enter(room)
@@ -91,8 +90,7 @@ async def test_the_owner_hears_of_the_end_when_it_is_kept_and_players_of_the_rec
     assert len(over) == 1
 
 
-async def test_a_table_waits_for_its_players_until_it_is_called_off(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_table_waits_for_its_players_until_it_is_called_off(table: Table, ann: Guest, bob: Guest) -> None:
     room = opened(table, ann, bob)
     ann.enter(room)
     await table.settle()
@@ -109,16 +107,14 @@ async def test_a_table_waits_for_its_players_until_it_is_called_off(table: Table
     assert (aborted.reason, aborted.seats) == ("it was called off", ())
 
 
-async def test_a_race_that_has_begun_is_not_called_off(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_race_that_has_begun_is_not_called_off(table: Table, ann: Guest, bob: Guest) -> None:
     room = await begun(table, ann, bob)
     room.tell(CallOff())
     await table.settle()
     assert (room.is_closed, room.core.race.phase) == (False, "racing")
 
 
-async def test_a_race_whose_deal_may_be_told_ends_where_it_is_and_has_no_result(table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_race_whose_deal_may_be_told_ends_where_it_is_and_has_no_result(table: Table, ann: Guest, bob: Guest) -> None:
     room = await begun(table, ann, bob)
     ann.move(room)
     await table.settle()
@@ -131,8 +127,7 @@ async def test_a_race_whose_deal_may_be_told_ends_where_it_is_and_has_no_result(
     assert not [entry for entry in table.journal.entries if isinstance(entry, RaceOver)]
 
 
-async def test_after_a_crash_the_room_is_for_the_same_people_on_the_same_deal(table: Table) -> None:
-    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
+async def test_after_a_crash_the_room_is_for_the_same_people_on_the_same_deal(table: Table, ann: Guest, bob: Guest, eve: Guest) -> None:
     room = opened(table, ann, bob)
     ann.enter(room)
     await table.settle()
@@ -156,8 +151,7 @@ async def test_after_a_crash_the_room_is_for_the_same_people_on_the_same_deal(ta
         nursery.cancel_scope.cancel()
 
 
-async def test_a_second_run_that_the_store_refuses_is_told_so_and_leaves_nothing(table: Table) -> None:
-    ann = table.guest("Ann")
+async def test_a_second_run_that_the_store_refuses_is_told_so_and_leaves_nothing(table: Table, ann: Guest) -> None:
     table.journal.hold()
     room = opened(table, ann, kind="daily")
     ann.enter(room)

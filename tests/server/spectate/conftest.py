@@ -8,7 +8,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.server.spectate.onlookers import Box
+from tests.server.rooms.playing import Table
+from tests.server.spectate.onlookers import Box, Onlooker
 
 
 @pytest.fixture
@@ -18,3 +19,13 @@ async def box(nursery: trio.Nursery, autojump_clock: MockClock) -> AsyncIterator
     yield box
     assert [gap for guest in box.table.guests for gap in guest.gaps] == []
     assert [gap for onlooker in box.onlookers for gap in onlooker.gaps] == []
+
+
+@pytest.fixture
+def table(box: Box) -> Table:
+    return box.table
+
+
+@pytest.fixture
+def eve(box: Box) -> Onlooker:
+    return box.onlooker()

@@ -12,6 +12,7 @@ from trio.testing import MockClock
 from protocol.errors import ErrorCode, Refusal
 from protocol.phrases import PHRASES
 from protocol.room_events import Countdown, Hidden, PlayerView, Progress, Result, Room, Said, Seated, Started
+from protocol.server_messages import Error
 from protocol.views import SeriesFormat, SeriesOptions
 from protocol.watch_messages import Board, Talk, Unwatched, Watched, WatchedEvent, Watchers
 from server.race import face_down
@@ -21,7 +22,7 @@ from server.spectate.fanout_scheduler import PATIENCE_S, SLICE_S, FanoutSchedule
 from server.spectate.room_spectators import BACKLOG, LINES_AT_ONCE, LINES_KEPT
 from server.spectate.spectator import LINES_AT_ONCE as LINES_OF_ONE
 from server.store.availability import Outage
-from tests.server.rooms.playing import Table
+from tests.server.rooms.playing import Guest, Table
 from tests.server.spectate.onlookers import Box, Onlooker, shows
 
 CROWD = 48
@@ -131,9 +132,7 @@ async def test_whoever_watches_is_told_how_long_the_race_has_run_when_time_has_s
     assert eve.boards[0].ply == 1
 
 
-async def test_the_result_brings_the_last_boards_and_the_record(box: Box) -> None:
-    table = box.table
-    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
+async def test_the_result_brings_the_last_boards_and_the_record(box: Box, table: Table, ann: Guest, bob: Guest, eve: Onlooker) -> None:
     room = await table.racing(ann, bob, delay_s=600)
     await eve.watch(room)
     for _ in range(3):
@@ -154,9 +153,7 @@ async def test_the_result_brings_the_last_boards_and_the_record(box: Box) -> Non
     assert later.last(Watched).room.record == record
 
 
-async def test_a_rematch_begins_with_no_boards(box: Box) -> None:
-    table = box.table
-    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
+async def test_a_rematch_begins_with_no_boards(table: Table, ann: Guest, bob: Guest, eve: Onlooker) -> None:
     room = await table.racing(ann, bob, delay_s=2)
     await eve.watch(room)
     await trio.sleep(3)
@@ -172,8 +169,7 @@ async def test_a_rematch_begins_with_no_boards(box: Box) -> None:
     assert {seat: board.view for seat, board in eve.boards.items()} == {0: ann.view, 1: bob.view}
 
 
-async def test_nobody_is_shown_what_is_not_kept_yet(box: Box) -> None:
-    table = box.table
+async def test_nobody_is_shown_what_is_not_kept_yet(box: Box, table: Table) -> None:
     ann, bob, eve, later = table.guest("Ann"), table.guest("Bob"), box.onlooker("Eve"), box.onlooker("Later")
     room = await table.racing(ann, bob, delay_s=0)
     await eve.watch(room)
@@ -214,9 +210,7 @@ async def test_after_a_restart_watching_goes_on_where_it_was(nursery: trio.Nurse
 # ---- how many watch
 
 
-async def test_players_and_watchers_hear_at_most_once_a_second_how_many_watch(box: Box) -> None:
-    table = box.table
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_players_and_watchers_hear_at_most_once_a_second_how_many_watch(box: Box, table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     began = trio.current_time()
     for number in range(40):
@@ -237,9 +231,7 @@ async def test_players_and_watchers_hear_at_most_once_a_second_how_many_watch(bo
     assert len(ann.all(Watchers)) == len(counts) + 1
 
 
-async def test_a_player_who_comes_back_is_told_how_many_watch(box: Box) -> None:
-    table = box.table
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_player_who_comes_back_is_told_how_many_watch(box: Box, table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     await box.onlooker().watch(room)
     await bob.vanish(room)
@@ -251,8 +243,7 @@ async def test_a_player_who_comes_back_is_told_how_many_watch(box: Box) -> None:
 # ---- talk
 
 
-async def test_watchers_hear_watchers_at_once_and_players_after_the_race(box: Box) -> None:
-    table = box.table
+async def test_watchers_hear_watchers_at_once_and_players_after_the_race(box: Box, table: Table) -> None:
     ann, bob, eve, dan = table.guest("Ann"), table.guest("Bob"), box.onlooker("Eve"), box.onlooker("Dan")
     room = await table.seated(ann, bob)
     await eve.watch(room)
@@ -311,8 +302,7 @@ async def test_a_race_keeps_the_last_lines_of_its_watchers_and_no_more(box: Box)
     assert ann.last(Talk).lines == later.last(Watched).lines
 
 
-async def test_too_much_talk_of_one_or_of_all_is_refused(box: Box) -> None:
-    table = box.table
+async def test_too_much_talk_of_one_or_of_all_is_refused(box: Box, table: Table) -> None:
     room = await table.racing(table.guest("Ann"), table.guest("Bob"))
     crowd = [box.onlooker(f"Eve {number}") for number in range(20)]
     for onlooker in crowd:
@@ -356,9 +346,7 @@ async def test_while_the_race_is_run_players_have_phrases_and_watchers_hear_them
 # ---- many, and a hub that is behind
 
 
-async def test_a_message_to_a_crowd_is_made_once(box: Box) -> None:
-    table = box.table
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_message_to_a_crowd_is_made_once(box: Box, table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob, delay_s=1)
     crowd = [box.onlooker(f"Eve {number}") for number in range(CROWD)]
     for onlooker in crowd:
@@ -458,10 +446,8 @@ async def test_a_hub_that_is_behind_drops_what_waits_and_shows_everything_anew(b
 
 
 async def test_a_failure_ends_the_watching_and_nothing_else(
-    box: Box, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    table: Table, ann: Guest, bob: Guest, eve: Onlooker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    table = box.table
-    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
     room = await table.racing(ann, bob, delay_s=0)
     await eve.watch(room)
 
@@ -509,9 +495,7 @@ async def test_after_a_failure_nobody_is_said_to_watch(box: Box, monkeypatch: py
     assert ann.last(Watchers).count == 1
 
 
-async def test_a_room_that_is_closed_is_watched_by_nobody(box: Box) -> None:
-    table = box.table
-    ann, eve = table.guest("Ann"), box.onlooker()
+async def test_a_room_that_is_closed_is_watched_by_nobody(box: Box, table: Table, ann: Guest, eve: Onlooker) -> None:
     room = await table.seated(ann, seats=2)
     await eve.watch(room)
     ann.leave(room)
@@ -522,3 +506,47 @@ async def test_a_room_that_is_closed_is_watched_by_nobody(box: Box) -> None:
     with pytest.raises(Refusal) as refused:
         await eve.watch(room)
     assert refused.value.code is ErrorCode.NO_SUCH_ROOM
+
+
+async def test_whoever_watches_is_told_that_time_stands_still_and_behind_their_first_snapshot_too(box: Box) -> None:
+    table = box.table
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    eve, dan, fay = box.onlooker(), box.onlooker("Dan"), box.onlooker("Fay")
+    room = await table.racing(ann, bob, delay_s=5)
+    await trio.sleep(10)
+    await eve.watch(room)
+    table.rooms.outage(Outage(trio.current_time(), "the disk is full"))
+    await table.settle()
+    assert eve.codes == [ErrorCode.CANNOT_WRITE]
+    await dan.watch(room)
+    watched, told = dan.heard[-2:]
+    assert isinstance(watched, Watched)
+    assert dan.codes[-1] == ErrorCode.CANNOT_WRITE
+    assert isinstance(told, Error)
+    # What has happened has to be kept before anybody is shown more.
+    table.journal.hold()
+    ann.move(room)
+    await fay.watch(room)
+    assert not fay.all(Watched)
+    assert fay.codes == [ErrorCode.CANNOT_WRITE]
+    await trio.sleep(3600)
+    table.rooms.outage(None)
+    table.journal.release()
+    await trio.sleep(1)
+    for onlooker in (eve, dan, fay):
+        assert isinstance(onlooker.heard[-1], Watched)
+        assert onlooker.last(Watched).room.elapsed_ms // 1000 == 10
+        assert onlooker.codes[-1] == ErrorCode.CANNOT_WRITE
+
+
+async def test_whoever_looks_at_a_result_is_told_of_no_outage(box: Box) -> None:
+    ann, bob, eve = box.table.guest("Ann"), box.table.guest("Bob"), box.onlooker()
+    room = await box.table.racing(ann, bob)
+    await eve.watch(room)
+    ann.stop(room)
+    bob.stop(room)
+    await box.table.settle()
+    assert eve.events(Result)
+    box.table.rooms.outage(Outage(trio.current_time(), "the disk is full"))
+    await box.table.settle()
+    assert eve.codes == []

@@ -13,7 +13,7 @@ from protocol.watch_messages import Board, Talk, Unwatched, Watched, WatchedEven
 from server.rooms.driver import Room as ServedRoom
 from server.spectate.spectator import ASKS_AT_ONCE
 from server.spectate.spectator_registry import FORGIVEN_S, LOOK_S, RESULT_S
-from tests.server.rooms.playing import Guest
+from tests.server.rooms.playing import Guest, Table
 from tests.server.spectate.onlookers import Box, Onlooker, shows
 
 
@@ -33,8 +33,7 @@ async def refused(onlooker: Onlooker, room: ServedRoom | str | None) -> ErrorCod
 # ---- one's own race
 
 
-async def test_nobody_watches_the_race_in_which_they_have_a_part_however_it_ended_for_them(box: Box) -> None:
-    table = box.table
+async def test_nobody_watches_the_race_in_which_they_have_a_part_however_it_ended_for_them(box: Box, table: Table) -> None:
     guests = [table.guest(name) for name in ("Racing", "Stopped", "Resigned", "Left", "Vanished", "Out of grace")]
     room = await table.racing(*guests, delay_s=0, grace_s=20)
     _, stopped, resigned, left, vanished, out = guests
@@ -90,8 +89,7 @@ async def test_whoever_waits_for_their_snapshot_and_takes_a_seat_meanwhile_never
     assert eve.heard == [Unwatched(code=room.code, reason="seated")]
 
 
-async def test_whoever_was_refused_the_seat_or_gave_it_up_before_the_start_may_watch(box: Box) -> None:
-    table = box.table
+async def test_whoever_was_refused_the_seat_or_gave_it_up_before_the_start_may_watch(box: Box, table: Table) -> None:
     ann, bob, dan = table.guest("Ann"), table.guest("Bob"), table.guest("Dan")
     room = await table.seated(ann, seats=2)
     dan.enter(room)
@@ -109,9 +107,7 @@ async def test_whoever_was_refused_the_seat_or_gave_it_up_before_the_start_may_w
         assert onlooker.last(Watched).room.code == room.code
 
 
-async def test_whoever_holds_a_seat_in_one_race_may_watch_another(box: Box) -> None:
-    table = box.table
-    ann = table.guest("Ann")
+async def test_whoever_holds_a_seat_in_one_race_may_watch_another(box: Box, table: Table, ann: Guest) -> None:
     own = await table.racing(ann, table.guest("Bob"))
     other = await table.racing(table.guest("Cid"), table.guest("Dan"), delay_s=0)
     eve = as_onlooker(box, ann)
@@ -123,9 +119,7 @@ async def test_whoever_holds_a_seat_in_one_race_may_watch_another(box: Box) -> N
     assert box.spectators.watched(eve) == other.code
 
 
-async def test_after_a_restart_a_race_is_still_its_players_own(nursery: trio.Nursery, box: Box) -> None:
-    table = box.table
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_after_a_restart_a_race_is_still_its_players_own(nursery: trio.Nursery, table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     bob.leave(room)
 
@@ -142,8 +136,7 @@ async def test_after_a_restart_a_race_is_still_its_players_own(nursery: trio.Nur
 # ---- one race at a time
 
 
-async def test_whoever_watches_another_race_hears_no_more_of_the_first(box: Box) -> None:
-    table = box.table
+async def test_whoever_watches_another_race_hears_no_more_of_the_first(box: Box, table: Table) -> None:
     ann, cid, eve = table.guest("Ann"), table.guest("Cid"), box.onlooker()
     first = await table.racing(ann, table.guest("Bob"), delay_s=0)
     second = await table.racing(cid, table.guest("Dan"), delay_s=0, public=False)
@@ -163,8 +156,7 @@ async def test_a_code_that_nobody_has_is_refused(box: Box) -> None:
     assert await refused(box.onlooker(), "AAAAAA") is ErrorCode.NO_SUCH_ROOM
 
 
-async def test_whoever_asks_too_often_is_refused_until_they_have_waited(box: Box) -> None:
-    table = box.table
+async def test_whoever_asks_too_often_is_refused_until_they_have_waited(box: Box, table: Table) -> None:
     room = await table.racing(table.guest("Ann"), table.guest("Bob"))
     eve = box.onlooker()
     for _ in range(ASKS_AT_ONCE):
@@ -188,8 +180,7 @@ async def test_to_stop_watching_is_answered_also_where_nothing_is_watched(box: B
 # ---- the closest race
 
 
-async def test_whoever_wants_the_closest_race_is_led_from_one_to_the_next(box: Box) -> None:
-    table = box.table
+async def test_whoever_wants_the_closest_race_is_led_from_one_to_the_next(box: Box, table: Table) -> None:
     eve = box.onlooker()
     await eve.watch(None)
     assert eve.heard == [Unwatched(code=None, reason="none")]
@@ -241,8 +232,7 @@ async def test_whoever_stays_for_a_rematch_is_not_led_away_while_it_is_run(box: 
     assert box.spectators.watched(eve) == room.code
 
 
-async def test_whoever_is_led_to_the_first_race_of_a_swap_that_others_saw_begin_gets_one_snapshot(box: Box) -> None:
-    table = box.table
+async def test_whoever_is_led_to_the_first_race_of_a_swap_that_others_saw_begin_gets_one_snapshot(box: Box, table: Table) -> None:
     ann, bob, early, led = table.guest("Ann"), table.guest("Bob"), box.onlooker("Eve"), box.onlooker("Dan")
     room = await table.seated(ann, bob, series=SeriesOptions(format="swap", races=2))
     await early.watch(room)
@@ -262,8 +252,7 @@ async def test_whoever_is_led_to_the_first_race_of_a_swap_that_others_saw_begin_
     assert len(led.all(Watched)) == 1
 
 
-async def test_the_closest_race_is_public_and_being_run_and_the_least_apart(box: Box) -> None:
-    table = box.table
+async def test_the_closest_race_is_public_and_being_run_and_the_least_apart(box: Box, table: Table) -> None:
     await table.racing(table.guest("A"), table.guest("B"), public=False)
     await table.seated(table.guest("C"), table.guest("D"))
     apart = [table.guest("E"), table.guest("F")]
@@ -322,9 +311,7 @@ async def test_whoever_falls_behind_once_is_shown_everything_anew_and_again_late
     assert eve.shut_with is None
 
 
-async def test_whoever_falls_behind_again_and_again_loses_their_connection(box: Box) -> None:
-    table = box.table
-    ann, eve = table.guest("Ann"), box.onlooker()
+async def test_whoever_falls_behind_again_and_again_loses_their_connection(box: Box, table: Table, ann: Guest, eve: Onlooker) -> None:
     room = await table.racing(ann, table.guest("Bob"))
     await eve.watch(room)
     box.spectators.catch_up(eve)
@@ -338,9 +325,7 @@ async def test_whoever_falls_behind_again_and_again_loses_their_connection(box: 
     assert room.watchers == 0
 
 
-async def test_a_player_who_falls_behind_by_watching_keeps_their_connection_and_their_seat(box: Box) -> None:
-    table = box.table
-    ann = table.guest("Ann")
+async def test_a_player_who_falls_behind_by_watching_keeps_their_connection_and_their_seat(box: Box, table: Table, ann: Guest) -> None:
     await table.racing(ann, table.guest("Bob"))
     other = await table.racing(table.guest("Cid"), table.guest("Dan"))
     eve = as_onlooker(box, ann)

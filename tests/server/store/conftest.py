@@ -8,7 +8,6 @@ A test that makes its tables there has a schema of its own; the others have, one
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -21,14 +20,14 @@ import pytest
 from server.store.database import DatabaseStore, open_database
 from server.store.memory import MemoryStore
 from server.store.store import Store
-from server.store.tables import TABLES
+from server.store.tables import IN_ORDER
 
 VARIABLE = "CARPET_TEST_POSTGRES"
 USUAL = "postgresql://postgres@127.0.0.1:5432/test"
 NOT_REACHED = "no PostgreSQL answers"
 PATIENCE_S = 60
-EMPTYING = "; ".join(f"DELETE FROM {table}" for table in reversed(re.findall("CREATE TABLE ([a-z_]+)", TABLES)))
-"""A table refers to those that were made before it. Not TRUNCATE, which makes new files for each."""
+EMPTYING = "; ".join(f"DELETE FROM {table}" for table in reversed(IN_ORDER))
+"""Not TRUNCATE, which makes new files for each."""
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -15,8 +16,9 @@ from server.race.commands import PlayMove
 from server.store import maintenance as care
 from server.store.database import DatabaseStore, open_database
 from server.store.documents import encode
-from server.store.errors import StoreError, StoreInUse, StoreTooOld, StoreUnavailable
+from server.store.errors import StoreCorrupt, StoreError, StoreInUse, StoreTooOld, StoreUnavailable
 from server.store.schema import newest
+from server.store.tables import IN_ORDER
 from tests.server.store.keeping import change_log, logged, made, opened, over, taken, won, write
 
 
@@ -130,6 +132,71 @@ def test_postgres_is_copied_by_its_own_program(postgres: str, tmp_path: Path) ->
     open_database(postgres).close()
     with pytest.raises(StoreError, match="pg_dump --format=custom"):
         care.backup(tmp_path / "copy", postgres)
+
+
+# ---- restoring
+
+
+@pytest.fixture
+def copied(made_sqlite: Path, tmp_path: Path) -> Path:
+    """A backup with a player, a race that is over, in whose room somebody still is, and one that runs."""
+    old = tmp_path / "old.sqlite3"
+    shutil.copyfile(made_sqlite, old)
+    with closing(open_database(str(old))) as store:
+        write(store, made("anna"), opened("over"), over("over", "anna", None))
+        write(store, opened("runs"), *logged("runs")[:30])
+        with store.maintaining() as sql:
+            sql.run("UPDATE seats SET here = TRUE WHERE seat = 1")
+    target = tmp_path / "copy.sqlite3"
+    care.backup(target, str(old))
+    return target
+
+
+def all_of(where: str) -> dict[str, list[tuple[object, ...]]]:
+    with closing(open_database(where)) as store, store.maintaining() as sql:
+        return {table: sorted(sql.rows(f"SELECT * FROM {table}")) for table in IN_ORDER}
+
+
+def test_a_backup_is_restored_whole_to_either_database(where: str, copied: Path) -> None:
+    care.restore(copied, where)
+    checked = care.check(where)
+    assert (checked.faults, checked.players, checked.running, checked.records) == ((), 1, 1, 1)
+    with closing(open_database(str(copied))) as store:
+        (race,) = store.running().races
+    with closing(open_database(where)) as store:
+        assert store.running().races == (race,)
+
+
+def test_a_restored_database_has_every_row_and_is_the_same_place(copied: Path, tmp_path: Path) -> None:
+    care.restore(copied, str(tmp_path / "new"))
+    assert all_of(str(tmp_path / "new")) == all_of(str(copied))
+
+
+def test_nothing_is_restored_over_what_is_there(kept: str, database: DatabaseStore, copied: Path) -> None:
+    database.close()
+    before = all_of(kept)
+    with pytest.raises(StoreUnavailable, match="is not empty: move it away"):
+        care.restore(copied, kept)
+    assert all_of(kept) == before
+
+
+def test_a_backup_that_is_damaged_restores_nothing_of_itself(copied: Path, sqlite: str) -> None:
+    with closing(sqlite3.connect(copied)) as file:
+        file.execute("UPDATE records SET record = CAST(x'ff' AS TEXT)")
+        file.commit()
+    with pytest.raises(StoreCorrupt, match=r"copy.sqlite3 is damaged, in records: carpet-server db check --database .*copy.sqlite3"):
+        care.restore(copied, sqlite)
+    checked = care.check(sqlite)
+    assert (checked.players, checked.running) == (0, 0)
+
+
+def test_an_old_backup_says_how_to_bring_it_up_to_date(copied: Path, sqlite: str) -> None:
+    with closing(sqlite3.connect(copied)) as file:
+        file.execute("UPDATE carpet_schema SET version_num = '0012'")
+        file.commit()
+    with pytest.raises(StoreTooOld, match=r"run carpet-server db upgrade --database .*copy.sqlite3$"):
+        care.restore(copied, sqlite)
+    assert not Path(sqlite).exists()
 
 
 # ---- upgrades, and what is not there

@@ -888,3 +888,27 @@ async def test_followers_are_told_the_times_anew_after_an_outage(venue: Venue) -
     assert 586_000 < (ann.last(Tournament).phase_ms or 0) < 591_000
     await trio.sleep(60)
     assert len([message for message in ann.heard if isinstance(message, Tournament)]) == told, "time alone is no news"
+
+
+async def test_followers_are_told_that_time_stands_still_behind_all_that_tells_of_times(venue: Venue) -> None:
+    ann, ben = await venue.people("Ann", "Ben", habit="absent")
+    identity = await ann.make(replace(FAST, check_in_s=600))
+    for person in (ann, ben):
+        await person.enter(identity)
+    ann.follow(identity)
+    await ann.ask(StartTournament(id=identity))
+    await trio.sleep(10)
+    assert ErrorCode.CANNOT_WRITE not in [message.code for message in ann.heard if isinstance(message, Error)]
+    venue.rooms.outage(Outage(trio.current_time(), "the disk is full"))
+    await trio.sleep(120)
+    ben.follow(identity)
+    await trio.sleep(2)
+    for person in (ann, ben):
+        told = [message for message in person.heard if isinstance(message, Tournament | Error)][-1]
+        assert isinstance(told, Error)
+        assert (told.code, told.ref) == (ErrorCode.CANNOT_WRITE, 0)
+        assert 589_000 < (person.last(Tournament).phase_ms or 0) <= 600_000
+    venue.rooms.outage(None)
+    await trio.sleep(2)
+    for person in (ann, ben):
+        assert isinstance([message for message in person.heard if isinstance(message, Tournament | Error)][-1], Tournament)
