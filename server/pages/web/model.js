@@ -2,7 +2,8 @@
 
 const LINES_KEPT = 100;
 
-/** Whether it says that no time passes, since the server cannot keep anything; nothing that was asked for is refused by it. @param {any} message */
+/** Whether it says that no time passes, since the server cannot keep anything; nothing that was asked for is refused by it.
+ * @param {any} message @returns {message is import("carpet-wire").Error} */
 export function holds(message) {
   return message.type === "error" && message.code === "server/cannot-write" && !message.ref;
 }
