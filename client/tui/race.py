@@ -21,7 +21,6 @@ from client.tui import lessons
 from client.tui.actions import Do, GoOn, LetGo, Press, ScreenAction, Typed
 from client.tui.cards import Size as CardSize
 from client.tui.chips import CHIPS, Chip, chips_of
-from client.tui.course import bars, below_bars, own_moves, times
 from client.tui.cursor import NAMED, moved, type_slot
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.marks import Marks, marks_of
@@ -45,6 +44,7 @@ from client.tui.picture import (
 )
 from client.tui.playing import DOWN, HOME, UP, all_fit, go_on, let_go, place, send_all, turn_autoplay, typed_move
 from client.tui.quilt import quilt, quilt_height, quilt_size, quilt_width
+from client.tui.race_progress import bars, below_bars, own_moves, times
 from client.tui.room import leave, say, still_racing, talk
 from client.tui.scene import Scene, chat_lines, head, remarks
 from client.tui.screen import Screen

@@ -67,7 +67,7 @@ def lead_sentence(scene: Scene, room: RoomModel, width: int) -> str:
     return words + since if text_width(words + since) <= width else words
 
 
-def course_curves(scene: Scene, room: RoomModel, width: int, rows: int) -> list[Line]:
+def race_curves(scene: Scene, room: RoomModel, width: int, rows: int) -> list[Line]:
     """The curves as far as they have been heard of; after the race all of them."""
     total = deck_size(scene.model.rules, room.options)
     if room.record is not None:
@@ -90,7 +90,7 @@ def below_bars(scene: Scene, room: RoomModel, width: int, height: int, *, moves:
     if height > least and width >= 28:
         # Low curves, and some moves, tell more than high curves alone.
         kept = MOVES_ROWS if moves and room.played and height - 1 - MOVES_ROWS >= least else 0
-        drawn = course_curves(scene, room, width, min(height - 1 - kept, most))
+        drawn = race_curves(scene, room, width, min(height - 1 - kept, most))
         lines += [[], *block(drawn, width, role="panel").lines]
     return stacked(block(lines), own_moves(scene, room, width, height - len(lines)) if moves else EMPTY)
 

@@ -15,13 +15,13 @@ from client.state.room import Played
 from client.text.formatting import clock_text
 from client.tui.actions import Do, Jump, PlayOnWanted, Quit, ScreenAction
 from client.tui.bars import seat_lines
-from client.tui.course import last_moves
 from client.tui.everywhere import close_replay
 from client.tui.keymap import Binding, Command, Keys
 from client.tui.marks import Marks, marks_at_rest
 from client.tui.panel import small_cards
 from client.tui.picture import EMPTY, Line, Picture, Size, block, clip, foot, row, screen, spread, stacked
 from client.tui.plot import AXIS
+from client.tui.race_progress import last_moves
 from client.tui.replay_state import ReplayState, jumped, jumped_to_tenth, replay_after
 from client.tui.scene import Scene, head, is_noted
 from client.tui.screen import Screen

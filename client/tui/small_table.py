@@ -103,8 +103,8 @@ def _foundations(view: View, ply: int, marks: Marks, theme: Theme, width: int) -
         for name, count in view.foundations.items():
             if not name.endswith(sign):
                 continue
-            on_top = top_home(name, count)[:1] or theme.glyphs.dash
-            line += [(f"suit {name[:1]}", theme.glyphs.suits.get(name[:1], "?")), ("felt", f"{on_top}{'' if sign else ' '}")]
+            on_top = top_home(name, count)[:1].replace("T", "10") or theme.glyphs.dash
+            line += [(f"suit {name[:1]}", theme.glyphs.suits.get(name[:1], "?")), ("felt", on_top if sign else f"{on_top:2}")]
     return spread(line, [("faint", counted(ply, "move"))], width, "felt")
 
 

@@ -14,7 +14,6 @@ from client.state.watching import WatchModel
 from client.text.formatting import clock_text, curves, deck_size, series_meanwhile
 from client.tui.actions import Do, ScreenAction, Typed
 from client.tui.bars import seat_lines, seat_name
-from client.tui.course import course_curves, last_moves, lead_sentence
 from client.tui.keymap import Binding, Command, Keys
 from client.tui.marks import marks_at_rest
 from client.tui.outcome import headline, places_table, rating_lines, score_lines
@@ -36,6 +35,7 @@ from client.tui.picture import (
     wrap_text,
 )
 from client.tui.plot import plot, scale
+from client.tui.race_progress import last_moves, lead_sentence, race_curves
 from client.tui.room import say
 from client.tui.scene import Scene, head, remarks
 from client.tui.screen import Screen
@@ -166,7 +166,7 @@ def _boards(scene: Scene, watch: WatchModel, room: RoomModel, width: int, height
     tables = [placed(_table(scene, watch, room, info, how.width, how.height), how.height) for info in shown]
     below = [block([_others(scene, room, others, width)])] if others else []
     if how.below:
-        below.append(block(course_curves(scene, room, width, how.below), width, role="panel"))
+        below.append(block(race_curves(scene, room, width, how.below), width, role="panel"))
     aside = _aside(scene, watch, room, shown, how.side, height) if how.side else EMPTY
     return stacked(placed(beside_each_other(tables, how, width, aside), height - how.below), *below)
 
@@ -174,7 +174,7 @@ def _boards(scene: Scene, watch: WatchModel, room: RoomModel, width: int, height
 def _aside(scene: Scene, watch: WatchModel, room: RoomModel, shown: tuple[SeatInfo, ...], width: int, height: int) -> Picture:
     """What stands beside the boards: who leads, the curves, and the last moves that led to the boards."""
     lead = lead_sentence(scene, room, width)
-    drawn = block(course_curves(scene, room, width, min(height // 2, CURVES_ASIDE)), width, role="panel")
+    drawn = block(race_curves(scene, room, width, min(height // 2, CURVES_ASIDE)), width, role="panel")
     rows = height - drawn.height - 2
     lists = [
         last_moves(
@@ -232,7 +232,7 @@ def _progress(scene: Scene, room: RoomModel, width: int, height: int) -> Picture
     lines: list[Line] = []
     for info in taken:
         lines += _seat(scene, room, info, inner, rows)
-    drawn = course_curves(scene, room, inner, max(height - len(lines) - 1, LOWEST))
+    drawn = race_curves(scene, room, inner, max(height - len(lines) - 1, LOWEST))
     return shifted(stacked(block([*lines, []]), block(drawn, inner, role="panel")), (width - inner) // 2)
 
 
