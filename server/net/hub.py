@@ -31,9 +31,9 @@ EVENTS: Final = 256
 """Sockets that are looked at before the other tasks of the server have their turn: more than a long tick brings, so that it is one turn and
 one commit. A turn costs as much as ten moves before it has served any, and a commit as much again."""
 
-IN_A_ROW: Final = 8
-"""Sockets that are read before what they had is dealt with. What is done several times in a row finds its code in the processor's cache,
-and to read a socket takes much of that."""
+IN_A_ROW: Final = 7
+"""Sockets that are read before what they had is dealt with, and before the next look at the clock. What is done several times in a row
+finds its code in the processor's cache, and to read a socket takes much of that."""
 
 TURN_S: Final = 0.008
 """Seconds after which they have it however many sockets wait: to let somebody in takes as long as ten moves."""
