@@ -215,15 +215,10 @@ def _reduced(model: Model, event: Event, now_ms: int) -> Model:  # noqa: C901  (
             return replace(model, runs=event)
         case Dailies() | Challenge() | Challenges() | BoardsKey():
             return model
-        case Watched() | WatchedEvent(event=Result() | Ended()):
+        # What is watched, and tournaments, are no part of the room that one is in: `watching` and `tournament` of this package have them.
+        case Watched() | WatchedEvent(event=Result() | Ended()) | Tournaments() | Tournament():
             return _at_rest(model)
-        case WatchedEvent() | Board():
-            # What is watched is no part of the room that one is in: `client.state.watching` has it.
-            return model
-        case Tournaments() | Tournament():
-            return _at_rest(model)
-        case Called() | Decided():
-            # Nor are tournaments: `client.state.tournament` has them.
+        case WatchedEvent() | Board() | Called() | Decided():
             return model
         case Room():
             # What was said at home, of a code that nobody had, is of no interest in the room.

@@ -22,6 +22,13 @@ from server.store.tables import IN_ORDER
 from tests.server.store.keeping import change_log, logged, made, opened, over, taken, won, write
 
 
+def change(store: str | Path, statement: str) -> None:
+    """Behind the back of those who keep it."""
+    with closing(sqlite3.connect(store)) as file:
+        file.execute(statement)
+        file.commit()
+
+
 @pytest.fixture
 def kept(empty: str, database: DatabaseStore) -> str:
     """A store with a player, a race that is over and one that runs, still open."""
@@ -88,9 +95,7 @@ def test_a_damaged_file_is_named(empty_sqlite: str) -> None:
 
 def test_what_belongs_to_nothing_is_named(empty_sqlite: str) -> None:
     open_database(empty_sqlite).close()
-    with closing(sqlite3.connect(empty_sqlite)) as file:
-        file.execute("INSERT INTO records VALUES ('nowhere', '{}', '', 0, 1)")
-        file.commit()
+    change(empty_sqlite, "INSERT INTO records VALUES ('nowhere', '{}', '', 0, 1)")
     assert care.check(empty_sqlite).faults == ("row 1 of records belongs to nothing in races",)
 
 
@@ -181,9 +186,7 @@ def test_nothing_is_restored_over_what_is_there(kept: str, database: DatabaseSto
 
 
 def test_a_backup_that_is_damaged_restores_nothing_of_itself(copied: Path, sqlite: str) -> None:
-    with closing(sqlite3.connect(copied)) as file:
-        file.execute("UPDATE records SET record = CAST(x'ff' AS TEXT)")
-        file.commit()
+    change(copied, "UPDATE records SET record = CAST(x'ff' AS TEXT)")
     with pytest.raises(StoreCorrupt, match=r"copy.sqlite3 is damaged, in records: carpet-server db check --database .*copy.sqlite3"):
         care.restore(copied, sqlite)
     checked = care.check(sqlite)
@@ -191,9 +194,7 @@ def test_a_backup_that_is_damaged_restores_nothing_of_itself(copied: Path, sqlit
 
 
 def test_an_old_backup_says_how_to_bring_it_up_to_date(copied: Path, sqlite: str) -> None:
-    with closing(sqlite3.connect(copied)) as file:
-        file.execute("UPDATE carpet_schema SET version_num = '0012'")
-        file.commit()
+    change(copied, "UPDATE carpet_schema SET version_num = '0012'")
     with pytest.raises(StoreTooOld, match=r"run carpet-server db upgrade --database .*copy.sqlite3$"):
         care.restore(copied, sqlite)
     assert not Path(sqlite).exists()

@@ -872,14 +872,20 @@ async def test_a_store_that_cannot_be_read_costs_whoever_makes_a_tournament_an_a
     await director.make(FAST)
 
 
-async def test_followers_are_told_the_times_anew_after_an_outage(venue: Venue) -> None:
-    ann, ben = await venue.people("Ann", "Ben", habit="absent")
-    identity = await ann.make(replace(FAST, check_in_s=600))
-    for person in (ann, ben):
+async def checking_in(venue: Venue) -> tuple[list[Person], str]:
+    """Two entrants who do not act, ten seconds into ten minutes of check-in; the first of them directs and follows the tournament."""
+    people = await venue.people("Ann", "Ben", habit="absent")
+    identity = await people[0].make(replace(FAST, check_in_s=600))
+    for person in people:
         await person.enter(identity)
-    ann.follow(identity)
-    await ann.ask(StartTournament(id=identity))
+    people[0].follow(identity)
+    await people[0].ask(StartTournament(id=identity))
     await trio.sleep(10)
+    return people, identity
+
+
+async def test_followers_are_told_the_times_anew_after_an_outage(venue: Venue) -> None:
+    (ann, _), _ = await checking_in(venue)
     venue.rooms.outage(Outage(trio.current_time(), "the disk is full"))
     await trio.sleep(120)
     venue.rooms.outage(None)
@@ -891,13 +897,7 @@ async def test_followers_are_told_the_times_anew_after_an_outage(venue: Venue) -
 
 
 async def test_followers_are_told_that_time_stands_still_behind_all_that_tells_of_times(venue: Venue) -> None:
-    ann, ben = await venue.people("Ann", "Ben", habit="absent")
-    identity = await ann.make(replace(FAST, check_in_s=600))
-    for person in (ann, ben):
-        await person.enter(identity)
-    ann.follow(identity)
-    await ann.ask(StartTournament(id=identity))
-    await trio.sleep(10)
+    (ann, ben), identity = await checking_in(venue)
     assert ErrorCode.CANNOT_WRITE not in [message.code for message in ann.heard if isinstance(message, Error)]
     venue.rooms.outage(Outage(trio.current_time(), "the disk is full"))
     await trio.sleep(120)
