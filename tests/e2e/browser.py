@@ -10,6 +10,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -19,7 +20,7 @@ from selenium.common.exceptions import StaleElementReferenceException, TimeoutEx
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
-from selenium.webdriver.support.ui import WebDriverWait
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from tests.conftest import NO_CHROMIUM
 
@@ -38,10 +39,31 @@ PRESS = """
     }
     return false;
 """
+IS_DISPLAYED = files("selenium.webdriver.remote").joinpath("isDisplayed.js").read_text(encoding="utf-8")
+SEE = f"""
+    const displayed = ({IS_DISPLAYED});
+    return [...document.querySelectorAll(arguments[0])].map((each) => {{
+        const shown = displayed.call(null, each);
+        return [shown, shown ? (each.innerText ?? each.textContent).trim() : "", each.textContent, each.href ?? null, each.value ?? null];
+    }});
+"""
 ARRIVE = "document.getAnimations().filter((each) => each.effect.getComputedTiming().endTime < Infinity).forEach((each) => each.finish())"
 VARIABLE = "CARPET_TEST_CHROMIUM"
 PATIENCE_S = 30
 """For what a page is to show."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An element as it was at one moment."""
+
+    shown: bool
+    text: str
+    """As it is shown; empty while it is hidden."""
+    content: str
+    """With what is for readers aloud alone."""
+    href: str | None
+    value: str | None
 
 
 class Browser:
@@ -69,12 +91,35 @@ class Browser:
             *arguments,
         )
 
-    def all(self, selector: str) -> list[WebElement]:
-        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+    # A page that goes on may have taken away what was found, or made it anew. So what it shows is read in one step, and what was to be done
+    # to an element that is gone is done to the one that has come for it.
+
+    def all(self, selector: str) -> list[Seen]:
+        return [Seen(*each) for each in self.driver.execute_script(SEE, selector)]
+
+    def do(self, selector: str, act: Callable[[WebElement], None]) -> None:
+        """Do this to the first of these, as soon as it is there."""
+
+        def done() -> bool:
+            found = self.driver.find_elements(By.CSS_SELECTOR, selector)[:1]
+            for each in found:
+                act(each)
+            return bool(found)
+
+        self.wait(done, f"an element for {selector}")
+
+    def click(self, selector: str) -> None:
+        self.do(selector, WebElement.click)
+
+    def type(self, selector: str, *keys: str) -> None:
+        self.do(selector, lambda found: found.send_keys(*keys))
+
+    def choose(self, selector: str, value: str) -> None:
+        """The option of this value, of a select."""
+        self.do(selector, lambda found: Select(found).select_by_value(value))
 
     def text(self, selector: str) -> str:
         """Of the first that is there, with what is for readers aloud alone; empty where there is none."""
-        # In one step: a page that goes on may have taken away what was found.
         return str(self.driver.execute_script("return document.querySelector(arguments[0])?.textContent ?? ''", selector))
 
     def wait(self, holds: Callable[[], object], what: str) -> None:

@@ -40,7 +40,7 @@ def test_it_says_how_to_join_then_shows_the_race_and_who_won(browser: Browser, s
         zoe.stop()
         ada.stop()
         browser.wait_for_text(".banner .winner", "Ada wins")
-        assert browser.all(".banner")[0].is_displayed()
+        assert browser.all(".banner")[0].shown
     browser.wait(lambda: browser.all(".screen-join"), "the way to join, once the result was to be seen")
     browser.open(f"{root}/screen?overlay=1")
     browser.wait(lambda: browser.all(".screen-join"), "the overlay")
@@ -58,16 +58,15 @@ def test_between_two_rounds_it_goes_on_by_a_key_to_the_bracket_and_the_closest_t
         director.stands(tournament, lambda told: told["phase"] == "between")
         browser.open(f"{root}/tournament/{tournament}/screen")
         browser.wait(lambda: len(browser.all(".screen-standings tbody tr")) == 4, "the standings")
-        body = browser.all("body")[0]
-        body.send_keys("n")
+        browser.type("body", "n")
         browser.wait(lambda: len(browser.all(".screen-bracket .match")) == 3, "the bracket")
-        body.send_keys("s")
+        browser.type("body", "s")
         assert browser.run("return document.querySelector('[aria-pressed]').ariaPressed") == "true"
 
         def goes_on() -> bool:
             # Until the race's record is told of, standings and bracket are all there is to go on to.
-            if any(part.is_displayed() for part in browser.all(".screen-standings, .screen-bracket")):
-                body.send_keys("n")
+            if any(part.shown for part in browser.all(".screen-standings, .screen-bracket")):
+                browser.type("body", "n")
             # How many cards are on them is the deal's affair: bots may be through with it before anybody looks.
             return len(browser.all(".screen-boards .board")) == 2
 

@@ -129,9 +129,8 @@ def test_a_link_leads_to_a_seat_and_the_race_is_checked_in_the_page(browser: Bro
         browser.open(page(server, f"/play/{ada.code}"))
         browser.wait_for_text("h1", f"Race {ada.name}")
         assert "Build each foundation up in suit" in browser.text(".explained")
-        field = browser.all("#name")[0]
-        field.clear()
-        field.send_keys("Bea")
+        browser.do("#name", WebElement.clear)
+        browser.type("#name", "Bea")
         browser.press("Ready")
         ada.hear_of("player-ready")
         ada.ready()
@@ -149,7 +148,7 @@ def test_a_link_leads_to_a_seat_and_the_race_is_checked_in_the_page(browser: Bro
         browser.wait_for_text(".ending h2", f"{ada.name} has won")
         assert [seat["name"] for seat in record["seats"]] == [ada.name, "Bea"]
         assert browser.text(".verdict") == "The deal checks out: nobody chose the cards."
-        assert [str(each.get_property("textContent"))[0] for each in browser.all(".checks li")] == ["✓"] * 5
+        assert [each.content[0] for each in browser.all(".checks li")] == ["✓"] * 5
         nonce = record["deal"]["nonces"][1]
         assert len(set(nonce)) > 4, nonce
         assert browser.breaches() == []
@@ -200,7 +199,7 @@ def test_two_browsers_race_again(browser: Browser, server: str) -> None:
             [...document.querySelectorAll(".more button")].at(-1).click();
             return await window.saved;
         """
-        browser.all(".play > .more summary")[0].click()
+        browser.click(".play > .more summary")
         browser.wait_for_text(".play > .more code", "/play#be=")
         link = browser.text(".play > .more code")
         exported = read_export(browser.run(saving).encode())
@@ -334,10 +333,10 @@ def test_the_keys_are_those_of_the_terminal(browser: Browser, server: str) -> No
         written = next(message["view"]["moves"] for message in reversed(views(browser)) if message["type"] == "view")[0]
         assert ":" in written
         keys.send_keys(":").perform()
-        browser.all("#move")[0].send_keys("z9:w", Keys.ENTER)
+        browser.type("#move", "z9:w", Keys.ENTER)
         browser.wait_for_text(".hint", "z9:w is not a legal move now.")
         keys.send_keys(":").perform()
-        browser.all("#move")[0].send_keys(written, Keys.ENTER)
+        browser.type("#move", written, Keys.ENTER)
         browser.wait(lambda: own_moves(browser) == 2, f"the move {written}")
         keys.send_keys("?").perform()
         browser.wait_for_text("dialog h2", "Keys of a race")
@@ -452,7 +451,7 @@ def test_ways_to_race_come_before_what_few_change(browser: Browser, server: str)
     browser.wait_for_text(".start .explained", "The four Aces lie ready")
     assert browser.run("return document.querySelector('.start .way button').getBoundingClientRect().bottom") <= 640
     browser.run("document.querySelector('.start .more').open = true")
-    Select(browser.all("#limit")[0]).select_by_value("300")
+    browser.choose("#limit", "300")
     browser.press("Make a link")
     browser.wait_for_text(".waiting-room", "At most 5:00.")
 
@@ -602,31 +601,29 @@ def test_ready_that_nobody_has_answered_is_said_again_by_the_page_that_is_loaded
 def test_what_is_said_without_a_connection_is_kept_in_its_field(browser: Browser, server: str) -> None:
     with sitting(server, "Ada", countdown_s=1, public=False) as ada:
         open_link(browser, server, ada.code)
-        browser.wait(lambda: browser.all("#say"), "the field for what is said")
-        field = browser.all("#say")[0]
-        field.send_keys("Good luck")
+        browser.type("#say", "Good luck")
         browser.run("dispatchEvent(new Event('offline'))")
-        field.send_keys(Keys.ENTER)
+        browser.type("#say", Keys.ENTER)
         browser.wait_for_text(".play .notice", "Not connected: that was not taken.")
-        assert field.get_property("value") == "Good luck"
+        assert browser.all("#say")[0].value == "Good luck"
         # After the one who looked on, and the player.
         wait_for_connection(browser, 3)
-        field.send_keys(Keys.ENTER)
+        browser.type("#say", Keys.ENTER)
         browser.wait_for_text(".lines", "Good luck")
-        assert field.get_property("value") == ""
+        assert browser.all("#say")[0].value == ""
 
 
 def test_a_house_bot_is_told_of_before_it_is_raced_and_the_terminals_is_the_first_choice(browser: Browser, server: str) -> None:
     browser.open(page(server, "/play"))
     browser.wait_for_text(".ways", HOUSE_BOTS["greedy"].explanation)
-    Select(browser.all("#bot")[0]).select_by_value("deep")
+    browser.choose("#bot", "deep")
     browser.wait_for_text(".ways", HOUSE_BOTS["deep"].explanation)
 
 
 def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None:
     browser.open(page(server, "/daily"))
     browser.wait(lambda: browser.all(".main-link"), "the way to today's deal")
-    link = str(browser.all(".main-link")[0].get_attribute("href"))
+    link = str(browser.all(".main-link")[0].href)
     assert link == page(server, "/play?daily&rules=carpet")
     browser.open(link + "-whist")
     browser.wait_for_text(".ways h2", "Today’s deal")
@@ -647,20 +644,20 @@ def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None
 def choose(browser: Browser, label: str, words: str, inside: str) -> None:
     """An option of a select, by its words, in an open `details`."""
 
-    def field() -> WebElement | None:
-        shown = [each for each in browser.all(f"{inside} .option") if each.is_displayed() and each.text.startswith(label)]
-        return shown[0] if shown else None
+    def chosen() -> bool:
+        for each in browser.driver.find_elements("css selector", f"{inside} .option"):
+            if each.is_displayed() and each.text.startswith(label):
+                Select(each.find_element("css selector", "select")).select_by_visible_text(words)
+                return True
+        return False
 
-    browser.wait(field, f"the field {label!r}")
-    found = field()
-    assert found is not None
-    Select(found.find_element("css selector", "select")).select_by_visible_text(words)
+    browser.wait(chosen, f"the field {label!r}")
 
 
 def test_a_series_and_a_tournament_are_made_with_all_that_a_terminal_asks(browser: Browser, server: str) -> None:
     browser.open(page(server, "/play"))
     browser.wait(lambda: browser.all("#rules option"), "the form")
-    for summary in browser.all(".start .more summary"):
+    for summary in browser.driver.find_elements("css selector", ".start .more summary"):
         # What is fetched for the first moves the second.
         summary.click()
         browser.wait(partial(browser.run, "return given[0].parentNode.querySelector('.option')", summary), "the fields")

@@ -55,12 +55,12 @@ def test_a_tournament_is_followed_from_registration_to_its_end(browser: Browser,
         for player in (ada, zoe):
             player.check_in(tournament)
         browser.wait_for_text(".summary", "Round 1 is being played: 0 of 1 table done.")
-        assert not browser.all(".command")[0].is_displayed()
+        assert not browser.all(".command")[0].shown
         codes = {player.go_to_table()["code"] for player in (ada, zoe)}
         for player in (ada, zoe):
             player.start()
         browser.wait(lambda: browser.all(".tables .watch a"), "the way to the table")
-        links = [each.get_attribute("href") for each in browser.all(".tables .watch a")]
+        links = [each.href for each in browser.all(".tables .watch a")]
         assert links == [page(fast_server, f"/watch/{code}") for code in codes]
         # Zoë makes one move: by then Ada is ahead, whatever was dealt.
         while ada.home < zoe.home + 2:
@@ -74,11 +74,11 @@ def test_a_tournament_is_followed_from_registration_to_its_end(browser: Browser,
         assert [row[0] for row in rows(browser)] == ["1", "2"]
         homes = f"({ada.home} : {zoe.home} cards)", f"({zoe.home} : {ada.home} cards)"
         assert any(browser.text(".tables .score").endswith(each) for each in homes)
-        browser.all("details:has(.log) summary")[0].click()
+        browser.click("details:has(.log) summary")
         assert browser.text(".log li:last-child") == "Ada enters. (Ada)"
-        assert browser.all(".log li")[0].is_displayed()
+        assert browser.all(".log li")[0].shown
         browser.wait_for_text(".tables .watch a", "Replay this table")
-        browser.all(".tables .watch a")[0].click()
+        browser.click(".tables .watch a")
         browser.wait_for_text(".said-move", "Move ")
         assert "/race/" in browser.driver.current_url
 
@@ -114,8 +114,7 @@ def wait_for_it(browser: Browser) -> None:
 def test_it_fits_every_width_and_is_readable_in_light_and_dark(browser: Browser, fast_server: str, running: str) -> None:
     browser.open(page(fast_server, running))
     wait_for_it(browser)
-    for summary in browser.all("details summary"):
-        summary.click()
+    browser.run("document.querySelectorAll('details summary').forEach((each) => each.click())")
     browser.wait(lambda: browser.all(".crosstable tbody td"), "the crosstable")
     for width in (320, 390, 768, 1024, 1280, 1600):
         browser.look(width=width)
@@ -147,7 +146,7 @@ def test_whoever_listens_is_told_all_of_it_and_markup_is_text(browser: Browser, 
 def test_a_round_before_can_be_looked_at_by_keys(browser: Browser, fast_server: str, running: str) -> None:
     browser.open(page(fast_server, running))
     wait_for_it(browser)
-    browser.all("#round")[0].send_keys("1")
+    browser.type("#round", "1")
     browser.wait(lambda: len(browser.all(".tables .score")) == 5 and "cards)" in browser.text(".tables li:first-child .score"), "round 1")
     assert browser.run("return document.getElementById('round').value") == "1"
 
@@ -177,18 +176,18 @@ def test_somebody_enters_checks_in_races_and_comes_back_with_nothing_but_the_pag
         assert f"/play/{bob.go_to_table()['code']}" in newcomer.driver.current_url
         bob.start()
         newcomer.wait(lambda: newcomer.all(".racing .place"), "the cards")
-        newcomer.all("[data-place='s']")[0].click()
+        newcomer.click("[data-place='s']")
         bob.stop()
         newcomer.press("Stop …")
         newcomer.press("Stop")
         newcomer.press("To the tournament")
         newcomer.wait_for_text(".part", "You placed ")
         newcomer.wait(lambda: len(newcomer.all(".crosstable tbody a")) == 2, "the race in the crosstable")
-        newcomer.all(".crosstable tbody a")[0].click()
+        newcomer.click(".crosstable tbody a")
         newcomer.wait_for_text(".said-move", "Move ")
         # By what this browser saw and gave itself, at the check-in and at the table.
         newcomer.wait_for_text(".verdict", "The deal checks out: it is the shuffle that was committed to.")
-        assert [str(line.get_property("textContent"))[0] for line in newcomer.all(".checks li")] == ["✓"] * 7
+        assert [line.content[0] for line in newcomer.all(".checks li")] == ["✓"] * 7
         assert newcomer.text(".checks li:last-child").endswith("What you gave when you checked in took part in the shuffle.")
 
 
@@ -231,7 +230,7 @@ def test_a_director_decides_by_the_page(newcomer: Browser, fast_server: str) -> 
             player.check_in(tournament)
         newcomer.open(page(fast_server, f"/tournament/{tournament}"))
         newcomer.wait_for_text(".summary", "2 players so far")
-        assert not newcomer.all(".part:has(#directing)")[0].is_displayed()
+        assert not newcomer.all(".part:has(#directing)")[0].shown
         newcomer.run("localStorage.setItem('carpet.token', given[0])", director.welcome["token"])
         newcomer.driver.refresh()
         newcomer.press("Add it")

@@ -78,21 +78,21 @@ def test_the_lobby_is_live(browser: Browser, server: str) -> None:
     with race(server) as (ada, zoe), sitting(server, "Grace", rules="crazy-quilt") as grace:
         browser.wait_for_text(".summary", "1 race being run, 1 open, 3 players here.")
         assert browser.text(".races h3 a") == f"{ada.name} against {zoe.name}"
-        assert browser.all(".races h3 a")[0].get_attribute("href") == page(server, f"/watch/{ada.code}")
+        assert browser.all(".races h3 a")[0].href == page(server, f"/watch/{ada.code}")
         assert browser.text(".here") == f"{ada.name}, {zoe.name}, {grace.name}"
         assert browser.text(".open h3") == f"{grace.name} (1 open seat)"
         assert browser.text(".open .facts").startswith("Crazy Quilt · 2 seats")
         assert browser.text(".open code") == f"carpet join {server} {grace.code}"
         get_ahead(ada, zoe)
         browser.wait(lambda: meters(browser) == [(ada.name, home(ada)), (zoe.name, home(zoe))], "Ada's cards")
-        assert not any(badge.is_displayed() for badge in browser.all(".badge"))
+        assert not any(badge.shown for badge in browser.all(".badge"))
         with race(server, "Barbara", "Donald") as closest_two:
             for player in closest_two:
                 player.play(3)
             browser.wait(lambda: len(browser.all(".races li")) == 2, "the other race")
             closest = " against ".join(each.name for each in closest_two)
             browser.wait(lambda: [each.text for each in browser.all(".races .closest h3 a")] == [closest], "the closest race")
-            assert [badge.is_displayed() for badge in browser.all(".badge")] == [True, False]
+            assert [badge.shown for badge in browser.all(".badge")] == [True, False]
         for player in (ada, zoe):
             player.stop()
         browser.wait_for_text(".summary", "0 races being run")
@@ -103,17 +103,17 @@ def test_a_command_can_be_copied_by_keys(browser: Browser, server: str) -> None:
         browser.open(page(server))
         # The race of an earlier test may stand there a moment longer, and goes.
         of_grace = f"[aria-label='Copy the command that joins race {grace.code}']"
-        browser.wait(lambda: browser.all(of_grace), "the button")
-        (button,) = browser.all(of_grace)
+        browser.wait(lambda: len(browser.all(of_grace)) == 1, "the button")
         # The answer is there for some seconds, which may go by unseen.
         browser.run(
             """
             window.answers = [];
-            new MutationObserver(() => answers.push(given[0].textContent)).observe(given[0], {childList: true});
+            const button = document.querySelector(given[0]);
+            new MutationObserver(() => answers.push(button.textContent)).observe(button, {childList: true});
             """,
-            button,
+            of_grace,
         )
-        button.send_keys(Keys.ENTER)
+        browser.type(of_grace, Keys.ENTER)
         browser.wait(lambda: browser.run("return answers"), "the button's answer")
         answer = browser.run("return answers[0]")
         assert answer in ("Copied", "Selected")
@@ -139,7 +139,7 @@ def test_bars_move_at_once_and_boards_stay_hidden_until_the_result(browser: Brow
         browser.wait(lambda: [each.text for each in browser.all(".bar .moves")] == ["12 moves", "3 moves"], "the moves")
         assert [each.text for each in browser.all(".waiting")] == ["The first cards are shown 600 seconds after the start."] * 2
         assert {*cells(browser, 0), *cells(browser, 1)} == {""}
-        assert not browser.all(".race > section")[0].is_displayed()
+        assert not browser.all(".race > section")[0].shown
         for player in (ada, zoe):
             player.stop()
         record = ada.hear_of("result")["record"]
@@ -151,7 +151,7 @@ def test_bars_move_at_once_and_boards_stay_hidden_until_the_result(browser: Brow
         assert cells(browser, 0) == cards(ada)
         assert cells(browser, 1) == cards(zoe)
         assert len(browser.all(".plot .curve")) == 2
-        with urllib.request.urlopen(str(browser.all(".checked a")[1].get_attribute("href"))) as answered:
+        with urllib.request.urlopen(str(browser.all(".checked a")[1].href)) as answered:
             assert json.load(answered) == record
         browser.wait_for_text("#news", "The race is over. 1. ")
         times = browser.run("return window.spoken")
@@ -197,7 +197,7 @@ def test_of_the_first_race_of_a_swap_no_board_is_promised(browser: Browser, serv
     with race(server, series={"format": "swap", "races": 2}) as (ada, zoe):
         browser.open(page(server, f"/watch/{ada.code}"))
         browser.wait_for_text(".waiting", "No board is shown of the first race of a swap.")
-        assert not browser.all(".notice")[0].is_displayed()
+        assert not browser.all(".notice")[0].shown
         for player in (ada, zoe):
             player.stop()
         browser.wait_for_text(".waiting", "No cards before the start.")
@@ -219,7 +219,7 @@ def test_a_series_shows_its_score_the_race_before_and_its_ratings(browser: Brows
     with race(server, series={"format": "best-of", "races": 3}) as (ada, zoe):
         browser.open(page(server, f"/watch/{ada.code}"))
         browser.wait_for_text(".series", "Best of 3. Race 1 is being run.")
-        assert not browser.all(".score")[0].is_displayed()
+        assert not browser.all(".score")[0].shown
         # Nobody's rating moves by a race that only one of them has raced.
         zoe.play(1)
         get_ahead(ada, zoe)
@@ -231,11 +231,12 @@ def test_a_series_shows_its_score_the_race_before_and_its_ratings(browser: Brows
         assert browser.text("#result") == "Result of race 1"
         changes = [f"rating {seat['before']} → {seat['after']} ({seat['after'] - seat['before']:+})".replace("-", "−") for seat in ratings]
         browser.wait(lambda: [each.text.rpartition(" · ")[2] for each in browser.all(".places li")] == changes, "the ratings")
-        rows = [[cell.text for cell in row.find_elements("css selector", "th, td")] for row in browser.all(".score tbody tr")]
+        rows = [[each.text for each in browser.all(f".score tbody tr:nth-child({row}) :is(th, td)")] for row in (1, 2)]
+        assert len(browser.all(".score tbody tr")) == 2
         assert rows == [[player.name, str(1 - at), str(record["seats"][at]["home"]), str(at + 1)] for at, player in enumerate((ada, zoe))]
         assert len(browser.all(".plot .curve")) == 2
         links = [page(server, f"/race/{record['id']}"), page(server, f"/races/{record['id']}.json")]
-        assert [each.get_attribute("href") for each in browser.all(".checked a")] == links
+        assert [each.href for each in browser.all(".checked a")] == links
         for scheme in ("light", "dark"):
             for width in (320, 360, 1280):
                 browser.look(width=width, scheme=scheme)
@@ -249,7 +250,7 @@ def test_a_series_shows_its_score_the_race_before_and_its_ratings(browser: Brows
         for player in (ada, zoe):
             player.start()
         browser.wait_for_text(".series", "Race 2 is being run.")
-        assert not browser.all("#result")[0].is_displayed()
+        assert not browser.all("#result")[0].shown
 
 
 def test_a_replay_goes_on_by_keys_after_a_button_was_pressed(browser: Browser, server: str) -> None:
@@ -262,13 +263,13 @@ def test_a_replay_goes_on_by_keys_after_a_button_was_pressed(browser: Browser, s
     browser.wait_for_text(".said-move", "Move ")
     browser.press("Start")
     browser.wait_for_text(".said-move", "The deal, before 3 moves.")
-    on = next(button for button in browser.all(".controls button") if button.text == "On")
-    on.click()
+    on = f".controls .actions button:nth-of-type({[each.text for each in browser.all('.controls .actions button')].index('On') + 1})"
+    browser.click(on)
     browser.wait_for_text(".said-move", "Move 1 of 3")
-    on.send_keys(Keys.ARROW_RIGHT)
+    browser.type(on, Keys.ARROW_RIGHT)
     browser.wait_for_text(".said-move", "Move 2 of 3")
     # The space bar is the button's own.
-    on.send_keys(" ")
+    browser.type(on, " ")
     browser.wait_for_text(".said-move", "Move 3 of 3")
 
 
@@ -391,7 +392,7 @@ def test_what_is_not_there_is_one_sentence_and_where_to_go(browser: Browser, ser
     sentences = {"/watch/%E2%80%AE": "not readable text", "/tournament/qqqqqq": "There is no tournament of that id."}
     assert sentences.get(path, "No race has that code now.") in browser.text(".summary")
     browser.wait_for_complaints(page(server, path))
-    browser.all("main li a")[0].click()
+    browser.click("main li a")
     browser.wait_for_text("h1", "Play")
 
 
@@ -576,7 +577,7 @@ def test_a_lost_connection_is_told_and_comes_back(browser: Browser, port: int, h
         assert browser.run(CONTRAST)[1] == browser.breaches() == []
     with serving(port=port), sitting(url, "Grace"):
         if how == "by its button":
-            browser.all("#connection button")[0].send_keys(Keys.ENTER)
+            browser.type("#connection button", Keys.ENTER)
         browser.wait_for_text(".here", "Grace")
         assert browser.text("#connection") == ""
         browser.wait_for_text("#news", "Connected again.")
