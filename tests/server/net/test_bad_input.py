@@ -95,7 +95,6 @@ FRAMES = [
     (JSON, b"{"),  # JSON that stops in the middle
     (JSON, b'"hello"'),  # JSON text
     (JSON, b"[" * 2000),  # two thousand JSON lists within each other
-    (JSON, b'{"type": "hello", "name": "\xff\xfe"}'),  # no UTF-8
     (JSON, b'{"type": "hello", "name": "\\ud800"}'),  # half a surrogate pair
 ]
 
@@ -116,6 +115,23 @@ async def test_the_wrong_kind_of_frame_is_a_bad_frame(house: House, encoding: st
         error = await eve.error()
         assert error.code == ErrorCode.BAD_FRAME
         assert "binary frames" in error.message
+
+
+@pytest.mark.parametrize("encoding", [MSGPACK, JSON])
+@pytest.mark.parametrize(
+    "parts", [[b'{"type": "unwatch", "x": "\xff"}'], [b'{"type": "unwatch", "x": "\xc3', b'"}']], ids=["whole", "in fragments"]
+)
+async def test_a_text_frame_that_is_no_utf8_closes_with_1007(house: House, encoding: str, parts: list[bytes]) -> None:
+    async with undisturbed(house), house.guest("Eve", encoding) as eve:
+        await eve.line.send(parts, text=True)
+        assert (await eve.hear_end())[0] == 1007
+
+
+async def test_a_character_in_two_fragments_is_read(house: House) -> None:
+    async with undisturbed(house), house.guest("Eve", JSON) as eve:
+        await eve.line.send([b'{"type": "say", "text": "\xc3', b'\xa9", "ref": 3}'], text=True)
+        error = await eve.error()
+        assert (error.code, error.ref) == (ErrorCode.NOT_IN_ROOM, 3)
 
 
 @pytest.mark.parametrize("encoding", [MSGPACK, JSON])
