@@ -149,6 +149,24 @@ async def test_five_kibibytes_in_small_fragments_close_with_1009_too(house: Hous
         assert (await eve.hear_end())[0] == 1009
 
 
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (RaceOptions(rules="whist"), ErrorCode.UNKNOWN_RULES),
+        (RaceOptions(bots=("random", "random")), ErrorCode.BAD_OPTIONS),
+        (RaceOptions(bots=("deeper",)), ErrorCode.UNKNOWN_BOT),
+    ],
+)
+async def test_a_race_is_not_given_up_for_one_that_cannot_be_opened(house: House, options: RaceOptions, code: ErrorCode) -> None:
+    async with house.guest("Ann") as ann:
+        first = await ann.open(seats=3)
+        await ann.say(OpenRace(options=options, ref=7))
+        error = await ann.error()
+        assert (error.code, error.ref) == (code, 7)
+        assert [room.code for room in house.rooms] == [first.code]
+        assert (await ann.join(first.code)).seat == 0
+
+
 async def test_a_player_in_the_race_who_sends_too_much_is_only_away(house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, bob):
         await bob.say_map({"type": "say", "text": "x" * 5120})
