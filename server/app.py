@@ -32,7 +32,7 @@ from server.net.origins import Origins, page_origin
 from server.net.overload import Overload
 from server.net.stream import RoundTripRule
 from server.pages.site import open_site
-from server.rooms.clock import Clock
+from server.rooms.clock import Clock, SleepWatch
 from server.rooms.deal_finder import find_deal
 from server.rooms.registry import Rooms
 from server.rooms.resumption import Resumption
@@ -122,6 +122,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 bots_wait=settings.bots_wait,
             )
             nursery.start_soon(rooms.run)
+            nursery.start_soon(SleepWatch(clock, rooms.set_clocks_right).run)
             journal.outage_listeners.append(rooms.outage)
             bans = Bans(journal=journal, clock=clock)
             players = Players(entropy=secrets.token_bytes, store=store, journal=journal, clock=clock, bans=bans)

@@ -6,16 +6,27 @@ paused, because no time may pass that nobody can use. `wall_ms` is for dates: wh
 
 from __future__ import annotations
 
+import logging
 import time
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 import trio
+
+logger = logging.getLogger("carpet.rooms")
 
 LOOK_S: Final = 60.0
 """Seconds after which whoever waits for a date looks at the wall clock again: it may have been set, or the machine may have slept."""
 
 PAUSED_LOOK_S: Final = 0.25
 """Seconds after which whoever waits for a moment looks again while the clock stands still."""
+
+
+ASLEEP_S: Final = 2.0
+"""Seconds by which a process is woken late that was stopped, and not only kept waiting by others of a busy machine."""
+
+AWAKE_LOOK_S: Final = 1.0
+"""Seconds between two times at which a process wakes up by itself, so that it is known to within that when it was stopped."""
 
 
 class Clock:
@@ -39,7 +50,9 @@ class Clock:
     def now_ms(self) -> int:
         moment = self._trio_time() if self._paused_at is None else self._paused_at
         now_ms = round((moment + self._offset) * 1000)
-        return now_ms if now_ms > self._not_before_ms else self._not_before_ms  # noqa: FURB136  (several times as fast, and asked so often)
+        if now_ms > self._not_before_ms:
+            self._not_before_ms = now_ms
+        return self._not_before_ms
 
     def wall_ms(self) -> int:
         return round(self._wall_s() * 1000)
@@ -76,3 +89,52 @@ class Clock:
             self._not_before_ms = self.now_ms()
             self._offset -= trio.current_time() - self._lost_since
             self._paused_at = None
+
+    def skip(self, since: float) -> None:
+        """Let no time have passed since then, in Trio's time, where it is not paused. What was told of it already is made up for as after
+        a pause.
+        """
+        self._offset -= trio.current_time() - since
+
+
+class SleepWatch(trio.abc.Instrument):
+    """Notices that this process, or its container, was stopped for a while, and leaves that out of the clock.
+
+    Nearly always before anything is made of what came meanwhile.
+    """
+
+    def __init__(self, clock: Clock, set_clocks_right: Callable[[], Awaitable[None]]) -> None:
+        """set_clocks_right: tells everybody what the clock shows."""
+        self._clock = clock
+        self._set_clocks_right = set_clocks_right
+        self._due = trio.current_time()
+        self._slept_s = 0.0
+
+    def before_io_wait(self, timeout: float) -> None:
+        self._due = self._look() + timeout
+
+    def after_io_wait(self, timeout: float) -> None:
+        self._due = self._look()
+
+    def _look(self) -> float:
+        now = trio.current_time()
+        if now - self._due > ASLEEP_S and not self._clock.is_paused:
+            self._clock.skip(self._due)
+            self._slept_s += now - self._due
+        return now
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        trio.lowlevel.add_instrument(self)
+        try:
+            while True:
+                await trio.sleep(AWAKE_LOOK_S)
+                if self._slept_s:
+                    logger.warning(
+                        "this server did not run for %.1f seconds: stopped, or the machine too busy; in races that time does not count",
+                        self._slept_s,
+                    )
+                    self._slept_s = 0.0
+                    await self._set_clocks_right()
+        finally:
+            trio.lowlevel.remove_instrument(self)

@@ -289,9 +289,9 @@ class Rooms:
                 listener()
         else:
             self._clock.resume()
-            self._ports.nursery.start_soon(self._set_clocks_right)
+            self._ports.nursery.start_soon(self.set_clocks_right)
 
-    async def _set_clocks_right(self) -> None:
+    async def set_clocks_right(self) -> None:
         """Tell everybody who sees a race how long it has run: the clocks that they see have run on."""
         # From there on it runs again.
         await trio.sleep_until(self._clock.deadline(self._clock.now_ms()))

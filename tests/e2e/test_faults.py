@@ -31,8 +31,10 @@ from server.app import running
 from server.config import Settings
 from server.race.audit import audit
 from tests.client.tui.hands import NO_JOBS, HandScreen
+from tests.e2e.commands import running_server
 from tests.e2e.crash import ROOT, kept_records
 from tests.e2e.faulty_proxy import FaultyProxy
+from tests.e2e.peer import sitting
 from tests.e2e.scripted import QUICK, ScriptedPlayer
 from tests.ports import held_ports
 
@@ -252,6 +254,24 @@ async def test_a_player_who_was_asleep_is_of_one_mind_with_the_others_when_they_
     moves = [move.move for move in kept.moves if move.seat == seat]
     assert list(slept["asked"].values())[: len(moves)] == moves
     check_notes(awake, kept)
+
+
+def test_time_in_which_the_server_was_stopped_counts_against_nobody() -> None:
+    with running_server("--database", "memory") as (url, process), sitting(url, "Ann", seats=1, countdown_s=1, public=False) as ann:
+        ann.ready()
+        ann.start()
+        ann.play()
+        process.send_signal(signal.SIGSTOP)
+        try:
+            with pytest.raises(TimeoutError):
+                ann.websocket.recv(timeout=10)
+        finally:
+            process.send_signal(signal.SIGCONT)
+        told = ann.hear_of("room")
+        assert told["elapsed_ms"] < 10_000, "nor does the clock that they see run on"
+        ann.play()
+        ann.stop()
+        assert ann.hear_of("result")["record"]["seats"][0]["plies"] == 2
 
 
 async def test_the_newer_of_two_clients_of_one_player_has_the_seat_and_the_older_keeps_away(tmp_path: Path) -> None:
