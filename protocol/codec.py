@@ -40,6 +40,8 @@ _PLAIN_MOVE = (b"\x85\xa4type\xa4move", b"\x86\xa4type\xa4move")
 """How nearly all messages begin: a map of the five fields that a move must have, or of these and its `ref`, the tag first. Where only one
 type is asked for, msgspec does not miss a tag."""
 
+_AS_LONG_AS_A_SURROGATE = b" " * len(r"\ud800")
+
 _JSON_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 """A string, so that what it quotes is not counted, or a bracket."""
 
@@ -87,8 +89,9 @@ class _Json:
     def unpack(self, data: bytes) -> Any:
         if data.count(b"[") + data.count(b"{") > _PARSED_DEPTH and _json_depth(data) > _PARSED_DEPTH:
             raise RecursionError
-        # Its errors are ValueErrors, those about UTF-8 too.
-        return msgspec.json.decode(data)
+        # Its errors are ValueErrors, those about UTF-8 too. Where less follows half a surrogate pair than the other half would take, it
+        # believes that the text was cut off.
+        return msgspec.json.decode(data + _AS_LONG_AS_A_SURROGATE)
 
 
 def _json_depth(data: bytes) -> int:

@@ -19,6 +19,7 @@ from typing import Any, Final, Protocol
 import trio
 from websockets.datastructures import Headers
 from websockets.frames import CONT, DATA_OPCODES, TEXT, Frame
+from websockets.frames import CloseCode as StandardCode
 
 from protocol.client_messages import PRICES, ClientMessage, Move
 from protocol.codec import ENCODINGS, SUBPROTOCOLS, Decoder, client_message_decoder, reference
@@ -26,7 +27,7 @@ from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.room_events import PlayerView
 from protocol.server_messages import CurrentView, Error, ServerMessage
 from server.net.connection_limits import AdmissionOutcome, Ticket, named_by_proxies
-from server.net.frames import framed
+from server.net.frames import framed, is_utf8
 from server.net.limits import RateDecision, RateLimit
 from server.net.stream import RoundTripRule
 from server.net.traffic import Traffic
@@ -194,7 +195,7 @@ class Connection(Caller):
         """The handshake is done, and neither side has begun to close."""
 
     @abstractmethod
-    def shut(self, code: CloseCode, reason: str) -> None:
+    def shut(self, code: CloseCode | int, reason: str) -> None:
         """Close the connection, some time soon; what it still sends is not heard. Never blocks."""
 
     @abstractmethod
@@ -268,13 +269,10 @@ class Connection(Caller):
         if decision is RateDecision.PASS:
             return True
         self._dispatch.traffic.dropped["rate" if price == 1 else "price"] += 1
-        match decision:
-            case RateDecision.TELL:
-                self.refuse(Refusal(ErrorCode.TOO_FAST, f"at most {self._dispatch.rate:g} a second"), ref)
-            case RateDecision.CLOSE:
-                self.shut(CloseCode.FLOOD, "too many messages")
-            case _:
-                pass
+        if decision is RateDecision.TELL:
+            self.refuse(Refusal(ErrorCode.TOO_FAST, f"at most {self._dispatch.rate:g} a second"), ref)
+        elif decision is RateDecision.CLOSE:
+            self.shut(CloseCode.FLOOD, "too many messages")
         return False
 
     def _collect(self, frame: Frame, *, allowed: bool) -> None:
@@ -289,7 +287,9 @@ class Connection(Caller):
         data = bytes(frame.data) if self._data is None else bytes(self._data + frame.data)
         self._data = None
         self._whole = True
-        if whole:
+        if whole and self._text and not is_utf8(data):
+            self.shut(StandardCode.INVALID_DATA, "a text frame holds UTF-8")
+        elif whole:
             self._message(data, is_text=self._text)
 
     def _message(self, data: bytes, *, is_text: bool) -> None:

@@ -42,7 +42,6 @@ from protocol.run_messages import (
 )
 from protocol.server_messages import Left, WaitingOver
 from protocol.tournament_messages import CreateTournament, FollowTournament, FollowTournaments, TournamentRequest
-from protocol.views import RaceOptions
 from protocol.watch_messages import AskBoardsKey, BoardsKey, Unwatch, WatchRace
 from server.cluster.node import ClusterNode
 from server.lobby.bans import Bans
@@ -245,10 +244,15 @@ class Dispatch:
             case OpenRace() | QuickMatch(cancel=False) if self.forwarding.delays(visit, player, message):
                 pass
             case OpenRace(options=options, ref=ref):
-                self._give_up_unbegun(visit, player, options)
-                self._rooms.check_free(player.id)
-                if not self.forwarding.takes_opener(visit, ref):
-                    self._enter(visit, player, self._rooms.open(options, place=visit.place), version=0, ref=ref)
+                given_up = self._rooms.given_up_for(options, player.id)
+                if given_up is None:
+                    self._rooms.check_free(player.id)
+                # Where this is refused they stay where they are.
+                room = self._rooms.open(options, place=visit.place) if not self.forwarding.takes_opener(visit, ref) else None
+                if given_up is not None:
+                    given_up.ask(Ask(player, visit.connection, LeaveRace()))
+                if room is not None:
+                    self._enter(visit, player, room, version=0, ref=ref)
             case JoinRace() | WatchRace() if self.forwarding.takes(visit, message):
                 pass
             case JoinRace() if self.forwarding.delays(visit, player, message):
@@ -333,15 +337,6 @@ class Dispatch:
         finally:
             self._overload.coming -= 1
         visit.connection.listen()
-
-    def _give_up_unbegun(self, visit: Visit, player: PlayerName, options: RaceOptions) -> None:
-        """A race in which nobody else waits is left for one with other options."""
-        room = self._rooms.of(player.id)
-        if room is None or room.spec is not None or room.options == options or not room.has_begun:
-            return
-        others = any(seat.player not in (None, player.id) and seat.bot is None for seat in room.summary.seats)
-        if room.summary.phase == "waiting" and room.summary.number == 1 and not others:
-            room.ask(Ask(player, visit.connection, LeaveRace()))
 
     def _seek_no_more(self, visit: Visit, player: PlayerName, *, ref: int) -> None:
         if self._matchmaker.seeks(player.id):

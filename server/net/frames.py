@@ -124,6 +124,15 @@ def unmasked(frame: bytes) -> bytes:
     return apply_mask(frame[_SHORT_HEADER:], frame[2:_SHORT_HEADER])
 
 
+def is_utf8(data: bytes) -> bool:
+    """Whether it may be in a text. Otherwise that text has to end the connection: RFC 6455, 8.1."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def framed(payload: bytes, *, binary: bool) -> bytes:
     """A message of the server in one frame. It is not masked, so one serves everybody of the same encoding."""
     length = len(payload)

@@ -217,7 +217,7 @@ class PlainConnection(Connection, ServerConnection):
             logger.exception("sending to %s failed", self.remote_address)
             await trio.aclose_forcefully(self.stream)
 
-    def shut(self, code: CloseCode, reason: str) -> None:
+    def shut(self, code: CloseCode | int, reason: str) -> None:
         if self._shut:
             return
         self._shut = True

@@ -258,6 +258,14 @@ class Rooms:
         if room is not None:
             raise Refusal(ErrorCode.ALREADY_IN_ROOM, f"its code is {room.code}")
 
+    def given_up_for(self, options: RaceOptions, player: str) -> Room | None:
+        """The room that this player leaves for a race with these options: one in which nobody else waits."""
+        room = self._seated.get(player)
+        if room is None or room.spec is not None or room.options == options or not room.has_begun:
+            return None
+        others = any(seat.player not in (None, player) and seat.bot is None for seat in room.summary.seats)
+        return room if room.summary.phase == "waiting" and room.summary.number == 1 and not others else None
+
     def of_tournament(self, tournament: str) -> tuple[Room, ...]:
         """The rooms of its tables."""
         return tuple(self._of_tournaments.get(tournament, ()))

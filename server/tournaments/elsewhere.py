@@ -89,6 +89,10 @@ class Elsewhere:
             self.here = here
             self._presence_changed()
 
+    def call_anew(self) -> None:
+        """With what is heard next: time has stood still."""
+        self._called = set()
+
     def choose_node(self, players: Sequence[str], asked: Sequence[int]) -> int | None:
         """As of `ChooseNode`: the server with least to do. Each of the players who is connected there weighs as much as a room less."""
         loads = self._loads

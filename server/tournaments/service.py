@@ -83,7 +83,7 @@ class TournamentService:
         ports.rooms.on_over.append(self._race_over)
         ports.rooms.on_room_change.append(self._room_changed)
         ports.rooms.on_outage.append(self.subscriptions.cannot_write)
-        ports.rooms.on_clocks_right.append(self.subscriptions.tell_anew)
+        ports.rooms.on_clocks_right += (self.subscriptions.tell_anew, self._call_anew)
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Until cancelled or `stop`. Started once the tournaments of the last server are back. Raises StoreError if they cannot be read."""
@@ -254,6 +254,13 @@ class TournamentService:
         for director in self._running.values():
             for call in director.calls_of(player):
                 member.post(Outgoing(call))
+
+    def _call_anew(self) -> None:
+        """Time has stood still: what is left of it, as the last call said, is wrong."""
+        self.elsewhere.call_anew()
+        for director in self._running.values():
+            if director.leads:
+                director.tables.call_anew(director.state)
 
     async def document(self, identity: str) -> TournamentDocument | None:
         """The whole of a tournament; None when there is none. Raises StoreError."""

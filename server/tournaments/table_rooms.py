@@ -207,6 +207,12 @@ class TableRooms:
             if member is not None:
                 member.post(Outgoing(table.call(state, entrant, self._ports.clock.now_ms())))
 
+    def call_anew(self, state: TournamentState) -> None:
+        """Time has stood still: say again how much is left, where it runs out."""
+        for table in self:
+            if table.no_show_at(state) is not None:
+                self._call_all(state, table)
+
     # ---- rooms elsewhere
 
     @property

@@ -265,6 +265,13 @@ def test_what_is_no_frame_in_json(raw: bytes) -> None:
     assert (refused.code, refused.path) == (ErrorCode.BAD_FRAME, "")
 
 
+@pytest.mark.parametrize("behind", [b'"}', b'","ref":1}', b'","software":"0123456789"}'])
+def test_half_a_surrogate_pair_is_called_so_wherever_it_stands(behind: bytes) -> None:
+    refused = refusal(client_message_decoder(JSON), b'{"type":"hello","name":"\\ud800' + behind)
+    assert refused is not None
+    assert "surrogate pair" in refused.detail
+
+
 # ---- depth, duplicates, sizes
 
 

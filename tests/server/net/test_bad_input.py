@@ -95,7 +95,6 @@ FRAMES = [
     (JSON, b"{"),  # JSON that stops in the middle
     (JSON, b'"hello"'),  # JSON text
     (JSON, b"[" * 2000),  # two thousand JSON lists within each other
-    (JSON, b'{"type": "hello", "name": "\xff\xfe"}'),  # no UTF-8
     (JSON, b'{"type": "hello", "name": "\\ud800"}'),  # half a surrogate pair
 ]
 
@@ -119,6 +118,23 @@ async def test_the_wrong_kind_of_frame_is_a_bad_frame(house: House, encoding: st
 
 
 @pytest.mark.parametrize("encoding", [MSGPACK, JSON])
+@pytest.mark.parametrize(
+    "parts", [[b'{"type": "unwatch", "x": "\xff"}'], [b'{"type": "unwatch", "x": "\xc3', b'"}']], ids=["whole", "in fragments"]
+)
+async def test_a_text_frame_that_is_no_utf8_closes_with_1007(house: House, encoding: str, parts: list[bytes]) -> None:
+    async with undisturbed(house), house.guest("Eve", encoding) as eve:
+        await eve.line.send(parts, text=True)
+        assert (await eve.hear_end())[0] == 1007
+
+
+async def test_a_character_in_two_fragments_is_read(house: House) -> None:
+    async with undisturbed(house), house.guest("Eve", JSON) as eve:
+        await eve.line.send([b'{"type": "say", "text": "\xc3', b'\xa9", "ref": 3}'], text=True)
+        error = await eve.error()
+        assert (error.code, error.ref) == (ErrorCode.NOT_IN_ROOM, 3)
+
+
+@pytest.mark.parametrize("encoding", [MSGPACK, JSON])
 async def test_a_message_of_five_kibibytes_closes_with_1009(house: House, encoding: str) -> None:
     async with undisturbed(house), house.guest("Eve", encoding) as eve:
         await eve.say_map({"type": "say", "text": "x" * 5120})
@@ -131,6 +147,24 @@ async def test_five_kibibytes_in_small_fragments_close_with_1009_too(house: Hous
         with suppress(ConnectionClosed):
             await eve.line.send([b"x" * 512] * 10)
         assert (await eve.hear_end())[0] == 1009
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (RaceOptions(rules="whist"), ErrorCode.UNKNOWN_RULES),
+        (RaceOptions(bots=("random", "random")), ErrorCode.BAD_OPTIONS),
+        (RaceOptions(bots=("deeper",)), ErrorCode.UNKNOWN_BOT),
+    ],
+)
+async def test_a_race_is_not_given_up_for_one_that_cannot_be_opened(house: House, options: RaceOptions, code: ErrorCode) -> None:
+    async with house.guest("Ann") as ann:
+        first = await ann.open(seats=3)
+        await ann.say(OpenRace(options=options, ref=7))
+        error = await ann.error()
+        assert (error.code, error.ref) == (code, 7)
+        assert [room.code for room in house.rooms] == [first.code]
+        assert (await ann.join(first.code)).seat == 0
 
 
 async def test_a_player_in_the_race_who_sends_too_much_is_only_away(house: House) -> None:

@@ -896,6 +896,23 @@ async def test_followers_are_told_the_times_anew_after_an_outage(venue: Venue) -
     assert len([message for message in ann.heard if isinstance(message, Tournament)]) == told, "time alone is no news"
 
 
+async def test_whom_a_table_waits_for_is_called_anew_after_an_outage(venue: Venue) -> None:
+    (ann, ben), identity = await checking_in(venue)
+    for person in (ann, ben):
+        await person.check_in(identity)
+    await trio.sleep(10)
+    assert [len(person.all(Called)) for person in (ann, ben)] == [1, 1]
+    venue.rooms.outage(Outage(trio.current_time(), "the disk is full"))
+    await trio.sleep(120)
+    venue.rooms.outage(None)
+    await trio.sleep(2)
+    for person in (ann, ben):
+        assert len(person.all(Called)) == 2
+        assert 15_000 < (person.last(Called).until_ms or 0) <= 20_000, "of thirty seconds"
+    await trio.sleep(60)
+    assert len(ann.all(Called)) == 2, "who has forfeited is wanted no more"
+
+
 async def test_followers_are_told_that_time_stands_still_behind_all_that_tells_of_times(venue: Venue) -> None:
     (ann, ben), identity = await checking_in(venue)
     assert ErrorCode.CANNOT_WRITE not in [message.code for message in ann.heard if isinstance(message, Error)]

@@ -22,6 +22,7 @@ from protocol.tournament_messages import (
     Tournament,
 )
 from protocol.tournaments import TableResult
+from server.store.availability import Outage
 from server.store.port import Entry, RaceOpened
 from server.tournaments.commands import TournamentCommand
 from tests.server.tournaments.place import Place
@@ -162,6 +163,25 @@ async def test_nobody_is_called_from_elsewhere_to_a_table_that_the_store_does_no
         submit(*arguments)
     await trio.sleep(1)
     assert ben.last(Called).code == ann.last(Called).code
+
+
+async def test_entrants_at_another_server_are_called_anew_after_an_outage(place: Place) -> None:
+    one, two = place.venues
+    ann, ben = await one.person("Ann", "absent"), await two.person("Ben", "absent")
+    identity = await ann.make(FAST)
+    for person in (ann, ben):
+        await person.enter(identity)
+    await ann.ask(StartTournament(id=identity))
+    await trio.sleep(5)
+    for venue in place.venues:
+        venue.rooms.outage(Outage(trio.current_time(), "the database does not answer"))
+    await trio.sleep(60)
+    called = len(ben.all(Called))
+    for venue in place.venues:
+        venue.rooms.outage(None)
+    await trio.sleep(2)
+    assert len(ben.all(Called)) == called + 1
+    assert 0 < (ben.last(Called).until_ms or 0) <= 25_000
 
 
 @pytest.mark.parametrize("kind", ["swiss", "elimination"])
