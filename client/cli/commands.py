@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from client.cli.main import COMMANDS, INTERRUPTED, give_back, main_help
+from protocol.text import misuse_text
 
 FAILED = 1
 
@@ -84,12 +85,9 @@ def run(arguments: Sequence[str]) -> int:
         status: int | None = app(args=list(arguments), prog_name="carpet", standalone_mode=False)
     except typer.TyperException as error:
         give_back()
-        # One sentence in place of usage, hint and error: the help is a flag away.
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "carpet"
-        said = error.format_message().rstrip(".")
-        said = said.replace("Input should be a valid integer, unable to parse string as an integer", "it takes a whole number")
-        typer.echo(f"{command}: {said}{' See' if said.endswith('?') else '; see'} {command} --help.", err=True)
+        typer.echo(misuse_text(command, error.format_message()), err=True)
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED

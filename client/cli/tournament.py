@@ -137,6 +137,7 @@ def create(
     print_text(f"Tournament {made.id} is made, and you direct it.")
     print_text(f"To play in it: carpet tournament join {address.url} {made.id}")
     print_text(f"To start it: carpet tournament start {address.url} {made.id}")
+    print_text(f"To direct it by keys: carpet home {address.url}, and there t")
 
 
 # ---- to play

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from protocol.errors import CloseCode
 from protocol.server_messages import Error
-from protocol.text import clean_chat
+from protocol.text import clean_chat, clean_refusal
 
 
 class Failure(Exception):
@@ -42,7 +42,7 @@ class RequestRefused(LinkError):
     """The server has refused what was asked. error: its answer."""
 
     def __init__(self, error: Error) -> None:
-        super().__init__(clean_chat(error.message) or clean_chat(error.code))
+        super().__init__(clean_refusal(error.message) or clean_chat(error.code))
         self.error = error
 
 

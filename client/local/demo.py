@@ -20,7 +20,7 @@ from client.state.evidence import Check, check
 from client.state.room import RoomModel
 from client.state.store import Model
 from client.text.formatting import deck_size
-from client.text.words import SEAT_ENDS
+from client.text.words import SEAT_ENDS, was_racing, word_among
 from protocol.cards import DECK_SIZE
 from protocol.record import Record
 from protocol.room_events import PlayerView, Progress, Result, Room, Started
@@ -116,9 +116,8 @@ class Narrator:
         seat = room.seats[event.seat]
         home = sum(seat.home for seat in room.seats)
         if event.state in SEAT_ENDS:
-            self._write(
-                f"{_seconds(event.elapsed_ms)}  {seat.name} {SEAT_ENDS[event.state].predicate}, with {counted(seat.home, 'card')} home."
-            )
+            told = "was still racing" if was_racing(seat, room.seats) else SEAT_ENDS[event.state].predicate
+            self._write(f"{_seconds(event.elapsed_ms)}  {seat.name} {told}, with {counted(seat.home, 'card')} home.")
         if self._fast:
             due = home - self._last_home >= LINE_EVERY_CARDS
         else:
@@ -139,7 +138,7 @@ class Narrator:
         self._write("Result:")
         for seat in sorted(record.seats, key=lambda seat: seat.place):
             at = f"{seat.home} of {cards} cards home at {seat.home_at_ms / 1000:.1f} s"
-            self._write(f"  {seat.place}. {seat.name}: {at}, {counted(seat.plies, 'move')} ({seat.state})")
+            self._write(f"  {seat.place}. {seat.name}: {at}, {counted(seat.plies, 'move')} ({word_among(seat, record.seats)})")
         self._write(f"The record's digest is {record.digest}.")
 
 

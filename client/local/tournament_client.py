@@ -48,24 +48,25 @@ async def remove(url: str, tournament: str, who: str, *, back: bool, reason: str
     """Take an entrant out, or let one back in. who: name in any case of its letters, or id. Who it was. Raises NoSuchEntrant."""
     async with identified(url, name) as link:
         told = await link.ask(FollowTournament(id=tournament), Tournament)
-        entrant = entrant_named(told, who)
+        entrant = entrant_named(told, who, back=back)
         await link.ask(RemoveEntrant(id=tournament, entrant=entrant, remove=not back, reason=reason), Decided)
         return next(clean_name(each.name) for each in told.entrants if each.id == entrant)
 
 
-def entrant_named(told: Tournament, who: str) -> str:
-    """The id of an entrant. Raises NoSuchEntrant."""
+def entrant_named(told: Tournament, who: str, *, back: bool = False) -> str:
+    """The id of an entrant. back: who is to be let in again, so one of those who have withdrawn. Raises NoSuchEntrant."""
     if any(entrant.id == who for entrant in told.entrants):
         return who
-    playing = [entrant for entrant in told.entrants if not entrant.withdrawn]
-    found = [entrant for entrant in playing if entrant.name.casefold() == who.casefold()]
+    some = [entrant for entrant in told.entrants if entrant.withdrawn == back]
+    found = [entrant for entrant in some if entrant.name.casefold() == who.casefold()]
     if len(found) == 1:
         return found[0].id
     if found:
         ids = ", ".join(clean_name(entrant.id) for entrant in found)
         raise NoSuchEntrant(f"More than one is called {clean_name(who)} there; say which by the id: {ids}.")
-    names = ", ".join(clean_name(entrant.name) for entrant in playing) or "nobody"
-    raise NoSuchEntrant(f"Nobody called {clean_name(who)} plays there; who plays: {names}.")
+    names = ", ".join(clean_name(entrant.name) for entrant in some) or "nobody"
+    does = "has withdrawn" if back else "plays"
+    raise NoSuchEntrant(f"Nobody called {clean_name(who)} {does} there; who {does}: {names}.")
 
 
 def verdict_of(text: str) -> TableResult | None:

@@ -283,7 +283,7 @@ def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:  # noqa
 def _over(room: RoomModel, ended: tuple[SeatRecord, ...]) -> RoomModel:
     seats = room.seats
     for number, seat in enumerate(ended):
-        seats = _with_seat(seats, number, state=seat.state, home=seat.home, ply=seat.plies)
+        seats = _with_seat(seats, number, state=seat.state, home=seat.home, ply=seat.plies, elapsed_ms=seat.ended_at_ms)
     return replace(room, phase="over", seats=seats, told=ended)
 
 

@@ -314,6 +314,9 @@ def _left(model: Model, left: Left, now_ms: int) -> Model:
         "closed": f"Race {left.code} was closed by the host.",
         "idle": f"Race {left.code} was closed: nobody came.",
         "failed": f"Race {left.code} was ended by a fault of the server.",
+        "called-off": "Your table was closed: the tournament's log says why."
+        if model.is_at_table
+        else f"Race {left.code} was called off. It counts for nothing.",
         # A server that is killed between keeping a result and telling it leaves this much to be said.
         NO_SEAT: f"The server has no seat for you in race {left.code} any more: see carpet history.",
     }.get(left.reason, f"Race {left.code} is over for you.")

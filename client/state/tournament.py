@@ -109,6 +109,12 @@ def table_name(model: TournamentModel, entrant: str | None) -> str:
     return known.name if known is not None else entrant
 
 
+def is_out(told: Tournament, entrant: str) -> bool:
+    """Whether an entrant was knocked out. Of two who both forfeit in a double elimination it is not to be known."""
+    losses = next((row.lost for row in told.standings if row.entrant == entrant), 0)
+    return told.options.format == "elimination" and losses > told.options.double
+
+
 def is_raced(table: TournamentTable) -> bool:
     """Whether its race runs now, so that there is something to watch."""
     return table.code is not None and any(side.state == "racing" for side in table.sides)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from protocol.views import SeatState
+from protocol.pages import HistorySeat
+from protocol.record import SeatRecord
+from protocol.views import SeatInfo, SeatState
 
 
 class SeatEnd(NamedTuple):
@@ -26,11 +28,25 @@ SEAT_ENDS: Final[dict[SeatState, SeatEnd]] = {
 
 
 WALKOVER: Final = "walkover"
+STILL_RACING: Final = "still racing"
 
 
-def is_walkover(state: SeatState, *, place: int | None, others: Iterable[SeatState]) -> bool:
-    """Whether a seat was stopped by its win: every other seat is forfeited. place: in the race."""
-    return state == "stopped" and place == 1 and set(others) == {"forfeited"}
+def word_among(seat: SeatRecord | HistorySeat, seats: Sequence[SeatRecord | HistorySeat]) -> str:
+    """The word for a seat's end beside the others of its race. What stopped it is not said like a choice of its player's."""
+    if was_racing(seat, seats):
+        return STILL_RACING
+    # Stopped by its own win.
+    is_walkover = seat.state == "stopped" and seat.place == 1 and {other.state for other in seats if other is not seat} == {"forfeited"}
+    return WALKOVER if is_walkover else end_word(seat.state)
+
+
+def was_racing(seat: SeatRecord | HistorySeat | SeatInfo, seats: Sequence[SeatRecord | HistorySeat | SeatInfo]) -> bool:
+    """Whether a seat was stopped by the win of another."""
+    return seat.state == "stopped" and any(other.state == "won" and _ended_at(other) <= _ended_at(seat) for other in seats)
+
+
+def _ended_at(seat: SeatRecord | HistorySeat | SeatInfo) -> int:
+    return seat.elapsed_ms if isinstance(seat, SeatInfo) else seat.ended_at_ms or 0
 
 
 def end_word(state: SeatState) -> str:

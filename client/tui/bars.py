@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from client.text.formatting import foundation_counts, on_last_cards
-from client.text.words import end_word
+from client.text.words import end_word, was_racing
 from client.tui.picture import EMPTY, Bar, Line, Picture, Rect, clip, fit, line_width, spread, text_width
 from client.tui.theme import Theme
 from protocol.cards import DECK_SIZE, RANKS
@@ -74,6 +74,7 @@ def seat_lines(
     cards: int,
     own: bool,
     away_ms: int | None = None,
+    beaten: bool = False,
     role: str | None = None,
     is_ghost: bool = False,
     tops: bool = True,
@@ -81,10 +82,11 @@ def seat_lines(
 ) -> list[Line]:
     """One seat in `rows` rows (1 to 3) of `width` columns. role: the name's and the bar's, in place of one that tells whose it is.
 
-    stroke: what it just did. is_ghost: of whom nothing is known but how far they were. tops: in one row, show what lies on the foundations.
+    beaten: stopped by the win of another, so that its count tells enough. stroke: what it just did.
+    is_ghost: of whom nothing is known but how far they were. tops: in one row, show what lies on the foundations.
     """
     role = role or ("own" if own else "other")
-    name, word = seat_name(info), status_word(info, away_ms)
+    name, word = seat_name(info), "" if beaten else status_word(info, away_ms)
     grows = "pulse" if stroke is not None and stroke.is_fresh else role
     if rows <= 1:
         # Of two decks the tops say little: which of a suit's two foundations?
@@ -168,7 +170,16 @@ def all_bars(
         away = away_ms.get(info.seat)
         # Bars that stand below each other are of one length.
         lines += seat_lines(
-            info, width, rows, theme, cards=cards, own=info.seat == own, away_ms=away, tops=not shadows, stroke=strokes.get(info.seat)
+            info,
+            width,
+            rows,
+            theme,
+            cards=cards,
+            own=info.seat == own,
+            away_ms=away,
+            beaten=was_racing(info, ordered),
+            tops=not shadows,
+            stroke=strokes.get(info.seat),
         )
     return Picture(tuple(lines[:height]), bars=tuple(drawn))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from client.state.progress import Swing, largest_swing
 from client.state.room import RoomModel
 from client.text.formatting import clock_text, curves, series_sentence
-from client.text.words import WALKOVER, end_word, is_walkover
+from client.text.words import word_among
 from client.tui.picture import EMPTY, LARGE_ROWS, Line, Picture, block, fit, row, wrap_text
 from client.tui.scene import Scene
 from client.tui.waiting import big_text
@@ -159,7 +159,7 @@ def places_table(scene: Scene, room: RoomModel, width: int, total: int) -> list[
                 (f"curve {number % 8}", f"{sign}"),
                 ("title" if seat.place == 1 else "felt", f"{seat.place} "),
                 ("own" if own else "felt", text),
-                ("faint", _end(room.ended, seat)),
+                ("faint", word_among(seat, room.ended)),
             ]
         )
     return lines
@@ -180,14 +180,6 @@ def rating_lines(scene: Scene, room: RoomModel, width: int, *, without: int | No
         return []
     told = [f"{clean_name(seat.name)} {_change(scene, rating)}" for seat, rating in seats]
     return [[("strong", text)] for text in wrap_text(f"{'Ratings' if len(told) > 1 else 'Rating'}: {', '.join(told)}", width)]
-
-
-def _end(seats: tuple[SeatRecord, ...], seat: SeatRecord) -> str:
-    """How the seat ended. The win of another stops those who are still racing, and that is not said like a choice of theirs."""
-    if seat.state == "stopped" and any(other.state == "won" and other.ended_at_ms <= seat.ended_at_ms for other in seats):
-        return "still racing"
-    others = [other.state for other in seats if other is not seat]
-    return WALKOVER if is_walkover(seat.state, place=seat.place, others=others) else end_word(seat.state)
 
 
 def counted_at(seat: SeatRecord) -> int:

@@ -76,14 +76,15 @@ def help_lines(scene: Scene, width: int) -> list[Line]:
         return [[], *keys_first, [("title", "This race")], *rules_lines(replay.line.rules, width - 2), []]
     signs = {"up": glyphs.playable, "down": glyphs.down, "both": glyphs.both, "moves": glyphs.moves}
     group = shown(scene.model, scene.ui).group
-    keys = _keys(scene, first=group if group in ("Watching", "At a tournament") else "In a race")
+    asks_for_keys = group in ("In a race", "Watching", "At a tournament")
+    keys = _keys(scene, first=group if asks_for_keys else "In a race")
     parts: list[list[Line]] = [[[("title", "How to play")], *_told(" ".join(HOW_TO_PLAY), width), []]]
     ours = rules_of(infos, room.options.rules) if room is not None else None
     if ours is not None:
         parts.append([[("title", "This race")], *rules_lines(ours, width - 2), []])
     parts.append([[("title", "How to move")], *_told(" ".join(HOW_TO_MOVE).format(**signs), width), []])
-    # Whoever races asks for a key, and has no time to read on.
-    parts = [keys, *reversed(parts)] if group == "In a race" else [*parts, keys]
+    # Whoever races or watches asks for a key, and has no time to read on.
+    parts = [keys, *reversed(parts)] if asks_for_keys else [*parts, keys]
     lines = [[], *(line for part in parts for line in part)]
     for info in infos:
         lines += [*rules_lines(info, width - 2), []]

@@ -13,6 +13,7 @@ from client.game.moves import goes_home, source, taken, target, top_card
 from client.replay.timeline import Head, SeatLine
 from client.state.room import Played
 from client.text.formatting import clock_text
+from client.text.words import was_racing
 from client.tui.actions import Do, Jump, PlayOnWanted, Quit, ScreenAction
 from client.tui.bars import seat_lines
 from client.tui.everywhere import close_replay
@@ -126,6 +127,7 @@ def _board(scene: Scene, replay: ReplayState, now: Head, line: SeatLine, ply: in
         scene.theme,
         cards=DECK_SIZE * replay.line.rules.decks,
         own=line.number == replay.own,
+        beaten=was_racing(line.seat, replay.line.record.seats),
         role=f"curve {side}",
     )
     played = _last_move(line, ply, scene.theme, width)

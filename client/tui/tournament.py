@@ -8,7 +8,7 @@ from collections.abc import Hashable
 
 from client.state.capabilities import rules_of
 from client.state.store import Model
-from client.state.tournament import DONE_PHASES, OPEN_PHASES, TournamentModel, is_raced, table_name
+from client.state.tournament import DONE_PHASES, OPEN_PHASES, TournamentModel, is_out, is_raced, table_name
 from client.text.formatting import clock_text
 from client.text.tournaments import TIE_BREAK_HEADS, TIE_BREAK_WORDS, phase_sentence, points_text, quarters_text, result_text
 from client.text.words import end_word
@@ -161,6 +161,10 @@ def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
     mine = tournament.table_of(own.id)
     if told.phase == "running" and mine is not None and mine.result is not None:
         return f"Your table is finished: {result_text(mine.result, plain=scene.theme.is_ascii)}. The round goes on."
+    if is_out(told, own.id):
+        return "You are out, and can watch the rest of it here."
+    if told.phase == "paused":
+        return "You are in. When the tournament goes on, you are taken to your table."
     if directing and told.phase == "between" and told.phase_ms is None:
         return "N pairs the next round and takes you to your table."
     return "You are in. When the next round is paired, you are taken to your table."
@@ -218,18 +222,28 @@ def _table(scene: Scene, tournament: TournamentModel, table: TournamentTable, wi
     middle_width = 29 if width < 100 else 41
     names = max(width - line_width([("", label)]) - middle_width - 2 - 13, 12)
     left, right = names // 2, names - names // 2
-    first, second = (clean_name(table_name(tournament, side)) for side in (table.first, table.second))
+    first, second = _side_name(tournament, table.first, left), _side_name(tournament, table.second, right)
     roles = ["own" if own and side == own else "felt" if side is not None else "faint" for side in (table.first, table.second)]
     base = "strong" if own and own in (table.first, table.second) else "felt"
     if marked:
         roles = ["chosen", "chosen"]
     return [
         ("chosen" if marked else base, label),
-        (roles[0], f"{fit(first, left)} "),
+        (roles[0], fit(first, left)),
+        # Of no role that is marked: without colours a bar beside it would be of one piece with it.
+        ("felt", " "),
         *_middle(scene, table, middle_width, cards=52 * info.decks if info is not None else 52),
-        (roles[1], f" {fit(second if table.counted or table.second else 'bye', right)}"),
+        ("felt", " "),
+        (roles[1], fit(second if table.counted or table.second else "bye", right)),
         ("faint", f" {fit(tail, 12)}"),
     ]
+
+
+def _side_name(tournament: TournamentModel, side: str | None, columns: int) -> str:
+    """A house bot's mark stays whole however long its name."""
+    name, entrant = clean_name(table_name(tournament, side)), tournament.entrants.get(side or "")
+    kind = " (bot)" if entrant is not None and entrant.bot is not None else ""
+    return f"{clip(name, columns - len(kind))}{kind}"
 
 
 def _middle(scene: Scene, table: TournamentTable, width: int, *, cards: int) -> Line:

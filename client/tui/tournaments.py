@@ -49,7 +49,7 @@ def _view(scene: Scene, size: Size) -> Picture:
 
 def _cells(id_: str, name: str, how: str, stands: str, who: str, width: int) -> str:
     """The name has what the others leave."""
-    most = min(max(width - 80, 19), 34)
+    most = min(max(width - 78, 20), 34)
     return f"  {fit(id_, 7)} {fit(name, width - 36 - most)}  {fit(how, most - 1)}  {fit(stands, 13)} {who:>7}"
 
 

@@ -22,10 +22,13 @@ def view(scene: Scene, size: Size) -> Picture:
         return too_small(scene, size)
     if scene.ui.help_from is not None:
         return help_screen(scene, size)
-    drawn = shown(scene.model, scene.ui).view(scene, size)
+    question = scene.ui.question
+    # The marked line is the question's: below it the one that it is about stays marked.
+    below = scene if question is None else replace(scene, ui=replace(scene.ui, item=question.behind))
+    drawn = shown(scene.model, scene.ui).view(below, size)
     if scene.ui.prompt is not None:
         return typing(scene, drawn, size)
-    return asking(scene, drawn, scene.ui.question, size) if scene.ui.question is not None else drawn
+    return asking(scene, drawn, question, size) if question is not None else drawn
 
 
 def with_head(picture: Picture, scene: Scene, size: Size) -> Picture:

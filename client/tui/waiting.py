@@ -192,6 +192,9 @@ def _at_table(scene: Scene, room: RoomModel) -> tuple[str, str]:
     table = f"table {call.table}" if call is not None and call.code == room.code else clean_name(room.code)
     if room.own is None or room.own.ready:
         return "You are ready. Players who are not here in time forfeit.", table
+    tournament = scene.model.tournaments.tournament(room.shared.id.partition("/")[0]) if room.shared is not None else None
+    if tournament is not None and any(each.code == room.code and not each.counted for each in tournament.told.tables):
+        return "You have a bye. Press r to race the house for fun.", table
     left_ms = call.until_ms - scene.clock_ms if call is not None and call.until_ms is not None else None
     within = "" if left_ms is None else f" within {clock_text(left_ms, tenths=False)}, or you forfeit"
     return f"Your table. Press r{within}.", table

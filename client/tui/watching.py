@@ -12,6 +12,7 @@ from client.game.board import Board
 from client.state.room import RoomModel, race_clock_ms
 from client.state.watching import WatchModel
 from client.text.formatting import clock_text, curves, deck_size, series_meanwhile
+from client.text.words import was_racing
 from client.tui.actions import Do, ScreenAction, Typed
 from client.tui.bars import seat_lines, seat_name
 from client.tui.keymap import Binding, Command, Keys
@@ -204,7 +205,17 @@ def _table(scene: Scene, watch: WatchModel, room: RoomModel, info: SeatInfo, wid
 def _seat(scene: Scene, room: RoomModel, info: SeatInfo, width: int, rows: int) -> list[Line]:
     away = {seat: until_ms - scene.clock_ms for seat, until_ms in room.away_until_ms}
     total = deck_size(scene.model.rules, room.options)
-    return seat_lines(info, width, rows, scene.theme, cards=total, own=False, away_ms=away.get(info.seat), role=f"curve {info.seat % 8}")
+    return seat_lines(
+        info,
+        width,
+        rows,
+        scene.theme,
+        cards=total,
+        own=False,
+        away_ms=away.get(info.seat),
+        beaten=was_racing(info, room.seats),
+        role=f"curve {info.seat % 8}",
+    )
 
 
 def _age(room: RoomModel, info: SeatInfo, late: LateBoard, width: int) -> Line:

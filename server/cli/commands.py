@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 import protocol
-from protocol.text import counted
+from protocol.text import counted, misuse_text
 from server.cli.admin import admin_app
 from server.cli.cluster import cluster_app
 from server.cli.db import db_app
@@ -250,10 +250,9 @@ def run(arguments: Sequence[str] | None) -> int:
     try:
         status: int | None = app(args=arguments, prog_name=program(), standalone_mode=False)
     except typer.TyperException as error:
-        # One sentence in place of usage, hint and error: the help is a flag away.
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else program()
-        typer.echo(f"{command}: {error.format_message().rstrip('.')}; see {command} --help.", err=True)
+        typer.echo(misuse_text(command, error.format_message()), err=True)
         return error.exit_code
     except typer.Abort:
         return INTERRUPTED

@@ -97,14 +97,17 @@ def _outcome(state: TournamentState, number: int, table: int, result: RaceResult
         case "draw":
             return f"a draw between {_names(state, pairing)}{by}"
         case "neither":
-            return f"nobody has it of {_names(state, pairing)}{by}"
+            return f"{_names(state, pairing)} both forfeit"
         case "first":
             return f"{name_of(state, pairing.first)} wins{by}"
         case "second":
-            return f"{name_of(state, pairing.second) if pairing.second is not None else 'the house'} wins{by}"
+            return f"{_second(state, pairing)} wins{by}"
     assert_never(result.verdict)
 
 
 def _names(state: TournamentState, pairing: Pairing) -> str:
-    second = name_of(state, pairing.second) if pairing.second is not None else "the house"
-    return f"{name_of(state, pairing.first)} and {second}"
+    return f"{name_of(state, pairing.first)} and {_second(state, pairing)}"
+
+
+def _second(state: TournamentState, pairing: Pairing) -> str:
+    return name_of(state, pairing.second) if pairing.second is not None else "the house"

@@ -3,7 +3,7 @@
 import { cardFaces } from "./boards.js";
 import { button, clean, clockText, counted, element, nameOf, ratingChange, setText } from "./dom.js";
 import { checks, verdict } from "./fairness.js";
-import { STATE_WORDS } from "./model.js";
+import { endWord } from "./model.js";
 import { foundationCard } from "./moves.js";
 import { Plot } from "./plot.js";
 import { seriesSentence } from "./series.js";
@@ -49,7 +49,7 @@ export class Ending {
     setText(this.heading, headline(ended, room.seat));
     const order = ended.map((seat, number) => ({ ...seat, number, rating: ratings[number] })).sort((one, other) => one.place - other.place);
     this.places.replaceChildren(...order.map((seat) => element("li", { value: String(seat.place) }, nameOf(seat.name), seat.number === room.seat ? " (you)" : "",
-      `: ${counted(seat.home, "card")} home at ${clockText(seat.home_at_ms, true)}`, STATE_WORDS[seat.state] ? ` · ${STATE_WORDS[seat.state]}` : "", ...ratingChange(seat.rating))));
+      `: ${counted(seat.home, "card")} home at ${clockText(seat.home_at_ms, true)} · ${endWord(seat, ended)}`, ...ratingChange(seat.rating))));
     this.flourish.hidden = ended[room.seat]?.place !== 1;
     if (!this.flourish.hidden) this.flourish.replaceChildren(...cardFaces(topCards(room.own.foundations)));
     const text = `Cards home over time. ${order.map((seat) => `${seat.name} ${seat.home}`).join(", ")}.`;

@@ -31,6 +31,11 @@ export function ownPart(told, me) {
   };
 }
 
+/** Whether somebody was knocked out. Of two who both forfeit in a double elimination it is not to be known. @param {any} told @param {string} me */
+function isOut({ standings, options }, me) {
+  return options.format === "elimination" && (standings.find((row) => row.entrant === me)?.lost ?? 0) > Number(options.double);
+}
+
 function sentenceOf(told, { own, plays, isDone, mine, table }) {
   if (isDone) {
     const row = own && told.standings.find((each) => each.entrant === own.id);
@@ -43,6 +48,8 @@ function sentenceOf(told, { own, plays, isDone, mine, table }) {
   if (!own.checked_in && told.phase !== "registration") return "Check in, or you will be left out.";
   if (told.phase === "registration") return "You have entered. The director will open the check-in.";
   if (mine?.result) return "Your table is finished. The round goes on.";
+  if (isOut(told, own.id)) return "You are out, and can watch the rest of it here.";
+  if (told.phase === "paused") return "You are in. When the tournament goes on, this page takes you to your table.";
   return "You are in. When the next round is paired, this page takes you to your table.";
 }
 

@@ -6,7 +6,7 @@ import { against, againstText, button, clean, clockText, counted, element, nameO
 import { checkNodes } from "./ending.js";
 import { checks, entryChecks, verdict } from "./fairness.js";
 import { entries, proofs } from "./identity.js";
-import { STATE_WORDS } from "./model.js";
+import { endWord } from "./model.js";
 import { Plot } from "./plot.js";
 import { Refused, read } from "./tables.js";
 import { showSeats, Timeline } from "./timeline.js";
@@ -84,7 +84,7 @@ export class FinishedPage {
     const order = seats.map((seat, number) => ({ ...seat, number })).sort((one, other) => one.place - other.place);
     this.places.replaceChildren(...order.map((seat) => element("li", { value: String(seat.place) },
       seat.bot ? nameOf(seat.name) : element("a", { href: `/player/${encodeURIComponent(seat.name)}` }, nameOf(seat.name)),
-      `${seat.bot ? " (bot)" : ""}: ${counted(seat.home, "card")} home at ${clockText(seat.home_at_ms, true)}`, STATE_WORDS[seat.state] ? ` · ${STATE_WORDS[seat.state]}` : "")));
+      `${seat.bot ? " (bot)" : ""}: ${counted(seat.home, "card")} home at ${clockText(seat.home_at_ms, true)} · ${endWord(seat, seats)}`)));
     this.#timeline = new Timeline(boards, record.ended_at_ms);
     this.cards = rules.decks * 52;
     this.bars = seats.map((seat, number) => bar(number));

@@ -192,7 +192,7 @@ export class Game {
         this.barList.append(this.#bars.get(each.key).node);
       }
       const isOwn = each.key === room.seat;
-      const word = each.isGhost ? `ghost${STATE_WORDS[each.state] ? `, ${STATE_WORDS[each.state]}` : ""}` : standing(each, room.phase);
+      const word = each.isGhost ? `ghost${STATE_WORDS[each.state] ? `, ${STATE_WORDS[each.state]}` : ""}` : standing(each, room.phase, room.seats);
       const shown = this.#bars.get(each.key);
       shown.show({ name: each.name, isOwn, bot: each.bot, home: isOwn ? ownHome : each.home, cards, word });
       if (!isOwn && this.#plies.get(each.key) !== undefined && this.#plies.get(each.key) !== each.ply) pulse(shown.node);

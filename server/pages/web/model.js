@@ -182,8 +182,8 @@ export class WatchedRace {
     this.#release();
     this.ended = seats;
     this.seats.forEach((seat, number) => {
-      const { state, home, plies, name, bot } = seats[number];
-      Object.assign(seat, { state, home, ply: plies, name, bot, left: seat.left || seat.name === null });
+      const { state, home, plies, name, bot, ended_at_ms } = seats[number];
+      Object.assign(seat, { state, home, ply: plies, name, bot, elapsed_ms: ended_at_ms, left: seat.left || seat.name === null });
     });
   }
 
@@ -241,10 +241,18 @@ export const STATE_WORDS = {
   "out-of-time": "time up",
 };
 
-/** How one seat stands, in a few words. */
-export function standing(seat, phase) {
+/** How a seat of a race ended, or nothing. The win of another stops those who are still racing: that is no choice of theirs. */
+export function endWord(seat, seats) {
+  const at = (each) => each.ended_at_ms ?? each.elapsed_ms;
+  const isBeaten = seat.state === "stopped" && seats.some((other) => other.state === "won" && at(other) <= at(seat));
+  return isBeaten ? "still racing" : STATE_WORDS[seat.state];
+}
+
+/** How one seat stands, in a few words. seats: all of its race. */
+export function standing(seat, phase, seats = [seat]) {
   if (seat.name === null) return "open seat";
-  if (STATE_WORDS[seat.state]) return STATE_WORDS[seat.state];
+  const word = endWord(seat, seats);
+  if (word) return word;
   if (seat.left) return "left";
   if (seat.away) return "away";
   if (phase === "waiting") return seat.ready ? "ready" : "not ready yet";

@@ -6,7 +6,7 @@ import { Elsewhere, askToBe, takenToken } from "./elsewhere.js";
 import { Ending } from "./ending.js";
 import { Game } from "./game.js";
 import * as keeping from "./identity.js";
-import { STATE_WORDS, WatchedRace, holds } from "./model.js";
+import { WatchedRace, endWord, holds } from "./model.js";
 import { Player } from "./player.js";
 import { NameField, StartForm, rulesInShort } from "./start.js";
 import { WaitingRoom } from "./waiting.js";
@@ -256,7 +256,8 @@ export class PlayPage {
     else if (event.type === "started") announce("Go.");
     else if (event.type === "progress" && event.seat !== room.seat) {
       const name = clean(room.seats[event.seat].name);
-      if (STATE_WORDS[event.state]) announce(`${name}: ${STATE_WORDS[event.state]}, ${event.home} cards home.`);
+      const word = endWord(room.seats[event.seat], room.seats);
+      if (word) announce(`${name}: ${word}, ${event.home} cards home.`);
       else announce(`${name} ${event.home} cards home.`, { isCount: true });
     } else if (["result", "ended"].includes(event.type)) announce("The race is over.");
   }

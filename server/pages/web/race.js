@@ -4,7 +4,7 @@ import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
 import { against, againstText, announce, arrange, clean, clockText, counted, element, firstKnown, inHash, nameOf, ratingChange, seatTitle, setText } from "./dom.js";
 import { serverAddress } from "./connection.js";
-import { STATE_WORDS, WatchedRace, holds, standing } from "./model.js";
+import { WatchedRace, endWord, holds, standing } from "./model.js";
 import { Plot } from "./plot.js";
 import { SeriesView, seriesSentence } from "./series.js";
 
@@ -159,7 +159,8 @@ export class RacePage {
 
   #announce(event) {
     const seat = this.#model.seats[event.seat];
-    if (event.type === "progress" && STATE_WORDS[event.state]) announce(`${clean(seat.name)}: ${STATE_WORDS[event.state]}, ${event.home} cards home.`);
+    const word = event.type === "progress" ? endWord(seat, this.#model.seats) : "";
+    if (word) announce(`${clean(seat.name)}: ${word}, ${event.home} cards home.`);
     else if (event.type === "progress") announce(this.#standings(), { isCount: true });
     else if (event.type === "started") announce("The race has started.");
     else if (event.type === "countdown") announce("Everybody is ready.");
@@ -188,7 +189,7 @@ export class RacePage {
     this.body.hidden = false;
     this.ending = null;
     const cards = (rules?.decks ?? 1) * 52;
-    model.seats.forEach((seat, number) => this.#bars[number].show({ ...seat, cards, word: standing(seat, model.phase) }));
+    model.seats.forEach((seat, number) => this.#bars[number].show({ ...seat, cards, word: standing(seat, model.phase, model.seats) }));
     this.#boards.forEach((view, number) => view.show(model.boards.get(number), this.#whyNoBoard(model)));
     this.#showNotice(model);
     this.#showSeries(model);
@@ -242,8 +243,8 @@ export class RacePage {
     setText(this.resultTitle, model.phase === "over" ? "Result" : `Result of race ${race}`);
     const order = seats.map((seat, number) => ({ ...seat, rating: ratings[number] })).sort((one, other) => one.place - other.place);
     this.results.replaceChildren(...order.map((seat) => element("li", { value: String(seat.place) },
-      nameOf(seat.name), `${seat.bot ? " (bot)" : ""}: ${counted(seat.home, "card")} home at ${clockText(seat.home_at_ms, true)}`,
-      STATE_WORDS[seat.state] ? ` · ${STATE_WORDS[seat.state]}` : "", ...ratingChange(seat.rating))));
+      nameOf(seat.name), `${seat.bot ? " (bot)" : ""}: ${counted(seat.home, "card")} home at ${clockText(seat.home_at_ms, true)} · ${endWord(seat, seats)}`,
+      ...ratingChange(seat.rating))));
     this.resultText.hidden = !id;
     if (!id) return;
     this.recordLink.setAttribute("href", `/races/${encodeURIComponent(id)}.json`);

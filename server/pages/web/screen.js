@@ -280,7 +280,7 @@ export class ScreenPage {
     this.#begin(`${model.code} ${model.race} ${model.seats.map((seat) => seat.name)}`, rules, model.seats);
     const hasBoards = model.boards.size > 0 && model.seats.length <= BOARDS;
     model.seats.forEach((seat, at) => {
-      this.seatBars[at].show({ ...seat, cards, word: standing(seat, model.phase) });
+      this.seatBars[at].show({ ...seat, cards, word: standing(seat, model.phase, model.seats) });
       this.seatBoards[at]?.show(model.boards.get(at), "");
     });
     this.boards.hidden = !hasBoards;

@@ -2,7 +2,7 @@
 
 import { serverAddress } from "./connection.js";
 import { against, button, clean, clockText, counted, element, nameOf, setText, shape } from "./dom.js";
-import { STATE_WORDS } from "./model.js";
+import { STATE_WORDS, endWord } from "./model.js";
 
 const AT_ONCE = 100;
 
@@ -128,7 +128,7 @@ class PlayerPage extends TablePage {
     const others = race.seats.filter((_, seat) => seat !== race.seat).map((seat) => clean(seat.name));
     const title = others.length ? `against ${others.join(" and ")}` : "alone";
     const name = race.aborted === null ? element("a", { href: `/race/${encodeURIComponent(race.id)}` }, title) : `${title}, aborted`;
-    const word = STATE_WORDS[own.state];
+    const word = endWord(own, race.seats);
     return [own.place === null ? "–" : String(own.place), name, `${own.home}${word ? `, ${word}` : ""}`,
       own.rating ? `${own.rating.after} (${own.rating.after < own.rating.before ? "−" : "+"}${Math.abs(own.rating.after - own.rating.before)})` : "",
       this.rulesName(race.rules), new Date(race.finished_at_ms).toLocaleDateString()];

@@ -1,6 +1,6 @@
 // A race that is over, as positions on one time line. Knows no rules: every position comes from the server.
 
-import { STATE_WORDS } from "./model.js";
+import { endWord } from "./model.js";
 
 /** @typedef {{seat: number, ply: number, at_ms: number, move: string, state: string, piles: Record<string, string[]>, waste_kept: number, waste_more: string[],
  *   stock: number, stock_next: string[], foundations: Record<string, number>, pending: string | null, redeals: number, home: number}} BoardStep */
@@ -55,7 +55,7 @@ export function showSeats(timeline, seats, bars, boards, cards, ms, made) {
   seats.forEach((seat, number) => {
     const { view, step } = timeline.at(number, made);
     const state = step?.state ?? "racing";
-    const word = ms >= seat.ended_at_ms || state !== "racing" ? STATE_WORDS[seat.state] : "";
+    const word = ms >= seat.ended_at_ms || state !== "racing" ? endWord(seat, seats) : "";
     bars[number].show({ name: seat.name, bot: seat.bot, home: view.home, cards, word });
     boards[number].show({ view, elapsed_ms: step?.at_ms ?? 0, ply: step?.ply ?? 0, state }, "");
   });

@@ -273,13 +273,16 @@ class Table {
     this.#elapsed = table.result === null && table.sides.some((side) => side.state === "racing") ? table.elapsed_ms : null;
     if (key === this.#shown) return;
     this.#shown = key;
-    const names = [table.first, table.second].map((side) => (side === null ? "the house" : entrants.get(side)?.name ?? side));
+    const names = [table.first, table.second].map((side) => {
+      const entrant = entrants.get(side);
+      return element("span", {}, nameOf(side === null ? "the house" : entrant?.name ?? side), entrant?.bot ? " (bot)" : "");
+    });
     setText(this.number, `Table ${table.table}${table.match ? ` · ${clean(table.match)}` : ""}`);
     this.score.hidden = table.result === null && table.counted;
-    if (!table.counted) this.score.replaceChildren(nameOf(names[0]), " has the bye.");
+    if (!table.counted) this.score.replaceChildren(names[0], " has the bye.");
     else if (table.result !== null) {
       const { verdict, first_home: one, second_home: other, forfeit } = table.result;
-      this.score.replaceChildren(nameOf(names[0]), ` ${VERDICTS[verdict] ?? ""} `, nameOf(names[1]), forfeit ? ", by forfeit" : ` (${one} : ${other} cards)`);
+      this.score.replaceChildren(names[0], ` ${VERDICTS[verdict] ?? ""} `, names[1], forfeit ? ", by forfeit" : ` (${one} : ${other} cards)`);
     }
     const isRaced = table.result === null && table.sides.length > 0;
     this.bodies.hidden = !isRaced;
@@ -291,7 +294,7 @@ class Table {
       arrange(this.bodies, this.bars.slice(0, table.sides.length).map((each) => each.node));
     } else if (table.result === null && table.counted) {
       this.score.hidden = false;
-      this.score.replaceChildren(nameOf(names[0]), " against ", nameOf(names[1]));
+      this.score.replaceChildren(names[0], " against ", names[1]);
     }
     const canWatch = isRaced && table.code !== null;
     const race = isOver ? table.race_ids.at(-1) : undefined;

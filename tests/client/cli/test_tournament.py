@@ -209,3 +209,10 @@ def test_an_entrant_is_found_by_their_name_or_their_id() -> None:
     twice = replace(told, entrants=(*told.entrants, tournaments.entrant("p8", "ANNA", 6)))
     with pytest.raises(NoSuchEntrant, match="More than one is called Anna there; say which by the id: p1, p8"):
         entrant_named(twice, "Anna")
+
+
+def test_whoever_is_let_back_in_is_found_by_name_among_those_who_have_withdrawn() -> None:
+    told = tournaments.told()
+    assert entrant_named(told, "dan", back=True) == "p4"
+    with pytest.raises(NoSuchEntrant, match="Nobody called Anna has withdrawn there; who has withdrawn: Dan"):
+        entrant_named(told, "Anna", back=True)

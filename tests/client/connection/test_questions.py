@@ -13,7 +13,9 @@ from client.connection.hello import HELLO_REFERENCE
 from client.connection.questions import QUESTION_REFERENCE
 from protocol.client_messages import Hello
 from protocol.errors import ErrorCode
+from protocol.text import CHAT_LENGTH
 from protocol.tournament_messages import Decided, FollowTournament, PauseTournament, Tournament
+from server.rules.catalogue import RULE_SETS
 from tests.client import tournament_scenes as tournaments
 from tests.client.fake_server import FakeServer, welcome
 from tests.client.scenes import refusal
@@ -49,6 +51,21 @@ async def test_what_is_refused_is_the_servers_sentence(server: FakeServer, nurse
     nursery.start_soon(serve)
     async with open_link(URL, ANNA, dial=server.dial) as link:
         with pytest.raises(RequestRefused, match="Only the director of a tournament may do that"):
+            await link.ask(PAUSE, Decided)
+
+
+async def test_a_refusal_that_lists_what_there_is_is_read_to_its_end(server: FakeServer, nursery: trio.Nursery) -> None:
+    listed = f"The server does not know that rule set. (no rule set 'nosuch'; there are: {', '.join(RULE_SETS)})"
+    assert len(listed) > CHAT_LENGTH
+
+    async def serve() -> None:
+        line = await server.greeted()
+        await line.heard()
+        await line.say(replace(refusal(ErrorCode.UNKNOWN_RULES, QUESTION_REFERENCE), message=listed))
+
+    nursery.start_soon(serve)
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        with pytest.raises(RequestRefused, match=r"persian-rug\)$"):
             await link.ask(PAUSE, Decided)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from client.connection.events import LinkEvent
 from client.local.demo import Narrator
 from client.state.store import Model, reduce
-from protocol.room_events import Progress, Started
+from protocol.room_events import Progress, Result, Started
 from protocol.server_messages import ServerMessage
 from protocol.views import RaceOptions, SeatState
+from tests.client import scenes
 from tests.client.fake_server import room, seat, welcome
 
 
@@ -72,6 +75,20 @@ def test_the_end_of_a_seat_is_always_told() -> None:
         "   0.1 s  bert has no move left, with 4 cards home.",
         "   0.2 s  anna brought every card home, with 52 cards home.",
     ]
+
+
+def test_whoever_another_beats_is_told_to_have_been_racing_and_not_to_have_stopped() -> None:
+    told = Telling()
+    del told.lines[:]
+    told.progress(1, 47, 900)
+    told.progress(0, 52, 1000, "won")
+    told.progress(1, 47, 1000, "stopped")
+    assert told.lines[-1] == "   1.0 s  bert was still racing, with 47 cards home."
+    record = scenes.record()
+    first, second = record.seats
+    seats = (structs.replace(first, state="won"), structs.replace(second, state="stopped", ended_at_ms=first.ended_at_ms))
+    told.hear(Result(version=6, record=structs.replace(record, seats=seats)))
+    assert [line.partition("moves ")[2] for line in told.lines[-3:-1]] == ["(all home)", "(still racing)"]
 
 
 def test_where_bars_cannot_be_printed_there_are_letters() -> None:

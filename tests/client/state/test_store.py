@@ -27,7 +27,7 @@ from protocol.room_events import (
     Unseated,
 )
 from protocol.server_messages import CurrentView, Error, Left, Lobby, LobbyChanges, WaitingOver, YouAre
-from protocol.views import ChatLine, RunningChange, RunningRaceInfo, RunningSeatInfo, SeatRating, WatcherLine
+from protocol.views import ChatLine, RunningChange, RunningRaceInfo, RunningSeatInfo, SeatRating, SharedDeal, WatcherLine
 from protocol.watch_messages import Talk, Unwatched, Watchers
 from tests.client import scenes, tournament_scenes
 from tests.client.fake_server import welcome
@@ -425,3 +425,11 @@ def test_the_search_for_an_opponent_ends_with_its_end_with_a_room_and_with_the_c
     assert looking.search == Search("colorado", 150, 3, -6_000)
     for end in (WaitingOver(reason="cancelled"), scenes.room(), Lost("gone", 500)):
         assert scenes.reduced(looking, end).search is None
+
+
+def test_of_a_race_that_is_called_off_one_is_told_so_and_at_a_tournaments_table_where_it_says_why() -> None:
+    for shared, says in ((None, f"Race {scenes.CODE} was called off. It counts for nothing."), ("round", "the tournament's log says why.")):
+        deal = SharedDeal(kind="round", id="KWPRTM/2", nonces=("00" * 16,)) if shared else None
+        told = reduced(reduced(Model(), scenes.room(shared=deal)), Left(code=scenes.CODE, reason="called-off")).notice
+        assert told is not None
+        assert told.text.endswith(says)

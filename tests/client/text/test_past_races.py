@@ -41,7 +41,7 @@ def test_a_table_tells_of_each_race_in_a_line_and_of_an_aborted_one_why() -> Non
     ]
     assert table(races, zone=UTC) == [
         "date       rules       against   place ended    home took  id",
-        "2024-05-01 carpet      Benedikt  2/2   stopped  31   3:41  HKTRWM-1-0a1b2c3d4e5f",
+        "2024-05-01 carpet      Benedikt  2/2   beaten   31   3:41  HKTRWM-1-0a1b2c3d4e5f",
         "2024-05-01 crazy-quilt deep      1/2   all home 52   0:09  HKTRWM-1-0a1b2c3d4e5f",
         "2024-05-01 carpet                1/1   time up  31   60:00 HKTRWM-1-0a1b2c3d4e5f",
         "2024-05-01 carpet      Cleo      -     aborted  31   -     HKTRWM-1-0a1b2c3d4e5f",

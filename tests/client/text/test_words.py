@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import get_args
 
-from client.text.words import SEAT_ENDS, end_word
+from msgspec.structs import replace
+
+from client.text.words import SEAT_ENDS, end_word, was_racing, word_among
 from protocol.views import SeatState
+from tests.client import scenes
 
 
 def test_every_end_of_a_seat_is_told_apart_and_short_enough_for_a_bar() -> None:
@@ -16,3 +19,14 @@ def test_every_end_of_a_seat_is_told_apart_and_short_enough_for_a_bar() -> None:
 
 def test_a_seat_that_still_races_has_no_end() -> None:
     assert end_word("racing") == end_word("waiting") == ""
+
+
+def test_a_seat_that_anothers_win_stopped_has_not_stopped_and_one_that_had_stopped_before_has() -> None:
+    first, second = scenes.record().seats
+    won, forfeited = replace(first, state="won", ended_at_ms=9_000), replace(first, state="forfeited", place=2)
+    before, then = (replace(second, state="stopped", ended_at_ms=at_ms) for at_ms in (8_999, 9_000))
+    assert [word_among(seat, (won, seat)) for seat in (before, then)] == ["stopped", "still racing"]
+    alone = replace(then, place=1)
+    assert word_among(alone, (forfeited, alone)) == "walkover"
+    live = [scenes.seat(number, "Anna", state=state, elapsed_ms=9_000) for number, state in enumerate(("won", "stopped"))]
+    assert [was_racing(seat, live) for seat in live] == [False, True]

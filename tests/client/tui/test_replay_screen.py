@@ -370,3 +370,17 @@ def test_the_foot_offers_only_what_there_is() -> None:
     assert "diverge" not in text
     assert "pair" not in text
     assert {Command.PAIR, Command.PARTING} <= {binding.command for binding in replaying.KEYS}
+
+
+def test_whoever_anothers_win_stopped_is_not_said_to_have_stopped() -> None:
+    line = replays.line("carpet", 2, moves=20)
+    stopped = line.lines[1].seat
+    assert stopped.state == "stopped"
+    for at_ms, is_said in ((stopped.ended_at_ms, False), (stopped.ended_at_ms + 1, True)):
+        won = structs.replace(line.lines[0].seat, state="won", ended_at_ms=at_ms)
+        record = structs.replace(line.record, seats=(won, stopped))
+        changed = structs.replace(line, record=record, lines=(structs.replace(line.lines[0], seat=won), line.lines[1]))
+        shown = Shown(scenes.over, Ui(replay=jumped_to_tenth(replay_state_of(changed), 10, 0), settings=UiSettings()), 0)
+        text = "\n".join(render_text(widget_of(shown, (80, 24)), (80, 24)))
+        assert "all home" in text
+        assert ("stopped" in text) is is_said

@@ -913,3 +913,15 @@ def test_at_home_the_clocks_of_running_races_go_on_and_stop_at_the_limit_of_time
     assert body_times(at(5_000)) == body_times(at(5_999)) != body_times(at(6_000))
     assert shows(at(3_600_000), "10:00")
     assert body_times(at(3_600_000)) == body_times(at(3_601_000))
+
+
+def test_whoever_has_a_bye_is_not_told_to_forfeit_it() -> None:
+    call = tournament_scenes.called()
+    bye = tournament_scenes.table(1, tournament_scenes.ANNA, None, counted=False, code=scenes.CODE)
+    told = [
+        "\n".join(render_text(widget_of(Shown(partial(at_table, *more), now_ms=50_000), (80, 24)), (80, 24)))
+        for more in ((), (tournament_scenes.running(tables=(bye,)), structs.replace(call, code=scenes.CODE)))
+    ]
+    assert "or you forfeit" in told[0]
+    assert "or you forfeit" not in told[1]
+    assert "You have a bye. Press r to race the house for fun." in told[1]

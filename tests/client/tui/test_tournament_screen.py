@@ -14,6 +14,7 @@ from client.tui.actions import Pick
 from client.tui.picture import text_width
 from client.tui.scene import Scene
 from client.tui.start import UiSettings
+from client.tui.step import Step
 from client.tui.terminal import Painted
 from client.tui.theme import theme_for
 from client.tui.tournament_view_state import TournamentPage, TournamentView, lines_of
@@ -151,3 +152,47 @@ def test_a_player_is_told_what_to_do_at_every_stage() -> None:
     done = tuple(tournaments.table(1, "p2", tournaments.ANNA, result=tournaments.WON) for _ in range(1))
     assert told(tournaments.running(tables=done)) == "Your table is finished: 1 : 0 (52 : 31 cards). The round goes on."
     assert told(tournaments.running(phase="over")) == "You placed 2 of 5."
+
+
+def test_whoever_is_knocked_out_is_told_so_and_a_pause_promises_no_next_round() -> None:
+    def told(phase: str, losses: int, **options: Any) -> str:
+        rows = tuple(replace(each, lost=losses) for each in tournaments.STANDINGS)
+        tournament = tournaments.running(
+            phase=phase, tables=(), standings=rows, options=TournamentOptions(name="Cup", **{"format": "elimination", **options})
+        )
+        model = scenes.reduced(scenes.at_home(), tournament, now_ms=45_000)
+        return render_text(Painted(view(scene_at(model, None, 0), (80, 24))), (80, 24))[2].strip()
+
+    out = "You are out, and can watch the rest of it here."
+    in_, paused = (f"You are in. When the {what}, you are taken to your table." for what in ("next round is paired", "tournament goes on"))
+    assert [told("running", 1), told("paused", 1), told("between", 1)] == [out] * 3
+    assert [told("running", 0), told("running", 1, double=True), told("running", 5, format="swiss")] == [in_] * 3
+    assert told("running", 2, double=True) == out
+    assert told("paused", 0) == paused
+
+
+def test_a_house_bot_at_a_table_bears_its_mark_however_long_its_name() -> None:
+    entrants = (*tournaments.ENTRANTS[:3], replace(tournaments.ENTRANTS[3], name="W" * 24))
+    told = tournaments.running(
+        entrants=entrants, tables=(tournaments.table(1, "bot:greedy:1", "p2"), tournaments.table(2, "p3", "bot:greedy:1"))
+    )
+    lines = render_text(Painted(view(scene_at(tournaments.at(told), "tables", 0), (80, 24))), (80, 24))
+    first, second = (line for line in lines if "WWW" in line)
+    assert "W (bot) " in first
+    assert "W (bot) " in second
+
+
+def test_the_marked_table_is_not_of_one_piece_with_its_bars() -> None:
+    drawn = view(scene_at(tournaments.at(tournaments.running()), "tables", 0), (80, 24))
+    line = next(line for line in drawn.lines if any("31 : 18" in text for _, text in line))
+    chosen = [at for at, (role, _) in enumerate(line) if role == "chosen"]
+    assert len(chosen) == 3
+    assert (line[chosen[1] + 1], line[chosen[2] - 1]) == (("felt", " "),) * 2
+
+
+def test_below_a_question_the_line_that_it_is_about_stays_marked() -> None:
+    scene = scene_at(tournaments.at(tournaments.told(director=tournaments.ANNA)), "standings", 2)
+    asked = Step(scene.model, scene.ui, 0).ask("Remove Clara?", ("Remove", "Keep"), (None, None))
+    lines = render_text(Painted(view(replace(scene, ui=asked.ui), (80, 24))), (80, 24))
+    assert [line[:30].split() for line in lines if line.startswith("▸")] == [["▸", "3", "Clara"]]
+    assert any("▸ n  Keep" in line for line in lines)

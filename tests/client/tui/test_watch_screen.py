@@ -21,7 +21,7 @@ from client.tui.ui_state import Ui
 from protocol.cards import FACE_DOWN
 from protocol.client_messages import FollowLobby, Say
 from protocol.errors import ErrorCode
-from protocol.room_events import Hidden, Result, Scored
+from protocol.room_events import Hidden, Progress, Result, Scored
 from protocol.views import LateBoard, RaceOptions, SeriesInfo, SeriesOptions, SeriesSeat, WatcherLine
 from protocol.watch_messages import Unwatch, Unwatched, WatchRace
 from tests.client import replays, scenes, tables, watched
@@ -86,6 +86,23 @@ async def test_curves_take_the_place_of_the_boards_and_after_the_race_boards_tha
         await run.give("v")
         assert run.screen.shows("after move")
         assert run.screen.shows("final boards")
+
+
+async def test_whoever_anothers_win_stopped_is_not_said_to_have_stopped(mock_clock: MockClock) -> None:
+    async with running() as run:
+        await watch(run)
+        await run.say(watched.event(Progress(version=8, seat=0, ply=41, home=52, foundations={}, state="won", elapsed_ms=41_000)))
+        await run.say(watched.event(Progress(version=9, seat=1, ply=39, home=47, foundations={}, state="stopped", elapsed_ms=41_000)))
+        assert run.screen.shows("all home  52/52")
+        assert run.screen.shows("47/52")
+        assert not run.screen.shows("stopped")
+        won, beaten = scenes.record().seats
+        seats = (structs.replace(won, state="won", home=52), structs.replace(beaten, state="stopped", ended_at_ms=won.ended_at_ms))
+        await run.say(watched.event(Result(version=10, record=structs.replace(scenes.record(), seats=seats))))
+        assert run.screen.shows("still racing")
+        await run.give("v")
+        assert run.screen.shows("all home  52/52")
+        assert not run.screen.shows("stopped")
 
 
 async def test_of_the_first_race_of_a_swap_no_board_is_promised(mock_clock: MockClock) -> None:

@@ -131,6 +131,8 @@ def test_serve_takes_its_database_from_the_environment_as_the_other_commands_do(
         (("rules", "dance"), "carpet-server rules: No such command 'dance'"),
         (("serve", "--port", "many"), "carpet-server serve: Invalid value for '--port'"),
         (("serve", "--bot-pace", "slow"), "carpet-server serve: Invalid value for '--bot-pace'"),
+        (("serve", "--port", "many"), "carpet-server serve: Invalid value for '--port': it takes a whole number;"),
+        (("serve", "--rate", "fast"), "carpet-server serve: Invalid value for '--rate': it takes a number;"),
         (("serve", "--wat"), "carpet-server serve: No such option: --wat"),
         (("verify",), "carpet-server verify: Missing argument 'FILE'"),
         (("dance",), "carpet-server: No such command 'dance'"),

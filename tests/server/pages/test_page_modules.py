@@ -804,6 +804,18 @@ def test_what_somebody_did_in_a_race_stays_theirs_when_they_leave_and_a_seat_tha
     assert node(script, None) == [[[None, "open seat", 6]] * 2, [left] * 2, [left] * 2]
 
 
+def test_a_seat_that_anothers_win_stopped_is_not_said_to_have_stopped() -> None:
+    script = """
+        const { endWord, standing } = await import(`${web}/model.js`);
+        const said = (at) => ["ended_at_ms", "elapsed_ms"].map((when) => {
+            const seats = [{ name: "Ada", state: "won", [when]: 9000 }, { name: "Zoë", state: "stopped", [when]: at }];
+            return [endWord(seats[1], seats), standing(seats[1], "over", seats)];
+        });
+        console.log(JSON.stringify([said(8999), said(9000)]));
+    """
+    assert node(script, None) == [[["stopped"] * 2] * 2, [["still racing"] * 2] * 2]
+
+
 def test_the_line_goes_where_it_is_sent_and_no_further_than_it_may() -> None:
     script = """
         globalThis.location = { protocol: "https:", host: "a.example" };

@@ -178,6 +178,9 @@ def test_each_is_told_what_they_can_do_in_a_tournament_and_where_their_table_is(
           [told("running", { ...round, round: 1 }), "me"], [told("running", { ...round, tables: [{ ...table, result: {} }] }), "me"],
           [told("running", round), "other"], [told("running", { ...round, options: { format: "elimination" } }), "other"],
           [told("between", { entrants: [{ ...own, withdrawn: true }] }), "me"], [told("over"), "me"],
+          ...[["running", 1, false], ["running", 1, true], ["running", 2, true], ["paused", 0, false]].map(([phase, lost, double]) =>
+            [told(phase, { entrants: [{ ...own, checked_in: true }], standings: [{ entrant: "me", lost }],
+              options: { format: "elimination", double } }), "me"]),
         ];
         console.log(JSON.stringify(cases.map(([told, me]) => {
           const { canEnter, canCheckIn, canLeave, table, sentence } = ownPart(told, me);
@@ -196,6 +199,10 @@ def test_each_is_told_what_they_can_do_in_a_tournament_and_where_their_table_is(
         [""],
         ["enter", "You have withdrawn"],
         ["You placed 2 of 1"],
+        ["leave", "You are out"],
+        ["leave", "You are in"],
+        ["leave", "You are out"],
+        ["leave", "You are in"],
     ]
 
 

@@ -135,7 +135,11 @@ def test_the_log_makes_the_same_state_again_in_words_too(kind: str, chance: Rand
         for chosen in state.log
     ]
     assert state_of(made, log) == state
-    assert all(sentence(state, chosen.event).endswith(".") for chosen in state.log)
+    told = [sentence(state, chosen.event) for chosen in state.log]
+    assert all(text.endswith(".") for text in told)
+    for chosen, text in zip(state.log, told, strict=True):
+        if isinstance(chosen.event, ResultEntered) and chosen.event.result.verdict == "neither":
+            assert text.endswith(" both forfeit.")
 
 
 @pytest.mark.parametrize("kind", ["swiss", "round-robin", "elimination", "session"])
