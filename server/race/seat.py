@@ -5,7 +5,7 @@ Knows no other seat, and of the race nothing but its close.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
@@ -13,7 +13,7 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.record import MoveRecord, Record
 from protocol.views import SeatState
 from server.race.commands import TakeSeat
-from server.race.events import ConnectionChanged, SeatDealt, SeatEnded, SeatTaken
+from server.race.events import ConnectionChanged, MovePlayed, SeatDealt, SeatEnded, SeatTaken
 from server.race.report import SeatReport
 from server.race.timing import MAX_CREDIT_MS, MAX_WAITED_MS, credit
 from server.rules.moves import NotAMove, parse_move
@@ -144,7 +144,9 @@ class Seat:
         if text not in before.legal_moves():
             raise Refusal(_why_refused(text), path="$.move")
         position = before.play_unchecked(text)
-        before.forget_derived()
+        if not self.played:
+            # The deal keeps it. Nobody keeps those after it.
+            before.forget_derived()
         self.position = position
         # With the credit that is really given, so that a record adds up.
         self.played.append(MoveRecord(self.number, text, at_ms, received_ms, self.credit_ms, position.home))
@@ -153,20 +155,31 @@ class Seat:
     def before_last_move(self, first: Position) -> Seat:
         """The seat as it was, still racing. first: the position from which it began."""
         before = replace(self, played=self.played[:-1], state="racing", ended_at=0)
-        before.position = first
-        for played in before.played:
-            before.position = before.position.play_unchecked(played.move)
+        before.position = position_after(before.played, first)
         return before
 
     def take_back(self, closes_at: int, *, first: Position) -> Position:
         """Unmake what counts after this moment; the position before it. first: that from which the seat began."""
         while self.played and self.played[-1].at_ms > closes_at:
             self.played.pop()
-        position = first
-        for played in self.played:
-            position = position.play_unchecked(played.move)
-        self.position = position
-        return position
+        self.position = position_after(self.played, first)
+        return self.position
+
+    def retold(self, since: int, *, first: Position) -> dict[int, MovePlayed]:
+        """The events of its moves from this ply on, by ply. Those that were taken back are not among them."""
+        position, events = position_after(self.played[: since - 1], first), {}
+        for ply, move in enumerate(self.played[since - 1 :], since):
+            position = position.play_unchecked(move.move)
+            events[ply] = MovePlayed(self.number, move.move, ply, move.at_ms, state_after(position, ply), position)
+        return events
+
+
+def position_after(played: Iterable[MoveRecord], first: Position) -> Position:
+    """Where these moves have led, which were all legal. first: the position from which they began."""
+    position = first
+    for move in played:
+        position = position.play_unchecked(move.move)
+    return position
 
 
 @dataclass(slots=True)

@@ -94,8 +94,24 @@ class GhostMoved(OwnEvent, frozen=True):
         return Ghost(version=version, ghost=self.ghost)
 
 
+class MoveMade(Struct, frozen=True, gc=False):
+    """All that is kept of a move for who comes back: the race has the rest. With the position of each of them a race took a fifth more
+    memory, and every move gave back that of some moves before, which was in no cache any more.
+    """
+
+    seat: int
+    ply: int
+
+
+RETOLD_MOVES = 300
+"""Who comes back gets a snapshot where more moves would have to be played again, to find out where those have led that they have missed: it
+takes less time."""
+
+
 class Broadcast:
     """`now`: the room's time in milliseconds; it turns moments into time left."""
+
+    __slots__ = ("_chat", "_draft", "_ghosts", "_history", "_members", "_ratings", "again", "series", "unseen", "watched")
 
     def __init__(
         self, members: Members, draft: Draft, ghosts: Ghosts, *, version: int, ratings: tuple[SeatRating, ...], series: SeriesInfo | None
@@ -114,7 +130,7 @@ class Broadcast:
         self._ghosts = ghosts
         self._chat: list[ChatLine] = []
         self._ratings = ratings
-        self._history: History[RaceEvent | OwnEvent] = History()
+        self._history: History[RaceEvent | OwnEvent | MoveMade] = History()
         self._history.version = version
         self._members = members
         self._draft = draft
@@ -153,7 +169,7 @@ class Broadcast:
 
     def publish_apart(self, event: MovePlayed | SeatDealt, race: Race, now: int) -> None:
         """Tell the seat that the event is about one thing, and everybody else another."""
-        version = self._history.add(event)
+        version = self._history.add(MoveMade(event.seat, event.ply) if type(event) is MovePlayed else event)
         player = race.seats[event.seat].player
         own, others = tell_apart(event, version=version, now=now, sealed=race.sealed)
         to_others = Outgoing(others)
@@ -197,7 +213,7 @@ class Broadcast:
 
     def bring_up_to_date(self, player: str, member: Member, version: int, race: Race, now: int, *, ref: int) -> None:
         """Tell what was missed since `version`; everything when that is no longer known, or for 0. ref: of the request it answers."""
-        missed = self._history.after(version) if version > 0 else None
+        missed = self._missed(version, race) if version > 0 else None
         if missed is None:
             self.snapshot(player, member, race, now, ref=ref)
             return
@@ -207,6 +223,27 @@ class Broadcast:
         # A move that was refused, or answered into a dead connection, leaves the client unsure of its own position; this settles it.
         self.current_view(player, member, race, ref=ref)
         self._greet(member, race)
+
+    def _missed(self, version: int, race: Race) -> list[tuple[int, RaceEvent | OwnEvent]] | None:
+        """What has happened since, each with its version; None where not all of it is known any more."""
+        kept = self._history.after(version)
+        if kept is None:
+            return None
+        items = list(kept)
+        plies: dict[int, list[int]] = {}
+        for _, item in items:
+            if isinstance(item, MoveMade):
+                plies.setdefault(item.seat, []).append(item.ply)
+        if sum(made[-1] for made in plies.values()) > RETOLD_MOVES:
+            return None
+        retold = {seat: race.seats[seat].retold(made[0], first=race.deal.firsts[seat]) for seat, made in plies.items()}
+        missed: list[tuple[int, RaceEvent | OwnEvent]] = []
+        for number, item in items:
+            event = retold[item.seat].get(item.ply) if isinstance(item, MoveMade) else item
+            if event is None:
+                return None
+            missed.append((number, event))
+        return missed
 
     def snapshot(self, player: str, member: Member, race: Race, now: int, *, ref: int = 0) -> None:
         """Tell all that this player may know."""

@@ -9,8 +9,7 @@ from typing import Generic, TypeVar
 Item = TypeVar("Item")
 
 KEPT_EVENTS = 8
-"""Events kept. When it is full the oldest goes, and a client that is further behind than that gets a snapshot: it is shorter by then. Each
-move among them keeps a position of its own: with 32 of them a race took a third more memory."""
+"""Events kept. When it is full the oldest goes, and a client that is further behind than that gets a snapshot: it is shorter by then."""
 
 
 class History(Generic[Item]):

@@ -13,6 +13,8 @@ class Members:
     milliseconds.
     """
 
+    __slots__ = ("_people", "connections", "empty_since", "visited")
+
     def __init__(self, now: int, *, visited: bool) -> None:
         self.visited = visited
         """Whether any person ever came."""

@@ -27,6 +27,8 @@ UNIQUE_BYTES = 6
 class RaceLog:
     """For one race after another: `open` or `go_on` first. Times are those of the race's clock, in milliseconds."""
 
+    __slots__ = ("_draft", "_entropy", "_here", "_noted_at", "_race", "_sequence")
+
     def __init__(self, draft: Draft, entropy: Callable[[int], bytes]) -> None:
         self._draft = draft
         self._entropy = entropy

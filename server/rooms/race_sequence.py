@@ -63,6 +63,24 @@ class BotSeat:
 
 
 class RaceSequence:
+    __slots__ = (
+        "_draft",
+        "_setup",
+        "_shown_as",
+        "_wins_held",
+        "ahead_ms",
+        "bots",
+        "broadcast",
+        "ghosts",
+        "log",
+        "members",
+        "now",
+        "opened_at",
+        "race",
+        "sat_here",
+        "series",
+    )
+
     def __init__(self, setup: RoomSetup, *, draft: Draft, now: int) -> None:
         """now: the server's."""
         earlier = setup.earlier

@@ -16,6 +16,8 @@ READY_S = 120
 class ReadyTimeout:
     """due: when it ends, in milliseconds; None while nobody is waited for."""
 
+    __slots__ = ("due",)
+
     def __init__(self) -> None:
         self.due: int | None = None
 

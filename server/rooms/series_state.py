@@ -28,6 +28,8 @@ class SealedRace(Struct, frozen=True):
 class SeriesState:
     """One series at a time; `start_over` begins the next."""
 
+    __slots__ = ("_before", "_fresh", "_sealed", "_series")
+
     def __init__(self, options: RaceOptions, left: RunningRoom | None) -> None:
         """left: by an earlier server. Raises as `replay` does."""
         self._fresh = Series(options=options.series, seats=options.seats)

@@ -13,6 +13,8 @@ logger = logging.getLogger("carpet.rooms")
 class SideJobs:
     """Of one room. failed: called in place of an exception that one of them raises."""
 
+    __slots__ = ("_code", "_failed", "_nursery", "_scopes")
+
     def __init__(self, code: str, nursery: trio.Nursery, *, failed: Callable[[], None]) -> None:
         self._code = code
         self._nursery = nursery

@@ -36,6 +36,18 @@ def test_a_win_received_later_but_made_earlier_wins() -> None:
     assert len(driven.record.moves) == 2 * len(LINE) - 1
 
 
+def test_a_move_can_be_told_again_as_it_was_unless_it_was_struck_out_since() -> None:
+    driven = one_move_from_home(0, 300)
+    won, *_ = driven.do(LAST, 5000)
+    first = driven.race.deal.firsts[0]
+    retold = driven.seat(0).retold(len(LINE) - 1, first=first)
+    assert list(retold) == [len(LINE) - 1, len(LINE)]
+    assert retold[len(LINE)] == won
+    other, *_ = driven.do(LAST_OF_1, 5149)
+    assert driven.seat(0).retold(len(LINE), first=first) == {}
+    assert driven.seat(1).retold(len(LINE), first=first) == {len(LINE): other}
+
+
 def test_of_two_wins_read_at_one_moment_the_one_that_came_first_wins() -> None:
     driven = one_move_from_home(0, 0)
     driven.do(LAST, 5000)

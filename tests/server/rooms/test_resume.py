@@ -82,6 +82,26 @@ async def test_what_is_too_old_is_told_by_a_snapshot_and_what_is_just_young_enou
         assert len(newer.all(Said)) + len(newer.all(Presence)) == events
 
 
+async def test_moves_after_very_many_others_are_told_by_a_snapshot(
+    table: Table, ann: Guest, bob: Guest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.rooms.broadcast.RETOLD_MOVES", 3)
+    room = await table.racing(ann, bob)
+    for plies, told in ((3, PlayerView), (4, Room)):
+        known = bob.version
+        while len(bob.all(PlayerView)) < plies:
+            bob.move(room)
+            await table.settle()
+        newer = bob.another_line()
+        newer.version = known
+        newer.enter(room)
+        await table.settle()
+        assert len(newer.all(told)) == (3 if told is PlayerView else 1)
+        assert len(newer.all(Room)) == (told is Room)
+        bob.enter(room)
+        await table.settle()
+
+
 async def test_a_deal_that_was_missed_is_dealt_again_and_the_others_stay_hidden(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, bob)
     ann.ready(room)
