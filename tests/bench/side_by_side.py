@@ -57,13 +57,15 @@ FIRST: Final = -20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """us_move, us_player: of processor time for a move, and for a new player who is seated and dealt. kb: memory of a connection.
-    core, held_up: parts of the time in which it had its core, and in which others had it although it was ready.
+    """us_move, us_player: of processor time for a move, and for a new player who is seated and dealt. kb: memory of a connection before the
+    first move; moved_kb: at the end of the load, with its share of what is kept of the race. core, held_up: parts of the time in which it
+    had its core, and in which others had it although it was ready.
     """
 
     us_move: float
     us_player: float
     kb: float
+    moved_kb: float
     core: float
     held_up: float
     load: LoadResult
@@ -129,31 +131,32 @@ def cost_of(command: str, *, races: int, rate: float, seconds: float, postgres: 
         run_load(plan, seconds=0.5, processes=1, progress=lambda *_: full.append((processor_s(pid), resident_kb(pid))), worker=worker)
         # Where eight hundred leave at once, ours asks others to wait a moment.
         time.sleep(CALM_S)
-        load, core, held_up = loaded(pid, Plan(url=url, races=races, rate=rate, watchers=0, rules="carpet"), seconds, worker)
+        load, core, held_up, moved_kb = loaded(pid, Plan(url=url, races=races, rate=rate, watchers=0, rules="carpet"), seconds, worker)
     players = 2 * SETUP_RACES
     seated_s, full_kb = full[-1]
     return Cost(
         us_move=core / max(load.moves_s, 1e-9) * 1e6,
         us_player=(seated_s - empty_s) / players * 1e6,
         kb=(full_kb - empty_kb) / players,
+        moved_kb=(moved_kb - empty_kb) / (2 * races),
         core=core,
         held_up=held_up,
         load=load,
     )
 
 
-def loaded(pid: int, plan: Plan, seconds: float, worker: Worker = work) -> tuple[LoadResult, float, float]:
-    """What came of a load, and the parts of that time in which the server had its core, and was held up by others."""
-    looks: list[tuple[float, float, float]] = []
+def loaded(pid: int, plan: Plan, seconds: float, worker: Worker = work) -> tuple[LoadResult, float, float, float]:
+    """What came of a load, and the parts of that time in which the server had its core, and was held up by others; its kB at the end."""
+    looks: list[tuple[float, float, float, float]] = []
 
     def look(stands: int, races: int, since: float | None) -> None:
         if since is not None and since <= seconds:
-            looks.append((since, processor_s(pid), held_up_s(pid)))
+            looks.append((since, processor_s(pid), held_up_s(pid), resident_kb(pid)))
 
     result = run_load(plan, seconds=seconds, processes=1, progress=look, worker=worker)
     first, last = looks[0], looks[-1]
-    seconds, busy, held_up = (after - before for before, after in zip(first, last, strict=True))
-    return result, busy / seconds, held_up / seconds
+    seconds, busy, held_up = (after - before for before, after in zip(first[:3], last[:3], strict=True))
+    return result, busy / seconds, held_up / seconds, last[3]
 
 
 def most(command: str, *, races: int, rate: float, seconds: float, postgres: str, bound_ms: float) -> LoadResult | None:
@@ -181,13 +184,14 @@ def line(name: str, costs: Sequence[Cost], ours: float) -> str:
     """Medians of the rounds; and the rounds of what counts."""
     move = statistics.median(cost.us_move for cost in costs)
     quantiles = [statistics.median(cost.load.view_ms[which] or math.nan for cost in costs) for which in ("p50", "p99")]
-    others = [statistics.median(figures) for figures in ([cost.us_player for cost in costs], [cost.kb for cost in costs])]
+    others = [statistics.median(figures) for figures in zip(*((cost.us_player, cost.kb, cost.moved_kb) for cost in costs), strict=True)]
     rounds = " ".join(f"{cost.us_move:.0f}" for cost in costs)
     busy = max(cost.load.busiest for cost in costs)
     errors = sum(sum(cost.load.errors.values()) for cost in costs)
     core, held_up = (statistics.median(figures) for figures in ([cost.core for cost in costs], [cost.held_up for cost in costs]))
     return (
-        f"{name:12} {move:7.0f} {move / ours:7.2f} {quantiles[0]:8.1f} {quantiles[1]:8.1f} {others[0]:8.0f} {others[1]:7.1f}"
+        f"{name:12} {move:7.0f} {move / ours:7.2f} {quantiles[0]:8.1f} {quantiles[1]:8.1f}"
+        f" {others[0]:8.0f} {others[1]:7.1f} {others[2]:6.1f}"
         f" {core:6.0%} {held_up:7.1%} {busy:9.0%} {errors:6}   {rounds}"
     )
 
@@ -230,7 +234,7 @@ def main() -> None:
             except LoadFailed as failed:
                 print(f"{name}: {failed}", file=sys.stderr)
         print(f"round {number + 1} of {chosen.rounds}, load average {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
-    print(f"{'server':12} us/move  ratio  p50 ms   p99 ms us/player kB/line   core held up generator errors   rounds")
+    print(f"{'server':12} us/move  ratio  p50 ms   p99 ms us/player kB/line  moved   core held up generator errors   rounds")
     measured = {name: each for name, each in costs.items() if each}
     ours = statistics.median(cost.us_move for cost in next(iter(measured.values())))
     for name, each in measured.items():
