@@ -84,6 +84,7 @@ class Journal(Availability):
         """Called once the lease of this node is found to be lost, before anybody who waits is told so."""
         self._store = store
         self._queue = queue
+        self._clock = trio.lowlevel.current_clock().current_time  # asked directly, twice for each commit
         self._writer_thread = trio.CapacityLimiter(1)  # its own: readers may hold all of Trio's threads
         self._next = _Batch()
         self._next_commit_at = 0.0
@@ -138,7 +139,7 @@ class Journal(Availability):
     def __exit__(self, *_: object) -> None:
         self._gathers = False
         is_idle = self._batch is None and not self._is_beginning
-        if is_idle and self._next.requests and not self._begin_at_once(trio.current_time()):
+        if is_idle and self._next.requests and not self._begin_at_once(self._clock()):
             self._wake()
 
     async def write(self, *entries: Entry) -> None:
@@ -312,7 +313,7 @@ class Journal(Availability):
                 self._failure = failure
                 self._wake()
                 return
-            now = trio.current_time()
+            now = self._clock()
             self._answer(batch, found, now)
         except BaseException as fault:  # noqa: BLE001
             self._fault = fault
