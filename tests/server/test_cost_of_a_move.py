@@ -81,7 +81,7 @@ class PackedRacer(Racer):
 
 
 BOUNDS = Counts(task_steps=2.7, system_calls=10.1, calls=435, calls_in=73, blocks=10, bytes_sent=442)
-"""Measured on CPython 3.11: 2.0 to 2.2, 8.0 to 8.5, 376 to 411, 69.8 each time, 2.0 to 6.4, 402; with five processes to each processor 2.4
+"""Measured on CPython 3.11: 2.0 to 2.2, 8.0 to 8.5, 376 to 400, 69.8 each time, 2.0 to 6.4, 402; with five processes to each processor 2.4
 and 9.3. Most of the calls are Trio's, for a move that comes alone. calls_in: so the bound is a twentieth above. bytes_sent: to both.
 """
 
