@@ -80,7 +80,7 @@ def run_load(plan: Plan, *, seconds: float, processes: int, progress: Progress, 
             pipe.send(None)
         begun = time.monotonic()
         while not wait(list(pipes), 0.2) and time.monotonic() < begun + 2 * seconds + 10:
-            progress(plan.races, plan.races, time.monotonic() - begun)
+            progress(sum(stands.values()), plan.races, min(time.monotonic() - begun, seconds))
         tallies = [_heard(pipe) for pipe in pipes]
     return together(plan, [tally for tally in tallies if isinstance(tally, Tally)])
 
@@ -88,25 +88,29 @@ def run_load(plan: Plan, *, seconds: float, processes: int, progress: Progress, 
 def find_load(
     plan: Plan, *, bound_ms: float, seconds: float, processes: int, tell: Callable[[LoadResult], None], progress: Progress
 ) -> LoadResult | None:
-    """The largest number of races whose p99 is within the bound: doubled from that of `plan` until one is not, then halved between.
+    """The largest number of races whose p99 is within the bound: doubled from that of `plan` until one is not, then halved between. Where
+    the server lets fewer in than that, and these hold, there is no more to be found.
 
-    tell: each trial that came about. Of more races than hold it is enough that they do not come to stand. None where not even one holds.
+    tell: each trial. None where not even one holds.
     """
     best: LoadResult | None = None
     races, holds, fails = plan.races, 0, 0
     while not fails or fails - holds > max(1, FOUND_WITHIN * fails):
-        result = None
+        trial = msgspec.structs.replace(plan, races=races, fewer=True)
         try:
-            result = run_load(msgspec.structs.replace(plan, races=races), seconds=seconds, processes=processes, progress=progress)
+            result = run_load(trial, seconds=seconds, processes=processes, progress=progress)
         except LoadFailed:
-            if not holds:
+            if best is None:
                 raise
+            fails = races
         else:
             tell(result)
-        if result is not None and result.holds(bound_ms):
-            best, holds = result, races
-        else:
-            fails = races
+            if not result.holds(bound_ms):
+                fails = result.races
+            elif result.races < races:
+                return result if result.races > holds else best
+            else:
+                best, holds = result, races
         races = (holds + fails) // 2 if fails else 2 * holds
     return best
 
@@ -168,7 +172,7 @@ def together(plan: Plan, tallies: list[Tally]) -> LoadResult:
     seconds = max(tally.seconds for tally in tallies)
     moves = sum(tally.moves for tally in tallies)
     return LoadResult(
-        races=plan.races,
+        races=sum(tally.races for tally in tallies),
         processes=len(tallies),
         seconds=round(seconds, 2),
         moves=moves,

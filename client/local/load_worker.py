@@ -32,6 +32,8 @@ SETTLE_S: Final = 1.0
 REPORT_S: Final = 0.2
 WAIT_S: Final = 1.0
 """Until the next try of who was told to come again later, and not when."""
+LEAVING: Final = 300
+"""Races a second whose players leave when all is measured."""
 TURNED_AWAY: Final = "the server answers 503"
 
 _STEPS: Final = 16
@@ -39,13 +41,16 @@ _STEPS: Final = 16
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What one process does. rate: moves a second of each player; 0 for the next one as soon as the last is answered."""
+    """What one process does. rate: moves a second of each player; 0 for the next one as soon as the last is answered. fewer: where not all
+    races can be opened, those that run are measured.
+    """
 
     url: str
     races: int
     rate: float
     watchers: int
     rules: str
+    fewer: bool = False
 
 
 class Histogram(msgspec.Struct):
@@ -92,7 +97,7 @@ def top_ms(bucket: int) -> float:
 
 
 class Tally(msgspec.Struct):
-    """by_second: the views of each second that was measured. busy: seconds of processor time. setup_s: until every race had started."""
+    """by_second: the views of each second that was measured. busy: seconds of processor time. setup_s: until the last race had started."""
 
     moves: int = 0
     races: int = 0
@@ -134,6 +139,8 @@ class Player:
         self.line = Connection(self._load.address, self._load.loop, self)
 
     def heard(self, message: Told, now: float) -> None:
+        if self._load.leaving:
+            return
         match message.type:
             case "view" | "dealt" | "current-view":
                 if message.type == "view":
@@ -181,7 +188,7 @@ class Player:
 
     def _play(self, started: int, due: float) -> None:
         """A move is due: made now or, when the last one is not answered yet, as soon as it is, and timed from when it was due."""
-        if started != self._started:
+        if started != self._started or self._load.leaving:
             return
         if self._moves:
             self._move(due)
@@ -254,6 +261,11 @@ class Race:
             self._has_run = True
             self._load.standing()
 
+    def leave(self, due: float) -> None:
+        del due
+        for each in self.players:
+            each.line.say(type="leave-race")
+
 
 class Watcher:
     """A guest who watches one race."""
@@ -285,12 +297,13 @@ class Load:
         self.plan, self.address, self.mark = plan, address, mark
         self.loop = Loop()
         self.stands = 0
+        self._is_set_up = False
         self.asked_to_wait = 0
         self._stood_at = 0.0
         self._ready = 0
         self.tally = Tally()
         self.errors: Counter[str] = Counter()
-        self.measuring = False
+        self.measuring = self.leaving = False
         self._measured_from = 0.0
         self._races: list[Race] = []
         self._random = random.Random()  # noqa: S311  (which legal move, and when the first)
@@ -335,9 +348,10 @@ class Load:
             self.tally.watched.add((now - sent) * 1000)
 
     def later(self, act: Callable[[], None], wait_s: float = 0.0) -> None:
-        """The server has too much to do: ask it again when it says, or in a while."""
+        """The server has too much to do: ask it again when it says, or in a while, as long as races are set up."""
         self.asked_to_wait += 1
-        self.loop.at(time.perf_counter() + (wait_s or WAIT_S), lambda _: act())
+        if not self._is_set_up:
+            self.loop.at(time.perf_counter() + (wait_s or WAIT_S), lambda _: act())
 
     def failed(self, why: str) -> None:
         self.errors[why] += 1
@@ -351,10 +365,13 @@ class Load:
         self.loop.at(begun, lambda moment: self._report(pipe, moment))
         # A connection that is refused before the first race runs is refused to all of them.
         self.loop.run(self._patience)
-        if self.stands < self.plan.races:
-            pipe.send(f"Only {self.stands} of {self.plan.races} races could be opened{self._because()}.")
+        self._is_set_up = True
+        if self.stands < self.plan.races and not (self.plan.fewer and self.stands):
+            refused = f"Only {self.stands} of {self.plan.races} races could be opened{self._because()}."
+            self.leave()
+            pipe.send(refused)
             return
-        self.tally.setup_s = time.perf_counter() - begun
+        self.tally.setup_s = self._stood_at - begun
         self.watch()
         settled = time.perf_counter() + SETTLE_S
         self.loop.run(lambda: settled)
@@ -369,7 +386,19 @@ class Load:
         self.measuring = False
         self.tally.seconds, self.tally.busy = time.perf_counter() - start, time.process_time() - busy
         self.tally.races, self.tally.errors = self.stands, dict(self.errors)
+        self.leave()
         pipe.send(self.tally)
+
+    def leave(self) -> None:
+        """As people do, a few at a time. Else the server would hold all seats for them, and end all races at one moment, when they are
+        forfeited.
+        """
+        self.leaving = True
+        begun = time.perf_counter()
+        for number, race in enumerate(self._races):
+            self.loop.at(begun + number / LEAVING, race.leave)
+        left = begun + len(self._races) / LEAVING + SETTLE_S
+        self.loop.run(lambda: left)
 
     def _patience(self) -> float:
         """Until when races may come to stand."""
@@ -378,7 +407,7 @@ class Load:
         return self._stood_at + (REFUSED_S if self.errors else SETUP_S)
 
     def _report(self, pipe: Pipe, moment: float) -> None:
-        if self.stands < self.plan.races:
+        if self.stands < self.plan.races and not self._is_set_up:
             pipe.send(self.stands)
             self.loop.at(moment + REPORT_S, lambda later: self._report(pipe, later))
 

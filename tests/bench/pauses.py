@@ -166,14 +166,16 @@ def main() -> None:
             looks: list[tuple[float, float, float]] = []
 
             def look(stands: int, of: int, since: float | None) -> None:
-                if since is not None:
+                if since is not None and since < chosen.seconds:
                     if not looks:
                         os.kill(pid, signal.SIGUSR1)
                     looks.append((since, processor_s(pid), held_up_s(pid)))
+                elif since is not None and not into.exists():
+                    # Measured: now they leave.
+                    os.kill(pid, signal.SIGUSR2)
 
             plan = Plan(url=url, races=chosen.races, rate=chosen.rate, watchers=0, rules="carpet")
             result = run_load(plan, seconds=chosen.seconds, processes=1, progress=look)
-            os.kill(pid, signal.SIGUSR2)
             while not into.exists() or not into.stat().st_size:
                 time.sleep(0.1)
         seconds, core, held_up = (after - before for before, after in zip(looks[0], looks[-1], strict=True))

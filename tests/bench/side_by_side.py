@@ -150,7 +150,7 @@ def loaded(pid: int, plan: Plan, seconds: float, worker: Worker = work) -> tuple
     looks: list[tuple[float, float, float, float]] = []
 
     def look(stands: int, races: int, since: float | None) -> None:
-        if since is not None and since <= seconds:
+        if since is not None and since < seconds:
             looks.append((since, processor_s(pid), held_up_s(pid), resident_kb(pid)))
 
     result = run_load(plan, seconds=seconds, processes=1, progress=look, worker=worker)
@@ -166,7 +166,7 @@ def most(command: str, *, races: int, rate: float, seconds: float, postgres: str
         measured: list[tuple[float, float]] = []
 
         def look(stands: int, of: int, since: float | None) -> None:
-            if since is not None:
+            if since is not None and since < seconds:
                 measured.append((since, held_up_s(pid)))
 
         def tell(result: LoadResult) -> None:

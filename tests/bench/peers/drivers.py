@@ -53,6 +53,9 @@ class Driver:
                 self.sit(None)
             case "join-race":
                 self.sit(message["code"])
+            case "leave-race":
+                # They know none: whoever leaves hangs up.
+                pass
             case _:
                 self.tell(message)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection as Pipe
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -135,6 +136,61 @@ def test_the_largest_load_is_found_by_doubling_and_halving(monkeypatch: pytest.M
     assert best is not None
     assert tried == [10, 20, 40, 80, 160, 120, 140, 130, 135]
     assert trial_line(result(10, 200.0), 50).endswith("p99 200.0 ms: too many")
+
+
+def test_where_fewer_races_are_let_in_and_hold_these_are_the_largest_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+
+    def measured(plan: Plan, **rest: object) -> LoadResult:
+        assert plan.fewer
+        tried.append(plan.races)
+        return result(min(plan.races, 33), 10.0)
+
+    monkeypatch.setattr(generator, "run_load", measured)
+    best = find_load(PLAN, bound_ms=50, seconds=1, processes=1, tell=lambda each: None, progress=lambda *told: None)
+    assert best is not None
+    assert best.races == 33
+    assert tried == [10, 20, 40]
+
+
+@pytest.fixture
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> tuple[Load, list[object]]:
+    """A load whose loop does at once what is due, and what its players say."""
+    said: list[object] = []
+    line = SimpleNamespace(say=lambda **message: said.append(message["type"]))
+    monkeypatch.setattr(load_worker, "Connection", lambda *_: line)
+    load = Load(PLAN, parse_address(PLAN.url), "x")
+    monkeypatch.setattr(load.loop, "at", lambda moment, call: call(moment))
+    monkeypatch.setattr(load.loop, "run", lambda until: None)
+    return load, said
+
+
+def test_in_the_end_all_players_leave_and_say_nothing_more(unhurried: tuple[Load, list[object]]) -> None:
+    load, said = unhurried
+    load.open_some()
+    load.leave()
+    assert said == ["leave-race"] * 2 * PLAN.races
+    Race(load, 0).players[0].heard(Told(type="result"), 100.0)
+    assert len(said) == 2 * PLAN.races
+
+
+@pytest.mark.parametrize("fewer", [True, False])
+def test_races_that_run_are_measured_in_a_search_where_others_are_not_let_in(
+    unhurried: tuple[Load, list[object]], monkeypatch: pytest.MonkeyPatch, fewer: bool
+) -> None:
+    load, _ = unhurried
+    load.plan = msgspec.structs.replace(PLAN, fewer=fewer)
+    load.open_some()
+    monkeypatch.setattr(load.loop, "at", lambda moment, call: None)
+    load.stands, load.asked_to_wait = 2, 5
+    told: list[object] = []
+    load.run(SimpleNamespace(send=told.append), 1.0)  # type: ignore[arg-type]
+    if fewer:
+        assert told[:2] == [2, None]
+        assert isinstance(told[2], Tally)
+        assert told[2].races == 2
+    else:
+        assert told == ["Only 2 of 10 races could be opened; asked to wait: 5 times."]
 
 
 class PatientLoad(Load):
