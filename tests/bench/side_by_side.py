@@ -182,7 +182,7 @@ def most(command: str, *, races: int, rate: float, seconds: float, postgres: str
 
 def line(name: str, costs: Sequence[Cost], ours: float) -> str:
     """Medians of the rounds; and the rounds of what counts."""
-    move = statistics.median(cost.us_move for cost in costs)
+    move, a_second = (statistics.median(figures) for figures in zip(*((cost.us_move, cost.load.moves_s) for cost in costs), strict=True))
     quantiles = [statistics.median(cost.load.view_ms[which] or math.nan for cost in costs) for which in ("p50", "p99")]
     others = [statistics.median(figures) for figures in zip(*((cost.us_player, cost.kb, cost.moved_kb) for cost in costs), strict=True)]
     rounds = " ".join(f"{cost.us_move:.0f}" for cost in costs)
@@ -190,7 +190,7 @@ def line(name: str, costs: Sequence[Cost], ours: float) -> str:
     errors = sum(sum(cost.load.errors.values()) for cost in costs)
     core, held_up = (statistics.median(figures) for figures in ([cost.core for cost in costs], [cost.held_up for cost in costs]))
     return (
-        f"{name:12} {move:7.0f} {move / ours:7.2f} {quantiles[0]:8.1f} {quantiles[1]:8.1f}"
+        f"{name:12} {move:7.0f} {move / ours:7.2f} {a_second:8,.0f} {quantiles[0]:8.1f} {quantiles[1]:8.1f}"
         f" {others[0]:8.0f} {others[1]:7.1f} {others[2]:6.1f}"
         f" {core:6.0%} {held_up:7.1%} {busy:9.0%} {errors:6}   {rounds}"
     )
@@ -234,7 +234,7 @@ def main() -> None:
             except LoadFailed as failed:
                 print(f"{name}: {failed}", file=sys.stderr)
         print(f"round {number + 1} of {chosen.rounds}, load average {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
-    print(f"{'server':12} us/move  ratio  p50 ms   p99 ms us/player kB/line  moved   core held up generator errors   rounds")
+    print(f"{'server':12} us/move   ratio  moves/s   p50 ms   p99 ms us/player kB/line  moved   core held up generator errors   rounds")
     measured = {name: each for name, each in costs.items() if each}
     ours = statistics.median(cost.us_move for cost in next(iter(measured.values())))
     for name, each in measured.items():
