@@ -1,6 +1,6 @@
 """How often the house bots win, and how long they think.
 
-    python tests/bench/bot_strength.py --deals 1000 [--bots random greedy deep] [--rules carpet] [--processes 2] [--samples 160]
+    python -m tests.bench.bot_strength --deals 1000 [--bots random greedy deep] [--rules carpet] [--processes 2] [--samples 160]
 
 Deal number n is the same one for every bot: seed = SHA-256("bot strength " ‖ n in decimal). Each line gives the wins, the percentage with
 its 95 % Wilson interval, the mean of the cards home, and the milliseconds of processor time that a call of `choose` took. `simple rule` is
@@ -8,16 +8,12 @@ the reference: the best known rule that fits in one line.
 """
 
 import argparse
-import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from itertools import repeat
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from server.analysis.winrate import Share
 from server.bots.deep import SAMPLES, deep

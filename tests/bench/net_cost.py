@@ -1,6 +1,6 @@
 """What the way in and out costs by itself: processor time of the server for a move and its two answers, and memory of a connection.
 
-    python tests/bench/net_cost.py [--connections 400 3000] [--moves 40000]
+    python -m tests.bench.net_cost [--connections 400 3000] [--moves 40000]
 
 The server is real from the socket to the message; what it would do with a move is left out: it answers with a view that was made
 before, and tells another connection its progress. The peers are a process of their own. Both kinds of connection, in one run; with

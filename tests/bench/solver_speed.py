@@ -1,6 +1,6 @@
 """How fast deals of the Carpet family are solved, and how many of them can be won.
 
-    python tests/bench/solver_speed.py [--deals 2000] [--first 0] [--rules carpet carpet-free …]
+    python -m tests.bench.solver_speed [--deals 2000] [--first 0] [--rules carpet carpet-free …]
 
 Deal number n has the seed SHA-256("solver speed " and n in decimal), the same for each rule set. One process, one core. Besides the rates
 it checks that each line wins, and that `carpet` and `carpet-free` win the same deals where both are run. The share of deals that
@@ -8,14 +8,10 @@ can be won is given with its 95 % Wilson interval. Times are of the processor.
 """
 
 import argparse
-import sys
 from collections.abc import Sequence
 from hashlib import sha256
-from pathlib import Path
 from statistics import mean, median
 from time import process_time
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from server.analysis.winrate import Share
 from server.rules.carpet import CarpetRules
