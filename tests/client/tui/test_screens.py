@@ -513,7 +513,7 @@ ONCE = set(
     home-trying-again home-typing-code menu-refused race-back race-returning race-trying-again race-typing result-between-asked
     result-between-away result-lost result-rematch result-series run-waiting-daily tournament-guest tournament-reason
     tournament-running-mono waiting-lost waiting-unrated watch-swap-second watch-typing
-    """.split()
+    """.split()  # noqa: SIM905  (as a set they would take a line each)
 )
 """What differs from another one in a line or two that no width changes: these are drawn in the smallest terminal alone."""
 CRAMPED = ("home", "waiting", "race", "result", "watch-carpet", "replay-carpet")
