@@ -13,9 +13,8 @@ import math
 import select
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from typing import Any, Final, Protocol, TypeAlias
 
 import trio
@@ -109,54 +108,6 @@ class Door(Protocol):
 
     def ended(self, connection: Connection) -> None:
         """It is over, and all that belonged to it."""
-
-
-class TaskOwner(Protocol):
-    """Whose tasks they are: a connection."""
-
-    @property
-    def remote_address(self) -> Any: ...
-
-    def cut(self) -> None:
-        """One of them has failed."""
-
-    def tasks_ended(self) -> None:
-        """The last one is over."""
-
-
-class PeerTasks:
-    """What a peer has to do that waits for something else than its socket. It is false where there is nothing."""
-
-    __slots__ = ("_nursery", "_owner", "_scopes")
-
-    def __init__(self, nursery: trio.Nursery, owner: TaskOwner) -> None:
-        self._nursery = nursery
-        self._owner = owner
-        self._scopes: list[trio.CancelScope] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._scopes)
-
-    def start_soon(self, work: Callable[..., Awaitable[object]], *arguments: Any) -> None:
-        scope = trio.CancelScope()
-        self._scopes.append(scope)
-        self._nursery.start_soon(self._run, scope, partial(work, *arguments))
-
-    def cancel(self) -> None:
-        for scope in self._scopes:
-            scope.cancel()
-
-    async def _run(self, scope: trio.CancelScope, work: Callable[[], Awaitable[object]]) -> None:
-        try:
-            with scope:
-                await work()
-        except Exception:
-            logger.exception("a task of the connection from %s failed; it is cut", self._owner.remote_address)
-            self._owner.cut()
-        finally:
-            self._scopes.remove(scope)
-            if not self._scopes:
-                self._owner.tasks_ended()
 
 
 class Hub:

@@ -24,10 +24,11 @@ from protocol.codec import MAX_CLIENT_MESSAGE
 from protocol.errors import CloseCode
 from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch
 from server.net.frames import BINARY_FRAME, PONG_FRAME, SHORT_FRAME, frame_size, opening, short_message, unmasked
-from server.net.hub import Door, Hub, PeerTasks, Stamp
+from server.net.hub import Door, Hub, Stamp
 from server.net.overload import BUSY_RESPONSE, UNTIRING
 from server.net.stream import CLOSING_S, HANDSHAKE_S, RoundTripRule, SocketStream, waited_ms
 from server.rooms.outgoing import Bundle
+from server.runtime.tasks import Tasks
 
 logger = logging.getLogger("carpet.net")
 _LIBRARY_LOGGER = logging.getLogger("carpet.net.websocket")
@@ -86,7 +87,7 @@ class HubConnection(Connection):
         self._pinged_at = self._ping_due = 0.0
         self._ping_s = PING_INTERVAL_S
         # Only while there are any: each refers to the other, and who is only turned away would be left to the collection of garbage.
-        self._tasks: PeerTasks | None = None
+        self._tasks: Tasks | None = None
         hub.add(self._descriptor, self)
         hub.after(HANDSHAKE_S, lambda: None if self._arrived else self.cut())
 
@@ -107,10 +108,13 @@ class HubConnection(Connection):
 
     def start_soon(self, work: Callable[..., Awaitable[object]], *arguments: Any) -> None:
         if self._tasks is None:
-            self._tasks = PeerTasks(self._hub.nursery, self)
+            complaint = "a task of the connection from %s failed; it is cut"
+            self._tasks = Tasks(
+                self._hub.nursery, self._peer_name, failed=self.cut, ended=self._tasks_ended, logger=logger, complaint=complaint
+            )
         self._tasks.start_soon(work, *arguments)
 
-    def tasks_ended(self) -> None:
+    def _tasks_ended(self) -> None:
         self._tasks = None
         if self._ended:
             self._depart()

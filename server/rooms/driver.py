@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Protocol
 
 import trio
@@ -35,9 +34,9 @@ from server.rooms.ports import FindDeal, GhostLines, GhostWanted, JournalPort, R
 from server.rooms.race_sequence import BotSeat, RoomSetup
 from server.rooms.rating_updates import read_changes
 from server.rooms.requests import EARLY, Ask, Close, DealFound, Enter, RatingsRead, RoomRequest, refuse
-from server.rooms.side_jobs import SideJobs
 from server.rooms.spectator_port import Shown, SpectatorPort
 from server.runtime import log_lines
+from server.runtime.tasks import Tasks
 from server.store.errors import JournalClosed, LeaseLost, RunAlready, StoreError
 
 logger = logging.getLogger("carpet.rooms")
@@ -103,7 +102,9 @@ class Room:
         """What others see."""
         self._ports = ports
         self._gate = CommitGate(ports.journal, deliver=self._deliver, fail=self._not_kept)
-        self._jobs = SideJobs(setup.code, ports.nursery, failed=self._crashed)
+        complaint = "something beside room %s crashed"
+        self._jobs = Tasks(ports.nursery, setup.code, failed=self._crashed, logger=logger, complaint=complaint)
+        """What goes on beside the room's requests and waits for something: searches, reads, bots. Its answers come back as requests."""
         self._deadline = Deadline(ports.deadlines, self._wake)
         self._spectators: SpectatorPort | None = None
         self._ghosts = ghosts_wanted(setup.spec, setup.start_position)
@@ -116,7 +117,7 @@ class Room:
     def begin(self) -> None:
         """Open it, or take it up from an earlier server."""
         if self._ghosts:
-            self._jobs.start(partial(self._read_ghosts, self._ghosts))
+            self._jobs.start_soon(self._read_ghosts, self._ghosts)
             return
         try:
             self._begin(())
@@ -365,7 +366,7 @@ class Room:
         self.has_begun = True
         seats = tuple(BotSeat(number, bot.player, bot) for number, bot in self._bots.items())
         for bot in self._bots.values():
-            self._jobs.start(bot.run)
+            self._jobs.start_soon(bot.run)
         self._do(self.core.begin(bots=seats, ghosts=lines))
         # One of them may close the room: then the others have had their answer.
         while self._early:
@@ -384,7 +385,7 @@ class Room:
             self._search.cancel()
         self._sought = wanted
         if wanted is not None:
-            self._search = self._jobs.start(partial(self._find_deal, wanted))
+            self._search = self._jobs.start_soon(self._find_deal, wanted)
 
     async def _find_deal(self, wanted: DealWanted) -> None:
         try:
