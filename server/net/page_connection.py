@@ -27,8 +27,6 @@ from server.net.connection_limits import AdmissionOutcome
 from server.net.http import NoPage, problem
 from server.net.stream import CLOSING_S, HANDSHAKE_S, SocketStream
 
-logger = logging.getLogger("carpet.net")
-
 IDLE_S: Final = 15.0
 """Seconds from an answer to the beginning of the next request."""
 

@@ -6,7 +6,6 @@ another of the lists of listeners.
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -34,8 +33,6 @@ from server.rules.position import IllegalMove
 from server.store.answers import StandingRace
 from server.store.availability import Outage
 from server.store.replay import RunningRoom
-
-logger = logging.getLogger("carpet.rooms")
 
 
 class Rooms:
