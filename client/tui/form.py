@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any, Generic, Literal, TypeVar
 
-from msgspec.structs import asdict
+from msgspec import Struct
 from msgspec.structs import replace as changed
 
 from client.state.capabilities import is_solvable
+from client.state.store import Model
 from client.text.formatting import rated_sentence
-from client.tui.actions import Do, Pick, ScreenAction, Typed
+from client.tui.actions import Do, Pick, PromptKind, ScreenAction, Typed
 from client.tui.keymap import BACK, CHOOSE, Command, Keys
 from client.tui.picture import UPPER, Line, Picture, Size, block, clip, fit, foot, hit, screen, shifted, stacked, wrap_text
 from client.tui.scene import Scene, clean_long, head, remarks
 from client.tui.screen import Screen
 from client.tui.step import Step, way
-from protocol.client_messages import OpenRace
+from protocol.client_messages import ClientMessage, OpenRace
 from protocol.forms import RACE_FORM, Field
 from protocol.text import clean_chat
-from protocol.views import MAX_SEATS, BotInfo, RaceOptions, RulesInfo, SeriesOptions
+from protocol.tournaments import TournamentOptions
+from protocol.views import BotInfo, RaceOptions, RulesInfo, SeriesOptions
 
 Value = TypeVar("Value")
+Options = TypeVar("Options", RaceOptions, TournamentOptions)
 
 KEYS: Keys = (CHOOSE, BACK)
-_FIELDS = {field.name: field for field in RACE_FORM}
-
-
-RULES_LINE = 0
-DEAL_LINE = 4
-SERIES_LINE = 7
-OPEN_LINE = 10
 
 MORE = " ... enter shows the rest"
 
@@ -75,13 +72,73 @@ def form_page(scene: Scene, size: tuple[int, int], title: str, lines: FormLines,
     return screen(size, head(scene, width), shifted(stacked(*parts), margin), *feet, above=UPPER)
 
 
+# ---- what keys and clicks do in every form
+
+
+class Form(Struct, Generic[Options], frozen=True):
+    """name: where `Ui` has the options. fields: a line for each; behind them is the one that does it: sends `request`. changed: the options
+    after left (-1) or right (+1) on the line of a field; values go round. typed: the field whose line asks for a text, what kind of text
+    that is, and the options with it.
+    """
+
+    name: Literal["form", "tournament_form"]
+    fields: Callable[[Options], tuple[Field, ...]]
+    changed: Callable[[Options, Field, int, Model], Options]
+    typed: tuple[str, PromptKind, Callable[[Options, str], Options]]
+    request: Callable[[Options], ClientMessage]
+
+    def update(self, step: Step, action: ScreenAction) -> Step:
+        options = getattr(step.ui, self.name)
+        if options is None:
+            return step
+        match action:
+            case Do(Command.UP | Command.DOWN as command):
+                return step.walk(command, len(self.fields(options)) + 1)
+            case Do(Command.LEFT | Command.RIGHT as command):
+                return self._change(step, options, way(command))
+            case Do(Command.PLAY):
+                return self._take(step, options)
+            case Pick(line):
+                return self._take(step.but(item=line), options)
+            case Do(Command.BACK):
+                return step.but(**{self.name: None, "item": 0})
+            case Typed(kind, text) if kind == self.typed[1]:
+                return step.but(**{self.name: self.typed[2](options, clean_chat(text))})
+            case _:
+                return step
+
+    def _take(self, step: Step, options: Options) -> Step:
+        field = self._marked(step, options)
+        if field is None:
+            return step.send(self.request(options))
+        if field.name == self.typed[0]:
+            return step.prompt(self.typed[1])
+        if field.name == "rules":
+            return step.list_rules(options.rules)
+        return self._change(step, options, 1)
+
+    def _change(self, step: Step, options: Options, by: int) -> Step:
+        field = self._marked(step, options)
+        return step if field is None else step.but(**{self.name: self.changed(options, field, by, step.state)})
+
+    def _marked(self, step: Step, options: Options) -> Field | None:
+        """None for the last line."""
+        fields = self.fields(options)
+        return fields[step.ui.item] if step.ui.item < len(fields) else None
+
+
+def offered(field: Field, rules: tuple[RulesInfo, ...]) -> tuple[Any, ...]:
+    """The values of a field that left and right go through."""
+    return tuple(info.id for info in rules) if field.name == "rules" else tuple(choice.value for choice in field.choices)
+
+
+# ---- the form for a race
+
+
 def _view(scene: Scene, size: Size) -> Picture:
     assert scene.ui.form is not None
     hint = "Up and down choose a line, left and right change it, enter opens the race."
     return form_page(scene, size, "Open a race", form_lines(scene.ui.form, scene.model.rules), hint)
-
-
-# ---- the form for a race
 
 
 def form_lines(options: RaceOptions, rules: tuple[RulesInfo, ...]) -> FormLines:
@@ -111,48 +168,24 @@ def rules_line(field: Field, value: str, rules: tuple[RulesInfo, ...]) -> tuple[
     return field.label, chosen.name if chosen else value, f"{chosen.explanation if chosen else ''} Press enter for the list."
 
 
-def form_changed(options: RaceOptions, line: int, step: int, rules: tuple[RulesInfo, ...], bots: tuple[BotInfo, ...]) -> RaceOptions:
-    """The form after left (-1) or right (+1) on a line. Values go round."""
-    values = asdict(options)
-    match RACE_FORM[line].name if line < len(RACE_FORM) else "":
-        case "rules":
-            values["rules"] = next_of(tuple(info.id for info in rules), options.rules, step)
-        case "seats":
-            values["seats"] = (options.seats - 1 + step) % MAX_SEATS + 1
-        case "bots":
-            values["bots"] = next_of(_bot_choices(options.seats, bots), options.bots, step)
-        case "public":
-            values["public"] = not options.public
-        case "deal":
-            values |= {"deal": None, "winnable": options.deal is None and not options.winnable}
-        case "time_limit_s":
-            values["time_limit_s"] = next_of(_offered("time_limit_s"), options.time_limit_s, step)
-        case "countdown_s":
-            values["countdown_s"] = (options.countdown_s - 1 + step) % 10 + 1
-        case "series":
-            values["series"] = next_of(_offered("series"), options.series, step)
-            if values["series"].format == "swap":
-                values |= {"seats": 2, "deal": None, "winnable": False}
-            elif values["series"].format == "best-of":
-                values["seats"] = max(options.seats, 2)
-        case "rated":
-            values["rated"] = not options.rated
-        case "autoplay":
-            values["autoplay"] = not options.autoplay
-        case _:
-            pass
+def _changed(options: RaceOptions, field: Field, by: int, state: Model) -> RaceOptions:
+    if field.name == "deal":
+        options = changed(options, deal=None, winnable=options.deal is None and not options.winnable)
+    else:
+        choices = _bot_choices(options.seats, state.bots) if field.name == "bots" else offered(field, state.rules)
+        options = changed(options, **{field.name: next_of(choices, getattr(options, field.name), by)})
+    if field.name == "series" and options.series.format == "swap":
+        options = changed(options, seats=2, deal=None, winnable=False)
+    elif field.name == "series" and options.series.format == "best-of":
+        options = changed(options, seats=max(options.seats, 2))
     # Where the server cannot tell which deals can be won, it is not asked for one.
-    values["winnable"] = values["winnable"] and is_solvable(values["rules"], rules)
-    values["bots"] = values["bots"][: max(values["seats"] - 1, 0)]
-    return _fitting(RaceOptions(**values))
+    winnable = options.winnable and is_solvable(options.rules, state.rules)
+    return _fitting(changed(options, winnable=winnable, bots=options.bots[: options.seats - 1]))
 
 
-def _offered(name: str) -> tuple[Any, ...]:
-    return tuple(choice.value for choice in _FIELDS[name].choices)
-
-
-def with_deal(options: RaceOptions, deal: str | None) -> RaceOptions:
+def _with_deal(options: RaceOptions, text: str) -> RaceOptions:
     """The form with a named deal, or with a random one."""
+    deal = text[:100] or None
     return _fitting(changed(options, deal=deal, winnable=deal is None and options.winnable))
 
 
@@ -177,47 +210,13 @@ def _bot_choices(seats: int, bots: tuple[BotInfo, ...]) -> tuple[tuple[str, ...]
     return ((), *[(bot.name,) * count for count in counts for bot in bots])
 
 
-# ---- what keys and clicks do
-
-
 def opened(step: Step) -> Step:
     """The form for a race at the rules that were chosen last, the line marked that opens it."""
-    return step.but(form=with_rules(RaceOptions(), step.ui.rules, step.state.rules), item=OPEN_LINE)
+    return step.but(form=with_rules(RaceOptions(), step.ui.rules, step.state.rules), item=len(RACE_FORM))
 
 
-def _update(step: Step, action: ScreenAction) -> Step:
-    options, state = step.ui.form, step.state
-    if options is None:
-        return step
-    match action:
-        case Do(Command.UP | Command.DOWN as command):
-            return step.walk(command, len(form_lines(options, state.rules)))
-        case Do(Command.LEFT | Command.RIGHT as command):
-            return _change(step, options, way(command))
-        case Do(Command.PLAY):
-            return _take(step, options)
-        case Pick(line):
-            return _take(step.but(item=line), options)
-        case Do(Command.BACK):
-            return step.but(form=None, item=0)
-        case Typed("deal", text):
-            return step.but(form=with_deal(options, clean_chat(text)[:100] or None))
-        case _:
-            return step
+_FORM = Form(
+    "form", lambda options: RACE_FORM, _changed, typed=("deal", "deal", _with_deal), request=lambda options: OpenRace(options=options)
+)
 
-
-def _take(step: Step, options: RaceOptions) -> Step:
-    if step.ui.item == OPEN_LINE:
-        return step.send(OpenRace(options=options))
-    if step.ui.item == DEAL_LINE:
-        return step.prompt("deal")
-    if step.ui.item == RULES_LINE:
-        return step.list_rules(options.rules)
-    return _change(step, options, 1)
-
-
-def _change(step: Step, options: RaceOptions, by: int) -> Step:
-    return step.but(form=form_changed(options, step.ui.item, by, step.state.rules, step.state.bots))
-
-
-SCREEN = Screen("form", "At home", KEYS, lambda state, ui: state.room is None and ui.form is not None, _update, _view)
+SCREEN = Screen("form", "At home", KEYS, lambda state, ui: state.room is None and ui.form is not None, _FORM.update, _view)

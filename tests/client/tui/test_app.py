@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from client.connection.events import NO_SEAT, Back, Connecting, Lost, RoundTrip
 from client.state.evidence import Evidence
-from client.tui.form import DEAL_LINE, OPEN_LINE, SERIES_LINE
 from client.tui.start import AppOutcome, StartBot, StartMatch, UiSettings
 from client.tui.terminal import Terminal
 from protocol.client_messages import FollowLobby, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Ready, Rematch, Resign, Say, Stop
 from protocol.errors import ErrorCode
+from protocol.forms import RACE_FORM
 from protocol.record import Record, sealed
 from protocol.room_events import Countdown, Dealt, PlayerReady, PlayerView, Presence, RematchAsked, Result, Scored, Seated, Started
 from protocol.server_messages import CurrentView, Left, WaitingMatch, WaitingOver
@@ -36,6 +36,8 @@ async def into_race(run: Run) -> None:
 
 
 pytestmark = pytest.mark.usefixtures("mock_clock")
+
+DEAL_LINE, SERIES_LINE = ([field.name for field in RACE_FORM].index(name) for name in ("deal", "series"))
 
 
 async def test_the_home_screen_follows_the_lobby_and_shows_the_connection() -> None:
@@ -919,7 +921,7 @@ async def test_the_form_offers_a_deal_that_can_be_won() -> None:
         await run.say(UP, scenes.welcome())
         await run.give("o", "down", "down", "down", "down", "down", "right")
         assert run.screen.shows("random, one that can be won")
-        await run.give(*["down"] * (OPEN_LINE - DEAL_LINE), "enter")
+        await run.give(*["down"] * (len(RACE_FORM) - DEAL_LINE), "enter")
         assert run.link.taken()[-1] == OpenRace(options=RaceOptions(winnable=True))
 
 
