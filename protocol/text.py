@@ -1,5 +1,4 @@
-"""Cleaning of what people type: names and chat, which end up on other people's terminals. What is said to whoever mistypes a
-command is here too, as both commands say it.
+"""Cleaning of what people type: names and chat, which end up on other people's terminals.
 
 Every text from a peer passes here before anything keeps or draws it: on the server at the edge, and again in the client, which has no
 reason to trust a server. What is left is NFC, printable, one line and bounded.
@@ -52,24 +51,6 @@ def clean_chat(text: str) -> str:
 def clean_refusal(text: str) -> str:
     """Return what a server says of a refusal as one line of at most `REFUSAL_LENGTH` characters, for where there is room to read it."""
     return _clean(text, REFUSAL_LENGTH)
-
-
-# What the parser of both commands says of a number, in words for whoever typed it.
-_NUMBERS = (
-    (re.compile("Input should be a valid integer, .*"), "it takes a whole number"),
-    (re.compile("Input should be a valid number, .*"), "it takes a number"),
-    (re.compile("Input should be less than or equal to (.*)"), r"it is at most \1"),
-    (re.compile("Input should be greater than or equal to (.*)"), r"it is at least \1"),
-    (re.compile("Value error, "), ""),
-)
-
-
-def misuse_text(command: str, said: str) -> str:
-    """One sentence in place of usage, hint and error: the help is a flag away. said: by the parser of the command line."""
-    said = said.rstrip(".")
-    for pattern, words in _NUMBERS:
-        said = pattern.sub(words, said)
-    return f"{command}: {said}{' See' if said.endswith('?') else '; see'} {command} --help."
 
 
 def _clean(text: str, length: int) -> str:

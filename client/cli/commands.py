@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from client.cli.main import COMMANDS, INTERRUPTED, give_back, main_help
-from protocol.text import misuse_text
+from protocol.command_line import misuse_text, with_plain_help
 
 FAILED = 1
 
@@ -29,16 +29,6 @@ def _loaded(name: str) -> Any:
         gc.enable()
 
 
-def _with_plain_help(command: Any) -> Any:
-    """The command, or group of them, whose help names arguments by their metavars alone: `SERVER`, where Typer has `SERVER <str>`."""
-    for each in getattr(command, "commands", {}).values():
-        _with_plain_help(each)
-    for parameter in command.params:
-        if parameter.param_type_name == "argument":
-            parameter.display_type_rich = lambda ctx: None
-    return command
-
-
 class LazyGroup(TyperGroup):
     """All of `COMMANDS`. One that is asked for is loaded; the help needs none of them."""
 
@@ -51,7 +41,7 @@ class LazyGroup(TyperGroup):
         if cmd_name not in COMMANDS:
             return None
         module = _loaded(COMMANDS[cmd_name][0])
-        return _with_plain_help(get_group(module.app).get_command(ctx, cmd_name))
+        return with_plain_help(get_group(module.app).get_command(ctx, cmd_name))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """As the library does, which looks for similar names among those that it has itself."""

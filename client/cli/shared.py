@@ -28,6 +28,7 @@ from client.storage.files import USUAL, make_file, replace_file
 from client.text.past_races import printable_json
 from client.tui.start import AppOutcome, UiSettings
 from client.tui.theme import Palette
+from protocol.command_line import examples as examples
 from protocol.text import clean_chat, counted
 from protocol.views import MAX_SERIES_RACES, RATED_DELAY_S, RaceOptions
 
@@ -45,12 +46,6 @@ def address_of(url: str) -> Address:
         return parse_address(url)
     except BadAddress as error:
         fail(str(error), MISUSED)
-
-
-def examples(*commands: str) -> str:
-    """What stands below a command's help: a line for each example, whole however narrow the terminal, to be copied."""
-    # By a backspace the formatter knows lines that are not to be filled.
-    return "\b\n" + (f"Example: {commands[0]}" if len(commands) == 1 else "\n".join(["Examples:", *(f"  {each}" for each in commands)]))
 
 
 def fail(sentence: str, status: int = FAILED) -> NoReturn:

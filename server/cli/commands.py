@@ -13,7 +13,8 @@ import typer
 from typer.core import TyperGroup
 
 import protocol
-from protocol.text import counted, misuse_text
+from protocol.command_line import misuse_text, with_plain_help
+from protocol.text import counted
 from server.cli.admin import admin_app
 from server.cli.cluster import cluster_app
 from server.cli.db import db_app
@@ -45,16 +46,7 @@ class PlainHelp(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """None for a name that no command has."""
-        return _with_plain_help(super().get_command(ctx, cmd_name))
-
-
-def _with_plain_help(command: Any) -> Any:
-    for each in getattr(command, "commands", {}).values():
-        _with_plain_help(each)
-    for parameter in getattr(command, "params", ()):
-        if parameter.param_type_name == "argument":
-            parameter.display_type_rich = lambda ctx: None
-    return command
+        return with_plain_help(super().get_command(ctx, cmd_name))
 
 
 app = typer.Typer(

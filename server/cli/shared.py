@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from protocol import PROGRAM_VARIABLE, SERVER_PROGRAM
+from protocol.command_line import examples as examples
 from protocol.shuffle import SEED_BYTES
 
 if TYPE_CHECKING:
@@ -24,12 +25,6 @@ FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="A record as J
 def program() -> str:
     """The command that was typed: `carpet` leaves some of its own to this one."""
     return os.environ.get(PROGRAM_VARIABLE) or SERVER_PROGRAM
-
-
-def examples(*commands: str) -> str:
-    """What stands below a command's help: a line for each example, whole however narrow the terminal, to be copied."""
-    # By a backspace the formatter knows lines that are not to be filled.
-    return "\b\n" + (f"Example: {commands[0]}" if len(commands) == 1 else "\n".join(["Examples:", *(f"  {each}" for each in commands)]))
 
 
 def show_help(context: typer.Context) -> None:
