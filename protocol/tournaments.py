@@ -158,15 +158,12 @@ class TournamentSide(Struct, frozen=True, kw_only=True):
     home: int
 
 
-class TournamentTable(Struct, frozen=True, kw_only=True):
-    """One table of a round.
+class TableDocument(Struct, frozen=True, kw_only=True):
+    """One table of a round, with all its results.
 
     first, second: entrants; second is null for the house, which plays those with a bye, and everybody in a session. counted: false
     for a bye that counts for nothing. match: its name in a bracket, as W1-3; else empty. result: of the table; null while it is open.
-    races: results of its races, one each. race: the number of the one that is being run or was last. race_ids: of its races that are kept,
-    under which their records are found once the round is over.
-    code: of the room where it is raced, null when there is none. sides: as they stand in that room. elapsed_ms: since its start.
-    no_show_ms: time left until players not at this table forfeit; null when nobody is waited for.
+    races: results of its races, one each. race_ids: of its races that are kept, under which their records are found once the round is over.
     """
 
     table: int
@@ -176,8 +173,18 @@ class TournamentTable(Struct, frozen=True, kw_only=True):
     match: str
     result: TableResult | None
     races: tuple[TableResult, ...]
-    race: int
     race_ids: tuple[str, ...]
+
+
+class TournamentTable(TableDocument, frozen=True, kw_only=True):
+    """The same as it is told of a round that is being run.
+
+    race: the number of the one that is being run or was last. code: of the room where it is raced, null when there is none. sides: as they
+    stand in that room. elapsed_ms: since its start. no_show_ms: time left until players not at this table forfeit; null when nobody is
+    waited for.
+    """
+
+    race: int
     code: str | None
     sides: tuple[TournamentSide, ...]
     elapsed_ms: int
@@ -234,19 +241,6 @@ class EntrantDocument(Struct, frozen=True, kw_only=True):
     withdrawn: bool
     first_round: int
     withdrawn_after: int | None = None
-
-
-class TableDocument(Struct, frozen=True, kw_only=True):
-    """A table with all its results; see `TournamentTable`."""
-
-    table: int
-    first: str
-    second: str | None
-    counted: bool
-    match: str
-    result: TableResult | None
-    races: tuple[TableResult, ...]
-    race_ids: tuple[str, ...]
 
 
 class RoundDocument(Struct, frozen=True, kw_only=True):
