@@ -42,19 +42,13 @@ from server.race.view import see
 from server.rooms.outgoing import Outgoing
 from server.rules.catalogue import rule_set
 from server.runtime.gc_tuning import seldom_collected
+from tests.bench.lines import Line
 
-REQUEST = (
-    b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
-    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: carpet.v1.msgpack\r\n\r\n"
-)
 VIEW = see(rule_set("carpet").deal(bytes(32)))
 MOVE = Frame(Opcode.BINARY, encode(Move(race=1, seat=0, ply=17, move="s:b3"), MSGPACK)).serialize(mask=True)
 
 AT_ONCE = 64
-"""Connections that are not let in yet, before the next one comes."""
-
-PING = 0x89
-"""The first byte of a ping."""
+"""Connections that ask together to be let in."""
 
 
 class Answers:
@@ -96,73 +90,36 @@ class Answers:
         pass
 
 
-class Peer:
-    """A client that counts what it is told, and answers pings: who does not is cut."""
-
-    def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.socket.sendall(REQUEST)
-        self._rest = b""
-        self.is_in = False
-        self.heard = 0
-
-    def read(self) -> None:
-        """Wait for something, and take apart the whole frames of it."""
-        came = self.socket.recv(65536)
-        assert came, "a connection was cut"
-        data = self._rest + came
-        if not self.is_in:
-            head, end, data = data.partition(b"\r\n\r\n")
-            assert head.startswith(b"HTTP/1.1 101"[: len(head)]), head
-            if not end:
-                self._rest = head
-                return
-            self.is_in = True
-        start = 0
-        while len(data) - start >= 4:
-            size, begin = data[start + 1], start + 2
-            if size == 126:
-                size, begin = int.from_bytes(data[start + 2 : start + 4], "big"), start + 4
-            if begin + size > len(data):
-                break
-            if data[start] == PING:
-                self.socket.sendall(Frame(Opcode.PONG, data[begin : begin + size]).serialize(mask=True))
-            else:
-                self.heard += 1
-            start = begin + size
-        self._rest = data[start:]
-
-
 def play(port: int, connections: int, rounds: int, ready: Barrier) -> None:
     """Another process: everybody moves, hears the view and the other's progress, and moves again."""
-    peers = []
+    lines: list[Line] = []
     poll = select.epoll()
-    by_descriptor = {}
-    for _ in range(connections):
-        peer = Peer(port)
-        peers.append(peer)
-        by_descriptor[peer.socket.fileno()] = peer
-        poll.register(peer.socket, select.EPOLLIN)
-        while sum(not each.is_in for each in peers[-AT_ONCE:]) == AT_ONCE:
-            for descriptor, _ in poll.poll():
-                by_descriptor[descriptor].read()
+    by_descriptor: dict[int, Line] = {}
+    while len(lines) < connections:
+        for line in [Line("127.0.0.1", port) for _ in range(min(AT_ONCE, connections - len(lines)))]:
+            assert line.is_let_in()
+            lines.append(line)
+            by_descriptor[line.socket.fileno()] = line
+            poll.register(line.socket, select.EPOLLIN)
+        for descriptor, _ in poll.poll(0):
+            by_descriptor[descriptor].read()
     while ready.n_waiting == 0:
         for descriptor, _ in poll.poll(0.1):
             by_descriptor[descriptor].read()
     ready.wait()
     for _ in range(rounds):
-        for peer in peers:
-            peer.socket.send(MOVE)
-        waiting = len(peers)
+        for line in lines:
+            line.socket.send(MOVE)
+        waiting = connections
         while waiting:
             for descriptor, _ in poll.poll():
-                peer = by_descriptor[descriptor]
-                before = peer.heard
-                peer.read()
-                waiting -= before < 2 <= peer.heard
-        for peer in peers:
-            peer.heard -= 2
+                line = by_descriptor[descriptor]
+                before = line.heard
+                line.read()
+                assert not line.dropped
+                waiting -= before < 2 <= line.heard
+        for line in lines:
+            line.heard -= 2
     ready.wait()
 
 

@@ -20,9 +20,7 @@ from __future__ import annotations
 import argparse
 import base64
 import logging
-import os
 import selectors
-import socket
 import subprocess
 import sys
 import time
@@ -49,6 +47,7 @@ from server.app import running
 from server.config import DEFAULT_CONNECTIONS, Settings
 from server.net.descriptors import raise_limit
 from server.runtime.gc_tuning import seldom_collected
+from tests.bench.lines import Line
 from tests.bench.processes import processor_s
 from tests.bench.side_by_side import settle
 
@@ -149,78 +148,22 @@ async def race(players: Pair, pause_s: float) -> list[float]:
 # ---- the crowd
 
 
-def head(url: str) -> bytes:
-    key = base64.b64encode(os.urandom(16)).decode()
-    lines = (
-        "GET / HTTP/1.1",
-        f"Host: {urlsplit(url).netloc}",
-        "Upgrade: websocket",
-        "Connection: Upgrade",
-        f"Sec-WebSocket-Key: {key}",
-        "Sec-WebSocket-Version: 13",
-        f"Sec-WebSocket-Protocol: {MSGPACK}",
-    )
-    return "\r\n".join([*lines, "", ""]).encode()
+class Watcher(Line):
+    watches = False
 
 
-class Line:
-    """One watcher, by a plain socket: a whole client for each would cost more than the server does."""
-
-    def __init__(self, url: str, code: str) -> None:
-        data = b""
-        while not data.startswith(b"HTTP/1.1 101"):
-            if data:
-                # A busy server, which says when to ask again.
-                assert data.startswith(b"HTTP/1.1 503"), data
-                self.socket.close()
-                time.sleep(ASK_AGAIN_S)
-            data = self._open(url)
-        for message in (Hello(name="", watch=True), WatchRace(code=code)):
-            self.socket.sendall(Frame(Opcode.BINARY, encode(message, MSGPACK)).serialize(mask=True))
-        self.socket.setblocking(False)
-        self.data = data.partition(b"\r\n\r\n")[2]
-        self.watches = False
-        self.dropped = False
-        self.heard = 0
-
-    def _open(self, url: str) -> bytes:
-        """The answer to the handshake, and what has come behind it."""
-        parts = urlsplit(url)
-        self.socket = socket.create_connection((parts.hostname, parts.port))
-        self.socket.sendall(head(url))
-        data = b""
-        while b"\r\n\r\n" not in data:
-            data += self.socket.recv(4096)
-        return data
-
-    def read(self) -> list[bytes]:
-        """The messages that have come. Pings are answered."""
-        try:
-            came = self.socket.recv(1 << 20)
-        except BlockingIOError:
-            return []
-        except ConnectionResetError:
-            came = b""
-        self.dropped = self.dropped or not came
-        data = self.data + came
-        found = []
-        start, end = 0, len(data)
-        while end - start >= 2:
-            size, begin = data[start + 1], start + 2
-            if size == 126:
-                size, begin = int.from_bytes(data[start + 2 : start + 4], "big"), start + 4
-            elif size == 127:
-                size, begin = int.from_bytes(data[start + 2 : start + 10], "big"), start + 10
-            if end < begin + size:
-                break
-            payload = data[begin : begin + size]
-            if data[start] & 15 == Opcode.PING:
-                self.socket.sendall(Frame(Opcode.PONG, payload).serialize(mask=True))
-            else:
-                found.append(payload)
-            start = begin + size
-        self.data = data[start:]
-        return found
+def watcher(url: str, code: str) -> Watcher:
+    """Who has asked to watch."""
+    place = urlsplit(url)
+    assert place.hostname is not None
+    assert place.port is not None
+    while not (line := Watcher(place.hostname, place.port)).is_let_in():
+        line.socket.close()
+        time.sleep(ASK_AGAIN_S)
+    for message in (Hello(name="", watch=True), WatchRace(code=code)):
+        line.socket.sendall(Frame(Opcode.BINARY, encode(message, MSGPACK)).serialize(mask=True))
+    line.socket.setblocking(False)
+    return line
 
 
 class Told(msgspec.Struct):
@@ -237,9 +180,9 @@ class Crowd:
     """Says `ready` when everybody watches; from then on each line of standard input is answered with a report of what came meanwhile."""
 
     def __init__(self, urls: Sequence[str], code: str, size: int) -> None:
-        self._lines: list[Line] = []
+        self._lines: list[Watcher] = []
         for number in range(size):
-            self._lines.append(Line(urls[number % len(urls)], code))
+            self._lines.append(watcher(urls[number % len(urls)], code))
             # Pings are answered meanwhile.
             if number % 100 == 0:
                 self._find_watching()
@@ -275,17 +218,16 @@ class Crowd:
             for payload in line.read():
                 line.watches = line.watches or msgpack.unpackb(payload)["type"] == "watched"
 
-    def _note(self, scout: Line) -> None:
+    def _note(self, scout: Watcher) -> None:
         payloads = scout.read()
         now = time.perf_counter()
-        scout.heard += len(payloads)
         for payload in payloads:
             self._times.setdefault(payload, []).append(now)
 
     def _drain(self) -> None:
         for line in self._lines:
             if line not in self._scouts:
-                line.heard += len(line.read())
+                line.read()
 
     def _report(self) -> None:
         # What is on its way still comes.
