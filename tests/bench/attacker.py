@@ -11,20 +11,17 @@ import argparse
 import contextlib
 import itertools
 import json
-import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 from websockets.exceptions import ConnectionClosed
 
+from tests.e2e.commands import running_server
 from tests.e2e.peer import Peer, Racer
 
-ROOT: Final = Path(__file__).parents[2]
 PACE_S: Final = 0.05
 """Between two moves of the pair."""
 RATE_S: Final = 1 / 18
@@ -45,28 +42,6 @@ ATTACKS: Final[dict[str, list[tuple[str, dict[str, Any]]]]] = {
 ATTACKS["all of them"] = [request for requests in list(ATTACKS.values()) for request in requests]
 
 Times = list[float]
-
-
-@contextlib.contextmanager
-def server(folder: str) -> Iterator[str]:
-    command = [
-        sys.executable,
-        "-m",
-        "server.cli.main",
-        "serve",
-        "--port",
-        "0",
-        "--database",
-        f"{folder}/races.sqlite3",
-        "--log-level",
-        "error",
-    ]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield process.stdout.readline().removeprefix("listening on ").strip()
-        finally:
-            process.terminate()
 
 
 class Pair:
@@ -148,7 +123,10 @@ def main() -> None:
     parser.add_argument("--attack", choices=list(ATTACKS), help="this kind alone")
     options = parser.parse_args()
     worst = 0.0
-    with tempfile.TemporaryDirectory() as folder, server(folder) as url:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_server("--database", f"{folder}/races.sqlite3", "--log-level", "error") as (url, _),
+    ):
         pair = Pair(url)
         pair.race(2)
         for name in [options.attack] if options.attack else ATTACKS:

@@ -8,10 +8,8 @@ from __future__ import annotations
 import random
 import signal
 import sqlite3
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager, closing
+from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -31,10 +29,8 @@ from protocol.server_messages import ServerMessage
 from protocol.views import RaceOptions
 from server.race.audit import audit
 from server.store.opening import open_store
+from tests.e2e.nodes import NodeProcess, listening
 from tests.ports import held_ports
-
-ROOT = Path(__file__).parents[2]
-LISTENING = "listening on "
 
 
 class Pauses(random.Random):
@@ -139,39 +135,20 @@ async def _race_through_kills(ground: _Ground, port: int, races_at_once: int) ->
 
 async def _kill_repeatedly(ground: _Ground, port: int, task_status: trio.TaskStatus[None]) -> None:
     while ground.count.kills < ground.kills:
-        async with _server(ground.database, port, ahead_s=ground.count.kills * ground.course.ahead_s) as process:
+        server = NodeProcess(ground.database, "", port, ahead_s=ground.count.kills * ground.course.ahead_s)
+        async with listening(server):
             if ground.count.kills == 0:
                 task_status.started()
                 await trio.sleep(ground.course.first_up_s)
             await trio.sleep(ground.generator.uniform(*ground.course.up_s))
-            process.send_signal(signal.SIGKILL)
+            await server.end(signal.SIGKILL)
             ground.count.kills += 1
-    async with _server(ground.database, port) as process:
+    server = NodeProcess(ground.database, "", port)
+    async with listening(server):
         ground.finished.set()
         ground.generator.hurry()
         await ground.all_raced.wait()
-        process.send_signal(signal.SIGTERM)
-        assert await trio.to_thread.run_sync(process.wait) == 0
-
-
-_AHEAD = "import time; true = time.time; time.time = lambda: true() + {}; from server.cli.main import main; main()"
-
-
-@asynccontextmanager
-async def _server(database: str, port: int, *, ahead_s: int = 0) -> AsyncIterator[subprocess.Popen[bytes]]:
-    """A server process that listens; killed at the latest on leaving. ahead_s: what its wall clock is ahead by."""
-    command = [sys.executable, "-c", _AHEAD.format(ahead_s), "serve", "--port", str(port), "--database", database]
-    command += ["--rate", "1000", "--burst", "1000", "--log-level", "error"]
-    with subprocess.Popen(  # noqa: ASYNC220  (killing it is the point; starting it takes no time)
-        command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
-    ) as process:
-        try:
-            assert process.stdout is not None
-            line = (await trio.to_thread.run_sync(process.stdout.readline)).decode()
-            assert line.startswith(LISTENING), line
-            yield process
-        finally:
-            process.kill()
+        assert await server.end(signal.SIGTERM) == 0
 
 
 async def _race_on(url: str, number: int, ground: _Ground) -> None:

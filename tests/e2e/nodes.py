@@ -8,24 +8,29 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import trio
 
-from tests.e2e.crash import LISTENING, ROOT
 from tests.ports import held_ports
 
+ROOT = Path(__file__).parents[2]
 STARTS_S = 240
 """For a server to listen, or to end."""
+_AHEAD = "import time; true = time.time; time.time = lambda: true() + {}; from server.cli.main import main; main()"
 
 
 @dataclass(eq=False)
 class NodeProcess:
-    """One server. redis: empty for one that is no node. options: further ones of `serve`. process: None while it does not run."""
+    """One server. redis: empty for one that is no node. options: further ones of `serve`. ahead_s: what its wall clock is ahead by.
+    process: None while it does not run.
+    """
 
     database: str
     redis: str
     port: int
     options: tuple[str, ...] = ()
+    ahead_s: int = 0
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -34,7 +39,8 @@ class NodeProcess:
 
     async def start(self) -> None:
         """Until it listens."""
-        command = [sys.executable, "-m", "server.cli.main", "serve", "--port", str(self.port), "--database", self.database]
+        program = ["-c", _AHEAD.format(self.ahead_s)] if self.ahead_s else ["-m", "server.cli.main"]
+        command = [sys.executable, *program, "serve", "--port", str(self.port), "--database", self.database]
         command += ["--cluster", self.redis, "--advertise", self.url] if self.redis else []
         command += ["--rate", "1000", "--burst", "1000", "--log-level", "error"]
         command += self.options
@@ -43,7 +49,7 @@ class NodeProcess:
         assert process.stdout is not None
         with trio.fail_after(STARTS_S):
             line = (await trio.to_thread.run_sync(process.stdout.readline, abandon_on_cancel=True)).decode()
-        assert line.startswith(LISTENING), line
+        assert line.startswith("listening on "), line
 
     async def end(self, number: signal.Signals) -> int:
         """Send this signal and wait for the end; the exit status."""
@@ -65,6 +71,16 @@ class NodeProcess:
             assert self.process.stdout is not None
             self.process.stdout.close()
             self.process = None
+
+
+@asynccontextmanager
+async def listening(node: NodeProcess) -> AsyncIterator[None]:
+    """A server that listens; killed at the latest on leaving."""
+    try:
+        await node.start()
+        yield
+    finally:
+        node.forget()
 
 
 @asynccontextmanager

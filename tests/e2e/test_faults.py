@@ -32,8 +32,9 @@ from server.config import Settings
 from server.race.audit import audit
 from tests.client.tui.hands import NO_JOBS, HandScreen
 from tests.e2e.commands import running_server
-from tests.e2e.crash import ROOT, kept_records
+from tests.e2e.crash import kept_records
 from tests.e2e.faulty_proxy import FaultyProxy
+from tests.e2e.nodes import ROOT
 from tests.e2e.peer import sitting
 from tests.e2e.scripted import QUICK, ScriptedPlayer
 from tests.ports import held_ports

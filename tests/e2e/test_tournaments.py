@@ -11,8 +11,6 @@ import io
 import json
 import signal
 import sqlite3
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections import Counter
@@ -28,44 +26,15 @@ import trio
 from protocol.fairness import derive_seed, shared_nonce
 from protocol.record import Record, check_deal, from_json
 from protocol.tournaments import TournamentDocument, TournamentOptions
-from tests.e2e.crash import LISTENING, ROOT
 from tests.e2e.entrants import Entrant, Hold, Referee
+from tests.e2e.nodes import NodeProcess, listening
 from tests.ports import held_ports
 
 FAST = TournamentOptions(name="Killed", check_in_s=600, no_show_s=60, pause_s=0, countdown_s=1, grace_s=60, rated=False, time_limit_s=120)
 
 
-class Ground:
+class Ground(NodeProcess):
     """A server that can be killed, and comes back on the same port and database."""
-
-    def __init__(self, folder: Path, port: int) -> None:
-        self._database = folder / "tournament.sqlite3"
-        self.port = port
-        self.process: subprocess.Popen[bytes] | None = None
-
-    async def start(self) -> None:
-        command = [sys.executable, "-m", "server.cli.main", "serve", "--port", str(self.port), "--database", str(self._database)]
-        command += ["--bot-pace", "full", "--rate", "1000", "--burst", "1000", "--log-level", "warning"]
-        process = subprocess.Popen(  # noqa: ASYNC220  (killing it is the point; starting it takes no time)
-            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
-        )
-        self.process = process
-        assert process.stdout is not None
-        line = (await trio.to_thread.run_sync(process.stdout.readline)).decode()
-        assert line.startswith(LISTENING), line
-
-    async def kill(self) -> None:
-        await trio.to_thread.run_sync(self.end)
-
-    def end(self) -> None:
-        if self.process is not None:
-            self.process.send_signal(signal.SIGKILL)
-            self.process.communicate()
-            self.process = None
-
-    @property
-    def url(self) -> str:
-        return f"ws://127.0.0.1:{self.port}"
 
     async def page(self, path: str) -> bytes:
         def fetch() -> bytes:
@@ -77,7 +46,7 @@ class Ground:
 
     def records(self) -> dict[str, Record]:
         """All of them by race, read without the store's own help."""
-        with closing(sqlite3.connect(self._database)) as connection:
+        with closing(sqlite3.connect(self.database)) as connection:
             return {race: from_json(text) for race, text in connection.execute("SELECT race, record FROM records")}
 
     async def status(self, path: str) -> int:
@@ -92,12 +61,9 @@ class Ground:
 @asynccontextmanager
 async def ground_in(folder: Path) -> AsyncIterator[Ground]:
     with held_ports(1) as (port,):
-        ground = Ground(folder, port)
-        try:
-            await ground.start()
+        ground = Ground(str(folder / "tournament.sqlite3"), "", port, ("--bot-pace", "full"))
+        async with listening(ground):
             yield ground
-        finally:
-            ground.end()
 
 
 async def play_with_a_kill(
@@ -122,7 +88,7 @@ async def play_with_a_kill(
         told = await referee.until("running", round=kill_in, results=1)
         sealed = next(race for table in told.tables for race in table.race_ids)
         assert await ground.status(f"/races/{sealed}.json") == 403, "a record of a round that is not over is nobody's to see"
-        await ground.kill()
+        await ground.end(signal.SIGKILL)
         await ground.start()
         hold.let_go()
         await referee.until("over")
