@@ -8,6 +8,9 @@ from typing import Final
 from websockets.frames import Frame, Opcode
 
 RECEIVE_BYTES: Final = 256 * 1024
+PING: Final = 0x80 | Opcode.PING.value
+"""The first byte of a ping."""
+
 REQUEST: Final = (
     b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
     b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: carpet.v1.msgpack\r\n\r\n"
@@ -56,7 +59,7 @@ class Line:
             if end < begin + size:
                 break
             payload = data[begin : begin + size]
-            if data[start] & 15 == Opcode.PING:
+            if data[start] == PING:
                 self.socket.sendall(Frame(Opcode.PONG, payload).serialize(mask=True))
             else:
                 found.append(payload)

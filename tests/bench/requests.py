@@ -18,6 +18,7 @@ import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from hashlib import sha256
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
@@ -176,8 +177,12 @@ async def alone(bench: Bench, house: House, client: Client, number: int) -> None
         await bench.ask(name, partial(client.say, message))
     async with house.client() as other:
         await bench.ask("hello, new", partial(other.say, Hello(name=f"Cyd {number}")))
+
+    async def show(path: str) -> None:
+        assert (await house.ask(path)).status == HTTPStatus.OK, path
+
     for path in PATHS:
-        await bench.ask(f"GET {path}", partial(house.ask, path))
+        await bench.ask(f"GET {path}", partial(show, path))
 
 
 async def in_a_race(bench: Bench, house: House, ann: Client, bob: Client) -> None:
