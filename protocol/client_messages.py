@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from protocol.run_messages import ListChallenges, ListDailies, ListRuns, OpenChallenge, PlayOn, RunChallenge, RunDaily, RunRequest
 from protocol.tournament_messages import CreateTournament, TournamentRequest
-from protocol.views import Hex16, RaceOptions, Reference, RoomCode, SeatNumber
+from protocol.views import Hex16, RaceOptions, Request, RoomCode, SeatNumber
 from protocol.watch_messages import WatchRequest
 
 RaceNumber = Annotated[int, Meta(ge=1, lt=2**31)]
 MoveText = Annotated[str, Meta(min_length=1, max_length=8)]
 
 
-class Hello(Struct, frozen=True, kw_only=True, tag_field="type", tag="hello"):
+class Hello(Request, frozen=True, kw_only=True, tag="hello"):
     """First on every connection: who comes. With the token of an earlier welcome it is the same player again, under the name they have.
 
     name: of a new player, cleaned by the server to at most 24 printable characters. software: the client's own name and version; the
@@ -33,20 +33,18 @@ class Hello(Struct, frozen=True, kw_only=True, tag_field="type", tag="hello"):
     token: Annotated[str, Meta(max_length=64)] | None = None
     software: Annotated[str, Meta(max_length=64)] = ""
     watch: bool = False
-    ref: Reference = 0
 
 
-class WhoAmI(Struct, frozen=True, kw_only=True, tag_field="type", tag="who-am-i"):
+class WhoAmI(Request, frozen=True, kw_only=True, tag="who-am-i"):
     """Ask which player has this token, without being them: no other connection is taken over. Answered by `you-are`.
 
     token: null for this connection's own player; with one, no hello is needed before.
     """
 
     token: Annotated[str, Meta(max_length=64)] | None = None
-    ref: Reference = 0
 
 
-class Rename(Struct, frozen=True, kw_only=True, tag_field="type", tag="rename"):
+class Rename(Request, frozen=True, kw_only=True, tag="rename"):
     """Give the player who has this token, or this connection's own, another name. Answered by `you-are`.
 
     name: cleaned as in hello. token: as in who-am-i. Where they hold a seat, the seat keeps the name with which they took it.
@@ -54,25 +52,22 @@ class Rename(Struct, frozen=True, kw_only=True, tag_field="type", tag="rename"):
 
     name: Annotated[str, Meta(max_length=200)]
     token: Annotated[str, Meta(max_length=64)] | None = None
-    ref: Reference = 0
 
 
-class FollowLobby(Struct, frozen=True, kw_only=True, tag_field="type", tag="follow-lobby"):
+class FollowLobby(Request, frozen=True, kw_only=True, tag="follow-lobby"):
     """Ask for `lobby` now and on every change (at most two a second), or stop it. changes: on a change `lobby-changes` is enough."""
 
     follow: bool = True
     changes: bool = False
-    ref: Reference = 0
 
 
-class OpenRace(Struct, frozen=True, kw_only=True, tag_field="type", tag="open-race"):
+class OpenRace(Request, frozen=True, kw_only=True, tag="open-race"):
     """Open a room and take its first seat. Answered by `room`, which has the code."""
 
     options: RaceOptions
-    ref: Reference = 0
 
 
-class JoinRace(Struct, frozen=True, kw_only=True, tag_field="type", tag="join-race"):
+class JoinRace(Request, frozen=True, kw_only=True, tag="join-race"):
     """Take a free seat, or come back to one's own. Answered by the room events after `version`, or by `room`.
 
     code: six letters, in either case. version: the last room version this client has, 0 for none.
@@ -80,10 +75,9 @@ class JoinRace(Struct, frozen=True, kw_only=True, tag_field="type", tag="join-ra
 
     code: RoomCode
     version: Annotated[int, Meta(ge=0, lt=2**53)] = 0
-    ref: Reference = 0
 
 
-class QuickMatch(Struct, frozen=True, kw_only=True, tag_field="type", tag="quick-match"):
+class QuickMatch(Request, frozen=True, kw_only=True, tag="quick-match"):
     """Look for an opponent of about the same rating, or for none any more. Answered by `waiting-match`, or by `waiting-over`.
 
     rules: id of the rule set, null for any. When an opponent is found both are seated in a new race: `room` follows.
@@ -91,57 +85,49 @@ class QuickMatch(Struct, frozen=True, kw_only=True, tag_field="type", tag="quick
 
     rules: Annotated[str, Meta(min_length=1, max_length=32)] | None = None
     cancel: bool = False
-    ref: Reference = 0
 
 
-class LeaveRace(Struct, frozen=True, kw_only=True, tag_field="type", tag="leave-race"):
+class LeaveRace(Request, frozen=True, kw_only=True, tag="leave-race"):
     """Give the seat up: before the start it is free again, during the race it is forfeited. Answered by `left`."""
 
-    ref: Reference = 0
 
-
-class Ready(Struct, frozen=True, kw_only=True, tag_field="type", tag="ready"):
+class Ready(Request, frozen=True, kw_only=True, tag="ready"):
     """Ready for race number `race`, with this player's 16 random bytes for the shuffle. Cannot be taken back."""
 
     race: RaceNumber
     nonce: Hex16
-    ref: Reference = 0
 
 
-class Move(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", tag="move"):
+class Move(Request, frozen=True, kw_only=True, gc=False, tag="move"):
     """Play `move` as this seat's move number `ply` (0 for the first). Answered by `view`, also when it is refused."""
 
     race: RaceNumber
     seat: SeatNumber
     ply: Annotated[int, Meta(ge=0, lt=2**31)]
     move: MoveText
-    ref: Reference = 0
 
 
-class Stop(Struct, frozen=True, kw_only=True, tag_field="type", tag="stop"):
+class Stop(Request, frozen=True, kw_only=True, tag="stop"):
     """End one's own part of the race and keep the cards that are home."""
 
     race: RaceNumber
     seat: SeatNumber
-    ref: Reference = 0
 
 
-class Resign(Struct, frozen=True, kw_only=True, tag_field="type", tag="resign"):
+class Resign(Request, frozen=True, kw_only=True, tag="resign"):
     """Give the race up: the seat is forfeited and placed behind all that are not."""
 
     race: RaceNumber
     seat: SeatNumber
-    ref: Reference = 0
 
 
-class Rematch(Struct, frozen=True, kw_only=True, tag_field="type", tag="rematch"):
+class Rematch(Request, frozen=True, kw_only=True, tag="rematch"):
     """After race number `race`: ask for another between the same players. It opens when all of them have asked."""
 
     race: RaceNumber
-    ref: Reference = 0
 
 
-class Say(Struct, frozen=True, kw_only=True, tag_field="type", tag="say"):
+class Say(Request, frozen=True, kw_only=True, tag="say"):
     """One line of chat: to the room one is in, or where one is in none, to those who watch the same race.
 
     text: cleaned by the server to at most 200 printable characters. phrase: one of `protocol.phrases` in place of a text; players have
@@ -151,7 +137,6 @@ class Say(Struct, frozen=True, kw_only=True, tag_field="type", tag="say"):
     text: Annotated[str, Meta(max_length=1000)] = ""
     phrase: Annotated[str, Meta(min_length=1, max_length=24)] | None = None
     code: RoomCode | None = None
-    ref: Reference = 0
 
 
 ClientMessage: TypeAlias = (

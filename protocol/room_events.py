@@ -14,7 +14,13 @@ from protocol.record import Record, SeatRecord
 from protocol.views import ChatLine, GhostInfo, Phase, RaceOptions, SeatInfo, SeatRating, SeatState, SeriesInfo, SharedDeal, View
 
 
-class Room(Struct, frozen=True, kw_only=True, tag_field="type", tag="room"):
+class Versioned(Struct, frozen=True, kw_only=True, tag_field="type"):
+    """What every event has."""
+
+    version: int
+
+
+class Room(Versioned, frozen=True, kw_only=True, tag="room"):
     """A snapshot: everything this client may know of the room. It replaces what was known, it is never merged.
 
     race: the number of the current race in this room, from 1. seat: this client's seat, or null. commitment: 64 hexadecimal digits.
@@ -26,7 +32,6 @@ class Room(Struct, frozen=True, kw_only=True, tag_field="type", tag="room"):
     ghosts: those who ran the deal before, as far as they had come when their clocks showed what the race's shows now.
     """
 
-    version: int
     code: str
     race: int
     phase: Phase
@@ -47,67 +52,59 @@ class Room(Struct, frozen=True, kw_only=True, tag_field="type", tag="room"):
     ref: int = 0
 
 
-class Seated(Struct, frozen=True, kw_only=True, tag_field="type", tag="seated"):
+class Seated(Versioned, frozen=True, kw_only=True, tag="seated"):
     """Somebody sat down, before the start."""
 
-    version: int
     seat: int
     name: str
     bot: str | None
 
 
-class Unseated(Struct, frozen=True, kw_only=True, tag_field="type", tag="unseated"):
+class Unseated(Versioned, frozen=True, kw_only=True, tag="unseated"):
     """A seat is free again, before the start, or its player left after the end."""
 
-    version: int
     seat: int
 
 
-class Presence(Struct, frozen=True, kw_only=True, tag_field="type", tag="presence"):
+class Presence(Versioned, frozen=True, kw_only=True, tag="presence"):
     """A seated player's line was lost or is back. away_ms: what is left of the grace while away, else null."""
 
-    version: int
     seat: int
     connected: bool
     away_ms: int | None
 
 
-class PlayerReady(Struct, frozen=True, kw_only=True, tag_field="type", tag="player-ready"):
+class PlayerReady(Versioned, frozen=True, kw_only=True, tag="player-ready"):
     """A seat's player is ready."""
 
-    version: int
     seat: int
 
 
-class Countdown(Struct, frozen=True, kw_only=True, tag_field="type", tag="countdown"):
+class Countdown(Versioned, frozen=True, kw_only=True, tag="countdown"):
     """Everybody is ready: the race starts `starts_in_ms` after this was sent. round_trips_ms: as measured, a seat."""
 
-    version: int
     starts_in_ms: int
     round_trips_ms: tuple[int, ...]
 
 
-class Dealt(Struct, frozen=True, kw_only=True, tag_field="type", tag="dealt"):
+class Dealt(Versioned, frozen=True, kw_only=True, tag="dealt"):
     """One's first view, sent half a round trip ahead of the start. The clock starts `starts_in_ms` after this was sent."""
 
-    version: int
     seat: int
     starts_in_ms: int
     view: View
 
 
-class Started(Struct, frozen=True, kw_only=True, tag_field="type", tag="started"):
+class Started(Versioned, frozen=True, kw_only=True, tag="started"):
     """The clock runs. home, foundations: by seat, as dealt; of foundations that are not told, an empty map."""
 
-    version: int
     home: tuple[int, ...] = ()
     foundations: tuple[dict[str, int], ...] = ()
 
 
-class PlayerView(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", tag="view"):
+class PlayerView(Versioned, frozen=True, kw_only=True, gc=False, tag="view"):
     """To the mover alone: their accepted move is played. ply: moves they have made. state: racing, or how their part has ended."""
 
-    version: int
     seat: int
     ply: int
     move: str
@@ -116,10 +113,9 @@ class PlayerView(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", 
     view: View
 
 
-class Progress(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", tag="progress"):
+class Progress(Versioned, frozen=True, kw_only=True, gc=False, tag="progress"):
     """To all others for a move, and to everybody when a seat ends without one: how far that seat is."""
 
-    version: int
     seat: int
     ply: int
     home: int
@@ -128,67 +124,58 @@ class Progress(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", ta
     elapsed_ms: int
 
 
-class Ghost(Struct, frozen=True, kw_only=True, tag_field="type", tag="ghost"):
+class Ghost(Versioned, frozen=True, kw_only=True, tag="ghost"):
     """A ghost has come so far, at the moment of its own run that the clock of this one shows now."""
 
-    version: int
     ghost: GhostInfo
 
 
-class Result(Struct, frozen=True, kw_only=True, tag_field="type", tag="result"):
+class Result(Versioned, frozen=True, kw_only=True, tag="result"):
     """The race is over. The record reveals secret, nonces and seed; the places are in it."""
 
-    version: int
     record: Record
 
 
-class Ended(Struct, frozen=True, kw_only=True, tag_field="type", tag="ended"):
+class Ended(Versioned, frozen=True, kw_only=True, tag="ended"):
     """The race is over, and its record is closed until nobody has to play its shuffle any more. seats: as the record has them.
 
     `result` follows then, to whoever is still there.
     """
 
-    version: int
     seats: tuple[SeatRecord, ...]
 
 
-class Scored(Struct, frozen=True, kw_only=True, tag_field="type", tag="scored"):
+class Scored(Versioned, frozen=True, kw_only=True, tag="scored"):
     """A race of a series was scored, or the series was given up. Unless the series is over, `room` follows with its next race.
 
     record: of an earlier race, which was withheld till now; else null.
     """
 
-    version: int
     series: SeriesInfo
     record: Record | None
 
 
-class Ratings(Struct, frozen=True, kw_only=True, tag_field="type", tag="ratings"):
+class Ratings(Versioned, frozen=True, kw_only=True, tag="ratings"):
     """What the race that is over did to its players' ratings, one for each seat. Follows the `result` of a race that counts."""
 
-    version: int
     seats: tuple[SeatRating, ...]
 
 
-class RematchAsked(Struct, frozen=True, kw_only=True, tag_field="type", tag="rematch-asked"):
+class RematchAsked(Versioned, frozen=True, kw_only=True, tag="rematch-asked"):
     """A seat's player would race again. When all of them would, `room` follows with the next race."""
 
-    version: int
     seat: int
 
 
-class Said(Struct, frozen=True, kw_only=True, tag_field="type", tag="said"):
+class Said(Versioned, frozen=True, kw_only=True, tag="said"):
     """A line of chat."""
 
-    version: int
     line: ChatLine
     ref: int = 0
 
 
-class Hidden(Struct, frozen=True, kw_only=True, tag_field="type", tag="hidden"):
+class Hidden(Versioned, frozen=True, kw_only=True, tag="hidden"):
     """Something happened that this client may not see; only the version moves."""
-
-    version: int
 
 
 RoomEvent: TypeAlias = (

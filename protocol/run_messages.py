@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
 
-from protocol.views import DealId, Hex16, Hex32, Reference, RoomCode, RunKind, SeatNumber, SeatState
+from protocol.views import DealId, Hex16, Hex32, Request, RoomCode, RunKind, SeatNumber, SeatState
 
 
 class RunRow(Struct, frozen=True, kw_only=True):
@@ -65,20 +65,17 @@ class ChallengeInfo(Struct, frozen=True, kw_only=True):
     ran: bool
 
 
-class ListDailies(Struct, frozen=True, kw_only=True, tag_field="type", tag="list-dailies"):
+class ListDailies(Request, frozen=True, kw_only=True, tag="list-dailies"):
     """Ask for what the server has committed to: the deals of today and of the next days, and of days gone by. Answered by `dailies`."""
 
-    ref: Reference = 0
 
-
-class RunDaily(Struct, frozen=True, kw_only=True, tag_field="type", tag="run-daily"):
+class RunDaily(Request, frozen=True, kw_only=True, tag="run-daily"):
     """Run today's deal of this rule set, or go on with one's run of it. Answered by `room`. One run counts, and there is no other."""
 
     rules: Annotated[str, Meta(min_length=1, max_length=32)] = "carpet"
-    ref: Reference = 0
 
 
-class OpenChallenge(Struct, frozen=True, kw_only=True, tag_field="type", tag="open-challenge"):
+class OpenChallenge(Request, frozen=True, kw_only=True, tag="open-challenge"):
     """Have a deal settled that others run later, each once, beside those who ran it before. Answered by `challenge`.
 
     nonce: 16 random bytes, which go into the shuffle together with a secret of the server's. public: listed for everybody.
@@ -90,24 +87,21 @@ class OpenChallenge(Struct, frozen=True, kw_only=True, tag_field="type", tag="op
     time_limit_s: Annotated[int, Meta(ge=10, le=3600)] = 600
     public: bool = True
     closes_in_s: Annotated[int, Meta(ge=3600, le=30 * 24 * 3600)] = 7 * 24 * 3600
-    ref: Reference = 0
 
 
-class ListChallenges(Struct, frozen=True, kw_only=True, tag_field="type", tag="list-challenges"):
+class ListChallenges(Request, frozen=True, kw_only=True, tag="list-challenges"):
     """Ask for the challenges that can be run, and for one's own. Answered by `challenges`. token: as in who-am-i."""
 
     token: Annotated[str, Meta(max_length=64)] | None = None
-    ref: Reference = 0
 
 
-class RunChallenge(Struct, frozen=True, kw_only=True, tag_field="type", tag="run-challenge"):
+class RunChallenge(Request, frozen=True, kw_only=True, tag="run-challenge"):
     """Run a challenge, or go on with one's run of it. Answered by `room`."""
 
     id: RoomCode
-    ref: Reference = 0
 
 
-class ListRuns(Struct, frozen=True, kw_only=True, tag_field="type", tag="list-runs"):
+class ListRuns(Request, frozen=True, kw_only=True, tag="list-runs"):
     """Ask for the board of a deal. Answered by `runs`, which has its lines for who has had their run, and for all once it is revealed.
 
     id: of the deal; null for today's deal of the day. rules: of a deal of the day. token: as in who-am-i; with one, no hello is needed
@@ -118,10 +112,9 @@ class ListRuns(Struct, frozen=True, kw_only=True, tag_field="type", tag="list-ru
     id: DealId | None = None
     rules: Annotated[str, Meta(min_length=1, max_length=32)] = "carpet"
     token: Annotated[str, Meta(max_length=64)] | None = None
-    ref: Reference = 0
 
 
-class PlayOn(Struct, frozen=True, kw_only=True, tag_field="type", tag="play-on"):
+class PlayOn(Request, frozen=True, kw_only=True, tag="play-on"):
     """Race alone, unrated, from where one seat of a race that is over stood after `ply` moves, beside what it did from there.
 
     Answered by `room`. race: the id of its record, which must be open to all. seat: from 0.
@@ -130,7 +123,6 @@ class PlayOn(Struct, frozen=True, kw_only=True, tag_field="type", tag="play-on")
     race: Annotated[str, Meta(min_length=1, max_length=64)]
     seat: SeatNumber
     ply: Annotated[int, Meta(ge=0, lt=2**31)]
-    ref: Reference = 0
 
 
 RunQuestion: TypeAlias = ListDailies | OpenChallenge | ListChallenges | ListRuns

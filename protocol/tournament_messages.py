@@ -22,19 +22,18 @@ from protocol.tournaments import (
     TournamentRound,
     TournamentTable,
 )
-from protocol.views import Hex16, Reference
+from protocol.views import Hex16, Request
 
 # ---- who plays
 
 
-class FollowTournaments(Struct, frozen=True, kw_only=True, tag_field="type", tag="follow-tournaments"):
+class FollowTournaments(Request, frozen=True, kw_only=True, tag="follow-tournaments"):
     """Ask for `tournaments` now and on every change (at most two a second), or stop it."""
 
     follow: bool = True
-    ref: Reference = 0
 
 
-class FollowTournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="follow-tournament"):
+class FollowTournament(Request, frozen=True, kw_only=True, tag="follow-tournament"):
     """Ask for `tournament` now and on every change (at most two a second), or stop it. A connection follows one tournament.
 
     round: the round whose tables are told; null for the last one, whichever that is.
@@ -43,10 +42,9 @@ class FollowTournament(Struct, frozen=True, kw_only=True, tag_field="type", tag=
     id: TournamentId
     round: RoundNumber | None = None
     follow: bool = True
-    ref: Reference = 0
 
 
-class EnterTournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="enter-tournament"):
+class EnterTournament(Request, frozen=True, kw_only=True, tag="enter-tournament"):
     """Play in it; also late, or again after leaving, where its format allows that. Answered by `decided`.
 
     code: where entering asks for one.
@@ -54,28 +52,25 @@ class EnterTournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="
 
     id: TournamentId
     code: Annotated[str, Meta(max_length=32)] | None = None
-    ref: Reference = 0
 
 
-class LeaveTournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="leave-tournament"):
+class LeaveTournament(Request, frozen=True, kw_only=True, tag="leave-tournament"):
     """Play in it no more: a table of this player's without a result is forfeited. Answered by `decided`."""
 
     id: TournamentId
-    ref: Reference = 0
 
 
-class CheckIn(Struct, frozen=True, kw_only=True, tag_field="type", tag="check-in"):
+class CheckIn(Request, frozen=True, kw_only=True, tag="check-in"):
     """Here, and ready to play, with this player's 16 random bytes for the shuffles of all rounds to come. Answered by `decided`."""
 
     id: TournamentId
     nonce: Hex16
-    ref: Reference = 0
 
 
 # ---- who directs
 
 
-class CreateTournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="create-tournament"):
+class CreateTournament(Request, frozen=True, kw_only=True, tag="create-tournament"):
     """Make a tournament and be its director. Answered by `decided`, which has its id.
 
     code: what entering asks for; null where everybody may enter.
@@ -83,33 +78,29 @@ class CreateTournament(Struct, frozen=True, kw_only=True, tag_field="type", tag=
 
     options: TournamentOptions
     code: Annotated[str, Meta(min_length=1, max_length=32)] | None = None
-    ref: Reference = 0
 
 
-class StartTournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="start-tournament"):
+class StartTournament(Request, frozen=True, kw_only=True, tag="start-tournament"):
     """Open the check-in; when it is open already, or there is none, pair the first round. Answered by `decided`."""
 
     id: TournamentId
-    ref: Reference = 0
 
 
-class PauseTournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="pause-tournament"):
+class PauseTournament(Request, frozen=True, kw_only=True, tag="pause-tournament"):
     """Let running races end and start nothing new; or, with `pause` false, go on. Answered by `decided`."""
 
     id: TournamentId
     pause: bool = True
-    ref: Reference = 0
 
 
-class PairRound(Struct, frozen=True, kw_only=True, tag_field="type", tag="pair-round"):
+class PairRound(Request, frozen=True, kw_only=True, tag="pair-round"):
     """Pair round number `round` now, when the one before is over. Answered by `decided`."""
 
     id: TournamentId
     round: RoundNumber
-    ref: Reference = 0
 
 
-class CorrectResult(Struct, frozen=True, kw_only=True, tag_field="type", tag="correct-result"):
+class CorrectResult(Request, frozen=True, kw_only=True, tag="correct-result"):
     """The director's word on a race at a table: enters, corrects or strikes its result. Answered by `decided`.
 
     race: of the table, above 1 where drawn ones are run again. result: null strikes it, and the race is open again.
@@ -121,33 +112,29 @@ class CorrectResult(Struct, frozen=True, kw_only=True, tag_field="type", tag="co
     race: Annotated[int, Meta(ge=1, le=16)] = 1
     result: TableResult | None
     reason: Reason = ""
-    ref: Reference = 0
 
 
-class RemoveEntrant(Struct, frozen=True, kw_only=True, tag_field="type", tag="remove-entrant"):
+class RemoveEntrant(Request, frozen=True, kw_only=True, tag="remove-entrant"):
     """Take an entrant out, or with `remove` false let one who is out back in. Answered by `decided`."""
 
     id: TournamentId
     entrant: EntrantId
     remove: bool = True
     reason: Reason = ""
-    ref: Reference = 0
 
 
-class AddBot(Struct, frozen=True, kw_only=True, tag_field="type", tag="add-bot"):
+class AddBot(Request, frozen=True, kw_only=True, tag="add-bot"):
     """Let a house bot enter. Answered by `decided`. bot: its name, null for the one of the tournament's options."""
 
     id: TournamentId
     bot: Annotated[str, Meta(min_length=1, max_length=24)] | None = None
-    ref: Reference = 0
 
 
-class EndTournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="end-tournament"):
+class EndTournament(Request, frozen=True, kw_only=True, tag="end-tournament"):
     """Break it off: races that are being run end, nothing is paired any more, the standings stay. Answered by `decided`."""
 
     id: TournamentId
     reason: Reason = ""
-    ref: Reference = 0
 
 
 TournamentRequest: TypeAlias = (

@@ -23,8 +23,6 @@ Hex32 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
 SeatNumber = Annotated[int, Meta(ge=0, lt=MAX_SEATS)]
 RoomCode = Annotated[str, Meta(min_length=1, max_length=16)]
 """Of a room, as somebody typed it."""
-Reference = Annotated[int, Meta(ge=0, lt=2**31)]
-"""A number of the client's own, which comes back in the answer."""
 
 Phase = Literal["waiting", "countdown", "racing", "over"]
 """waiting: seats fill and get ready. countdown: the start is set. racing: views are out. over: there is a result."""
@@ -46,6 +44,12 @@ def unfit_for_rating(*, seats: int, bots: bool, named: bool, swaps: bool) -> Unr
 
 SeatState = Literal["waiting", "racing", "won", "stalled", "stopped", "forfeited", "out-of-time"]
 """waiting until the start, then racing, then for good one of the five ends."""
+
+
+class Request(Struct, frozen=True, kw_only=True, tag_field="type"):
+    """What every message of a client has. ref: a number of the client's own, which comes back in the answer."""
+
+    ref: Annotated[int, Meta(ge=0, lt=2**31)] = 0
 
 
 class View(Struct, frozen=True, kw_only=True, gc=False):

@@ -7,12 +7,12 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta, Struct
 
 from protocol.room_events import Room, RoomEvent
-from protocol.views import Curve, LateBoard, Reference, RoomCode, WatcherLine
+from protocol.views import Curve, LateBoard, Request, RoomCode, WatcherLine
 
 BoardsKeyText = Annotated[str, Meta(max_length=64)]
 
 
-class WatchRace(Struct, frozen=True, kw_only=True, tag_field="type", tag="watch-race"):
+class WatchRace(Request, frozen=True, kw_only=True, tag="watch-race"):
     """Watch a race without a seat in it, and no other one any more. Answered by `watched`.
 
     code: of its room; null for the closest race that is being run in public, and for the next one when that is over.
@@ -21,20 +21,16 @@ class WatchRace(Struct, frozen=True, kw_only=True, tag_field="type", tag="watch-
 
     code: RoomCode | None = None
     key: BoardsKeyText = ""
-    ref: Reference = 0
 
 
-class AskBoardsKey(Struct, frozen=True, kw_only=True, tag_field="type", tag="ask-boards-key"):
+class AskBoardsKey(Request, frozen=True, kw_only=True, tag="ask-boards-key"):
     """Ask for the key of a race's boards: for its host, or the director of its tournament. Answered by `boards-key`."""
 
     code: RoomCode
-    ref: Reference = 0
 
 
-class Unwatch(Struct, frozen=True, kw_only=True, tag_field="type", tag="unwatch"):
+class Unwatch(Request, frozen=True, kw_only=True, tag="unwatch"):
     """Watch nothing any more. Answered by `unwatched`."""
-
-    ref: Reference = 0
 
 
 WatchRequest: TypeAlias = WatchRace | AskBoardsKey | Unwatch

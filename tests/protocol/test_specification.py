@@ -15,7 +15,7 @@ import msgspec
 import pytest
 from msgspec import inspect
 
-from protocol import DEFAULT_PORT, text, views
+from protocol import DEFAULT_PORT, room_events, text, views
 from protocol.cards import card_text, fresh_deck, rank
 from protocol.client_messages import ClientMessage
 from protocol.codec import JSON, MAX_CLIENT_MESSAGE, MAX_DEPTH, MAX_SERVER_MESSAGE, MSGPACK, SUBPROTOCOLS, Decoder, encode
@@ -232,9 +232,12 @@ def default_text(field: inspect.Field) -> str:
 
 
 def rows_of(struct: type, *, from_client: bool) -> list[list[str]]:
-    """The table's cells up to the meaning."""
+    """The table's cells up to the meaning, without the fields that its chapter tells of all."""
+    common = {field.name for base in COMMON.values() if issubclass(struct, base) for field in info(base).fields}
     return [
-        [f"`{field.encode_name}`", type_text(field.type), *([default_text(field)] if from_client else [])] for field in info(struct).fields
+        [f"`{field.encode_name}`", type_text(field.type), *([default_text(field)] if from_client else [])]
+        for field in info(struct).fields
+        if field.name not in common
     ]
 
 
@@ -265,6 +268,7 @@ CHAPTERS = {
     "Room events": EVENTS,
     "Messages to watchers": TO_WATCHERS,
 }
+COMMON: dict[str, type] = {"Messages from the client": views.Request, "Room events": room_events.Versioned}
 SECTIONS = {name: section for title in CHAPTERS for name, section in sections(title).items()}
 SHARED_SECTIONS = sections("Shared values")
 
@@ -272,7 +276,7 @@ SHARED_SECTIONS = sections("Shared values")
 def check_table(struct: type, section: Section) -> None:
     from_client = struct in FROM_CLIENT
     expected = rows_of(struct, from_client=from_client)
-    assert section.header == ["field", "type", *(["if absent"] if from_client else []), "meaning"]
+    assert section.header == (["field", "type", *(["if absent"] if from_client else []), "meaning"] if expected else [])
     assert [row[:-1] for row in section.rows] == expected, "\n".join(f"| {' | '.join(row)} | … |" for row in expected)
     assert all(row[-1] for row in section.rows), "a field without a meaning"
 
@@ -288,6 +292,14 @@ def test_the_chapters_hold_every_message_and_no_other() -> None:
 
 def test_every_shared_value_is_described_and_no_other() -> None:
     assert set(SHARED_SECTIONS) - {"Sets of texts"} == {struct.__name__ for struct in SHARED}
+
+
+@pytest.mark.parametrize("title", COMMON)
+def test_a_chapter_tells_of_the_field_that_all_its_messages_have(title: str) -> None:
+    (field,) = info(COMMON[title]).fields
+    absent = "" if field.required else f", {default_text(field)} if absent"
+    assert f"Each has also the field `{field.encode_name}`, {type_text(field.type)}{absent}:" in chapter(title)
+    assert {message for message in MESSAGES if issubclass(message, COMMON[title])} == set(CHAPTERS[title])
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=tag)
