@@ -82,8 +82,8 @@ def db_restore(
 ) -> None:
     """Put a backup into a database that is empty, and check it.
 
-    Where there is none it is made. It may be PostgreSQL: so a place moves there from SQLite. Stop the server before its last backup, since
-    what happens after it is not in it.
+    The database is made where there is none. It may be a PostgreSQL: so you can move there from SQLite. Stop the server before you make the
+    backup, which has nothing of what happens afterwards.
     """
     from server.store import maintenance
 
@@ -113,7 +113,8 @@ def db_prune(
 
     Rooms in which no race began, players who only said hello, and challenges that nobody took up.
 
-    Races that had begun stay, with their records and players. A server does this by itself every day; no server may run on it meanwhile.
+    Races that had begun stay, with their records and players. A server does this by itself every day; by hand it takes a
+    database on which no server runs.
     """
     import time
 
@@ -134,7 +135,7 @@ def db_ratings(
     repair: Annotated[bool, typer.Option("--repair", help="Write what follows from the records; no server may run on them.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The same as one JSON document.")] = False,
 ) -> None:
-    """Make all ratings again from the records alone.
+    """Work all ratings out again, from the records alone.
 
     Says whether those that are stored agree. Exit status 1 where they do not.
     """

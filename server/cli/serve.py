@@ -61,8 +61,8 @@ def serve(
         str | None,
         typer.Option(
             metavar="URL",
-            help="Be one of several servers that are one place to play: the redis:// URL of the Valkey or Redis that they share, as they do"
-            " the PostgreSQL of --database.",
+            help="The redis:// URL of the Valkey or Redis by which several servers are one place to play. They share the PostgreSQL of"
+            " --database too.",
         ),
     ] = None,
     advertise: Annotated[
@@ -70,13 +70,13 @@ def serve(
         typer.Option(metavar="URL", help="With --cluster: the address at which players reach this server, as wss://n2.carpet.example."),
     ] = None,
     wait_for_database: Annotated[
-        int, typer.Option(metavar="SECONDS", help="For how long a database that does not answer at the start is waited for.")
+        int, typer.Option(metavar="SECONDS", help="How long to wait for a database that does not answer at the start.")
     ] = 60,
     prune_after: Annotated[
         int,
         typer.Option(
             metavar="DAYS",
-            help="After how long rooms without a race, players who only said hello and challenges nobody took up go; 0 for never.",
+            help="After how long rooms without a race, players who only said hello and challenges nobody took up are deleted; 0 for never.",
         ),
     ] = 90,
     origin: Annotated[
@@ -107,7 +107,7 @@ def serve(
         bool,
         typer.Option(
             "--trust-pings",
-            help="Credit players with the round trip that their pings show where the system cannot measure it: a proxy, or no Linux.",
+            help="Credit players with the round trip that their pings show, where the system cannot measure it: a proxy, or no Linux.",
         ),
     ] = False,
     with_record: Annotated[
@@ -119,7 +119,7 @@ def serve(
     ] = False,
     metrics: Annotated[
         str | None,
-        typer.Option(metavar="[HOST:]PORT", help="Where Prometheus can ask for /metrics; HOST is this machine alone unless given."),
+        typer.Option(metavar="[HOST:]PORT", help="Where Prometheus can ask for /metrics; without HOST, from this machine alone."),
     ] = None,
     admin_socket: Annotated[
         str | None,
@@ -132,7 +132,7 @@ def serve(
 ) -> None:
     """Serve races until SIGINT or SIGTERM. Prints `listening on ws://HOST:PORT` once it accepts connections.
 
-    SIGHUP has it read the TLS files again; connections stay.
+    SIGHUP makes it read the TLS files again; connections stay open.
     """
     log_to(level=log_level.upper(), as_json=log_format == "json")
     # What a migration does is told by the store, where there is something to tell.
