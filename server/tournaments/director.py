@@ -68,6 +68,7 @@ class Director:
         self._orders: Orders | None = None
         self._told: Sequence[RoomNews] = ()
         self._looks_at = float("inf")
+        self._wakes_at = float("inf")
         # As `changed` was told last.
         self._shown: tuple[TournamentState, list[str]] | None = None
         self._acted = state
@@ -154,7 +155,8 @@ class Director:
 
     def rooms_changed(self) -> None:
         """One of its rooms is not what it was."""
-        if self.tables.are_to_be_looked_at:
+        # Whoever was ready and has lost their seat since is waited for anew, perhaps for no time any more.
+        if self.tables.are_to_be_looked_at or self.tables.deadline(self.state) < self._wakes_at:
             self._wake.set()
 
     def calls_of(self, entrant: str) -> tuple[Called, ...]:
@@ -247,7 +249,8 @@ class Director:
     async def _serve(self) -> None:
         self._wake.set()  # for what was asked before a fault, and is not answered yet
         while True:
-            with trio.move_on_at(self._deadline()):
+            self._wakes_at = self._deadline()
+            with trio.move_on_at(self._wakes_at):
                 await self._wake.wait()
             self._wake = trio.Event()
             if self._is_to_lead:
@@ -262,8 +265,8 @@ class Director:
             await self._answer_all()
             if self.leads:
                 await self._heed_time()
-            if self._acted is not self.state or not self.leads:
-                await self._act()
+            # Also where nothing has happened: that the time to come is over may be all that a table has waited for.
+            await self._act()
 
     async def _hear_of_rooms(self) -> None:
         told, self._told = self._told, ()
@@ -283,7 +286,8 @@ class Director:
         """What has come from rooms since the last look, in one step. If it cannot be kept, `_come_back` finds it in the store."""
         over = list(self._over)
         self._over.clear()
-        await self._happen(self.tables.results(self.state, over))
+        if events := self.tables.results(self.state, over):
+            await self._happen(events)
 
     async def _obey_host(self) -> None:
         if self._by_host is None:

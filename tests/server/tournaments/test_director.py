@@ -336,6 +336,40 @@ async def test_a_player_who_leaves_a_table_that_waits_for_others_forfeits_and_ho
     assert result[0].forfeit
 
 
+async def test_a_player_who_is_ready_and_drops_just_before_the_time_is_up_holds_nobody(venue: Venue) -> None:
+    ann, ben = await venue.person("Ann", "waits"), await venue.person("Ben", "absent")
+    _, identity = await started(venue, replace(FAST, rounds=1, no_show_s=30, grace_s=20), ann, ben)
+    await trio.sleep(15)
+    await ann.lose_connection()
+    await trio.sleep(5)
+    ben.habit = "waits"
+    ben.post_again(Called)
+    await trio.sleep(12)
+    assert ben.all(Dealt), "the time to come is over, and all are ready"
+    state = await venue.over(identity)
+    assert state.race_ids[1, 1], "it was raced, to the end of Ann's grace"
+    result = state.crosstable.result(1, 1)
+    assert result is not None
+    assert result.verdict == ("second" if state.crosstable.rounds[0].pairings[0].first == ann.player.id else "first")
+
+
+async def test_whoever_loses_their_seat_after_the_time_was_up_forfeits_at_once(venue: Venue, monkeypatch: pytest.MonkeyPatch) -> None:
+    people = await venue.people("Ann", "Ben", "Cleo", "Dan", habit="waits")
+    people[3].habit = "absent"
+    with monkeypatch.context() as crowded:
+        crowded.setattr(venue.rooms, "_max_rooms", 1)
+        _, identity = await started(venue, replace(FAST, rounds=1, no_show_s=100, grace_s=20), *people)
+        await trio.sleep(60)
+    # The second table has its room a minute after the first: there the time is up a minute later, too.
+    await trio.sleep(30)
+    await people[0].lose_connection()
+    await trio.sleep(15)
+    assert not venue.state(identity).crosstable.races, "Ann was ready, and may come back"
+    await trio.sleep(10)
+    assert [key for key in venue.state(identity).crosstable.races] == [(1, 1)]
+    await venue.over(identity)
+
+
 class Onlooker(SpectatorConnection):
     """Watches, and hears nothing."""
 
