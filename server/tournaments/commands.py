@@ -156,7 +156,7 @@ def _settle_field(state: TournamentState) -> tuple[tuple[Event, ...], bool]:
 
 
 def when_due(state: TournamentState) -> Decision:
-    """What the clock alone causes, at `state.next_due_ms`."""
+    """What the clock alone causes, at the moment that `TournamentState.next_due_ms` gives."""
     if state.is_played_out:
         return Decision((Finished(),))
     if state.stage != "check-in":

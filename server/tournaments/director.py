@@ -59,6 +59,9 @@ class Director:
     def __init__(self, state: TournamentState, ports: TournamentPorts, changed: Callable[[Director], None], *, leads: bool) -> None:
         self.state = state
         self.leads = leads
+        self.since_ms = ports.clock.now_ms() if leads else 0
+        """Since when it has been led by the server that leads it, where this one has seen that begin: time before that counts against
+        nobody."""
         self.tables = TableRooms(ports)
         self.tables_elsewhere: tuple[TableNews, ...] = ()
         """As the server that leads has told last."""
@@ -74,7 +77,6 @@ class Director:
         self._acted = state
         self._is_to_lead = False
         self._is_behind = False
-        self._since_ms = ports.clock.now_ms()
         self._ports = ports
         self._changed = changed
         self._asked: deque[AskedCommand] = deque()
@@ -107,6 +109,13 @@ class Director:
         if not self.leads:
             self._is_to_lead = True
             self._wake.set()
+
+    def hear_who_leads(self, node: int) -> None:
+        """As the store has it."""
+        if self.led_by not in (None, node):
+            # It was taken over, and for a while nobody could be heard: whoever leads it now gives the whole time once more.
+            self.since_ms = self._ports.clock.now_ms()
+        self.led_by = node
 
     def fall_behind(self) -> None:
         """Another server has decided something."""
@@ -225,7 +234,7 @@ class Director:
         """Read from the store how far the tournament is, find the rooms of its round, and enter results that were kept but not entered."""
         if self._is_to_lead:
             self._is_to_lead, self.leads = False, True
-            self._since_ms = self._ports.clock.now_ms()
+            self.since_ms = self._ports.clock.now_ms()
         # An event may be kept although its writer was told otherwise.
         await self.catch_up()
         if not self.leads:
@@ -278,7 +287,7 @@ class Director:
         """When, on the clock of Trio, there is something to do without anybody asking."""
         if not self.leads:
             return float("inf")
-        moments = [moment for moment in (self.state.next_due_ms, self._expires_at_ms) if moment is not None]
+        moments = [moment for moment in (self._next_due_ms, self._expires_at_ms) if moment is not None]
         due = self._ports.clock.deadline(min(moments)) if moments else float("inf")
         return min(due, self.tables.deadline(self.state), self._looks_at if self.tables.are_elsewhere else float("inf"))
 
@@ -338,7 +347,7 @@ class Director:
         now = self._ports.clock.now_ms()
         if no_shows := self.tables.no_shows(self.state, now):
             await self._happen(with_withdrawals(self.state, no_shows))
-        due = self.state.next_due_ms
+        due = self._next_due_ms
         if due is not None and due <= now:
             decision = await self._ports.beside(partial(when_due, self.state))
             await self._happen(decision.events, pairs=decision.pairs)
@@ -347,8 +356,12 @@ class Director:
             await self._happen([CalledOff("nobody has used it")])
 
     @property
+    def _next_due_ms(self) -> int | None:
+        return self.state.next_due_ms(since_ms=self.since_ms)
+
+    @property
     def _expires_at_ms(self) -> int | None:
-        return expires_at_ms(self.state, since_ms=self._since_ms)
+        return expires_at_ms(self.state, since_ms=self.since_ms)
 
     # ---- what happens
 

@@ -129,7 +129,7 @@ class TournamentService:
                 continue
             director = known.get(head.tournament)
             if director is not None:
-                director.led_by = head.node
+                director.hear_who_leads(head.node)
             if leads_its_own and head.is_led_here:
                 self._to_lead.add(head.tournament)
             if director is None:

@@ -366,7 +366,7 @@ async def test_whoever_loses_their_seat_after_the_time_was_up_forfeits_at_once(v
     await trio.sleep(15)
     assert not venue.state(identity).crosstable.races, "Ann was ready, and may come back"
     await trio.sleep(10)
-    assert [key for key in venue.state(identity).crosstable.races] == [(1, 1)]
+    assert list(venue.state(identity).crosstable.races) == [(1, 1)]
     await venue.over(identity)
 
 

@@ -147,7 +147,7 @@ def test_the_log_makes_the_same_state_again_in_words_too(kind: str, chance: Rand
 @given(chance=randoms)
 def test_nothing_that_is_told_holds_a_secret_of_a_round_that_is_not_over(kind: str, chance: Random) -> None:
     state = played(msgspec.structs.replace(OPTIONS, format=kind), chance)
-    shown = snapshot(state, shown=None, live={}, is_here=lambda player: False, now_ms=0)
+    shown = snapshot(state, shown=None, live={}, is_here=lambda player: False, since_ms=0, now_ms=0)
     told = (msgspec.json.encode(shown) + msgspec.json.encode(document(state))).decode()
     assert ROOT.hex() not in told
     for number in range(1, state.round + 3):
