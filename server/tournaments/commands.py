@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hmac
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
@@ -56,8 +57,11 @@ MISSED_RUNNING: Final = 2
 
 NO_CHECK_IN: Final = "did not check in"
 
-LONGEST_LOG: Final = 20_000
-"""Events after which only the director can still change anything: some hundred times what a tournament of 256 takes."""
+OWN_DECISIONS: Final = 100
+"""Events that one entrant may cause about themselves: entering, checking in, leaving."""
+
+OWN_DECISIONS_OF_ALL: Final = 20_000
+"""The same of all entrants together, whose number is not known before. Some dozens of times what 256 of them need."""
 
 EntrantCommand: TypeAlias = EnterTournament | LeaveTournament | CheckIn
 DirectorCommand: TypeAlias = StartTournament | PauseTournament | PairRound | CorrectResult | RemoveEntrant | AddBot | EndTournament
@@ -85,14 +89,16 @@ class AskedCommand:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
+    """events: none where all is already as it was asked for."""
+
     events: tuple[Event, ...] = ()
     pairs: bool = False
 
 
 def decide(state: TournamentState, asker: Asker, command: TournamentCommand) -> Decision:
     """Raises Refusal. Whether the events can happen is for `TournamentState.after` to say."""
-    if len(state.log) >= LONGEST_LOG and asker.id != state.director:
-        raise Refusal(ErrorCode.NOT_NOW, "too much has been decided about it already; its director can still do so")
+    if asker.id != state.director:
+        _check_own_decisions(state, asker.id)
     match command:
         case EnterTournament(code=code):
             return Decision((_entry(state, asker, code),))
@@ -104,6 +110,16 @@ def decide(state: TournamentState, asker: Asker, command: TournamentCommand) -> 
             if asker.id != state.director:
                 raise Refusal(ErrorCode.NOT_THE_DIRECTOR)
             return _directed(state, command)
+
+
+def _check_own_decisions(state: TournamentState, player: str) -> None:
+    """Raises Refusal: the log is kept in memory, and what is in it for good."""
+    # Whoever is the last to check in is also the author of what follows from it, as of bots that fill the seats: that does not count.
+    own = Counter(entry.author for entry in state.log if getattr(entry.event, "entrant", "") == entry.author)
+    if own[player] >= OWN_DECISIONS:
+        raise Refusal(ErrorCode.NOT_NOW, "you have come and gone too often; its director can still take you in or out")
+    if own.total() >= OWN_DECISIONS_OF_ALL:
+        raise Refusal(ErrorCode.NOT_NOW, "players have come and gone too often; its director can still take entrants in or out")
 
 
 def _directed(state: TournamentState, command: DirectorCommand) -> Decision:
@@ -241,6 +257,9 @@ def _check_in(state: TournamentState, entrant: str, nonce: str) -> Decision:
     if not state.crosstable.plays(entrant):
         _check_not_removed(state, entrant)
         return Decision((Returned(entrant), checked_in))
+    if state.people[entrant].checked_in and not state.is_closed:
+        # Once is enough.
+        return Decision()
     return _settled_by(state, checked_in)
 
 

@@ -326,7 +326,7 @@ class Director:
                 asked.member.post(Outgoing(Decided(id=self.state.id, number=number, ref=asked.command.ref)))
 
     async def _obey(self, asked: AskedCommand) -> int:
-        """The number of the event that was asked for."""
+        """The number of the event that was asked for; of the last one where all is so already."""
         while True:
             known = self.state
             number = len(known.log) + 1
@@ -341,7 +341,7 @@ class Director:
                 if self.state is known:
                     raise as_refusal(error) if isinstance(error, Refused) else error from error
             else:
-                return number
+                return min(number, len(self.state.log))
 
     async def _heed_time(self) -> None:
         now = self._ports.clock.now_ms()

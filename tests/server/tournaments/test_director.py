@@ -41,7 +41,8 @@ from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.availability import Outage
 from server.store.errors import StoreBusy, StoreError
 from server.store.port import NEVER_MS
-from server.tournaments.commands import IDLE_S, UNUSED_S
+from server.tournaments import commands
+from server.tournaments.commands import IDLE_S, OWN_DECISIONS, UNUSED_S
 from server.tournaments.making import LATELY_OF_PLACE, LATELY_S, MOST_OF_ONE, MOST_OF_PLACE
 from tests.server.spectate.onlookers import no_room
 from tests.server.tournaments.fields import byes_of
@@ -520,6 +521,55 @@ async def test_entering_asks_for_the_code_and_a_free_place(venue: Venue) -> None
     ben.follow(identity)
     await wait_all_tasks_blocked()
     assert "sesame" not in repr(ben.heard)
+
+
+async def test_a_second_check_in_is_answered_and_not_kept(venue: Venue) -> None:
+    ann, ben = await venue.people("Ann", "Ben")
+    identity = await ann.make(replace(FAST, rounds=1, check_in_s=60))
+    for person in (ann, ben):
+        await person.enter(identity)
+    await ann.ask(StartTournament(id=identity))
+    await ben.check_in(identity)
+    kept = venue.log(identity)
+    for nonce in ("ab" * 16, "cd" * 16):
+        answer = await ben.ask(CheckIn(id=identity, nonce=nonce))
+        assert isinstance(answer, Decided)
+        assert answer.number == len(kept)
+    assert venue.log(identity) == kept
+    await ann.check_in(identity)
+    await venue.over(identity)
+    assert refused(await ben.ask(CheckIn(id=identity, nonce="ab" * 16))) == "tournament/not-now"
+
+
+async def test_whoever_comes_and_goes_again_and_again_keeps_nobody_else_out(venue: Venue) -> None:
+    ann, ben, cleo, director = await venue.people("Ann", "Ben", "Cleo", "Director")
+    identity = await director.make(replace(FAST, rounds=1, check_in_s=60))
+    for person in (ann, ben):
+        await person.enter(identity)
+    for _ in range(OWN_DECISIONS // 2):
+        await cleo.enter(identity)
+        assert isinstance(await cleo.ask(LeaveTournament(id=identity)), Decided)
+    assert refused(await cleo.ask(EnterTournament(id=identity))) == "tournament/not-now"
+    assert isinstance(await director.ask(RemoveEntrant(id=identity, entrant=cleo.player.id, remove=False)), Decided)
+    await director.ask(StartTournament(id=identity))
+    for person in (ann, ben):
+        await person.check_in(identity)
+    assert (await venue.over(identity)).phase == "over"
+
+
+async def test_what_follows_by_itself_counts_as_nobodys_coming_and_going(venue: Venue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "OWN_DECISIONS", 4)
+    monkeypatch.setattr(commands, "OWN_DECISIONS_OF_ALL", 8)
+    ann, ben, director = await venue.people("Ann", "Ben", "Director")
+    identity = await director.make(replace(FAST, rounds=2, check_in_s=60, fill=8, pause_s=None))
+    for person in (ann, ben):
+        await person.enter(identity)
+    await director.ask(StartTournament(id=identity))
+    for person in (ann, ben):
+        await person.check_in(identity)
+    await venue.until(lambda: venue.state(identity).phase == "between")
+    assert [entry.author for entry in venue.state(identity).log].count(ben.player.id) > 8, "the bots came when Ben had checked in"
+    assert isinstance(await ben.ask(LeaveTournament(id=identity)), Decided)
 
 
 async def test_only_the_director_directs(venue: Venue) -> None:
