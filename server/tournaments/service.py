@@ -164,7 +164,7 @@ class TournamentService:
     async def _read(self, made: TournamentMade) -> TournamentState | None:
         log = await self._ports.journal.ask(self._ports.store.tournament_log, made.tournament)
         try:
-            return state_of(made, log)
+            return await self._ports.beside(partial(state_of, made, log))
         except BadTournamentLog as error:
             logger.error("tournament %s cannot go on: %s", made.tournament, error)
             return None

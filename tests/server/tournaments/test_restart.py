@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
 import pytest
 import trio
 from msgspec.structs import replace
 
 from protocol.tournament_messages import Called, CheckIn, Decided, PauseTournament, StartTournament, Tournament
 from server.store.memory import MemoryStore
+from server.store.port import TournamentDecided, TournamentMade
+from server.tournaments import service
+from server.tournaments.documents import state_of
+from server.tournaments.state import TournamentState
+from tests.server.tournaments import venue as venues
 from tests.server.tournaments.venue import FAST, Person, Venue
 
 pytestmark = pytest.mark.usefixtures("autojump_clock")
+
+Kind = TypeVar("Kind")
 
 
 async def killed(store: MemoryStore, play: object, *, seed: int) -> None:
@@ -204,3 +214,40 @@ async def test_whoever_was_at_a_table_is_called_when_they_come_back_to_the_next_
     venue.tournaments.greet(ann.player.id, back)
     assert [call.code for call in back.all(Called)] == [code]
     await venue.over(identity)
+
+
+async def test_the_log_of_an_old_tournament_is_taken_again_beside_the_event_loop(
+    nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = MemoryStore()
+    found: list[str] = []
+
+    async def play(venue: Venue) -> None:
+        ann = await venue.person("Ann")
+        found.append(await ann.make(replace(FAST, rounds=1, fill=2)))
+        await ann.ask(StartTournament(id=found[0]))
+        await venue.over(found[0])
+
+    await killed(store, play, seed=1)
+    is_beside = False
+    read: list[bool] = []
+
+    async def beside(make: Callable[[], Kind]) -> Kind:
+        nonlocal is_beside
+        await trio.lowlevel.checkpoint()
+        is_beside = True
+        try:
+            return make()
+        finally:
+            is_beside = False
+
+    def watched(made: TournamentMade, log: Iterable[TournamentDecided]) -> TournamentState:
+        read.append(is_beside)
+        return state_of(made, log)
+
+    monkeypatch.setattr(venues, "at_once", beside)
+    monkeypatch.setattr(service, "state_of", watched)
+    venue = Venue(nursery, store=store, seed=2)
+    await venue.open()
+    assert await venue.tournaments.document(found[0]) is not None
+    assert read == [True, True], "once for the list, once for who asks"
