@@ -133,8 +133,7 @@ def _directed(state: TournamentState, command: DirectorCommand) -> Decision:
                 raise Refusal(ErrorCode.NOT_NOW, f"round {state.round} is the last one that is paired; the tournament is {state.phase}")
             return Decision(pairs=True)
         case CorrectResult():
-            result = _result(command.result) if command.result is not None else None
-            return Decision((ResultCorrected(command.round, command.table, command.race, result, clean_reason(command.reason)),))
+            return Decision((_correction(state, command),))
         case RemoveEntrant(entrant=entrant, remove=remove, reason=reason):
             known, why = _entrant(state, entrant), clean_reason(reason)
             return _settled_by(state, Withdrawn(known, why)) if remove else Decision((Returned(known, why),))
@@ -143,6 +142,16 @@ def _directed(state: TournamentState, command: DirectorCommand) -> Decision:
         case EndTournament(reason=reason):
             return Decision((CalledOff(clean_reason(reason)),))
     assert_never(command)
+
+
+def _correction(state: TournamentState, command: CorrectResult) -> ResultCorrected:
+    """Raises Refusal, Refused. Not for the state to refuse: there may be logs that hold what is refused here."""
+    result = _result(command.result) if command.result is not None else None
+    correction = ResultCorrected(command.round, command.table, command.race, result, clean_reason(command.reason))
+    if state.stage == "over" and state.after(correction, at_ms=state.since_ms).crosstable.next_round() is not None:
+        sentence = "it is over, and with that result one more match would have to be run: give one that the same entrant wins"
+        raise Refusal(ErrorCode.DECISION_REFUSED, f"{sentence}, or have the two meet in a tournament of their own", path="$.result")
+    return correction
 
 
 def _start(state: TournamentState) -> Decision:
