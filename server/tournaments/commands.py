@@ -9,7 +9,7 @@ import hmac
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, TypeAlias, assert_never
+from typing import Final, NamedTuple, TypeAlias, assert_never
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.text import clean_chat
@@ -49,8 +49,9 @@ from server.tournaments.state import NotNow, PlacesTaken, TournamentState
 UNUSED_S: Final = 2 * 3600
 """Seconds after which a tournament is called off that nobody but its director and house bots has entered."""
 
-IDLE_S: Final = 24 * 3600
-"""Seconds after which a tournament is called off in which nothing has happened, and in which nothing is to happen by itself."""
+IDLE_DAYS: Final = 30
+"""Days after which any other one is called off in which nothing has happened, and in which nothing is to happen by itself. A championship
+may have a round a week."""
 
 MISSED_RUNNING: Final = 2
 """Rounds in which an entrant may not come to their table, one after the other, before they are withdrawn."""
@@ -190,13 +191,20 @@ def when_due(state: TournamentState) -> Decision:
     return Decision(events, pairs=True) if can_be_paired else Decision((*events, CalledOff("too few have checked in")))
 
 
-def expires_at_ms(state: TournamentState, *, since_ms: int) -> int | None:
-    """When it is called off unless somebody does something; None when it need not be. since_ms: time before that counts against nobody."""
+class Expiry(NamedTuple):
+    """When a tournament is called off unless somebody does something, and what is said of it then."""
+
+    at_ms: int
+    reason: str
+
+
+def expiry(state: TournamentState, *, since_ms: int) -> Expiry | None:
+    """None when it need not be. since_ms: time before that counts against nobody."""
     if state.is_closed or state.phase in ("check-in", "running"):
         return None
     if state.phase == "registration" and all(person.bot is not None or person.id == state.director for person in state.people.values()):
-        return max(state.made_at_ms, since_ms) + 1000 * UNUSED_S
-    return max(state.log[-1].at_ms if state.log else state.made_at_ms, since_ms) + 1000 * IDLE_S
+        return Expiry(max(state.made_at_ms, since_ms) + 1000 * UNUSED_S, "nobody has used it")
+    return Expiry(max(state.log[-1].at_ms, since_ms) + IDLE_DAYS * 24 * 3600 * 1000, f"nothing has happened in it for {IDLE_DAYS} days")
 
 
 def with_withdrawals(state: TournamentState, no_shows: Iterable[ResultEntered]) -> tuple[Event, ...]:

@@ -31,7 +31,7 @@ from protocol.tournament_messages import Called, Decided
 from server.rooms.driver import Room
 from server.rooms.outgoing import Outgoing, refused
 from server.store.errors import EntryRefused, StoreError
-from server.tournaments.commands import AskedCommand, as_refusal, clean_reason, decide, expires_at_ms, when_due, with_withdrawals
+from server.tournaments.commands import AskedCommand, Expiry, as_refusal, clean_reason, decide, expiry, when_due, with_withdrawals
 from server.tournaments.documents import entries_of, replayed
 from server.tournaments.events import BadTournamentLog, CalledOff, Event, Finished, RoundPaired
 from server.tournaments.hosting import HostedRooms, Orders, RoomNews
@@ -287,7 +287,8 @@ class Director:
         """When, on the clock of Trio, there is something to do without anybody asking."""
         if not self.leads:
             return float("inf")
-        moments = [moment for moment in (self._next_due_ms, self._expires_at_ms) if moment is not None]
+        expires = self._expiry
+        moments = [moment for moment in (self._next_due_ms, expires.at_ms if expires is not None else None) if moment is not None]
         due = self._ports.clock.deadline(min(moments)) if moments else float("inf")
         return min(due, self.tables.deadline(self.state), self._looks_at if self.tables.are_elsewhere else float("inf"))
 
@@ -351,17 +352,17 @@ class Director:
         if due is not None and due <= now:
             decision = await self._ports.beside(partial(when_due, self.state))
             await self._happen(decision.events, pairs=decision.pairs)
-        expires = self._expires_at_ms
-        if expires is not None and expires <= now:
-            await self._happen([CalledOff("nobody has used it")])
+        expires = self._expiry
+        if expires is not None and expires.at_ms <= now:
+            await self._happen([CalledOff(expires.reason)])
 
     @property
     def _next_due_ms(self) -> int | None:
         return self.state.next_due_ms(since_ms=self.since_ms)
 
     @property
-    def _expires_at_ms(self) -> int | None:
-        return expires_at_ms(self.state, since_ms=self.since_ms)
+    def _expiry(self) -> Expiry | None:
+        return expiry(self.state, since_ms=self.since_ms)
 
     # ---- what happens
 

@@ -42,11 +42,13 @@ from server.store.availability import Outage
 from server.store.errors import StoreBusy, StoreError
 from server.store.port import NEVER_MS
 from server.tournaments import commands
-from server.tournaments.commands import IDLE_S, OWN_DECISIONS, UNUSED_S
+from server.tournaments.commands import IDLE_DAYS, OWN_DECISIONS, UNUSED_S
 from server.tournaments.making import LATELY_OF_PLACE, LATELY_S, MOST_OF_ONE, MOST_OF_PLACE
 from tests.server.spectate.onlookers import no_room
 from tests.server.tournaments.fields import byes_of
 from tests.server.tournaments.venue import FAST, Person, Venue
+
+IDLE_S = IDLE_DAYS * 24 * 3600
 
 FORMATS = {
     "swiss": (replace(FAST, fill=8, rounds=3), 3),
@@ -607,7 +609,7 @@ async def test_options_that_make_no_tournament_are_refused(venue: Venue, options
 # ---- tournaments that nobody uses
 
 
-async def test_a_registration_that_nobody_uses_is_called_off_and_a_used_one_waits_a_day(venue: Venue) -> None:
+async def test_a_registration_that_nobody_uses_is_called_off_and_a_used_one_waits_for_a_month(venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben")
     unused, used = await ann.make(FAST), await ann.make(FAST)
     await ann.enter(unused)
@@ -621,11 +623,16 @@ async def test_a_registration_that_nobody_uses_is_called_off_and_a_used_one_wait
     assert document is not None
     assert (document.log[-1].author, document.log[-1].reason) == ("", "nobody has used it")
     assert not venue.state(used).is_closed
-    await trio.sleep(IDLE_S)
+    await trio.sleep(IDLE_S - UNUSED_S - 120)
+    assert not venue.state(used).is_closed
+    await trio.sleep(120)
     assert venue.state(used).is_closed
+    document = await venue.tournaments.document(used)
+    assert document is not None
+    assert (document.log[-1].author, document.log[-1].reason) == ("", "nothing has happened in it for 30 days")
 
 
-async def test_one_that_waits_for_its_director_between_rounds_is_called_off_after_a_day(venue: Venue) -> None:
+async def test_one_that_waits_for_its_director_between_rounds_is_called_off_after_a_month(venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben")
     _, identity = await started(venue, replace(FAST, rounds=2, pause_s=None), ann, ben)
     await venue.until(lambda: venue.state(identity).phase == "between")
