@@ -39,7 +39,7 @@ KEPT_MS: Final = 1000
 """How long what was read for a list is told again, however many ask."""
 
 MARGIN_MS: Final = 60_000
-"""Between the last moment at which a run can end and the reveal."""
+"""Between the last moment at which a run can end and the reveal, where no time was lost to an outage."""
 
 
 _Newest: TypeAlias = tuple[tuple[SharedDealMade, ...], frozenset[str]]
@@ -164,7 +164,7 @@ def _counts(store: Store, challenges: Sequence[SharedDealMade], now_ms: int) -> 
 
 
 def _longest_ms(options: RaceOptions) -> int:
-    """From the last moment at which a run can begin to the reveal: no run is under way any more by then."""
+    """From the last moment at which a run can begin to the reveal. A run that is under way even then is stopped (`closing`)."""
     return (options.countdown_s + options.time_limit_s) * 1000 + MARGIN_MS
 
 
