@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -24,7 +25,7 @@ from server.rooms.codes import read_code
 from server.rooms.driver import Room
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing, refused
-from server.store.errors import StoreError
+from server.store.errors import EntryRefused, StoreError
 from server.store.port import TournamentMade, TournamentRemoved
 from server.tournaments.commands import AskedCommand, Asker, TournamentCommand
 from server.tournaments.director import Director
@@ -193,7 +194,9 @@ class TournamentService:
         # Once more: its director may have been quicker.
         if director.state.round:
             raise ValueError("a round of it was paired, so its results stand; it is ended")
-        await self._ports.journal.write(TournamentRemoved(tournament=director.state.id))
+        # Where it is refused, that has been done already, for somebody who could not wait for the answer.
+        with suppress(EntryRefused):
+            await self._ports.journal.write(TournamentRemoved(tournament=director.state.id))
         self._forget(director)
 
     def _forget(self, director: Director) -> None:
