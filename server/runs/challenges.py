@@ -120,7 +120,7 @@ class ChallengeRegistry:
     async def told(self, shown: Sequence[SharedDealMade], player: str) -> tuple[ChallengeInfo, ...]:
         """What this player may know of some challenges. Raises StoreError."""
         now = self._clock.wall_ms()
-        self._counts = {deal: count for deal, count in self._counts.items() if now < count.read_at_ms + KEPT_MS}
+        self._counts = {deal: count for deal, count in self._counts.items() if 0 <= now - count.read_at_ms < KEPT_MS}
         counts = dict(self._counts)
         if missing := [made for made in shown if made.id not in counts]:
             counts |= await self._journal.ask(_counts, self._store, missing, now)
@@ -142,7 +142,8 @@ class ChallengeRegistry:
 
     async def _read(self) -> _Newest:
         read_at_ms, newest = self._newest
-        if self._clock.wall_ms() >= read_at_ms + KEPT_MS:
+        # The wall clock may have been set back.
+        if not 0 <= self._clock.wall_ms() - read_at_ms < KEPT_MS:
             newest = await self._journal.ask(_newest, self._store, self._clock.wall_ms())
             self._newest = self._clock.wall_ms(), newest
         return newest
