@@ -121,6 +121,26 @@ def test_what_is_no_decision_is_said(text: str) -> None:
         decode_event(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('[2,"pause",{}]', "a decision of version 2, where this program reads 1"),
+        ('[1,"dance",{}]', "a decision 'dance', which this program does not know"),
+        ("{}", "not a decision: Expected `array`, got `object`"),
+    ],
+)
+def test_why_it_is_none_is_said_once(text: str, why: str) -> None:
+    with pytest.raises(BadTournamentLog) as caught:
+        decode_event(text)
+    assert str(caught.value) == why
+
+
+def test_a_result_that_cannot_be_is_no_decision() -> None:
+    written = encode_event(ResultEntered(1, 1, 1, RaceResult("neither", forfeit=True)))
+    with pytest.raises(BadTournamentLog, match="not a decision"):
+        decode_event(written.replace('"forfeit":true', '"forfeit":false'))
+
+
 @pytest.mark.parametrize("kind", ["swiss", "round-robin", "elimination", "session"])
 @settings(max_examples=15)
 @given(chance=randoms)
