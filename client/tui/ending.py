@@ -8,7 +8,7 @@ from client.state.room import RoomModel
 from client.state.store import Model
 from client.text.words import was_racing
 from client.tui import cards, race
-from client.tui.actions import After, Rest, ScreenAction
+from client.tui.actions import After, GoOn, Rest, ScreenAction
 from client.tui.picture import Falling, Picture, Rect, Size
 from client.tui.scene import Scene
 from client.tui.screen import Screen
@@ -61,9 +61,8 @@ def _is_chosen(room: RoomModel, own: SeatInfo) -> bool:
 
 
 def _ended(step: Step, action: ScreenAction | str) -> Step:
-    """By whatever is done, or by any key."""
-    del action
-    return step.but(falls=False)
+    """By whatever is done, or by any key; not by the moment to send home another card, which the last one has left behind."""
+    return step if isinstance(action, GoOn) else step.but(falls=False)
 
 
 def _is_shown(state: Model, ui: Ui) -> bool:
