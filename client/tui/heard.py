@@ -70,7 +70,7 @@ def _answered(step: Step, event: Event) -> Step:
         case Left():
             # A rematch that never came says nothing of the next room.
             return _go_to_table(follow_lobby(_begin(followed(step, ready_at_once=False))))
-        case Error(ref=0) if step.state.room is None and not is_held_up(event):
+        case Error() if step.state.room is None and not is_held_up(event):
             # The race that was asked for does not come: another one that is entered later is no race at once.
             return followed(step, ready_at_once=False)
         case Ended() | Result():

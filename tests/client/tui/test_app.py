@@ -10,6 +10,7 @@ import trio.testing
 from msgspec.structs import replace
 
 from client.connection.events import NO_SEAT, Back, Connecting, Lost, RoundTrip
+from client.connection.outbox import FIRST_NUMBER
 from client.state.evidence import Evidence
 from client.tui.form import DEAL_LINE, OPEN_LINE, SERIES_LINE
 from client.tui.start import AppOutcome, StartBot, StartMatch, UiSettings
@@ -79,7 +80,8 @@ async def test_a_race_at_once_that_was_refused_makes_no_other_race_one() -> None
         # The answer is still to come.
         await run.say(scenes.refusal(ErrorCode.CANNOT_WRITE))
         assert run.screen.shows("The race starts in a larger window")
-        await run.say(scenes.refusal(ErrorCode.SERVER_FULL))
+        # By the number that the connection gave to the request.
+        await run.say(scenes.refusal(ErrorCode.SERVER_FULL, FIRST_NUMBER))
         assert not run.screen.shows("The race starts in a larger window")
         run.screen.size = (80, 24)
         await run.give("window resize")
