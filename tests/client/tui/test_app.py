@@ -442,7 +442,7 @@ async def test_while_the_race_is_run_talk_is_one_of_nine_phrases() -> None:
         await run.give("t", "down", "down", "enter")
         assert run.link.taken() == [Say(text="Good luck!", phrase="good-luck"), Say(text="Nice!", phrase="nice")]
         # Neither yes nor no is a phrase, and the race goes on underneath.
-        await run.give("t", "y", "n")
+        await run.give("t", "y", "n", "0", "²", "٣")
         assert run.link.taken() == []
         await run.give("esc", "s")
         assert [type(message) for message in run.link.taken()] == [Move]
