@@ -71,7 +71,7 @@ def _update(step: Step, action: ScreenAction) -> Step:
         return step
     match action:
         case Do(Command.UP | Command.DOWN | Command.LEFT | Command.RIGHT as command):
-            return step.walk(command, lines_of(step.state, view_state))
+            return step.walk(command, len(lines_of(step.state, view_state)))
         case Do(Command.PLAY):
             return _go(step, step.ui.item)
         case Pick(line):
@@ -100,4 +100,13 @@ def _is_shown(state: Model, ui: Ui) -> bool:
     return state.room is None and ui.tournament_view is not None and ui.tournament_view.id is None
 
 
-SCREEN = Screen("tournaments", "At a tournament", KEYS, _is_shown, _update, _view, scrolls=True)
+SCREEN = Screen(
+    "tournaments",
+    "At a tournament",
+    KEYS,
+    _is_shown,
+    _update,
+    _view,
+    scrolls=True,
+    lines=lambda state, ui: lines_of(state, ui.tournament_view),
+)

@@ -626,6 +626,42 @@ async def test_home_is_walked_and_clicked() -> None:
         assert run.link.taken() == [OpenRace(options=RaceOptions())]
 
 
+def lobby_change(*, gone: tuple[str, ...] = (), races: tuple[OpenRaceInfo, ...] = (), closest: str | None = None) -> LobbyChanges:
+    return LobbyChanges(players_here=4, races_open=2, races_running=7, gone=gone, races=races, running=(), progress=(), closest=closest)
+
+
+async def test_enter_takes_the_race_that_was_marked_wherever_it_has_come_to_stand() -> None:
+    first, second = scenes.lobby().races
+    closest, other = scenes.running()
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        run.link.taken()
+        await run.give("r", "down")
+        await run.say(lobby_change(gone=(first.code,), closest=closest.code))
+        await run.give("enter")
+        assert run.link.taken() == [JoinRace(code=second.code)]
+        await run.give("w", "down")
+        await run.say(lobby_change(races=(first, replace(first, code="NEWONE")), closest=other.code))
+        await run.give("enter")
+        (watch,) = run.link.taken()
+        assert isinstance(watch, WatchRace)
+        assert watch.code == other.code
+
+
+async def test_of_a_race_that_is_open_no_more_the_place_stays_marked_and_there_is_always_a_line_for_enter() -> None:
+    first, second = scenes.lobby().races
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), replace(scenes.lobby(), running=()))
+        await run.give("r", "down")
+        run.link.taken()
+        await run.say(lobby_change(gone=(second.code,)))
+        await run.give("enter")
+        assert run.link.taken() == [JoinRace(code=first.code)]
+        await run.say(Lost("no route", 3000))
+        await run.give("enter")
+        assert run.screen.shows("enter or a second click chooses"), "the line above it, a bot's"
+
+
 async def test_what_was_said_at_home_is_not_said_again_in_the_room() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), scenes.refusal(ErrorCode.NO_SUCH_ROOM, message="No race has that code."))

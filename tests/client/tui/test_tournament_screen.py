@@ -106,7 +106,7 @@ def test_every_click_is_on_a_line_that_is_there(told: Tournament, page: Tourname
     drawn = view(scene_at(model, page, 0), size)
     clicks = {drawn.click_at(column, row) for row in range(size[1] - 1) for column in (5, size[0] - 20)}
     picked = {click.line for click in clicks if isinstance(click, Pick)}
-    assert picked <= set(range(lines_of(model, TournamentView(tournaments.ID, page))))
+    assert picked <= set(range(len(lines_of(model, TournamentView(tournaments.ID, page)))))
 
 
 def test_every_table_of_a_large_field_can_be_reached_and_is_seen_when_marked() -> None:
