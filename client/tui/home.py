@@ -42,7 +42,7 @@ from client.tui.ui_state import Ui
 from protocol.client_messages import JoinRace, QuickMatch
 from protocol.run_messages import RunDaily
 from protocol.server_messages import Welcome
-from protocol.text import clean_chat, clean_name
+from protocol.text import clean_chat, clean_name, read_code
 from protocol.views import RunningRaceInfo
 from protocol.watch_messages import WatchRace
 
@@ -241,7 +241,7 @@ def _update(step: Step, action: ScreenAction) -> Step:
         case Do(Command.RACES):
             return _mark(step, "race", "No open races.")
         case Typed("code", text) if text:
-            return step.send(JoinRace(code=text.upper()[:16]))
+            return step.send(JoinRace(code=read_code(text)[:16]))
         case Do(command):
             return _do(step, command)
         case _:

@@ -15,7 +15,7 @@ from client.tui.subscriptions import follow
 from client.tui.tournament_view_state import TournamentView, is_guest, lines_of
 from client.tui.ui_state import Ui
 from protocol.forms import USUAL_NAME
-from protocol.text import clean_name
+from protocol.text import clean_name, read_code
 from protocol.tournaments import TournamentListing, TournamentOptions
 
 KEYS: Keys = (
@@ -81,7 +81,7 @@ def _update(step: Step, action: ScreenAction) -> Step:
         case Do(Command.CODE):
             return step.prompt("tournament")
         case Typed("tournament", text) if text:
-            return follow(step.but(tournament_view=TournamentView(text.upper()[:16]), item=0))
+            return follow(step.but(tournament_view=TournamentView(read_code(text)[:16]), item=0))
         case Do(Command.BACK) if is_guest(step.state):
             # Whoever only watches has nothing to do at home.
             return quit_or_ask(step)

@@ -122,7 +122,8 @@ async def test_on_another_connection_what_is_looked_at_is_followed_anew() -> Non
 async def test_a_tournament_that_is_not_there_leads_back_to_the_list() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), scenes.lobby())
-        await run.give("t", "c", *"kw prtx".replace(" ", ""), "enter")
+        # As it is read out.
+        await run.give("t", "c", *"kw-prt x", "enter")
         assert FollowTournament(id="KWPRTX", ref=FOLLOW_REFERENCE) in run.link.taken()
         refused = scenes.refusal(ErrorCode.NO_SUCH_TOURNAMENT, FOLLOW_REFERENCE)
         await run.say(refused, tournaments.listed())
