@@ -1,6 +1,7 @@
 // The keys of a race, those of the terminal's client: the letters of columns name slots (b3), figures and some letters are chips on cards.
 
 import { HOME } from "./hand.js";
+import { allHomeKey } from "./hints.js";
 import { CHIPS, chipsOf } from "./moves.js";
 
 const STARTERS = "abcdefgip";
@@ -48,7 +49,7 @@ export class Keys {
     const typed = this.#typed;
     this.#typed = "";
     if (!typed) {
-      if (key === "g" && !Object.keys(view.piles).some((place) => place[0] === "g")) return this.#all();
+      if (key === "g" && allHomeKey(view) === key) return this.#all();
       const chip = chipsOf(player.chips, view, player.held).find((each) => each.key === key);
       if (chip) return this.#press(chip.place);
       if (CHIPS.includes(key) && key.length === 1) {
