@@ -35,7 +35,7 @@ Outcome = TypeVar("Outcome")
 
 MISUSED = 2
 
-URL_HELP = "The server: host, host:port (7777 if none is given), ws://…, wss://…, or its web page."
+URL_HELP = "The server: host, host:port (7777 if none is given), a ws:// or wss:// URL, or its web page."
 Url = Annotated[str, typer.Argument(metavar="SERVER", help=URL_HELP)]
 
 
