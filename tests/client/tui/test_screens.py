@@ -745,6 +745,12 @@ def test_of_many_seats_and_much_to_say_the_end_gives_way() -> None:
     assert "r: race the same players again" in text
 
 
+def test_seats_that_a_server_numbers_as_it_likes_are_drawn() -> None:
+    seats = (scenes.seat(0, "Anna", state="racing"), scenes.seat(6, "Benedikt", state="racing", home=9, ply=9))
+    model = scenes.reduced(scenes.at_home(), scenes.room(phase="racing", seats=seats, view=scenes.middle_view(), elapsed_ms=42_300))
+    assert any("Benedikt" in line for line in render_text(widget_of(Shown(lambda: model), (80, 24)), (80, 24)))
+
+
 def test_a_race_is_a_try_at_ones_best_for_who_saw_it_raced_and_not_for_who_comes_back_to_its_result() -> None:
     def kept(before: Model) -> list[Keep]:
         _, effects = update(scenes.over(), UI, Heard(Result(version=11, record=scenes.record()), before), 144_000)
