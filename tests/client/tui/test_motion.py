@@ -29,7 +29,7 @@ def table(card: str, home: str) -> Picture:
     return Picture((line,), slots=(Slot("a1", Rect(0, 0, 2, 1), card), Slot("S", Rect(8, 0, 2, 1), home)))
 
 
-THEME = theme_for("classic", ascii_only=False, colours=256)
+THEME = theme_for("classic", ascii_only=False, colours=256, own=None)
 
 
 def shown(before: Picture, after: Picture, since_ms: int) -> Picture:

@@ -85,7 +85,7 @@ _sizes = st.tuples(st.sampled_from([80, 99, 120, 149, 150, 200]), st.sampled_fro
 
 def scene_at(model: Model, page: TournamentPage | None, item: int, *, ascii_only: bool = False) -> Scene:
     ui = Ui(tournament_view=TournamentView(tournaments.ID, page), item=item, settings=UiSettings(ascii=ascii_only))
-    return Scene(model, ui, theme_for("classic", ascii_only=ascii_only, colours=256), 50_000)
+    return Scene(model, ui, theme_for("classic", ascii_only=ascii_only, colours=256, own=None), 50_000)
 
 
 @given(TOLD, _pages, st.integers(0, 50), _sizes, st.booleans())
