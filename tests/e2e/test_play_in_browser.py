@@ -418,6 +418,22 @@ def test_a_line_that_was_refused_comes_back_and_one_that_was_said_does_not_with_
         assert browser.run("return document.querySelector('#say').value") == ""
 
 
+def test_what_was_meant_for_the_table_as_the_race_ended_asks_for_no_other_race(browser: Browser, server: str) -> None:
+    with racing(browser, server) as ada:
+        browser.run("""
+            window.seen = [];
+            new MutationObserver(() => {
+                const buttons = [...document.querySelectorAll(".ending .actions button")];
+                if (buttons.length) seen.push(buttons.every((each) => each.disabled));
+            }).observe(document.querySelector(".parts"), { childList: true });
+        """)
+        ada.send("resign", race=ada.race, seat=ada.seat)
+        browser.wait_for_text(".ending h2", "You have won!")
+        assert browser.run("return seen[0]")
+        browser.press("Another race")
+        browser.wait_for_text(".ending", "Waiting for the others to ask for another race too.")
+
+
 def test_every_shape_of_board_fits_a_phone_and_can_be_played(browser: Browser, server: str) -> None:
     for rules in SHAPES:
         browser.look(width=390, height=844)
