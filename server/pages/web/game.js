@@ -29,7 +29,7 @@ export class Game {
   #note = "";
   table = null;
 
-  /** talk(): go to where something is said. @param {import("./player.js").Player} player @param {() => void} talk */
+  /** talk(): have something said. @param {import("./player.js").Player} player @param {() => void} talk */
   constructor(player, talk) {
     this.player = player;
     const byKey = (text, act, key) => button(text, act, { "aria-keyshortcuts": key });

@@ -28,7 +28,7 @@ export const KEY_ROWS = [
   ["K", "Stop here and keep your cards home."],
   ["R", "Give up."],
   ["L", "Leave."],
-  ["t", "Say something."],
+  ["t", "Say one of nine phrases, by its number."],
   ["M", "Cards that glide, on or off."],
   ["?", "These keys."],
 ];
