@@ -364,6 +364,7 @@ def test_no_key_is_lost_after_a_phrase_or_beside_the_table_and_what_is_not_playe
         # To look at the phrases says none of them.
         keys.send_keys("t", Keys.ARROW_DOWN, Keys.TAB, "n", Keys.ESCAPE, "t", "3").perform()
         browser.wait_for_text(".lines", "Nice!")
+        assert len(browser.all(".talk .lines li")) == 1
         keys.send_keys("M").perform()
         browser.wait_for_text(".hint", "Cards do not glide.")
         browser.run("document.querySelector('.play details summary').focus()")
@@ -409,7 +410,6 @@ def test_a_line_that_was_refused_comes_back_and_one_that_was_said_does_not_with_
         ada.ready()
         wait_for_cards(browser)
         browser.run("""
-            const phrase = document.querySelector('#phrase');
             for (let said = 0; said < 20; said += 1) {
                 document.querySelector('.talk button').click();
                 document.querySelector('dialog .answers button').click();
@@ -635,6 +635,17 @@ def test_a_house_bot_is_told_of_before_it_is_raced_and_the_terminals_is_the_firs
     browser.wait_for_text(".ways", HOUSE_BOTS["greedy"].explanation)
     browser.choose("#bot", "deep")
     browser.wait_for_text(".ways", HOUSE_BOTS["deep"].explanation)
+
+
+def test_the_games_of_the_day_are_gone_through_by_keys_before_one_is_shown(browser: Browser, server: str) -> None:
+    browser.open(page(server, "/daily"))
+    browser.wait(lambda: len(browser.all("#rules option")) > 1, "the games")
+    browser.type("#rules", Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+    chosen = browser.all("#rules")[0].value
+    assert chosen != "carpet"
+    assert browser.driver.current_url == page(server, "/daily")
+    browser.press("Show")
+    browser.wait(lambda: browser.driver.current_url.endswith(f"/{chosen}"), "the board of that game")
 
 
 def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None:
