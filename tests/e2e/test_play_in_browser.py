@@ -659,6 +659,8 @@ def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None
     browser.wait_for_text("h1", "A run alone")
     browser.press("Ready")
     wait_for_cards(browser)
+    ActionChains(browser.driver).send_keys("t").perform()
+    assert not browser.all("dialog"), "there is nobody to say anything to"
     browser.press("Give up …")
     browser.press("Give up", "dialog")
     browser.wait_for_text(".ending", "home at ")

@@ -146,6 +146,8 @@ export class PlayPage {
   }
 
   #choosePhrase() {
+    // Against bots, or alone, nobody would hear it.
+    if (!this.talk.isConnected) return;
     choose("Say", Object.values(PHRASES), (at) => this.#say({ phrase: Object.keys(PHRASES)[at] }));
   }
 
