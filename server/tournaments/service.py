@@ -18,10 +18,10 @@ import trio
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
+from protocol.text import read_code
 from protocol.tournament_messages import CreateTournament, Decided, FollowTournament
 from protocol.tournament_messages import Tournaments as TournamentsMessage
 from protocol.tournaments import LISTED_TOURNAMENTS, TournamentDocument, TournamentListing, is_tournament_id
-from server.rooms.codes import read_code
 from server.rooms.driver import Room
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing, refused

@@ -234,6 +234,20 @@ def test_no_command_is_told_of_with_half_a_sentence(command: tuple[str, ...]) ->
     assert "..." not in listed
 
 
+def help_of(command: str) -> Iterator[str]:
+    """The help of a command, and of all commands in it."""
+    shown = run(*command.split(), "--help", columns=80).stdout
+    yield shown
+    for inner in re.findall(r"^  ([a-z-]+)(?: {2,}\S|$)", shown.partition("Commands:\n")[2], re.MULTILINE):
+        yield from help_of(f"{command} {inner}")
+
+
+def test_every_help_is_printed_whatever_the_encoding_of_the_terminal_is() -> None:
+    told = list(help_of(""))
+    assert len(told) > 30
+    assert all(each.isascii() for each in told)
+
+
 # ---- verify
 
 
