@@ -1,4 +1,5 @@
-"""Cleaning of what people type: names and chat, which end up on other people's terminals.
+"""Cleaning of what people type: names and chat, which end up on other people's terminals. How codes are read, which people read out to
+each other, is here too.
 
 Every text from a peer passes here before anything keeps or draws it: on the server at the edge, and again in the client, which has no
 reason to trust a server. What is left is NFC, printable, one line and bounded.
@@ -36,6 +37,11 @@ _MARKS = 2
 def counted(number: int, noun: str, plural: str = "") -> str:
     """`1 race`, `2 races`. plural: where it is not made by an s."""
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def read_code(text: str) -> str:
+    """The code of a race, or an id, as somebody typed it, in its one form: upper case, without the spaces and hyphens people put in."""
+    return "".join(text.replace("-", " ").split()).upper()
 
 
 def clean_name(text: str) -> str:

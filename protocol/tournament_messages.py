@@ -214,8 +214,8 @@ class Called(Struct, frozen=True, kw_only=True, tag_field="type", tag="called"):
 
 
 class Decided(Struct, frozen=True, kw_only=True, tag_field="type", tag="decided"):
-    """What was asked of a tournament is decided and kept. id: of the tournament. number: in its log, 0 for its making. ref: of what it
-    answers."""
+    """What was asked of a tournament is decided and kept. id: of the tournament. number: in its log, 0 for its making; of the
+    last entry, where all was so already. ref: of what it answers."""
 
     id: str
     number: int

@@ -299,7 +299,8 @@ def _metrics_served(nursery: trio.Nursery, settings: Settings, figures: Sequence
     try:
         served = metrics.serve(host, port)
     except OSError as error:
-        raise AddressUnavailable(f"--metrics {settings.metrics}: {error.strerror or error}") from error
+        why = error.strerror or str(error)
+        raise AddressUnavailable(f"cannot give figures on {host} port {port}: {why}; choose another with --metrics") from error
     nursery.start_soon(metrics.watch_loop)
     with served as chosen:
         logger.info("metrics are at http://%s:%d/metrics", host, chosen)

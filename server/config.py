@@ -34,7 +34,8 @@ class Settings:
     bots_wait: house bots play at the pace of a person, else as fast as they can.
     max_connections: at once; None for DEFAULT_CONNECTIONS or as many as there are file descriptors for.
     max_connections_per_address: at once; 0 for no limit.
-    workers: processes that look for winnable deals, at most; they are started when they are needed.
+    workers: processes for what takes long, at most: to find winnable deals, pair large rounds, check records, make pages. They are started
+    when they are needed.
     cluster: the URL of the Valkey or Redis of a place of several servers, of which this is one; None for a server alone. advertise: the
     WebSocket URL at which players reach this one.
     wait_for_database_s: for how long a database that does not answer at the start is waited for.

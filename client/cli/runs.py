@@ -194,7 +194,7 @@ def create(
     url: Url,
     rules: Annotated[str, typer.Option(metavar="ID", help="The rule set, such as carpet-free or crazy-quilt.")] = "carpet",
     time_limit: Annotated[int, typer.Option(metavar="S", min=10, max=3600, help="Seconds for each run.")] = 600,
-    days: Annotated[float, typer.Option(metavar="N", help="Days until it closes, from 0.05 to 30.")] = 7,
+    days: Annotated[float, typer.Option(metavar="N", help="Days until it closes, from 0.042 (an hour) to 30.")] = 7,
     private: Annotated[bool, typer.Option("--private", help="Do not list it: only its id leads there.")] = False,
     name: Name = None,
     as_json: Json = False,
@@ -204,7 +204,7 @@ def create(
     The shuffle comes from a secret of the server and random bytes of yours: nobody has chosen it, and you do not know it either.
     """
     if not 1 / 24 <= days <= 30:
-        fail("--days takes a number from 0.05 to 30.", MISUSED)
+        fail("--days takes a number from 0.042 (an hour) to 30.", MISUSED)
     address = address_of(url)
 
     wanted = OpenChallenge(

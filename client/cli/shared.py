@@ -29,14 +29,14 @@ from client.text.past_races import printable_json
 from client.tui.start import AppOutcome, UiSettings
 from client.tui.theme import Palette
 from protocol.command_line import examples as examples
-from protocol.text import clean_chat, counted
+from protocol.text import clean_chat, counted, read_code
 from protocol.views import MAX_SERIES_RACES, RATED_DELAY_S, RaceOptions
 
 Outcome = TypeVar("Outcome")
 
 MISUSED = 2
 
-URL_HELP = "The server: host, host:port (7777 if none is given), ws://…, wss://…, or its web page."
+URL_HELP = "The server: host, host:port (7777 if none is given), a ws:// or wss:// URL, or its web page."
 Url = Annotated[str, typer.Argument(metavar="SERVER", help=URL_HELP)]
 
 
@@ -167,7 +167,7 @@ def with_looks(*, bell: bool = True) -> Callable[[Callable[..., None]], Callable
 
 def code_of(typed: str, *, of: str = "race", shown: str = "the host's screen shows them") -> str:
     """The code of a race, as it is read out: with spaces or hyphens between the letters, maybe."""
-    code = "".join(typed.replace("-", " ").split())
+    code = read_code(typed)
     if not (code.isascii() and code.isalpha() and len(code) == 6):
         fail(f"{code!r} is not the code of a {of}: it is six letters, as {shown}.", MISUSED)
     return code

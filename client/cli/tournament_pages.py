@@ -15,7 +15,7 @@ from client.cli.shared import MISUSED, Json, Url, address_of, examples, fail, pr
 from client.connection.http import fetch_standings_table, fetch_tournament, fetch_tournaments
 from client.text.tables import table_lines
 from client.text.tournaments import FORMAT_WORDS, PHASE_WORDS, TIE_BREAK_HEADS, points_text, quarters_text, title_text
-from protocol.text import clean_name
+from protocol.text import clean_name, read_code
 from protocol.tournaments import TournamentDocument, TournamentListing, is_tournament_id
 
 tournament_pages_app = typer.Typer(rich_markup_mode=None)
@@ -87,7 +87,7 @@ def export(
 
 def tournament_id(typed: str) -> str:
     """The id of a tournament, as it is read out: with spaces or hyphens between the letters, maybe."""
-    id_ = "".join(typed.replace("-", " ").split()).upper()
+    id_ = read_code(typed)
     if not is_tournament_id(id_):
         fail(f"{typed[:40]!r} is not the id of a tournament: it is six letters, as carpet tournament list shows them.", MISUSED)
     return id_

@@ -129,6 +129,9 @@ def unreachable(error: BaseException, *, host: str, place: str) -> LinkError:
                 return NotTrusted(f"The certificate of {place} is not trusted: {cause.verify_message}.{_own_authority()}")
             case ssl.SSLError():
                 return NotTrusted(f"No secure connection to {place} ({cause.reason or cause}); try ws:// instead of wss://.")
+            case UnicodeError():
+                # Of a name that cannot be one, as `a..b`.
+                return Unreachable(f"There can be no host named {host}.")
             case socket.gaierror():
                 return Unreachable(f"There is no host named {host}, or its address cannot be looked up now.")
             case ConnectionRefusedError():

@@ -149,7 +149,7 @@ def fetch(address: Address, path: str) -> bytes:
     except urllib.error.URLError as error:
         reason = error.reason if isinstance(error.reason, BaseException) else error
         raise _no_connection(reason, address) from error
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, http.client.HTTPException, UnicodeError) as error:
         raise _no_connection(error, address) from error
 
 

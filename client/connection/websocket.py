@@ -113,7 +113,6 @@ async def open_connection(
                     logger=_log,
                 )
             )
-        # UnicodeError: of a name that cannot be one, as `a..b`.
         except (OSError, WebSocketException, trio.BrokenResourceError, ImportError, UnicodeError) as error:
             raise _failure(error, address, subprotocol, times) from error
         if ws.subprotocol != subprotocol:
@@ -240,8 +239,6 @@ def _failure(error: BaseException, address: Address, subprotocol: str, times: Co
             return NotCarpetServer(f"{address.url} is not a Carpet Race server: what answers there does not speak WebSocket{end}")
         case TimeoutError():
             return Unreachable(f"There was no answer from {address.place} within {times.open_s:.0f} seconds.")
-        case UnicodeError():
-            return Unreachable(f"There can be no host named {address.host}.")
         case ImportError():
             return Unreachable(f"The proxy on the way to {address.place} is of a kind that this installation cannot use: {error}.")
     return unreachable(error, host=address.host, place=address.place)

@@ -35,7 +35,7 @@ def hint(view: View, board: Board, *, racing: bool = True, held: str = "", colum
         others = _others(view, columns - len(text) - 3)
         rest = f"; {others}." if others else "."
         # Told where there is room for it beside what else can be done; `?` has the key, too.
-        every = f" ({'G' if any(place[0] == 'g' for place in view.piles) else 'g'}: all)" if len(able) > 1 else ""
+        every = f" ({all_home_key(view)}: all)" if len(able) > 1 else ""
         return next((whole for whole in (text + every + rest, text + rest) if len(whole) <= columns), f"{text}.")
     nothing, turning = "Nothing goes home; ", f", or {_stock(board)}" if "s" in view.moves else ""
     others = _others(view, columns - len(f"{nothing}{turning}."))
@@ -46,6 +46,11 @@ def hint(view: View, board: Board, *, racing: bool = True, held: str = "", colum
     if "r" in view.moves:
         return "The stock is empty: redeal the waste (r)."
     return "No move is left."
+
+
+def all_home_key(view: View) -> str:
+    """The key that sends home all that can go: with a column g, the small letter begins a slot's name."""
+    return "G" if any(place[:1] == "g" for place in view.piles) else "g"
 
 
 def _held(view: View, held: str) -> str:

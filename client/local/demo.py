@@ -44,7 +44,7 @@ class Demo:
     checks: list[Check]
 
 
-async def run_demo(*, rules: str, deal: str | None, fast: bool, write: Callable[[str], None], ascii_only: bool = False) -> Demo:
+async def run_demo(*, rules: str, deal: str | None, fast: bool, write: Callable[[str], None], ascii_only: bool) -> Demo:
     """Run one race and tell it line by line. Raises UnknownRules, and the failures of server_process, net and bot."""
     options = RaceOptions(rules=rules, public=False, deal=deal, countdown_s=1 if fast else 3)
     # As fast as the server answers is faster than it lets strangers ask.

@@ -7,13 +7,12 @@ nothing to resume. Must not know of screens, sockets or clocks: what the server 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from client.connection.events import LinkEvent, Lost
-from protocol.server_messages import Left, ServerMessage, Welcome
+from client.connection.events import Lost
+from protocol.server_messages import Left, Welcome
 from protocol.tournament_messages import Called, Tournament, Tournaments
 from protocol.tournaments import TournamentEntrant, TournamentListing, TournamentPhase, TournamentRound, TournamentTable
 
@@ -75,9 +74,6 @@ class TournamentsModel(Struct, frozen=True):
     def tournament(self, tournament: str | None) -> TournamentModel | None:
         """The one of this id, where it is the one that is known."""
         return self.shown if self.shown is not None and self.shown.told.id == tournament else None
-
-
-Heard: TypeAlias = ServerMessage | LinkEvent
 
 
 def tournaments_after(model: TournamentsModel, event: object, now_ms: int) -> TournamentsModel:

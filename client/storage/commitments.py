@@ -51,7 +51,7 @@ class DayCheck:
 
 
 class CommitmentStore:
-    """The file; each call reads it anew."""
+    """The file. Each call reads it anew, and of two commands at once neither undoes what the other has kept."""
 
     def __init__(self, folder: Path) -> None:
         self._file = DocumentFile(
@@ -66,12 +66,13 @@ class CommitmentStore:
 
     def keep(self, url: str, days: Sequence[DailyDeal], now_ms: int) -> None:
         """Remember what a server commits to, while it is no more than that. Raises CommitmentsError."""
-        document = self._file.read()
-        known = document.servers.get(url, {})
         fresh = {day.date: Seen(commitment=day.commitment, seen_at_ms=now_ms) for day in days if day.secret is None}
-        after = dict(sorted((fresh | known).items())[-KEPT:])
-        if after != known:
-            self._file.write(Document(servers={**document.servers, url: after}))
+
+        def kept(document: Document) -> Document:
+            days_kept = dict(sorted((fresh | document.servers.get(url, {})).items())[-KEPT:])
+            return Document(servers={**document.servers, url: days_kept}) if days_kept else document
+
+        self._file.change(kept)
 
     def seen(self, url: str) -> dict[str, Seen]:
         """What was shown of a server's days, by date. Raises CommitmentsError."""

@@ -10,7 +10,7 @@ import errno
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -116,6 +116,15 @@ class DocumentFile(Generic[Document]):
             replace_file(self.path, document_text(document))
         except OSError as error:
             raise self._failed("written", error) from error
+
+    def change(self, to: Callable[[Document], Document]) -> None:
+        """Make of what is kept what `to` makes of it, which may be asked twice. Nobody writes between."""
+        document = self.read()
+        # Most visits change nothing, and then nothing need be writable.
+        if to(document) == document:
+            return
+        with self.locked():
+            self.write(to(self.read()))
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

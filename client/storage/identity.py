@@ -144,12 +144,7 @@ class IdentityStore:
 
     def change(self, to: Callable[[Document], Document]) -> None:
         """Make of what is kept what `to` makes of it, which may be asked twice. Nobody writes between. Raises IdentityError."""
-        document = self.read()
-        # Most visits change nothing, and then nothing need be writable.
-        if to(document) == document:
-            return
-        with self._file.locked():
-            self._file.write(to(self.read()))
+        self._file.change(to)
 
     def read(self) -> Document:
         """All that is kept. Raises IdentityError."""

@@ -6,8 +6,9 @@ from msgspec.structs import replace
 
 from client.state.room import RoomModel
 from client.state.store import Model
+from client.text.words import was_racing
 from client.tui import cards, race
-from client.tui.actions import After, Rest, ScreenAction
+from client.tui.actions import After, GoOn, Rest, ScreenAction
 from client.tui.picture import Falling, Picture, Rect, Size
 from client.tui.scene import Scene
 from client.tui.screen import Screen
@@ -15,12 +16,13 @@ from client.tui.step import Step
 from client.tui.transitions import FALL_MS
 from client.tui.ui_state import Ui
 from protocol.cards import RANKS
+from protocol.views import SeatInfo
 
 CARDS = 16
 """So many cards fall, Kings first."""
 
 QUIET_MS = 700
-"""For so long after a race has ended keys that were meant for the table do nothing."""
+"""For so long after a player's race has ended keys that were meant for the table do nothing."""
 
 
 def _view(scene: Scene, size: Size) -> Picture:
@@ -39,22 +41,28 @@ def _view(scene: Scene, size: Size) -> Picture:
 
 
 def begun(step: Step, before: RoomModel | None) -> Step:
-    """The cards begin to fall where this player has just brought the last one home, and likes to see it. A race that has just ended is
-    noted."""
+    """The cards begin to fall where this player has just brought the last one home, and likes to see it. A race that has just ended under
+    their hands is noted."""
     room = step.state.room
     if room is None or room.own is None or before is None or before.own is None or room.view is None:
         return step
-    # Who has stopped has their hands off the table.
-    if (before.phase, room.phase) == ("racing", "over") and before.own.state == "racing" and room.own.state not in ("stopped", "forfeited"):
+    if before.race != room.race or before.own.state != "racing" or room.own.state == "racing":
+        return step
+    # A seat ends before the race does, if only by a moment.
+    if not _is_chosen(room, room.own):
         step = step.but(quiet_until_ms=step.now_ms + QUIET_MS)
-    just_now = before.own.state == "racing" and room.own.state == "won" and before.race == room.race
-    return step.but(falls=True).then(After(FALL_MS, Rest())) if just_now and step.ui.settings.motion else step
+    return step.but(falls=True).then(After(FALL_MS, Rest())) if room.own.state == "won" and step.ui.settings.motion else step
+
+
+def _is_chosen(room: RoomModel, own: SeatInfo) -> bool:
+    """Whether the player has ended their race themselves. It is stopped as well where another wins, or the last of the others gives up."""
+    is_alone = bool(room.opponents) and all(info.state == "forfeited" for info in room.opponents)
+    return own.state == "forfeited" or (own.state == "stopped" and not is_alone and not was_racing(own, room.seats))
 
 
 def _ended(step: Step, action: ScreenAction | str) -> Step:
-    """By whatever is done, or by any key."""
-    del action
-    return step.but(falls=False)
+    """By whatever is done, or by any key; not by the moment to send home another card, which the last one has left behind."""
+    return step if isinstance(action, GoOn) else step.but(falls=False)
 
 
 def _is_shown(state: Model, ui: Ui) -> bool:

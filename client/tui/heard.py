@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from msgspec.structs import replace
+
 from client.connection.events import Back, Connected, Lost
 from client.state.room import RoomModel
 from client.state.store import Event, Model, is_held_up
@@ -19,11 +21,12 @@ from client.tui.overlays import is_large_enough
 from client.tui.playing import HOME_MS, autoplays, play_ahead, take_back
 from client.tui.replay_state import opened_at
 from client.tui.room import race_at_once, race_bot, ready
+from client.tui.screens import shown
 from client.tui.start import Start, StartAlone, StartBot, StartHome, StartLesson, StartMatch, StartMenu, StartTournaments
 from client.tui.step import Step
 from client.tui.subscriptions import FOLLOW_REFERENCE, follow, follow_lobby, follow_tournament_view, followed, leave_lobby
 from client.tui.tournament_form import CREATE_REFERENCE
-from client.tui.tournament_view_state import TournamentView, lines_of
+from client.tui.tournament_view_state import TournamentView
 from protocol.client_messages import JoinRace, LeaveRace, QuickMatch
 from protocol.errors import ErrorCode
 from protocol.room_events import Ended, Result, Room, Scored
@@ -48,7 +51,7 @@ def heard(step: Step, action: Heard) -> Step:
     if room is not None and room.view is not None and (before.room is None or room.view is not before.room.view):
         step = _another_view(step, room.view, begins=before.room is None or before.room.view is None)
     step = ending.begun(step, before.room)
-    step = play_ahead(_at_tournaments(step, event))
+    step = play_ahead(_same_line(_at_tournaments(step, event), before))
     return _bell(_keep_records(step, before, event), before)
 
 
@@ -70,7 +73,7 @@ def _answered(step: Step, event: Event) -> Step:
         case Left():
             # A rematch that never came says nothing of the next room.
             return _go_to_table(follow_lobby(_begin(followed(step, ready_at_once=False))))
-        case Error(ref=0) if step.state.room is None and not is_held_up(event):
+        case Error() if step.state.room is None and not is_held_up(event):
             # The race that was asked for does not come: another one that is entered later is no race at once.
             return followed(step, ready_at_once=False)
         case Ended() | Result():
@@ -216,11 +219,18 @@ def _at_tournaments(step: Step, event: Event) -> Step:
             pass
     if step.ui.tournament_view is None and room is not None and room.shared is not None and step.state.is_at_table:
         step = follow(step.but(tournament_view=TournamentView(room.shared.id.partition("/")[0]), item=0))
-    ui = step.ui
-    covered = room or ui.watch or ui.form or ui.tournament_form or ui.rules_page or ui.question or ui.replay
-    if ui.tournament_view is not None and not covered:
-        step = step.but(item=max(min(ui.item, lines_of(step.state, ui.tournament_view) - 1), 0))
     return step
+
+
+def _same_line(step: Step, before: Model) -> Step:
+    """The line that was marked stays so where others come or go above it. Where it has gone itself, its place stays marked."""
+    lines, question = shown(step.state, step.ui).lines, step.ui.question
+    were, are = lines(before, step.ui), lines(step.state, step.ui)
+    if were == are:
+        return step
+    at = step.ui.item if question is None else question.behind
+    at = are.index(were[at]) if at < len(were) and were[at] in are else max(min(at, len(are) - 1), 0)
+    return step.but(item=at) if question is None else step.but(question=replace(question, behind=at))
 
 
 def _keep_records(step: Step, before: Model, event: Event) -> Step:
@@ -255,8 +265,8 @@ def _bell(step: Step, before: Model) -> Step:
 def kept(step: Step, answer: Kept) -> Step:
     """How a race stands among one's own, while its result is looked at."""
     room = step.state.room
-    shown = room is not None and room.record is not None and room.record.digest == answer.digest
-    return step.but(standing=answer.standing) if shown else step
+    is_shown = room is not None and room.record is not None and room.record.digest == answer.digest
+    return step.but(standing=answer.standing) if is_shown else step
 
 
 def reviewed(step: Step, answer: Reviewed) -> Step:

@@ -38,10 +38,11 @@ from client.tui.screen import Screen
 from client.tui.step import Step
 from client.tui.subscriptions import follow
 from client.tui.tournament_view_state import TournamentView
+from client.tui.ui_state import Ui
 from protocol.client_messages import JoinRace, QuickMatch
 from protocol.run_messages import RunDaily
 from protocol.server_messages import Welcome
-from protocol.text import clean_chat, clean_name
+from protocol.text import clean_chat, clean_name, read_code
 from protocol.views import RunningRaceInfo
 from protocol.watch_messages import WatchRace
 
@@ -240,7 +241,7 @@ def _update(step: Step, action: ScreenAction) -> Step:
         case Do(Command.RACES):
             return _mark(step, "race", "No open races.")
         case Typed("code", text) if text:
-            return step.send(JoinRace(code=text.upper()[:16]))
+            return step.send(JoinRace(code=read_code(text)[:16]))
         case Do(command):
             return _do(step, command)
         case _:
@@ -296,4 +297,11 @@ def _times(scene: Scene) -> Hashable:
     return tuple(elapsed_ms(race, scene.now_ms - model.lobby_at) // 1000 for race in running)
 
 
-SCREEN = Screen("home", "At home", KEYS, lambda state, ui: state.room is None, _update, home_screen, scrolls=True, times=_times)
+def _lines(state: Model, ui: Ui) -> tuple[Hashable, ...]:
+    del ui
+    return tuple((item.kind, item.value) for item in home_items(state, state.lobby_at))
+
+
+SCREEN = Screen(
+    "home", "At home", KEYS, lambda state, ui: state.room is None, _update, home_screen, scrolls=True, times=_times, lines=_lines
+)

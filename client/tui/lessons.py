@@ -79,11 +79,10 @@ _PRACTICE: Final = (
     ("Nothing fits: press s for another card.", lambda view: "s" in view.moves),
 )
 FAREWELL: Final = "That is all it takes; ? shows every key."
-ROWS: Final = 2
 
 
 def told(scene: Scene, room: RoomModel, width: int) -> Picture:
-    """The lesson that the table has a use for now, in `ROWS` rows; in the place of the reason what was just said to the player."""
+    """The lesson that the table has a use for now, in two rows; in the place of the reason what was just said to the player."""
     learned, view = scene.ui.learned, room.view
     assert learned is not None
     task, why = "", ""

@@ -14,6 +14,7 @@ from client.tui.screen import Screen
 from client.tui.start import StartMenu
 from client.tui.step import Step
 from client.tui.ui_state import Prompt, Ui
+from protocol.text import read_code
 
 KEYS: Keys = (CHOOSE,)
 
@@ -89,7 +90,7 @@ def _go(step: Step, command: str, words: list[str]) -> Step:
     """To the server that was typed; with a code, to the race there."""
     if words[:2] == ["carpet", "join"]:
         words = words[2:]
-    place, code = " ".join(words[:1]), "".join(words[1:])
+    place, code = " ".join(words[:1]), read_code("".join(words[1:]))
     try:
         url = parse_address(place).url
     except BadAddress as error:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from client.game.board import run_home
+from client.game.board import Board, run_home
 from client.game.hints import why_not
 from client.game.moves import destination, goes_home, moves_from, press, source, target
 from client.state.room import RoomModel, race_clock_ms
@@ -90,9 +90,11 @@ def best_home(view: View) -> str | None:
     return min(filter(goes_home, view.moves), key=lambda move: view.foundations.get(destination(view, move), 0), default=None)
 
 
-def all_fit(view: View) -> bool:
-    """Whether every card that is left goes home one after the other, without the stock."""
-    if view.stock or view.pending is not None or not any(map(goes_home, view.moves)):
+def all_fit(board: Board, view: View) -> bool:
+    """Whether every card that is left goes home one after the other, without the stock. Of a quilt that is not to be known so easily: its
+    cards cover each other.
+    """
+    if board.family == "quilt" or view.stock or view.pending is not None or not any(map(goes_home, view.moves)):
         return False
     piles = [list(pile) for pile in (*view.piles.values(), view.waste) if pile]
     wanted = {name: run_home(name)[count:] for name, count in view.foundations.items()}

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from client.game.board import Board
-from client.game.hints import LONGEST, hint
+from client.game.hints import LONGEST, all_home_key, hint
 from client.game.moves import choices, source, top_card
 from client.game.preview import preview
 from client.state.room import RoomModel, race_clock_ms
@@ -182,8 +182,9 @@ def _hint(scene: Scene, room: RoomModel, board: Board, width: int) -> Picture:
     if scene.ui.ahead:
         words = ", ".join("next card home" if place == HOME else place for place in scene.ui.ahead)
         return block([[("hint", fit(f" {scene.theme.glyphs.pointer} Waiting to be played: {words}.", width))]])
-    if room.options.autoplay and view.moves and own.state == "racing" and not scene.ui.held and all_fit(view):
-        return block([[("hint", fit(f" {scene.theme.glyphs.pointer} Every card goes home now: press g to finish.", width))]])
+    if room.options.autoplay and view.moves and own.state == "racing" and not scene.ui.held and all_fit(board, view):
+        words = f"Every card goes home now: press {all_home_key(view)} to finish."
+        return block([[("hint", fit(f" {scene.theme.glyphs.pointer} {words}", width))]])
     racing = race_clock_ms(room.started_at_ms, scene.now_ms) >= 0 and room.started_at_ms is not None
     if scene.model.link.state != "connected" and own.state in ("waiting", "racing"):
         sent = scene.model.in_flight
@@ -353,7 +354,7 @@ def _type_key(step: Step, key: str) -> Step | None:
     """A key that is part of a slot's name."""
     room = step.state.room
     view = room.view if room is not None else None
-    if key == "g" and not step.ui.typed and view is not None and not any(place[:1] == "g" for place in view.piles):
+    if key == "g" and not step.ui.typed and view is not None and all_home_key(view) == key:
         step = step.but(note="", taken_back=())
         return lessons.learned(step, send_all(step), None)
     named = type_slot(step.ui.typed, key)

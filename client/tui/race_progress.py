@@ -14,6 +14,7 @@ from client.tui.picture import EMPTY, Line, Picture, block, clip, fit, spread, s
 from client.tui.plot import AREA_ROWS, plot, scale, scale_of
 from client.tui.scene import Scene
 from client.tui.theme import Markup
+from protocol.views import SeatInfo
 
 STROKE_MS = 400
 """A bar stands out for so long after it has grown."""
@@ -31,7 +32,7 @@ def bars(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
     """Everybody's bar, and below them who leads, where there is a row for it."""
     away = {seat: until_ms - scene.clock_ms for seat, until_ms in room.away_until_ms}
     total = deck_size(scene.model.rules, room.options)
-    strokes = {info.seat: stroke for info in room.seats if (stroke := _stroke(scene, room, info.seat, total))}
+    strokes = {info.seat: stroke for info in room.seats if (stroke := _stroke(scene, room, info, total))}
     drawn = all_bars(room.seats, room.seat, width, height, scene.theme, cards=total, away_ms=away, ghosts=room.ghosts, strokes=strokes)
     words = lead_sentence(scene, room, width)
     if not words or drawn.height >= height:
@@ -43,13 +44,12 @@ def _clock(scene: Scene, room: RoomModel) -> int:
     return max(race_clock_ms(room.started_at_ms, scene.clock_ms), 0)
 
 
-def _stroke(scene: Scene, room: RoomModel, seat: int, total: int) -> Stroke | None:
+def _stroke(scene: Scene, room: RoomModel, info: SeatInfo, total: int) -> Stroke | None:
     """What a seat just did, and how its heart goes. One's own cards are seen where they lie."""
-    info = room.seats[seat]
-    if info.state != "racing" or room.phase != "racing" or seat >= len(room.points):
+    if info.state != "racing" or room.phase != "racing" or info.seat >= len(room.points):
         return None
-    cards, since_ms = gained(room.points[seat], _clock(scene, room))
-    told = cards if seat != room.seat and since_ms < RECENT_MS else 0
+    cards, since_ms = gained(room.points[info.seat], _clock(scene, room))
+    told = cards if info.seat != room.seat and since_ms < RECENT_MS else 0
     beats = on_last_cards(info, total)
     loud = beats and (not scene.ui.settings.motion or scene.now_ms // BEAT_MS % 2 == 0)
     return Stroke(told, is_fresh=told > 0 and since_ms < STROKE_MS, beats=beats, is_loud=loud) if told or beats else None
@@ -118,5 +118,5 @@ def _played(scene: Scene, played: Played, width: int) -> Line:
 def times(scene: Scene, room: RoomModel) -> Hashable:
     """What changes by time alone."""
     clock, total = _clock(scene, room), deck_size(scene.model.rules, room.options)
-    strokes = tuple(_stroke(scene, room, info.seat, total) for info in room.seats)
+    strokes = tuple(_stroke(scene, room, info, total) for info in room.seats)
     return strokes, clock // CURVE_MS if room.phase == "racing" else 0

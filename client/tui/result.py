@@ -322,8 +322,8 @@ def _is_shown(state: Model, ui: Ui) -> bool:
 
 
 def _type_key(step: Step, key: str) -> Step | None:
-    # At the table they play a card and turn the stock: whoever is beaten in the middle of that wants no other race, and no file.
-    return step if key in ("enter", "s") and step.now_ms < step.ui.quiet_until_ms else None
+    # At the table they play a card, turn the stock and redeal: whoever is beaten in the middle of that wants no other race, and no file.
+    return step if key in ("enter", "s", "r") and step.now_ms < step.ui.quiet_until_ms else None
 
 
 SCREEN = Screen("result", "Before and after a race", KEYS, _is_shown, _update, _view, type_key=_type_key)

@@ -20,6 +20,7 @@ class Screen(Struct, frozen=True):
 
     group: its heading on the `?` page. times: what changes on it by time alone, but for its head row; another value, and it is drawn again.
     type_key: takes a key before the key table does, where it is part of something longer. scrolls: the wheel walks its lines.
+    lines: what its lines stand for, where they come and go by what is heard: the marked one stays marked.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Screen(Struct, frozen=True):
     times: Callable[[Scene], Hashable] = lambda scene: None
     type_key: Callable[[Step, str], Step | None] = lambda step, key: None
     scrolls: bool = False
+    lines: Callable[[Model, Ui], tuple[Hashable, ...]] = lambda state, ui: ()
 
     @property
     def all_keys(self) -> Keys:

@@ -282,7 +282,7 @@ PaletteEntry: TypeAlias = tuple[str, str, str, str, str, str]
 """A palette entry as urwid takes it: name, foreground, background, mono, high foreground, high background."""
 
 
-def theme_for(palette_name: str, *, ascii_only: bool, colours: int, own: Palette | None = None, pictures: bool = False) -> Theme:
+def theme_for(palette_name: str, *, ascii_only: bool, colours: int, own: Palette | None, pictures: bool = False) -> Theme:
     """The look for a terminal with so many colours. An unknown palette name means the classic one. own: one beside the built-in ones.
 
     pictures: the terminal shows pictures, for which it needs exact colours.

@@ -44,6 +44,7 @@ from client.tui.tournament_view_state import (
     TournamentView,
     directs,
     is_guest,
+    lines_of,
     own_entrant,
     own_table,
     page_of,
@@ -390,4 +391,14 @@ def _is_shown(state: Model, ui: Ui) -> bool:
     return state.room is None and ui.tournament_view is not None and ui.tournament_view.id is not None
 
 
-SCREEN = Screen("tournament", "At a tournament", KEYS, _is_shown, update, _view, times=_times, scrolls=True)
+SCREEN = Screen(
+    "tournament",
+    "At a tournament",
+    KEYS,
+    _is_shown,
+    update,
+    _view,
+    times=_times,
+    scrolls=True,
+    lines=lambda state, ui: lines_of(state, ui.tournament_view),
+)

@@ -85,7 +85,7 @@ def update(step: Step, action: ScreenAction) -> Step:
         case Do(Command.BACK):
             return follow(step.but(tournament_view=TournamentView(), item=0))
         case Do(Command.UP | Command.DOWN as command):
-            return step.walk(command, lines_of(step.state, view_state))
+            return step.walk(command, len(lines_of(step.state, view_state)))
         case _ if tournament is None:
             return step
         case Do(Command.LEFT | Command.RIGHT as command):

@@ -5,6 +5,7 @@ Owns what can be marked, page by page; how it looks is the screens' business (`c
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Literal
 
 from msgspec import Struct
@@ -54,21 +55,24 @@ def standings_of(tournament: TournamentModel) -> tuple[StandingsLine, ...]:
     return (*ranked, *(StandingsLine(entrant, None) for entrant in told.entrants if entrant.id not in rows))
 
 
-def lines_of(model: Model, view_state: TournamentView) -> int:
-    """How many lines can be marked on what is shown."""
+def lines_of(model: Model, view_state: TournamentView | None) -> tuple[Hashable, ...]:
+    """What the lines stand for that can be marked on what is shown."""
     tournaments = model.tournaments
+    if view_state is None:
+        return ()
     if view_state.id is None:
-        return len(tournaments.listed or ())
+        return tuple(listing.id for listing in tournaments.listed or ())
     tournament = tournaments.tournament(view_state.id)
     if tournament is None:
-        return 0
+        return ()
     match page_of(view_state, tournament.told):
         case "tables":
-            return len(tournament.told.tables)
+            return tuple(table.table for table in tournament.told.tables)
         case "standings":
-            return len(standings_of(tournament))
+            return tuple(line.entrant.id for line in standings_of(tournament))
         case "log":
-            return len(tournament.told.log)
+            # Newest first: whoever looks at the top goes on to do so.
+            return tuple(range(len(tournament.told.log)))
 
 
 def marked_table(model: Model, view_state: TournamentView, item: int) -> TournamentTable | None:

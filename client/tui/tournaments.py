@@ -15,7 +15,7 @@ from client.tui.subscriptions import follow
 from client.tui.tournament_view_state import TournamentView, is_guest, lines_of
 from client.tui.ui_state import Ui
 from protocol.forms import USUAL_NAME
-from protocol.text import clean_name
+from protocol.text import clean_name, read_code
 from protocol.tournaments import TournamentListing, TournamentOptions
 
 KEYS: Keys = (
@@ -71,7 +71,7 @@ def _update(step: Step, action: ScreenAction) -> Step:
         return step
     match action:
         case Do(Command.UP | Command.DOWN | Command.LEFT | Command.RIGHT as command):
-            return step.walk(command, lines_of(step.state, view_state))
+            return step.walk(command, len(lines_of(step.state, view_state)))
         case Do(Command.PLAY):
             return _go(step, step.ui.item)
         case Pick(line):
@@ -81,7 +81,7 @@ def _update(step: Step, action: ScreenAction) -> Step:
         case Do(Command.CODE):
             return step.prompt("tournament")
         case Typed("tournament", text) if text:
-            return follow(step.but(tournament_view=TournamentView(text.upper()[:16]), item=0))
+            return follow(step.but(tournament_view=TournamentView(read_code(text)[:16]), item=0))
         case Do(Command.BACK) if is_guest(step.state):
             # Whoever only watches has nothing to do at home.
             return quit_or_ask(step)
@@ -100,4 +100,13 @@ def _is_shown(state: Model, ui: Ui) -> bool:
     return state.room is None and ui.tournament_view is not None and ui.tournament_view.id is None
 
 
-SCREEN = Screen("tournaments", "At a tournament", KEYS, _is_shown, _update, _view, scrolls=True)
+SCREEN = Screen(
+    "tournaments",
+    "At a tournament",
+    KEYS,
+    _is_shown,
+    _update,
+    _view,
+    scrolls=True,
+    lines=lambda state, ui: lines_of(state, ui.tournament_view),
+)

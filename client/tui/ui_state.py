@@ -93,7 +93,7 @@ class Ui(Struct, frozen=True):
     """cursor: a slot, a reserve, `w` or `s`. held: the place that was pressed first, see `client.game.moves`. typed: a name begun. ahead:
     places typed ahead of the server's answer; taken_back: those that were never played. homing: cards are being sent home one by one.
     falls: the last one went home, and the cards fall over the table. quiet_until_ms: keys that were meant for the table of a race that has
-    just ended do nothing until then. replay_at: the moment at which the replay opens that was asked for.
+    just ended by itself do nothing until then. replay_at: the moment at which the replay opens that was asked for.
     chips: the keys of the cards that can be played. learned: of the lessons of a first race, None where none are given.
     item: the marked line of a menu or question. form, tournament_form: the race and the
     tournament that are about to be made. rules: the id of the rule set that was chosen last. help_from: first line of the help page, None

@@ -109,8 +109,8 @@ def _key(step: Step, key: str) -> Step:
         return _type(step, ui.prompt, key)
     if ui.help_from is not None and key in ("page up", "page down", " "):
         return turn_help(step, Command.UP if key == "page up" else Command.DOWN, ui.size[1] - 4)
-    if ui.question is not None and ui.question.numbered and key.isdigit() and key != "0":
-        return _act(step, Pick(int(key) - 1))
+    if ui.question is not None and ui.question.numbered and key in ui.question.keys:
+        return _act(step, Pick(ui.question.keys.index(key)))
     if ui.help_from is None and ui.question is None:
         named = shown(step.state, ui).type_key(step, key)
         if named is not None:

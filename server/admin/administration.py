@@ -34,6 +34,9 @@ logger = logging.getLogger("carpet.admin")
 
 ENDED: Final = "the host of the server has ended this connection"
 
+LATER: Final = "it is done as soon as it can write"
+LATER_ENDED: Final = "the tournament is ended as soon as it can write: ask then once more for it to be removed"
+
 CLOSE_REASON_BYTES: Final = 123
 
 Row: TypeAlias = dict[str, str | int | bool | None]
@@ -102,7 +105,9 @@ class Administration:
         except StoreError as error:
             return Answer(error=f"the server cannot write: {error}")
         except trio.TooSlowError:
-            return Answer(error="the server has not been able to do it yet; it is done as soon as it can write")
+            # Of a removal the end is remembered, and nothing else.
+            later = LATER if key != ("tournaments", "remove") else LATER_ENDED
+            return Answer(error=f"the server has not been able to do it yet; {later}")
         logger.info("the host: %s %s %s: %s", *key, question.target, done)
         return Answer(done=done)
 

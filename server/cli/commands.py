@@ -224,7 +224,7 @@ def rules_walk(rules: RulesArgument, seed: SeedOption) -> None:
 
 @app.command(epilog=examples("carpet-server schema asyncapi > carpet.json", "carpet-server schema record"))
 def schema(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="asyncapi, openapi, or a document: record, tournament …")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="asyncapi, openapi, or a document such as record or tournament.")],
 ) -> None:
     """Print a schema, for those who write a client.
 

@@ -99,7 +99,13 @@ def serve(
     bot_pace: Annotated[
         Literal["human", "full"], typer.Option(help="House bots play at the pace of a person, or as fast as they can.")
     ] = "human",
-    workers: Annotated[int, typer.Option(metavar="N", help="Processes that look for winnable deals, at most.")] = DEFAULT_WORKERS,
+    workers: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="Processes for what takes long, at most: to find winnable deals, pair large rounds, check records, make pages.",
+        ),
+    ] = DEFAULT_WORKERS,
     plain_sockets: Annotated[
         bool, typer.Option("--plain-sockets", help="Serve each connection in a task of its own, as over TLS: slower, to compare with.")
     ] = False,
@@ -174,17 +180,15 @@ def serve(
     from server.admin.listener import SocketUnavailable
     from server.net.descriptors import TooFewDescriptors, raise_limit
     from server.net.listener import AddressUnavailable, UnusableTlsFiles
-    from server.store.errors import StoreCorrupt, StoreError
+    from server.store.errors import AddressTaken, StoreCorrupt, StoreError
 
     raise_limit()
     try:
         trio.run(_serve, settings, exit_with_parent)
-    except* (UnusableTlsFiles, TooFewDescriptors, SocketUnavailable, StoreCorrupt) as group:
+    except* (UnusableTlsFiles, TooFewDescriptors, SocketUnavailable, AddressUnavailable, AddressTaken, StoreCorrupt) as group:
         fail(str(_first(group)))
     except* StoreError as group:
         fail(f"{_first(group)}; --database names another place")
-    except* AddressUnavailable as group:
-        fail(f"cannot listen on {host} port {port}: {_first(group)}; choose another with --host and --port")
     except* BrokenPipeError as group:
         # Whoever started it has left and cannot be told where it listens: as for any command whose reader is gone.
         raise _first(group) from None

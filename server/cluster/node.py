@@ -14,7 +14,7 @@ import trio
 from protocol.errors import ErrorCode, Refusal
 from server.cluster.leases import BEAT_S, Watch
 from server.cluster.loads import Loads
-from server.store.errors import LeaseLost, StoreError, StoreInUse
+from server.store.errors import AddressTaken, LeaseLost, StoreError
 from server.store.journal import Journal
 from server.store.nodes import LEASE_MS, Node
 from server.store.takeover import TakenOver
@@ -113,7 +113,7 @@ class ClusterNode:
         until = trio.current_time() + TWIN_S
         while not await trio.to_thread.run_sync(self._store.join, self.url):
             if trio.current_time() >= until:
-                raise StoreInUse(f"another carpet-server advertises {self.url}: each node of a cluster has a URL of its own")
+                raise AddressTaken(f"another carpet-server is at {self.url}: each of a cluster has its own, which --advertise names")
             logger.info("waiting for the lease of an earlier server at %s to end", self.url)
             await trio.sleep(1.0)
         await self._renew(partial(trio.to_thread.run_sync, self._store.renew))

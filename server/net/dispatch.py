@@ -41,6 +41,7 @@ from protocol.run_messages import (
     RunStart,
 )
 from protocol.server_messages import Left, WaitingOver
+from protocol.text import read_code
 from protocol.tournament_messages import CreateTournament, FollowTournament, FollowTournaments, TournamentRequest
 from protocol.watch_messages import AskBoardsKey, BoardsKey, Unwatch, WatchRace
 from server.cluster.node import ClusterNode
@@ -54,7 +55,6 @@ from server.net.forwarding import Forwarding
 from server.net.identification import Identification, Visit, put_out
 from server.net.overload import Overload
 from server.net.traffic import Traffic
-from server.rooms.codes import read_code
 from server.rooms.driver import Room
 from server.rooms.member import NOBODY, PlayerName
 from server.rooms.outgoing import CANNOT_WRITE, Outgoing

@@ -15,13 +15,14 @@ from protocol.client_messages import ClientMessage, JoinRace, OpenRace, QuickMat
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.run_messages import PlayOn, RunChallenge, RunDaily
 from protocol.server_messages import Moved, Nodes
+from protocol.text import read_code
 from protocol.watch_messages import WatchRace
 from server.cluster.leases import BEAT_S
 from server.cluster.loads import Loads
 from server.cluster.node import ClusterNode
 from server.net.connection import Connection
 from server.net.identification import Visit
-from server.rooms.codes import is_code, read_code
+from server.rooms.codes import is_code
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms

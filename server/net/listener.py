@@ -57,7 +57,8 @@ async def open_listeners(host: str, port: int, admission: Admission) -> tuple[in
     try:
         listeners = await trio.open_tcp_listeners(port, host=host, backlog=BACKLOG)
     except OSError as error:
-        raise AddressUnavailable(error.strerror or str(error)) from error
+        why = error.strerror or str(error)
+        raise AddressUnavailable(f"cannot listen on {host} port {port}: {why}; choose another with --host and --port") from error
     chosen: int = listeners[0].socket.getsockname()[1]
     if port == 0:
         # A host's other addresses were given other ports: clients can be told of only one.
@@ -319,7 +320,7 @@ class _HandedOver(trio.abc.Listener[trio.abc.Stream]):
 
 
 class AddressUnavailable(Exception):
-    """Nobody can listen there: the address is not of this machine, or is taken. Says why."""
+    """Nobody can listen there: the address is not of this machine, or is taken. Says where, why, and which option names another."""
 
 
 class UnusableTlsFiles(Exception):

@@ -14,6 +14,7 @@ from protocol.errors import Refusal
 from protocol.pages import is_race_id
 from protocol.record import Record
 from protocol.run_messages import ListRuns, Runs
+from protocol.text import read_code
 from server.net.http import Asked, Elsewhere, NoPage
 from server.pages.pictures import Curve, curves_of, running_curves
 from server.pages.races import record_of
@@ -22,7 +23,7 @@ from server.pages.runs import ask_runs
 from server.pages.tournaments import find_tournament
 from server.pages.web_page import ALWAYS, Describe, Description
 from server.rooms.clock import Clock
-from server.rooms.codes import is_code, read_code
+from server.rooms.codes import is_code
 from server.rooms.driver import Room
 from server.rooms.registry import Rooms
 from server.rooms.spectator_port import Shown

@@ -24,11 +24,6 @@ def new_code(entropy: Callable[[int], bytes], length: int = LENGTH) -> str:
     return letters
 
 
-def read_code(text: str) -> str:
-    """A code as somebody typed it, in its one form: upper case, without the spaces and hyphens people put in."""
-    return "".join(character for character in text.upper() if character not in " -")
-
-
 def is_code(text: str) -> bool:
     """Whether it has the form of a code."""
     return len(text) == LENGTH and set(text) <= set(ALPHABET)

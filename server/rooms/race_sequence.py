@@ -13,7 +13,7 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.fairness import HOUSE_NONCE, SECRET_BYTES
 from protocol.record import Record
 from protocol.views import RaceOptions
-from server.race.commands import GetReady, LeaveSeat, LoseConnection, MeasureConnection, OtherCommand, PlayMove, TakeSeat
+from server.race.commands import GetReady, LeaveSeat, LoseConnection, MeasureConnection, OtherCommand, PlayMove, StopSeat, TakeSeat
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, SeatFreed
 from server.race.machine import Race
 from server.race.seat import Seat
@@ -311,9 +311,12 @@ class RaceSequence:
         self.log.close(record, players=players, here=here, at_ms=self._setup.wall_ms())
 
     def reveal_shared(self) -> None:
-        """The deal of the race is no secret any more; what has been told of its end is told whole."""
+        """The deal of the race is no secret any more: nobody plays it on, and what has been told of its end is told whole."""
         if self._setup.spec is None or not self.race.sealed:
             return
+        for seat in self.race.seats if self.race.phase in ("countdown", "racing") else ():
+            if seat.state in ("waiting", "racing"):
+                self.do(StopSeat(seat.number))
         self.race.reveal()
         self._draft.effects.moved = True
         if self.race.record is not None:

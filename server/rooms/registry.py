@@ -15,13 +15,14 @@ import trio
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
 from protocol.room_events import Room as RoomMessage
+from protocol.text import read_code
 from protocol.views import RaceOptions
 from server.race.rating import Rating
 from server.race.shared_deal_spec import SharedDealSpec
 from server.race.start_position import StartPosition
 from server.rooms.bots import THOUGHTS
 from server.rooms.clock import Clock
-from server.rooms.codes import new_code, read_code
+from server.rooms.codes import new_code
 from server.rooms.deadlines import Deadlines
 from server.rooms.driver import Room, RoomPorts
 from server.rooms.options import check_options

@@ -76,7 +76,7 @@ class Release(Struct, frozen=True):
 
 
 class Reveal(Struct, frozen=True):
-    """Nobody has to play the room's shared deal any more."""
+    """The room's shared deal is anybody's to know from now on. Whoever is still playing it stops, and keeps the cards home."""
 
 
 class DealFound(Struct, frozen=True):

@@ -99,7 +99,7 @@ class Boards:
     async def _board(self, kind: RunKind, made: SharedDealMade, rules: str) -> Placed:
         now, key = self._clock.wall_ms(), (made.key, rules)
         kept = self._placed.get(key)
-        if kept is not None and now < kept.read_at_ms + KEPT_MS:
+        if kept is not None and 0 <= now - kept.read_at_ms < KEPT_MS:
             return kept
         overs = self._overs
         runs = await self.runs(kind, made.id, rules)

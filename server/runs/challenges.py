@@ -39,7 +39,7 @@ KEPT_MS: Final = 1000
 """How long what was read for a list is told again, however many ask."""
 
 MARGIN_MS: Final = 60_000
-"""Between the last moment at which a run can end and the reveal."""
+"""Between the last moment at which a run can end and the reveal, where no time was lost to an outage."""
 
 
 _Newest: TypeAlias = tuple[tuple[SharedDealMade, ...], frozenset[str]]
@@ -120,7 +120,7 @@ class ChallengeRegistry:
     async def told(self, shown: Sequence[SharedDealMade], player: str) -> tuple[ChallengeInfo, ...]:
         """What this player may know of some challenges. Raises StoreError."""
         now = self._clock.wall_ms()
-        self._counts = {deal: count for deal, count in self._counts.items() if now < count.read_at_ms + KEPT_MS}
+        self._counts = {deal: count for deal, count in self._counts.items() if 0 <= now - count.read_at_ms < KEPT_MS}
         counts = dict(self._counts)
         if missing := [made for made in shown if made.id not in counts]:
             counts |= await self._journal.ask(_counts, self._store, missing, now)
@@ -142,7 +142,8 @@ class ChallengeRegistry:
 
     async def _read(self) -> _Newest:
         read_at_ms, newest = self._newest
-        if self._clock.wall_ms() >= read_at_ms + KEPT_MS:
+        # The wall clock may have been set back.
+        if not 0 <= self._clock.wall_ms() - read_at_ms < KEPT_MS:
             newest = await self._journal.ask(_newest, self._store, self._clock.wall_ms())
             self._newest = self._clock.wall_ms(), newest
         return newest
@@ -164,7 +165,7 @@ def _counts(store: Store, challenges: Sequence[SharedDealMade], now_ms: int) -> 
 
 
 def _longest_ms(options: RaceOptions) -> int:
-    """From the last moment at which a run can begin to the reveal: no run is under way any more by then."""
+    """From the last moment at which a run can begin to the reveal. A run that is under way even then is stopped (`closing`)."""
     return (options.countdown_s + options.time_limit_s) * 1000 + MARGIN_MS
 
 

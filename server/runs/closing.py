@@ -1,5 +1,6 @@
 """What time does to the rooms of runs: one that has not begun is called off when it may not begin any more, and one whose deal is revealed
-is told so. The deals themselves need nothing of this: they are sealed until a moment that is kept with them.
+is told so, and is stopped if it is not over. The deals themselves need nothing of this: they are sealed until a moment that is kept with
+them.
 """
 
 from __future__ import annotations

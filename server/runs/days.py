@@ -1,7 +1,8 @@
 """The days of the deals of the day: in UTC, by their dates. Pure.
 
 A day's deal is run from its midnight to the next. Whoever is ready in the day's last moments may race on into the next one, so the secret
-is revealed REVEAL_MS after the day's end, when no run can be under way any more.
+is revealed REVEAL_MS after the day's end. A run that is under way even then, because the store could not be written or no server ran for
+longer, is stopped (`closing`): by the wall clock anybody may know the cards.
 """
 
 from __future__ import annotations

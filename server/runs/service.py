@@ -26,11 +26,12 @@ from protocol.run_messages import (
     RunQuestion,
     RunStart,
 )
+from protocol.text import read_code
 from protocol.views import RaceOptions
 from server.race.audit import audited_start_position
 from server.race.start_position import NoSuchPosition, StartPosition, check_ply
 from server.rooms.clock import Clock
-from server.rooms.codes import is_code, read_code
+from server.rooms.codes import is_code
 from server.rooms.driver import Room
 from server.rooms.options import check_options
 from server.rooms.registry import Rooms

@@ -1,7 +1,6 @@
 """Values to the text that is stored, and back: commands, options, records; and the commands of a batch to bytes.
 
-A command is the JSON list `[version, tag, fields]`. The tags are names of their own, so that a class can be renamed without making journals
-unreadable; they are never changed or used again. A change to a command's fields that old text does not fit takes a new version.
+A command is stored as of `tagged_codec`.
 """
 
 from __future__ import annotations
@@ -30,6 +29,7 @@ from server.race.commands import (
 )
 from server.race.shared_deal_spec import SharedDealSpec
 from server.race.start_position import StartPosition
+from server.store.tagged_codec import TaggedCodec
 
 VERSION: Final = 1
 
@@ -69,9 +69,6 @@ class _Beside(msgspec.Struct, frozen=True, omit_defaults=True):
     played_on_from: StartPosition | None = None
 
 
-_TAG_OF: Final[dict[type[Command], str]] = {command: tag for tag, command in TAGS.items()}
-_FRAME: Final = msgspec.json.Decoder(tuple[int, str, msgspec.Raw])
-_FIELDS: Final[dict[str, msgspec.json.Decoder[Command]]] = {tag: msgspec.json.Decoder(command) for tag, command in TAGS.items()}
 _ENCODER: Final = msgspec.json.Encoder()
 
 
@@ -96,36 +93,18 @@ def decode_commands(batch: bytes) -> list[Taken]:
         raise BadDocument(f"not a batch of commands: {error}") from error
 
 
-def encode_command(command: Command) -> bytes:
-    """UTF-8. Raises UnicodeError for text that has no such form."""
-    return _ENCODER.encode((VERSION, _TAG_OF[type(command)], command))
+_COMMANDS: Final = TaggedCodec[Command](TAGS, version=VERSION, what="command", error=BadDocument)
 
-
+# Without a call of their own around them: for each move.
+encode_command: Final = _COMMANDS.encode
+decode_command: Final = _COMMANDS.decode
+"""Raises BadDocument."""
 _KNOWN: Final = tuple(f'[{VERSION},"{tag}",'.encode() for tag in TAGS)
 
 
 def is_newer(command: bytes) -> bool:
     """Whether this is a command, and one that only a newer version of this program can have written."""
-    if command.startswith(_KNOWN):
-        return False
-    try:
-        version, tag, _ = _FRAME.decode(command)
-    except (msgspec.DecodeError, UnicodeError):
-        return False
-    return version > VERSION or (version == VERSION and tag not in TAGS)
-
-
-def decode_command(text: bytes) -> Command:
-    """Raises BadDocument."""
-    try:
-        version, tag, fields = _FRAME.decode(text)
-        if version != VERSION:
-            raise BadDocument(f"a command of version {version}, where this program reads {VERSION}")
-        if tag not in _FIELDS:
-            raise BadDocument(f"a command {tag!r}, which this program does not know")
-        return _FIELDS[tag].decode(fields)
-    except (msgspec.DecodeError, UnicodeError) as error:
-        raise BadDocument(f"not a command: {error}") from error
+    return not command.startswith(_KNOWN) and _COMMANDS.is_newer(command)
 
 
 def encode(document: RaceOptions | Record | tuple[str, ...]) -> str:

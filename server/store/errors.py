@@ -34,6 +34,10 @@ class StoreInUse(StoreError):
     """Another server runs on this store. Two would both bring back the same races."""
 
 
+class AddressTaken(StoreError):
+    """Another node of the cluster has the URL of this one. Says which option names another."""
+
+
 class StoreForeign(StoreError):
     """There is a database, but not one of this program."""
 

@@ -118,8 +118,9 @@ def backup(target: Path, where: str | None) -> BackedUp:
             _copy(sql, partial)
             partial.rename(target)
             _sync(target.parent)
-        except OSError as error:
-            raise StoreUnavailable(f"cannot write {target}: {error.strerror}") from error
+        except (OSError, sqlite3.OperationalError) as error:
+            # The database was read just before: it is the copy that fails for want of space, or for a limit on files.
+            raise StoreUnavailable(f"cannot write {target}: {getattr(error, 'strerror', error)}") from error
         finally:
             partial.unlink(missing_ok=True)
     return BackedUp(where=str(location), target=target, size=target.stat().st_size)

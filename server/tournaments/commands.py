@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import hmac
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, TypeAlias, assert_never
+from typing import Final, NamedTuple, TypeAlias, assert_never
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.text import clean_chat
@@ -48,16 +49,20 @@ from server.tournaments.state import NotNow, PlacesTaken, TournamentState
 UNUSED_S: Final = 2 * 3600
 """Seconds after which a tournament is called off that nobody but its director and house bots has entered."""
 
-IDLE_S: Final = 24 * 3600
-"""Seconds after which a tournament is called off in which nothing has happened, and in which nothing is to happen by itself."""
+IDLE_DAYS: Final = 30
+"""Days after which any other one is called off in which nothing has happened, and in which nothing is to happen by itself. A championship
+may have a round a week."""
 
 MISSED_RUNNING: Final = 2
 """Rounds in which an entrant may not come to their table, one after the other, before they are withdrawn."""
 
 NO_CHECK_IN: Final = "did not check in"
 
-LONGEST_LOG: Final = 20_000
-"""Events after which only the director can still change anything: some hundred times what a tournament of 256 takes."""
+OWN_DECISIONS: Final = 100
+"""Events that one entrant may cause about themselves: entering, checking in, leaving."""
+
+OWN_DECISIONS_OF_ALL: Final = 20_000
+"""The same of all entrants together, whose number is not known before. Some dozens of times what 256 of them need."""
 
 EntrantCommand: TypeAlias = EnterTournament | LeaveTournament | CheckIn
 DirectorCommand: TypeAlias = StartTournament | PauseTournament | PairRound | CorrectResult | RemoveEntrant | AddBot | EndTournament
@@ -85,14 +90,16 @@ class AskedCommand:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
+    """events: none where all is already as it was asked for."""
+
     events: tuple[Event, ...] = ()
     pairs: bool = False
 
 
 def decide(state: TournamentState, asker: Asker, command: TournamentCommand) -> Decision:
     """Raises Refusal. Whether the events can happen is for `TournamentState.after` to say."""
-    if len(state.log) >= LONGEST_LOG and asker.id != state.director:
-        raise Refusal(ErrorCode.NOT_NOW, "too much has been decided about it already; its director can still do so")
+    if asker.id != state.director:
+        _check_own_decisions(state, asker.id)
     match command:
         case EnterTournament(code=code):
             return Decision((_entry(state, asker, code),))
@@ -106,6 +113,16 @@ def decide(state: TournamentState, asker: Asker, command: TournamentCommand) -> 
             return _directed(state, command)
 
 
+def _check_own_decisions(state: TournamentState, player: str) -> None:
+    """Raises Refusal: the log is kept in memory, and what is in it for good."""
+    # Whoever is the last to check in is also the author of what follows from it, as of bots that fill the seats: that does not count.
+    own = Counter(entry.author for entry in state.log if getattr(entry.event, "entrant", "") == entry.author)
+    if own[player] >= OWN_DECISIONS:
+        raise Refusal(ErrorCode.NOT_NOW, "you have come and gone too often; its director can still take you in or out")
+    if own.total() >= OWN_DECISIONS_OF_ALL:
+        raise Refusal(ErrorCode.NOT_NOW, "players have come and gone too often; its director can still take entrants in or out")
+
+
 def _directed(state: TournamentState, command: DirectorCommand) -> Decision:
     match command:
         case StartTournament():
@@ -117,8 +134,7 @@ def _directed(state: TournamentState, command: DirectorCommand) -> Decision:
                 raise Refusal(ErrorCode.NOT_NOW, f"round {state.round} is the last one that is paired; the tournament is {state.phase}")
             return Decision(pairs=True)
         case CorrectResult():
-            result = _result(command.result) if command.result is not None else None
-            return Decision((ResultCorrected(command.round, command.table, command.race, result, clean_reason(command.reason)),))
+            return Decision((_correction(state, command),))
         case RemoveEntrant(entrant=entrant, remove=remove, reason=reason):
             known, why = _entrant(state, entrant), clean_reason(reason)
             return _settled_by(state, Withdrawn(known, why)) if remove else Decision((Returned(known, why),))
@@ -127,6 +143,16 @@ def _directed(state: TournamentState, command: DirectorCommand) -> Decision:
         case EndTournament(reason=reason):
             return Decision((CalledOff(clean_reason(reason)),))
     assert_never(command)
+
+
+def _correction(state: TournamentState, command: CorrectResult) -> ResultCorrected:
+    """Raises Refusal, Refused. Not for the state to refuse: there may be logs that hold what is refused here."""
+    result = _result(command.result) if command.result is not None else None
+    correction = ResultCorrected(command.round, command.table, command.race, result, clean_reason(command.reason))
+    if state.stage == "over" and state.after(correction, at_ms=state.since_ms).crosstable.next_round() is not None:
+        sentence = "it is over, and with that result one more match would have to be run: give one that the same entrant wins"
+        raise Refusal(ErrorCode.DECISION_REFUSED, f"{sentence}, or have the two meet in a tournament of their own", path="$.result")
+    return correction
 
 
 def _start(state: TournamentState) -> Decision:
@@ -156,7 +182,7 @@ def _settle_field(state: TournamentState) -> tuple[tuple[Event, ...], bool]:
 
 
 def when_due(state: TournamentState) -> Decision:
-    """What the clock alone causes, at `state.next_due_ms`."""
+    """What the clock alone causes, at the moment that `TournamentState.next_due_ms` gives."""
     if state.is_played_out:
         return Decision((Finished(),))
     if state.stage != "check-in":
@@ -165,13 +191,20 @@ def when_due(state: TournamentState) -> Decision:
     return Decision(events, pairs=True) if can_be_paired else Decision((*events, CalledOff("too few have checked in")))
 
 
-def expires_at_ms(state: TournamentState, *, since_ms: int) -> int | None:
-    """When it is called off unless somebody does something; None when it need not be. since_ms: time before that counts against nobody."""
+class Expiry(NamedTuple):
+    """When a tournament is called off unless somebody does something, and what is said of it then."""
+
+    at_ms: int
+    reason: str
+
+
+def expiry(state: TournamentState, *, since_ms: int) -> Expiry | None:
+    """None when it need not be. since_ms: time before that counts against nobody."""
     if state.is_closed or state.phase in ("check-in", "running"):
         return None
     if state.phase == "registration" and all(person.bot is not None or person.id == state.director for person in state.people.values()):
-        return max(state.made_at_ms, since_ms) + 1000 * UNUSED_S
-    return max(state.log[-1].at_ms if state.log else state.made_at_ms, since_ms) + 1000 * IDLE_S
+        return Expiry(max(state.made_at_ms, since_ms) + 1000 * UNUSED_S, "nobody has used it")
+    return Expiry(max(state.log[-1].at_ms, since_ms) + IDLE_DAYS * 24 * 3600 * 1000, f"nothing has happened in it for {IDLE_DAYS} days")
 
 
 def with_withdrawals(state: TournamentState, no_shows: Iterable[ResultEntered]) -> tuple[Event, ...]:
@@ -241,6 +274,9 @@ def _check_in(state: TournamentState, entrant: str, nonce: str) -> Decision:
     if not state.crosstable.plays(entrant):
         _check_not_removed(state, entrant)
         return Decision((Returned(entrant), checked_in))
+    if state.people[entrant].checked_in and not state.is_closed:
+        # Once is enough.
+        return Decision()
     return _settled_by(state, checked_in)
 
 

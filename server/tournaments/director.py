@@ -31,7 +31,7 @@ from protocol.tournament_messages import Called, Decided
 from server.rooms.driver import Room
 from server.rooms.outgoing import Outgoing, refused
 from server.store.errors import EntryRefused, StoreError
-from server.tournaments.commands import AskedCommand, as_refusal, clean_reason, decide, expires_at_ms, when_due, with_withdrawals
+from server.tournaments.commands import AskedCommand, Expiry, as_refusal, clean_reason, decide, expiry, when_due, with_withdrawals
 from server.tournaments.documents import entries_of, replayed
 from server.tournaments.events import BadTournamentLog, CalledOff, Event, Finished, RoundPaired
 from server.tournaments.hosting import HostedRooms, Orders, RoomNews
@@ -59,6 +59,9 @@ class Director:
     def __init__(self, state: TournamentState, ports: TournamentPorts, changed: Callable[[Director], None], *, leads: bool) -> None:
         self.state = state
         self.leads = leads
+        self.since_ms = ports.clock.now_ms() if leads else 0
+        """Since when it has been led by the server that leads it, where this one has seen that begin: time before that counts against
+        nobody."""
         self.tables = TableRooms(ports)
         self.tables_elsewhere: tuple[TableNews, ...] = ()
         """As the server that leads has told last."""
@@ -68,12 +71,12 @@ class Director:
         self._orders: Orders | None = None
         self._told: Sequence[RoomNews] = ()
         self._looks_at = float("inf")
+        self._wakes_at = float("inf")
         # As `changed` was told last.
         self._shown: tuple[TournamentState, list[str]] | None = None
         self._acted = state
         self._is_to_lead = False
         self._is_behind = False
-        self._since_ms = ports.clock.now_ms()
         self._ports = ports
         self._changed = changed
         self._asked: deque[AskedCommand] = deque()
@@ -106,6 +109,13 @@ class Director:
         if not self.leads:
             self._is_to_lead = True
             self._wake.set()
+
+    def hear_who_leads(self, node: int) -> None:
+        """As the store has it."""
+        if self.led_by not in (None, node):
+            # It was taken over, and for a while nobody could be heard: whoever leads it now gives the whole time once more.
+            self.since_ms = self._ports.clock.now_ms()
+        self.led_by = node
 
     def fall_behind(self) -> None:
         """Another server has decided something."""
@@ -154,7 +164,8 @@ class Director:
 
     def rooms_changed(self) -> None:
         """One of its rooms is not what it was."""
-        if self.tables.are_to_be_looked_at:
+        # Whoever was ready and has lost their seat since is waited for anew, perhaps for no time any more.
+        if self.tables.are_to_be_looked_at or self.tables.deadline(self.state) < self._wakes_at:
             self._wake.set()
 
     def calls_of(self, entrant: str) -> tuple[Called, ...]:
@@ -223,7 +234,7 @@ class Director:
         """Read from the store how far the tournament is, find the rooms of its round, and enter results that were kept but not entered."""
         if self._is_to_lead:
             self._is_to_lead, self.leads = False, True
-            self._since_ms = self._ports.clock.now_ms()
+            self.since_ms = self._ports.clock.now_ms()
         # An event may be kept although its writer was told otherwise.
         await self.catch_up()
         if not self.leads:
@@ -247,7 +258,8 @@ class Director:
     async def _serve(self) -> None:
         self._wake.set()  # for what was asked before a fault, and is not answered yet
         while True:
-            with trio.move_on_at(self._deadline()):
+            self._wakes_at = self._deadline()
+            with trio.move_on_at(self._wakes_at):
                 await self._wake.wait()
             self._wake = trio.Event()
             if self._is_to_lead:
@@ -262,8 +274,8 @@ class Director:
             await self._answer_all()
             if self.leads:
                 await self._heed_time()
-            if self._acted is not self.state or not self.leads:
-                await self._act()
+            # Also where nothing has happened: that the time to come is over may be all that a table has waited for.
+            await self._act()
 
     async def _hear_of_rooms(self) -> None:
         told, self._told = self._told, ()
@@ -275,7 +287,8 @@ class Director:
         """When, on the clock of Trio, there is something to do without anybody asking."""
         if not self.leads:
             return float("inf")
-        moments = [moment for moment in (self.state.next_due_ms, self._expires_at_ms) if moment is not None]
+        expires = self._expiry
+        moments = [moment for moment in (self._next_due_ms, expires.at_ms if expires is not None else None) if moment is not None]
         due = self._ports.clock.deadline(min(moments)) if moments else float("inf")
         return min(due, self.tables.deadline(self.state), self._looks_at if self.tables.are_elsewhere else float("inf"))
 
@@ -283,7 +296,8 @@ class Director:
         """What has come from rooms since the last look, in one step. If it cannot be kept, `_come_back` finds it in the store."""
         over = list(self._over)
         self._over.clear()
-        await self._happen(self.tables.results(self.state, over))
+        if events := self.tables.results(self.state, over):
+            await self._happen(events)
 
     async def _obey_host(self) -> None:
         if self._by_host is None:
@@ -313,7 +327,7 @@ class Director:
                 asked.member.post(Outgoing(Decided(id=self.state.id, number=number, ref=asked.command.ref)))
 
     async def _obey(self, asked: AskedCommand) -> int:
-        """The number of the event that was asked for."""
+        """The number of the event that was asked for; of the last one where all is so already."""
         while True:
             known = self.state
             number = len(known.log) + 1
@@ -328,23 +342,27 @@ class Director:
                 if self.state is known:
                     raise as_refusal(error) if isinstance(error, Refused) else error from error
             else:
-                return number
+                return min(number, len(self.state.log))
 
     async def _heed_time(self) -> None:
         now = self._ports.clock.now_ms()
         if no_shows := self.tables.no_shows(self.state, now):
             await self._happen(with_withdrawals(self.state, no_shows))
-        due = self.state.next_due_ms
+        due = self._next_due_ms
         if due is not None and due <= now:
             decision = await self._ports.beside(partial(when_due, self.state))
             await self._happen(decision.events, pairs=decision.pairs)
-        expires = self._expires_at_ms
-        if expires is not None and expires <= now:
-            await self._happen([CalledOff("nobody has used it")])
+        expires = self._expiry
+        if expires is not None and expires.at_ms <= now:
+            await self._happen([CalledOff(expires.reason)])
 
     @property
-    def _expires_at_ms(self) -> int | None:
-        return expires_at_ms(self.state, since_ms=self._since_ms)
+    def _next_due_ms(self) -> int | None:
+        return self.state.next_due_ms(since_ms=self.since_ms)
+
+    @property
+    def _expiry(self) -> Expiry | None:
+        return expiry(self.state, since_ms=self.since_ms)
 
     # ---- what happens
 

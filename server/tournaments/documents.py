@@ -9,7 +9,7 @@ import msgspec
 
 from protocol.tournaments import TournamentOptions
 from server.store.port import Entry, SharedDealMade, SharedDealRevealed, TournamentDecided, TournamentMade
-from server.tournaments.events import VERSION, BadTournamentLog, CalledOff, Finished, check_version, decode_event, encode_event
+from server.tournaments.events import VERSION, BadTournamentLog, CalledOff, Finished, decode_event, encode_event
 from server.tournaments.pairing.crosstable import Refused
 from server.tournaments.state import TournamentState, new_state
 
@@ -33,9 +33,10 @@ def decode_making(text: str) -> Making:
     """Raises BadTournamentLog."""
     try:
         version, making = _MAKING.decode(text)
-        check_version(version)
     except (msgspec.DecodeError, UnicodeError) as error:
         raise BadTournamentLog(f"not what a tournament is made with: {error}") from error
+    if version != VERSION:
+        raise BadTournamentLog(f"a document of version {version}, where this program reads {VERSION}")
     return making
 
 

@@ -1,7 +1,6 @@
 """What can happen in a tournament: the entries of its log, as values, and the text they are stored as.
 
-An event is stored as the JSON list `[version, tag, fields]`. Tags are never changed or reused, whatever the classes are called. A change to
-fields that old text does not fit takes a new version.
+An event is stored as of `server.store.tagged_codec`.
 """
 
 from __future__ import annotations
@@ -9,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-import msgspec
-
+from server.store.tagged_codec import TaggedCodec
 from server.tournaments.pairing.rounds import RaceResult, Round
 
 
@@ -142,8 +140,6 @@ TAGS: Final[dict[str, type[Event]]] = {
     "finish": Finished,
     "end": CalledOff,
 }
-KIND: Final[dict[type[Event], str]] = {event: tag for tag, event in TAGS.items()}
-"""The `kind` of a `LoggedDecision`."""
 
 VERSION: Final = 1
 
@@ -162,27 +158,16 @@ class BadTournamentLog(ValueError):
     """Stored text that cannot be read. Says why."""
 
 
-_FRAME: Final = msgspec.json.Decoder(tuple[int, str, msgspec.Raw])
-_FIELDS: Final[dict[str, msgspec.json.Decoder[Event]]] = {tag: msgspec.json.Decoder(event) for tag, event in TAGS.items()}
+_CODEC: Final = TaggedCodec[Event](TAGS, version=VERSION, what="decision", error=BadTournamentLog)
+
+KIND: Final = _CODEC.tag_of
+"""The `kind` of a `LoggedDecision`."""
 
 
 def encode_event(event: Event) -> str:
-    return msgspec.json.encode((VERSION, KIND[type(event)], event)).decode()
+    return _CODEC.encode(event).decode()
 
 
 def decode_event(text: str) -> Event:
     """Raises BadTournamentLog."""
-    try:
-        version, tag, fields = _FRAME.decode(text)
-        check_version(version)
-        if tag not in _FIELDS:
-            raise BadTournamentLog(f"a decision {tag!r}, which this program does not know")
-        return _FIELDS[tag].decode(fields)
-    except (msgspec.DecodeError, UnicodeError, ValueError) as error:
-        raise BadTournamentLog(f"not a decision: {error}") from error
-
-
-def check_version(version: int) -> None:
-    """Raises BadTournamentLog."""
-    if version != VERSION:
-        raise BadTournamentLog(f"a document of version {version}, where this program reads {VERSION}")
+    return _CODEC.decode(text)

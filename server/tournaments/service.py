@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -17,14 +18,14 @@ import trio
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
+from protocol.text import read_code
 from protocol.tournament_messages import CreateTournament, Decided, FollowTournament
 from protocol.tournament_messages import Tournaments as TournamentsMessage
 from protocol.tournaments import LISTED_TOURNAMENTS, TournamentDocument, TournamentListing, is_tournament_id
-from server.rooms.codes import read_code
 from server.rooms.driver import Room
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing, refused
-from server.store.errors import StoreError
+from server.store.errors import EntryRefused, StoreError
 from server.store.port import TournamentMade, TournamentRemoved
 from server.tournaments.commands import AskedCommand, Asker, TournamentCommand
 from server.tournaments.director import Director
@@ -129,7 +130,7 @@ class TournamentService:
                 continue
             director = known.get(head.tournament)
             if director is not None:
-                director.led_by = head.node
+                director.hear_who_leads(head.node)
             if leads_its_own and head.is_led_here:
                 self._to_lead.add(head.tournament)
             if director is None:
@@ -164,7 +165,7 @@ class TournamentService:
     async def _read(self, made: TournamentMade) -> TournamentState | None:
         log = await self._ports.journal.ask(self._ports.store.tournament_log, made.tournament)
         try:
-            return state_of(made, log)
+            return await self._ports.beside(partial(state_of, made, log))
         except BadTournamentLog as error:
             logger.error("tournament %s cannot go on: %s", made.tournament, error)
             return None
@@ -193,7 +194,9 @@ class TournamentService:
         # Once more: its director may have been quicker.
         if director.state.round:
             raise ValueError("a round of it was paired, so its results stand; it is ended")
-        await self._ports.journal.write(TournamentRemoved(tournament=director.state.id))
+        # Where it is refused, that has been done already, for somebody who could not wait for the answer.
+        with suppress(EntryRefused):
+            await self._ports.journal.write(TournamentRemoved(tournament=director.state.id))
         self._forget(director)
 
     def _forget(self, director: Director) -> None:

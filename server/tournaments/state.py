@@ -129,18 +129,17 @@ class TournamentState:
         """Whether the last round has all its results; True before the first."""
         return not self.shuffles or self.shuffles[-1].over_at_ms is not None
 
-    @property
-    def next_due_ms(self) -> int | None:
-        """When something happens by the clock alone; None when nothing does."""
+    def next_due_ms(self, *, since_ms: int) -> int | None:
+        """When something happens by the clock alone; None when nothing does. since_ms: time before that counts against nobody."""
         if self.stage == "check-in":
-            return self.since_ms + 1000 * self.options.check_in_s
+            return max(self.since_ms, since_ms) + 1000 * self.options.check_in_s
         if self.stage == "playing" and not self.paused and self.is_round_over:
             if self.is_played_out:
                 return self.since_ms
             if self.options.pause_s is None:
                 return None
             over_at = self.shuffles[-1].over_at_ms if self.shuffles else None
-            return max(self.since_ms, over_at or 0) + 1000 * self.options.pause_s
+            return max(self.since_ms, over_at or 0, since_ms) + 1000 * self.options.pause_s
         return None
 
     @property

@@ -211,6 +211,7 @@ class Subscriptions:
             shown=shown,
             live=director.live(now),
             is_here=here.__contains__,
+            since_ms=director.since_ms,
             now_ms=now,
         )
 

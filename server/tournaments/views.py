@@ -77,12 +77,19 @@ def listing(state: TournamentState) -> TournamentListing:
 
 
 def snapshot(
-    state: TournamentState, *, shown: int | None, live: Mapping[int, LiveTable], is_here: Callable[[str], bool], now_ms: int
+    state: TournamentState,
+    *,
+    shown: int | None,
+    live: Mapping[int, LiveTable],
+    is_here: Callable[[str], bool],
+    since_ms: int,
+    now_ms: int,
 ) -> Tournament:
-    """shown: the round whose tables are told, None for the last. live: rooms of the last round, by table. is_here: of players' ids."""
+    """shown: the round whose tables are told, None for the last. live: rooms of the last round, by table. is_here: of players' ids.
+    since_ms: as of `TournamentState.next_due_ms`."""
     number = state.round if shown is None else min(shown, state.round)
     pairings = state.crosstable.rounds[number - 1].pairings if number else ()
-    due_ms = state.next_due_ms
+    due_ms = state.next_due_ms(since_ms=since_ms)
     return Tournament(
         id=state.id,
         options=state.options,

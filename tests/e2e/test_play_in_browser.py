@@ -361,8 +361,10 @@ def test_the_keys_are_those_of_the_terminal(browser: Browser, server: str) -> No
 def test_no_key_is_lost_after_a_phrase_or_beside_the_table_and_what_is_not_played_is_told(browser: Browser, server: str) -> None:
     with racing(browser, server):
         keys = ActionChains(browser.driver)
-        keys.send_keys("t", "n").perform()
+        # To look at the phrases says none of them.
+        keys.send_keys("t", Keys.ARROW_DOWN, Keys.TAB, "n", Keys.ESCAPE, "t", "3").perform()
         browser.wait_for_text(".lines", "Nice!")
+        assert len(browser.all(".talk .lines li")) == 1
         keys.send_keys("M").perform()
         browser.wait_for_text(".hint", "Cards do not glide.")
         browser.run("document.querySelector('.play details summary').focus()")
@@ -408,14 +410,29 @@ def test_a_line_that_was_refused_comes_back_and_one_that_was_said_does_not_with_
         ada.ready()
         wait_for_cards(browser)
         browser.run("""
-            const phrase = document.querySelector('#phrase');
             for (let said = 0; said < 20; said += 1) {
-                phrase.value = 'hello';
-                phrase.dispatchEvent(new Event('change'));
+                document.querySelector('.talk button').click();
+                document.querySelector('dialog .answers button').click();
             }
         """)
         browser.wait_for_text(".hint", "Too much is being said there")
         assert browser.run("return document.querySelector('#say').value") == ""
+
+
+def test_what_was_meant_for_the_table_as_the_race_ended_asks_for_no_other_race(browser: Browser, server: str) -> None:
+    with racing(browser, server) as ada:
+        browser.run("""
+            window.seen = [];
+            new MutationObserver(() => {
+                const buttons = [...document.querySelectorAll(".ending .actions button")];
+                if (buttons.length) seen.push(buttons.every((each) => each.disabled));
+            }).observe(document.querySelector(".parts"), { childList: true });
+        """)
+        ada.send("resign", race=ada.race, seat=ada.seat)
+        browser.wait_for_text(".ending h2", "You have won!")
+        assert browser.run("return seen[0]")
+        browser.press("Another race")
+        browser.wait_for_text(".ending", "Waiting for the others to ask for another race too.")
 
 
 def test_every_shape_of_board_fits_a_phone_and_can_be_played(browser: Browser, server: str) -> None:
@@ -620,6 +637,17 @@ def test_a_house_bot_is_told_of_before_it_is_raced_and_the_terminals_is_the_firs
     browser.wait_for_text(".ways", HOUSE_BOTS["deep"].explanation)
 
 
+def test_the_games_of_the_day_are_gone_through_by_keys_before_one_is_shown(browser: Browser, server: str) -> None:
+    browser.open(page(server, "/daily"))
+    browser.wait(lambda: len(browser.all("#rules option")) > 1, "the games")
+    browser.type("#rules", Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+    chosen = browser.all("#rules")[0].value
+    assert chosen != "carpet"
+    assert browser.driver.current_url == page(server, "/daily")
+    browser.press("Show")
+    browser.wait(lambda: browser.driver.current_url.endswith(f"/{chosen}"), "the board of that game")
+
+
 def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None:
     browser.open(page(server, "/daily"))
     browser.wait(lambda: browser.all(".main-link"), "the way to today's deal")
@@ -631,6 +659,8 @@ def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None
     browser.wait_for_text("h1", "A run alone")
     browser.press("Ready")
     wait_for_cards(browser)
+    ActionChains(browser.driver).send_keys("t").perform()
+    assert not browser.all("dialog"), "there is nobody to say anything to"
     browser.press("Give up …")
     browser.press("Give up", "dialog")
     browser.wait_for_text(".ending", "home at ")

@@ -61,6 +61,7 @@ def test_a_tournament_is_followed_from_registration_to_its_end(browser: Browser,
             player.start()
         browser.wait(lambda: browser.all(".tables .watch a"), "the way to the table")
         links = [each.href for each in browser.all(".tables .watch a")]
+        assert {"Watch this table: 1, Ada against Zoë", "Watch this table: 1, Zoë against Ada"} & {node["name"] for node in browser.nodes()}
         assert links == [page(fast_server, f"/watch/{code}") for code in codes]
         # Zoë makes one move: by then Ada is ahead, whatever was dealt.
         while ada.home < zoe.home + 2:
@@ -78,6 +79,7 @@ def test_a_tournament_is_followed_from_registration_to_its_end(browser: Browser,
         assert browser.text(".log li:last-child") == "Ada enters. (Ada)"
         assert browser.all(".log li")[0].shown
         browser.wait_for_text(".tables .watch a", "Replay this table")
+        assert not [node["name"] for node in browser.nodes() if "[object" in node["name"]]
         browser.click(".tables .watch a")
         browser.wait_for_text(".said-move", "Move ")
         assert "/race/" in browser.driver.current_url

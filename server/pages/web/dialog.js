@@ -1,4 +1,4 @@
-// A question over the page, and a page of keys.
+// A question over the page, a few lines of which one is chosen, and a page of keys.
 
 import { button, element } from "./dom.js";
 
@@ -13,6 +13,27 @@ export function ask(text, [yes, no], act) {
   dialog.append(element("p", { class: "answers" }, choose(yes, act), stay));
   open(dialog);
   stay.focus();
+}
+
+/** Have one of a few lines chosen, by its number or its button. Nothing is done by closing it. @param {string} text @param {string[]} lines at most nine @param {(at: number) => void} act */
+export function choose(text, lines, act) {
+  const dialog = element("dialog", { "aria-label": text }, element("p", {}, text));
+  const take = (at) => {
+    close(dialog);
+    act(at);
+  };
+  dialog.append(
+    element("p", { class: "answers" }, lines.map((line, at) => button(`${at + 1} ${line}`, () => take(at), { "aria-keyshortcuts": String(at + 1) }))),
+    element("p", { class: "answers" }, button("Close", () => close(dialog))));
+  dialog.addEventListener("keydown", (event) => {
+    const at = Number(event.key) - 1;
+    if (!(at in lines) || event.ctrlKey || event.metaKey || event.altKey) return;
+    // Once the dialog is closed the key would be one for the table.
+    event.preventDefault();
+    event.stopPropagation();
+    take(at);
+  });
+  open(dialog);
 }
 
 /** @param {string} title @param {string[][]} rows */

@@ -9,9 +9,12 @@ import { Plot } from "./plot.js";
 import { seriesSentence } from "./series.js";
 
 const RUNS_SHOWN = 5;
+/** For so long after a race has ended nothing is asked for: the table moves down, and what was meant for a card may meet a button. */
+const QUIET_MS = 700;
 
 export class Ending {
   #shown = "";
+  #race = "";
 
   /** @param {{again: () => void, leave: () => void}} does */
   constructor({ again, leave }) {
@@ -38,6 +41,7 @@ export class Ending {
     const { ended, record, ratings, series } = room;
     this.again.hidden = room.phase !== "over" || room.shared !== null || room.own?.again || room.seats.some((seat) => seat.left)
       || (series !== null && !series.over);
+    this.#beQuiet(`${room.code} ${room.race}`);
     this.series.hidden = !series;
     this.runs.hidden ||= room.shared === null;
     if (series) setText(this.series, seriesSentence(series, room.phase));
@@ -63,6 +67,14 @@ export class Ending {
     setText(this.verdict, whole.sentence);
     this.verdict.dataset.true = String(whole.isTrue);
     this.list.replaceChildren(...checkNodes(made));
+  }
+
+  #beQuiet(race) {
+    if (race === this.#race) return;
+    this.#race = race;
+    const set = (isQuiet) => { this.again.disabled = this.leave.disabled = isQuiet; };
+    set(true);
+    setTimeout(() => set(false), QUIET_MS);
   }
 
   /** How one's own run of a deal stands to the others'. @param {import("carpet-wire").Runs} told */

@@ -3,7 +3,7 @@
 import { ask, tell } from "./dialog.js";
 import { bar } from "./bars.js";
 import { button, clean, element, setText } from "./dom.js";
-import { hint, whyNot } from "./hints.js";
+import { allHomeKey, hint, whyNot } from "./hints.js";
 import { KEY_ROWS, Keys } from "./keys.js";
 import { standing, STATE_WORDS } from "./model.js";
 import { allFit, chipsOf, goesHome, isWhole } from "./moves.js";
@@ -29,7 +29,7 @@ export class Game {
   #note = "";
   table = null;
 
-  /** talk(): go to where something is said. @param {import("./player.js").Player} player @param {() => void} talk */
+  /** talk(): have something said. @param {import("./player.js").Player} player @param {() => void} talk */
   constructor(player, talk) {
     this.player = player;
     const byKey = (text, act, key) => button(text, act, { "aria-keyshortcuts": key });
@@ -159,7 +159,7 @@ export class Game {
     this.out.hidden = room.isRacing;
     this.home.disabled = this.all.disabled = !able;
     this.all.hidden ||= !room.options.autoplay;
-    this.all.classList.toggle("main-button", allFit(view));
+    this.all.classList.toggle("main-button", allFit(rules.family, view));
     this.showHint();
   }
 
@@ -177,7 +177,7 @@ export class Game {
     if (room.phase === "over") return "";
     if (ENDS[room.own.state]) return ENDS[room.own.state];
     if (player.ahead.length) return `Waiting to be played: ${placesText(player.ahead)}.`;
-    if (!player.held && room.options.autoplay && allFit(view)) return `Every card goes home now: All home${TOUCH.matches ? "" : ", or g"}.`;
+    if (!player.held && room.options.autoplay && allFit(this.rules.family, view)) return `Every card goes home now: All home${TOUCH.matches ? "" : `, or ${allHomeKey(view)}`}.`;
     return hint(player.shown.moves.length ? player.shown : view, this.rules, player.held, !TOUCH.matches);
   }
 

@@ -16,11 +16,16 @@ export function hint(view, rules, held = "", hasKeys = true) {
   const able = ordered(view, view.moves.filter(goesHome).map(source));
   const others = otherMoves(view);
   const turn = rules.has_waste ? "turn the stock" : "deal a row from the stock";
-  const all = hasKeys ? ` (${Object.keys(view.piles).some((place) => place[0] === "g") ? "G" : "g"}: all)` : "";
+  const all = hasKeys ? ` (${allHomeKey(view)}: all)` : "";
   if (able.length) return able.length === 1 ? `One card can go home: ${names(able)}.` : `${able.length} cards can go home: ${names(able)}${all}.`;
   if (others) return `Nothing goes home; ${others}${view.moves.includes("s") ? `, or ${turn}` : ""}.`;
   if (view.moves.includes("s")) return `Nothing fits: ${turn}.`;
   return view.moves.includes("r") ? "The stock is empty: redeal the waste." : "No move is left.";
+}
+
+/** The key that sends home all that can go: with a column g, the small letter begins a slot's name. @param {import("./moves.js").View} view */
+export function allHomeKey(view) {
+  return Object.keys(view.piles).some((place) => place[0] === "g") ? "G" : "g";
 }
 
 function heldHint(view, held) {

@@ -1,6 +1,7 @@
 // The keys of a race, those of the terminal's client: the letters of columns name slots (b3), figures and some letters are chips on cards.
 
 import { HOME } from "./hand.js";
+import { allHomeKey } from "./hints.js";
 import { CHIPS, chipsOf } from "./moves.js";
 
 const STARTERS = "abcdefgip";
@@ -27,7 +28,7 @@ export const KEY_ROWS = [
   ["K", "Stop here and keep your cards home."],
   ["R", "Give up."],
   ["L", "Leave."],
-  ["t", "Say something."],
+  ["t", "Say one of nine phrases, by its number."],
   ["M", "Cards that glide, on or off."],
   ["?", "These keys."],
 ];
@@ -48,7 +49,7 @@ export class Keys {
     const typed = this.#typed;
     this.#typed = "";
     if (!typed) {
-      if (key === "g" && !Object.keys(view.piles).some((place) => place[0] === "g")) return this.#all();
+      if (key === "g" && allHomeKey(view) === key) return this.#all();
       const chip = chipsOf(player.chips, view, player.held).find((each) => each.key === key);
       if (chip) return this.#press(chip.place);
       if (CHIPS.includes(key) && key.length === 1) {

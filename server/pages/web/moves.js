@@ -82,9 +82,10 @@ export function bestHome(view) {
   return view.moves.filter(goesHome).reduce((best, move) => (best === null || height(move) < height(best) ? move : best), null);
 }
 
-/** Whether every card that is left goes home one after the other, without the stock. @param {View} view */
-export function allFit(view) {
-  if (view.stock || view.pending !== null || !view.moves.some(goesHome)) return false;
+/** Whether every card that is left goes home one after the other, without the stock. Of a quilt that is not to be known so easily: its cards
+ * cover each other. @param {string} family of the rule set @param {View} view */
+export function allFit(family, view) {
+  if (family === "quilt" || view.stock || view.pending !== null || !view.moves.some(goesHome)) return false;
   const piles = [...Object.values(view.piles), view.waste].filter((pile) => pile.length).map((pile) => [...pile]);
   const counts = { ...view.foundations };
   const left = () => piles.reduce((sum, pile) => sum + pile.length, 0);

@@ -1,6 +1,7 @@
 // The page at `/play` and `/play/CODE`: from a name to a seat, a race and its end. What is shown follows from the player's side of the connection.
 
 import { UNSENT } from "./connection.js";
+import { choose } from "./dialog.js";
 import { against, announce, arrange, button, clean, clockText, element, nameOf, setText } from "./dom.js";
 import { Elsewhere, askToBe, takenToken } from "./elsewhere.js";
 import { Ending } from "./ending.js";
@@ -72,11 +73,10 @@ export class PlayPage {
     this.looking = element("div", {}, this.lookingText = element("p", { class: "summary", role: "status" }), element("p", { class: "actions" }, this.stopLooking));
     this.waiting = new WaitingRoom({ ready: () => { player.ready(); this.#soon(); }, leave: () => player.send({ type: "leave-race" }) });
     this.text = element("input", { id: "say", maxlength: "200", autocomplete: "off", placeholder: "Say something", "aria-label": "Say something" });
-    this.phrase = element("select", { id: "phrase", "aria-label": "Say" }, element("option", { value: "" }, "Say …"),
-      Object.entries(PHRASES).map(([id, words]) => element("option", { value: id }, words)));
+    this.phrase = button("Say …", () => this.#choosePhrase());
     this.lines = element("ul", { class: "lines" });
     this.talk = element("section", { class: "talk", "aria-label": "What is said" }, this.lines, this.phrase, this.text);
-    this.game = new Game(player, () => (this.text.hidden ? this.phrase : this.text).focus());
+    this.game = new Game(player, () => this.#choosePhrase());
     this.ending = new Ending({ again: () => { player.send({ type: "rematch", race: player.room.race }); }, leave: () => player.send({ type: "leave-race" }) });
     this.goOn = new Elsewhere();
     this.here = button("Go on here", () => { this.here.hidden = true; this.notice.hidden = true; connection.open(); }, { class: "main-button" });
@@ -87,12 +87,7 @@ export class PlayPage {
     const token = takenToken();
     if (token && token !== keeping.identity.token) askToBe(() => this.#be(token));
     this.text.addEventListener("keydown", (event) => event.key === "Enter" && this.#say({ text: this.text.value }));
-    for (const field of [this.text, this.phrase]) field.addEventListener("keydown", (event) => event.key === "Escape" && field.blur());
-    this.phrase.addEventListener("change", () => {
-      this.#say({ phrase: this.phrase.value });
-      // In a race the next key is one for the table, and no other phrase.
-      this.phrase.blur();
-    });
+    this.text.addEventListener("keydown", (event) => event.key === "Escape" && this.text.blur());
     setInterval(() => this.#tick(), 250);
   }
 
@@ -150,6 +145,12 @@ export class PlayPage {
     return isSent;
   }
 
+  #choosePhrase() {
+    // Against bots, or alone, nobody would hear it.
+    if (!this.talk.isConnected) return;
+    choose("Say", Object.values(PHRASES), (at) => this.#say({ phrase: Object.keys(PHRASES)[at] }));
+  }
+
   #say(what) {
     const isSaid = !(what.phrase || what.text?.trim()) || this.#ask({ type: "say", code: this.player.room?.code, ref: what.text ? SAID : 0, ...what });
     // What could not be said is kept, so that it need not be typed again.
@@ -157,7 +158,6 @@ export class PlayPage {
       this.#sent = what.text;
       this.text.value = "";
     }
-    this.phrase.value = "";
   }
 
   #note(text) {

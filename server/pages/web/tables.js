@@ -259,9 +259,10 @@ class DailyPage extends TablePage {
     setText(this.facts, this.isToday ? "The same shuffle for everybody today, once each, until midnight in UTC." : `The deal of ${clean(this.date)}.`);
     const select = element("select", { id: "rules" }, [...(this.rules.size ? this.rules.values() : [{ id: this.chosen, name: this.chosen }])]
       .map((rules) => element("option", { value: rules.id, selected: rules.id === this.chosen }, rules.name)));
-    select.addEventListener("change", () => location.assign(`/daily/${encodeURIComponent(this.date)}/${encodeURIComponent(select.value)}`));
+    // Not at once: the arrow keys go from one game to the next.
+    const show = button("Show", () => location.assign(`/daily/${encodeURIComponent(this.date)}/${encodeURIComponent(select.value)}`));
     this.body.replaceChildren(
-      element("p", { class: "field" }, element("label", { for: "rules" }, "Game"), select, this.isToday ? element("a", { class: "main-link", href: `/play?daily&rules=${encodeURIComponent(this.chosen)}` }, "Run it") : null),
+      element("p", { class: "field" }, element("label", { for: "rules" }, "Game"), select, show, this.isToday ? element("a", { class: "main-link", href: `/play?daily&rules=${encodeURIComponent(this.chosen)}` }, "Run it") : null),
       element("section", { "aria-labelledby": "board" }, element("h2", { id: "board" }, "Board"), runsTable(this.runs)),
       ...(this.days.length ? [element("section", { "aria-labelledby": "archive" }, element("h2", { id: "archive" }, "Other days"), element("ul", { class: "days" },
         this.days.map((day) => element("li", {}, element("a", { href: `/daily/${encodeURIComponent(day.date)}/${encodeURIComponent(this.chosen)}` }, day.date)))))] : []));

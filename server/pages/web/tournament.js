@@ -284,6 +284,7 @@ class Table {
       const { verdict, first_home: one, second_home: other, forfeit } = table.result;
       this.score.replaceChildren(names[0], ` ${VERDICTS[verdict] ?? ""} `, names[1], forfeit ? ", by forfeit" : ` (${one} : ${other} cards)`);
     }
+    const between = names.map((name) => name.textContent).join(" against ");
     const isRaced = table.result === null && table.sides.length > 0;
     this.bodies.hidden = !isRaced;
     if (isRaced) {
@@ -302,11 +303,11 @@ class Table {
     if (race !== undefined) {
       setText(this.link, "Replay this table");
       this.link.setAttribute("href", `/race/${encodeURIComponent(race)}`);
-      this.link.setAttribute("aria-label", `Replay this table: ${table.table}, ${names.map(clean).join(" against ")}`);
+      this.link.setAttribute("aria-label", `Replay this table: ${table.table}, ${between}`);
     } else if (canWatch) {
       setText(this.link, "Watch this table");
       this.link.setAttribute("href", `/watch/${encodeURIComponent(table.code)}`);
-      this.link.setAttribute("aria-label", `Watch this table: ${table.table}, ${names.map(clean).join(" against ")}`);
+      this.link.setAttribute("aria-label", `Watch this table: ${table.table}, ${between}`);
     }
   }
 

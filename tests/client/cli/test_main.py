@@ -262,7 +262,7 @@ def test_the_help_of_a_command_says_what_the_list_says_and_is_not_cut(
     helps += [run(capsys, name, each, "--help").out for each in inner]
     for told in helps:
         assert "..." not in told.replace("]...", "")
-        assert "…" not in told.replace("://…", "")
+        assert told.isascii(), "it is printed whatever the encoding of the terminal is"
         assert not re.findall(r"^  [A-Z|]+ <.*", told, re.MULTILINE), "no types of Python behind the names of arguments"
 
 

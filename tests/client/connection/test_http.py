@@ -170,6 +170,12 @@ def test_a_server_that_is_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
         fetch(parse_address(f"127.0.0.1:{silent.getsockname()[1]}"), "/x")
 
 
+def test_a_name_that_can_be_no_hosts_is_one_sentence() -> None:
+    for typed in ("a..b", "wss://a..b"):
+        with pytest.raises(Unreachable, match=r"^There can be no host named a\.\.b\.$"):
+            fetch(parse_address(typed), "/x")
+
+
 def test_where_nobody_listens_it_is_said_as_for_the_websocket() -> None:
     # A port that is taken, so that nobody else comes to listen there, and not listened at.
     with socket.socket() as taken:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
+from client.storage import files
 from client.storage.commitments import KEPT, CommitmentStore, check_day
 from protocol.run_messages import DailyDeal
 
@@ -29,6 +34,21 @@ def test_what_was_shown_first_stays_and_servers_are_kept_apart(tmp_path: Path) -
         ("2026-11-22", day().commitment, 200),
     ]
     assert store.seen(OTHER)["2026-11-21"].commitment == "11" * 32
+
+
+def test_of_many_commands_at_once_no_commitment_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # However long the disk of this machine takes for one of them: who gives up in the end is no matter of this.
+    monkeypatch.setattr(files, "PATIENCE_S", math.inf)
+    start = threading.Barrier(8)
+
+    def keep(number: int) -> None:
+        start.wait()
+        for turn in range(3):
+            CommitmentStore(tmp_path).keep(f"ws://{number}.example:7777", [day(f"2026-11-2{turn}")], 100)
+
+    with ThreadPoolExecutor(8) as commands:
+        list(commands.map(keep, range(8)))
+    assert [len(CommitmentStore(tmp_path).seen(f"ws://{number}.example:7777")) for number in range(8)] == [3] * 8
 
 
 def test_what_is_revealed_already_is_no_promise(tmp_path: Path) -> None:

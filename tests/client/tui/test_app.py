@@ -10,6 +10,7 @@ import trio.testing
 from msgspec.structs import replace
 
 from client.connection.events import NO_SEAT, Back, Connecting, Lost, RoundTrip
+from client.connection.outbox import FIRST_NUMBER
 from client.state.evidence import Evidence
 from client.tui.start import AppOutcome, StartBot, StartMatch, UiSettings
 from client.tui.terminal import Terminal
@@ -17,9 +18,22 @@ from protocol.client_messages import FollowLobby, JoinRace, LeaveRace, Move, Ope
 from protocol.errors import ErrorCode
 from protocol.forms import RACE_FORM
 from protocol.record import Record, sealed
-from protocol.room_events import Countdown, Dealt, PlayerReady, PlayerView, Presence, RematchAsked, Result, Scored, Seated, Started
-from protocol.server_messages import CurrentView, Left, WaitingMatch, WaitingOver
-from protocol.views import RaceOptions, SeriesOptions
+from protocol.room_events import (
+    Countdown,
+    Dealt,
+    PlayerReady,
+    PlayerView,
+    Presence,
+    Progress,
+    RematchAsked,
+    Result,
+    Scored,
+    Seated,
+    Started,
+)
+from protocol.server_messages import CurrentView, Left, LobbyChanges, WaitingMatch, WaitingOver
+from protocol.views import OpenRaceInfo, RaceOptions, SeatState, SeriesOptions
+from protocol.watch_messages import WatchRace
 from tests.client import scenes
 from tests.client.tui.hands import DEFAULTS, HOME, UP, HandScreen, Run, running, settled
 from tests.client.watched import watched
@@ -68,7 +82,8 @@ async def test_a_race_at_once_that_was_refused_makes_no_other_race_one() -> None
         # The answer is still to come.
         await run.say(scenes.refusal(ErrorCode.CANNOT_WRITE))
         assert run.screen.shows("The race starts in a larger window")
-        await run.say(scenes.refusal(ErrorCode.SERVER_FULL))
+        # By the number that the connection gave to the request.
+        await run.say(scenes.refusal(ErrorCode.SERVER_FULL, FIRST_NUMBER))
         assert not run.screen.shows("The race starts in a larger window")
         run.screen.size = (80, 24)
         await run.give("window resize")
@@ -429,7 +444,7 @@ async def test_while_the_race_is_run_talk_is_one_of_nine_phrases() -> None:
         await run.give("t", "down", "down", "enter")
         assert run.link.taken() == [Say(text="Good luck!", phrase="good-luck"), Say(text="Nice!", phrase="nice")]
         # Neither yes nor no is a phrase, and the race goes on underneath.
-        await run.give("t", "y", "n")
+        await run.give("t", "y", "n", "0", "²", "٣")
         assert run.link.taken() == []
         await run.give("esc", "s")
         assert [type(message) for message in run.link.taken()] == [Move]
@@ -481,10 +496,11 @@ async def test_a_line_that_the_server_refuses_to_pass_on_for_now_need_not_be_typ
         assert run.link.taken() == [Say(text="x", code=room)]
 
 
-async def test_the_result_and_a_rematch() -> None:
+async def test_the_result_and_a_rematch(mock_clock: trio.testing.MockClock) -> None:
     async with running() as run:
         await into_race(run)
         await run.say(Result(version=8, record=scenes.record()))
+        mock_clock.jump(1)
         assert run.screen.shows("You won by")
         await run.give("d")
         assert run.screen.shows("commitment")
@@ -498,11 +514,33 @@ async def test_the_result_and_a_rematch() -> None:
         assert ready.race == 2
 
 
-@pytest.mark.parametrize("key", ["enter", "s"])
-async def test_a_key_for_the_table_that_comes_as_the_race_ends_asks_for_nothing_else(key: str, mock_clock: trio.testing.MockClock) -> None:
+def ends(first: SeatState, second: SeatState) -> tuple[Progress | PlayerView | Result, ...]:
+    """What Anna's seat is told at the end of a race: each seat's end, and then the result."""
+    own_end: Progress | PlayerView
+    if first == "stalled":
+        own_end = PlayerView(
+            version=9, seat=0, ply=1, move="s", state=first, elapsed_ms=9_000, view=replace(scenes.middle_view(), moves=())
+        )
+    else:
+        own_end = Progress(version=9, seat=0, ply=0, home=18, foundations={}, state=first, elapsed_ms=9_000)
+    other_end = Progress(version=8, seat=1, ply=60, home=52, foundations={}, state=second, elapsed_ms=9_000)
+    anna, benedikt = scenes.record().seats
+    seats = (replace(anna, state=first, ended_at_ms=9_000), replace(benedikt, state=second, ended_at_ms=9_000))
+    return other_end, own_end, Result(version=10, record=sealed(replace(scenes.record(), seats=seats)))
+
+
+@pytest.mark.parametrize("key", ["enter", "s", "r"])
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [("stopped", "won"), ("stopped", "forfeited"), ("out-of-time", "out-of-time"), ("stalled", "stopped")],
+    ids=["beaten", "the other gave up", "time up", "no move left"],
+)
+async def test_a_key_for_the_table_that_comes_as_the_race_ends_asks_for_nothing_else(
+    own: SeatState, other: SeatState, key: str, mock_clock: trio.testing.MockClock
+) -> None:
     async with running() as run:
         await into_race(run)
-        await run.say(Result(version=8, record=scenes.record()))
+        await run.say(*ends(own, other))
         await run.give(key)
         assert not run.link.taken()
         assert not run.screen.shows("Write into a file")
@@ -511,12 +549,11 @@ async def test_a_key_for_the_table_that_comes_as_the_race_ends_asks_for_nothing_
         assert run.link.taken() or run.screen.shows("Write into a file")
 
 
-async def test_after_a_race_that_they_have_stopped_a_players_keys_count_at_once() -> None:
-    record = scenes.record()
-    anna, benedikt = record.seats
+@pytest.mark.parametrize("own", ["stopped", "forfeited"])
+async def test_after_a_race_that_they_have_ended_themselves_a_players_keys_count_at_once(own: SeatState) -> None:
     async with running() as run:
         await into_race(run)
-        await run.say(Result(version=8, record=replace(record, seats=(replace(anna, state="stopped"), benedikt))))
+        await run.say(*ends(own, "stalled"))
         await run.give("enter")
         assert run.link.taken() == [Rematch(race=1)]
 
@@ -535,10 +572,11 @@ async def test_a_rematch_against_a_bot_is_waited_for_by_nobody() -> None:
 
 
 @pytest.mark.parametrize("meanwhile", [(), ("window resize",)])
-async def test_whoever_asks_last_for_a_rematch_is_ready_for_it(meanwhile: tuple[str, ...]) -> None:
+async def test_whoever_asks_last_for_a_rematch_is_ready_for_it(meanwhile: tuple[str, ...], mock_clock: trio.testing.MockClock) -> None:
     async with running() as run:
         await into_race(run)
         await run.say(Result(version=8, record=scenes.record()), RematchAsked(version=9, seat=1))
+        mock_clock.jump(1)
         await run.give("r")
         run.screen.size = (100, 30)
         await run.give(*meanwhile)
@@ -550,10 +588,11 @@ async def test_whoever_asks_last_for_a_rematch_is_ready_for_it(meanwhile: tuple[
         assert ready.nonce
 
 
-async def test_whoever_asked_first_for_a_rematch_says_that_they_are_still_there() -> None:
+async def test_whoever_asked_first_for_a_rematch_says_that_they_are_still_there(mock_clock: trio.testing.MockClock) -> None:
     async with running() as run:
         await into_race(run)
         await run.say(Result(version=8, record=scenes.record()))
+        mock_clock.jump(1)
         await run.give("r")
         await run.say(RematchAsked(version=9, seat=1), scenes.room(version=10, race=2))
         assert run.link.taken() == [Rematch(race=1)]
@@ -587,6 +626,42 @@ async def test_home_is_walked_and_clicked() -> None:
         await run.click("Open a race")
         await run.click("Open this race")
         assert run.link.taken() == [OpenRace(options=RaceOptions())]
+
+
+def lobby_change(*, gone: tuple[str, ...] = (), races: tuple[OpenRaceInfo, ...] = (), closest: str | None = None) -> LobbyChanges:
+    return LobbyChanges(players_here=4, races_open=2, races_running=7, gone=gone, races=races, running=(), progress=(), closest=closest)
+
+
+async def test_enter_takes_the_race_that_was_marked_wherever_it_has_come_to_stand() -> None:
+    first, second = scenes.lobby().races
+    closest, other = scenes.running()
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        run.link.taken()
+        await run.give("r", "down")
+        await run.say(lobby_change(gone=(first.code,), closest=closest.code))
+        await run.give("enter")
+        assert run.link.taken() == [JoinRace(code=second.code)]
+        await run.give("w", "down")
+        await run.say(lobby_change(races=(first, replace(first, code="NEWONE")), closest=other.code))
+        await run.give("enter")
+        (watch,) = run.link.taken()
+        assert isinstance(watch, WatchRace)
+        assert watch.code == other.code
+
+
+async def test_of_a_race_that_is_open_no_more_the_place_stays_marked_and_there_is_always_a_line_for_enter() -> None:
+    first, second = scenes.lobby().races
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), replace(scenes.lobby(), running=()))
+        await run.give("r", "down")
+        run.link.taken()
+        await run.say(lobby_change(gone=(second.code,)))
+        await run.give("enter")
+        assert run.link.taken() == [JoinRace(code=first.code)]
+        await run.say(Lost("no route", 3000))
+        await run.give("enter")
+        assert run.screen.shows("enter or a second click chooses"), "the line above it, a bot's"
 
 
 async def test_what_was_said_at_home_is_not_said_again_in_the_room() -> None:
@@ -869,11 +944,14 @@ class Thinker:
         return ("This deal can be won: all 52 cards could be brought home.", "All of them were.")
 
 
-async def test_the_review_of_ones_own_game_is_thought_of_while_the_screen_goes_on_and_then_shown() -> None:
+async def test_the_review_of_ones_own_game_is_thought_of_while_the_screen_goes_on_and_then_shown(
+    mock_clock: trio.testing.MockClock,
+) -> None:
     thinker = Thinker()
     async with running(reviewer=thinker.review) as run:
         await into_race(run)
         await run.say(Result(version=8, record=scenes.record()))
+        mock_clock.jump(1)
         assert thinker.asked == []
         await run.give("v")
         assert run.screen.shows("Thinking about your game")
@@ -996,11 +1074,12 @@ async def test_a_race_against_a_bot_can_ask_for_a_winnable_deal() -> None:
         assert run.link.taken()[0] == OpenRace(options=RaceOptions(bots=("Steady",), public=False, winnable=True))
 
 
-async def test_between_two_races_of_a_series_the_result_stands_until_one_is_ready_for_the_next() -> None:
+async def test_between_two_races_of_a_series_the_result_stands_until_one_is_ready_for_the_next(mock_clock: trio.testing.MockClock) -> None:
     score = scenes.standing((1, 0), 1)
     async with running() as run:
         await into_race(run)
         await run.say(Result(version=8, record=scenes.record()), Scored(version=9, series=score, record=None))
+        mock_clock.jump(1)
         await run.say(scenes.next_race(10, score))
         assert run.screen.shows("You won by")
         assert run.screen.shows("Anna 1 : 0 Benedikt, best of 5, race 2 next")

@@ -8,7 +8,7 @@ from client.tui.bars import seat_lines
 from client.tui.theme import theme_for
 from tests.client import scenes
 
-THEME = theme_for("classic", ascii_only=False, colours=256)
+THEME = theme_for("classic", ascii_only=False, colours=256, own=None)
 TOLD = {"S": 2, "H": 1, "D": 1, "C": 1}
 
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from client.tui.actions import SlowTerminal
 from client.tui.picture import Bar, Falling, Large, Picture, Rect, Slot
+from client.tui.playing import HOME_MS
 from client.tui.start import UiSettings
 from client.tui.theme import theme_for
 from client.tui.transitions import FALL_MS, FLASH_MS, GLIDE_MS, GROW_MS, LIGHT_MS, TURN_MS, Glide, begun, moved, transitions
@@ -28,7 +29,7 @@ def table(card: str, home: str) -> Picture:
     return Picture((line,), slots=(Slot("a1", Rect(0, 0, 2, 1), card), Slot("S", Rect(8, 0, 2, 1), home)))
 
 
-THEME = theme_for("classic", ascii_only=False, colours=256)
+THEME = theme_for("classic", ascii_only=False, colours=256, own=None)
 
 
 def shown(before: Picture, after: Picture, since_ms: int) -> Picture:
@@ -181,6 +182,22 @@ async def test_behind_the_last_card_the_cards_fall_until_they_have_or_a_key_is_p
         mock_clock.jump(1)
         await settled()
         assert not run.screen.shows("Q♠")
+
+
+@pytest.mark.parametrize("key", ["g", "H"])
+async def test_a_last_card_that_went_home_by_itself_is_followed_by_all_of_the_fall(key: str, mock_clock: trio.testing.MockClock) -> None:
+    async with running(settings=MOVING) as run:
+        await into_race(run)
+        await run.give(key)
+        await run.say(last_card_home())
+        for _ in range(4):
+            mock_clock.jump(HOME_MS / 1000)
+            await settled()
+        await run.say(Result(version=9, record=scenes.record()))
+        assert not run.screen.shows("You won"), "the cards still fall"
+        mock_clock.jump(FALL_MS / 1000)
+        await settled()
+        assert run.screen.shows("You won by 15 cards!")
 
 
 async def test_without_motion_the_result_comes_at_once() -> None:

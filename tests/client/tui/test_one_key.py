@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from client.connection.events import Lost
+from client.game.board import Board
 from client.game.moves import destination, source, top_card
 from client.tui.actions import Press
 from client.tui.chips import CHIPS, chips_of, dealt
@@ -178,13 +179,27 @@ async def test_tab_walks_over_what_can_be_played_from_where_the_cursor_begins(mo
 
 def test_the_end_is_offered_only_where_every_card_goes_home() -> None:
     start = tables.view_after("carpet", 0)
-    assert not all_fit(start)
+    assert not all_fit(Board(), start)
     left = replace(start, stock=0, waste=("KS", "QS"), piles={"a1": (), "b1": ("JS",)}, moves=("b1",), pending=None)
     fits = replace(left, foundations={"S": 10, "H": 13, "D": 13, "C": 13})
-    assert all_fit(fits)
-    assert not all_fit(replace(fits, waste=("QS", "KS")))
-    assert not all_fit(replace(fits, stock=1))
+    assert all_fit(Board(), fits)
+    assert not all_fit(Board(family="quilt"), fits), "which cards are covered is not looked at"
+    assert not all_fit(Board(), replace(fits, waste=("QS", "KS")))
+    assert not all_fit(Board(), replace(fits, stock=1))
     assert {row.command.name for row in KEYS} >= {"SEND_HOME", "SEND_ALL", "NEXT", "PREVIOUS"}
+
+
+@pytest.mark.parametrize(("rules", "key"), [("carpet", "g"), ("colorado", "G")])
+def test_the_key_that_finishes_a_race_is_the_one_that_is_named(rules: str, key: str) -> None:
+    start = tables.view_after(rules, 0)
+    foundation = next(name for name in start.foundations if name[0] == "S" and not name.endswith("-"))
+    full = {name: 12 if name == foundation else 13 for name in start.foundations}
+    piles = {name: ("KS",) if name == "a1" else () for name in start.piles}
+    player = Player(rules, replace(start, stock=0, waste=(), piles=piles, foundations=full, moves=("a1",)))
+    lines = ["".join(text for _, text in line) for line in player.picture.lines]
+    assert any(f"Every card goes home now: press {key} to finish." in line for line in lines)
+    player.type(key)
+    assert player.line.sent == ["a1"]
 
 
 async def test_autoplay_sends_home_what_fits_where_the_race_allows_it(mock_clock: trio.testing.MockClock) -> None:

@@ -18,7 +18,7 @@ from client.tui.theme import CLASSIC, FOUR, Palette, theme_for
 from protocol.cards import CARD_TEXT
 from tests.e2e.terminal import ROOT, Terminal, terminal_environment
 
-PICTURED = theme_for("classic", ascii_only=False, colours=2**24, pictures=True)
+PICTURED = theme_for("classic", ascii_only=False, colours=2**24, own=None, pictures=True)
 CELL = (10, 20)
 YES = "\x1b_Gi=31;OK\x1b\\"
 KITTY, OLD_KITTY, GHOSTTY, WEZTERM = (
@@ -34,7 +34,7 @@ END = "\x1b[?62;4c"
 def test_a_card_is_its_rank_and_suit_as_text_and_for_the_rest_cells_of_its_picture_in_their_order(size: Size) -> None:
     for card in CARD_TEXT:
         lines = face(card, size, PICTURED, "lit", mark="^")
-        plain = face(card, size, theme_for("classic", ascii_only=False, colours=256), "lit", mark="^")
+        plain = face(card, size, theme_for("classic", ascii_only=False, colours=256, own=None), "lit", mark="^")
         assert [line_width(line) for line in lines] == [line_width(line) for line in plain]
         for row, line in enumerate(lines):
             column = 0

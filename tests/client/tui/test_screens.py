@@ -534,7 +534,7 @@ SCREENS = {name: shown._replace(model=cache(partial(told_when_shown, shown))) fo
 
 def widget_of(shown: Shown, size: tuple[int, int]) -> urwid.Widget:
     settings_ = shown.ui.settings
-    theme = theme_for(settings_.palette, ascii_only=settings_.ascii, colours=shown.colours)
+    theme = theme_for(settings_.palette, ascii_only=settings_.ascii, colours=shown.colours, own=None)
     return Painted(view(Scene(shown.model(), shown.ui, theme, shown.now_ms), size))
 
 
@@ -626,7 +626,7 @@ def test_whoever_was_stopped_by_anothers_win_is_not_said_to_have_stopped() -> No
 
 
 def test_every_row_of_the_help_page_is_whole_in_the_smallest_terminal() -> None:
-    theme = theme_for("classic", ascii_only=False, colours=256)
+    theme = theme_for("classic", ascii_only=False, colours=256, own=None)
     scene = Scene(scenes.at_home(), UI, theme, 0)
     for line in help_lines(scene, 76):
         assert line_width(line) <= 76
@@ -764,6 +764,12 @@ def test_of_many_seats_and_much_to_say_the_end_gives_way() -> None:
     assert "r: race the same players again" in text
 
 
+def test_seats_that_a_server_numbers_as_it_likes_are_drawn() -> None:
+    seats = (scenes.seat(0, "Anna", state="racing"), scenes.seat(6, "Benedikt", state="racing", home=9, ply=9))
+    model = scenes.reduced(scenes.at_home(), scenes.room(phase="racing", seats=seats, view=scenes.middle_view(), elapsed_ms=42_300))
+    assert any("Benedikt" in line for line in render_text(widget_of(Shown(lambda: model), (80, 24)), (80, 24)))
+
+
 def test_a_race_is_a_try_at_ones_best_for_who_saw_it_raced_and_not_for_who_comes_back_to_its_result() -> None:
     def kept(before: Model) -> list[Keep]:
         _, effects = update(scenes.over(), UI, Heard(Result(version=11, record=scenes.record()), before), 144_000)
@@ -846,7 +852,7 @@ def test_a_large_window_has_large_cards(name: str, size: tuple[int, int], card: 
 
 @pytest.mark.parametrize("rows", range(30, 60))
 def test_two_tables_have_the_largest_cards_that_fit_and_curves_have_what_is_left(rows: int) -> None:
-    theme = theme_for("classic", ascii_only=False, colours=256)
+    theme = theme_for("classic", ascii_only=False, colours=256, own=None)
     board = board_of(None, scenes.middle_view())
     how = arranged(board, 2, 140, rows, theme, most=9)
     left = {size: rows - OWN_ROWS - grid_height(board, size) for size in (cards.LARGE, cards.MEDIUM)}
@@ -858,7 +864,7 @@ def test_two_tables_have_the_largest_cards_that_fit_and_curves_have_what_is_left
 
 @pytest.mark.parametrize("columns", range(140, 230, 5))
 def test_curves_stand_beside_large_cards_where_the_window_is_wide_enough(columns: int) -> None:
-    theme = theme_for("classic", ascii_only=False, colours=256)
+    theme = theme_for("classic", ascii_only=False, colours=256, own=None)
     board = board_of(None, scenes.middle_view())
     how = arranged(board, 2, columns, 44, theme, most=9)
     assert 2 * how.width + BETWEEN + (how.side + BETWEEN if how.side else 0) <= columns
@@ -868,7 +874,7 @@ def test_curves_stand_beside_large_cards_where_the_window_is_wide_enough(columns
 
 
 def test_wide_layouts_stand_one_below_the_other_where_that_makes_their_cards_larger() -> None:
-    theme = theme_for("classic", ascii_only=False, colours=256)
+    theme = theme_for("classic", ascii_only=False, colours=256, own=None)
     shown = SCREENS["colorado"].model().room
     assert shown is not None
     assert shown.view is not None
@@ -911,7 +917,7 @@ def test_court_cards_are_painted_where_colours_are_exact_and_nowhere_else() -> N
 @pytest.mark.parametrize("size", [cards.HUGE, cards.LARGE, cards.MEDIUM])
 @pytest.mark.parametrize("look", ["card", "side", "dim", "dimside", "lit", "held"])
 def test_every_painted_card_has_its_size_and_the_colours_of_its_look(size: cards.Size, look: cards.Look) -> None:
-    theme = theme_for("classic", ascii_only=False, colours=2**24)
+    theme = theme_for("classic", ascii_only=False, colours=2**24, own=None)
     roles = {entry[0] for entry in entries(theme.palette, exact=True)}
     for card in CARD_TEXT:
         lines = cards.face(card, size, theme, look, mark="1")

@@ -91,6 +91,28 @@ async def test_from_home_to_the_list_to_a_tournament_and_back_only_what_is_looke
         assert run.screen.shows("C A R P E T")
 
 
+async def test_enter_goes_to_the_tournament_that_was_marked_when_another_has_come_above_it() -> None:
+    listed = tournaments.listed()
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        await run.give("t")
+        await run.say(listed)
+        await run.give("down")
+        await run.say(replace(listed, tournaments=(replace(tournaments.LISTING, id="NEWONE"), *listed.tournaments)))
+        await run.give("enter")
+        assert FollowTournament(id=listed.tournaments[1].id, ref=FOLLOW_REFERENCE) in run.link.taken()
+
+
+async def test_a_question_about_a_player_leaves_the_mark_on_them_though_others_come_to_stand_above() -> None:
+    async with before(directed(tournaments.told())) as run:
+        await run.give("down", "X")
+        assert run.screen.shows("Remove Anna from the tournament?")
+        late = tournaments.entrant("p7", "Eve", 0)
+        await run.say(directed(tournaments.told(entrants=(late, *tournaments.ENTRANTS))))
+        await run.give("esc", "X")
+        assert run.screen.shows("Remove Anna from the tournament?")
+
+
 async def test_on_another_connection_what_is_looked_at_is_followed_anew() -> None:
     async with before(tournaments.running()) as run:
         await run.say(UP, scenes.welcome())
@@ -100,7 +122,8 @@ async def test_on_another_connection_what_is_looked_at_is_followed_anew() -> Non
 async def test_a_tournament_that_is_not_there_leads_back_to_the_list() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), scenes.lobby())
-        await run.give("t", "c", *"kw prtx".replace(" ", ""), "enter")
+        # As it is read out.
+        await run.give("t", "c", *"kw-prt x", "enter")
         assert FollowTournament(id="KWPRTX", ref=FOLLOW_REFERENCE) in run.link.taken()
         refused = scenes.refusal(ErrorCode.NO_SUCH_TOURNAMENT, FOLLOW_REFERENCE)
         await run.say(refused, tournaments.listed())

@@ -85,7 +85,7 @@ _sizes = st.tuples(st.sampled_from([80, 99, 120, 149, 150, 200]), st.sampled_fro
 
 def scene_at(model: Model, page: TournamentPage | None, item: int, *, ascii_only: bool = False) -> Scene:
     ui = Ui(tournament_view=TournamentView(tournaments.ID, page), item=item, settings=UiSettings(ascii=ascii_only))
-    return Scene(model, ui, theme_for("classic", ascii_only=ascii_only, colours=256), 50_000)
+    return Scene(model, ui, theme_for("classic", ascii_only=ascii_only, colours=256, own=None), 50_000)
 
 
 @given(TOLD, _pages, st.integers(0, 50), _sizes, st.booleans())
@@ -106,7 +106,7 @@ def test_every_click_is_on_a_line_that_is_there(told: Tournament, page: Tourname
     drawn = view(scene_at(model, page, 0), size)
     clicks = {drawn.click_at(column, row) for row in range(size[1] - 1) for column in (5, size[0] - 20)}
     picked = {click.line for click in clicks if isinstance(click, Pick)}
-    assert picked <= set(range(lines_of(model, TournamentView(tournaments.ID, page))))
+    assert picked <= set(range(len(lines_of(model, TournamentView(tournaments.ID, page)))))
 
 
 def test_every_table_of_a_large_field_can_be_reached_and_is_seen_when_marked() -> None:

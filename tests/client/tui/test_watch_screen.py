@@ -291,7 +291,7 @@ async def test_in_a_large_window_the_moves_that_led_to_the_boards_stand_beside_t
         column = line.index("Anna's")
         below = run.screen.last_text[run.screen.last_text.index(line) + 1][column:]
         assert below.split()[-1] == "0:31.4"
-        assert below.startswith(card_name(told[1], theme_for("classic", ascii_only=False, colours=256)))
+        assert below.startswith(card_name(told[1], theme_for("classic", ascii_only=False, colours=256, own=None)))
         # Of two that come at once nothing is known.
         await run.say(watched.late(0, 24))
         assert run.screen.last_text[run.screen.last_text.index(line) + 2][column:].split() == []

@@ -20,7 +20,7 @@ from protocol.server_messages import Error, Left, Welcome
 from protocol.tournament_messages import CreateTournament, Decided, FollowTournament, Tournament
 from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
-from server.admin.administration import Administration
+from server.admin.administration import LATER_ENDED, Administration
 from server.admin.listener import administered
 from server.admin.messages import ROWS_AT_ONCE, Answer, Question
 from server.app import _administered
@@ -30,7 +30,7 @@ from server.net.connection import Caller
 from server.net.hub import TICK_S
 from server.rooms.requests import CallOff
 from server.store.memory import MemoryStore
-from server.store.port import BanKind
+from server.store.port import BanKind, Entry
 from tests.server.net.wire import Client, House, open_house
 
 REASON = "the server moves"
@@ -300,6 +300,37 @@ async def test_a_tournament_is_ended_for_all_who_follow_it_and_removed_without_a
         for verb in ("end", "remove"):
             question = Question(noun="tournaments", verb="end" if verb == "end" else "remove", target=second)
             assert await wrong(host, question) == f"there is no tournament {second}"
+
+
+async def test_a_removal_that_has_to_wait_for_the_disk_says_what_is_done_later_and_can_be_asked_for_again(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with hosted() as (house, host), house.guest("Ann") as ann:
+        made = await tournament(ann)
+        remove = Question(noun="tournaments", verb="remove", target=made, reason=REASON)
+        write, full = house.journal.write, trio.Event()
+
+        async def wait_then_write(*entries: Entry) -> None:
+            await full.wait()
+            await write(*entries)
+
+        monkeypatch.setattr(house.journal, "write", wait_then_write)
+        assert (await wrong(host, remove)).endswith(LATER_ENDED)
+        full.set()
+        while (await ann.hear_of(Tournament)).phase != "ended":
+            pass
+        assert house.store.tournament(made) is not None
+
+        async def write_and_never_say_so(*entries: Entry) -> None:
+            await write(*entries)
+            await trio.sleep_forever()
+
+        monkeypatch.setattr(house.journal, "write", write_and_never_say_so)
+        await wrong(host, remove)
+        assert house.store.tournament(made) is None
+        monkeypatch.setattr(house.journal, "write", write)
+        assert await done(host, remove) == "removed"
+        assert seen(await host.answer(Question(noun="tournaments", verb="list")), "id") == []
 
 
 async def test_the_usual_folder_of_commands_is_made_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
+import trio
 import trustme
 from typer.testing import CliRunner, Result
 
@@ -29,6 +30,7 @@ from server.cli.main import main
 from server.race.commands import GetReady, PlayMove, ResignSeat, TakeSeat
 from server.race.machine import Race
 from server.rules.catalogue import RULE_SETS, rule_set
+from server.store.errors import AddressTaken
 
 VECTORS = Path(__file__).parents[2] / "data" / "vectors"
 START = 1_700_000_000_000
@@ -230,6 +232,20 @@ def test_no_command_is_told_of_with_half_a_sentence(command: tuple[str, ...]) ->
     listed = run(*command, "--help", columns=80).stdout.partition("Commands:")[2]
     assert listed.count(".\n") >= 3
     assert "..." not in listed
+
+
+def help_of(command: str) -> Iterator[str]:
+    """The help of a command, and of all commands in it."""
+    shown = run(*command.split(), "--help", columns=80).stdout
+    yield shown
+    for inner in re.findall(r"^  ([a-z-]+)(?: {2,}\S|$)", shown.partition("Commands:\n")[2], re.MULTILINE):
+        yield from help_of(f"{command} {inner}")
+
+
+def test_every_help_is_printed_whatever_the_encoding_of_the_terminal_is() -> None:
+    told = list(help_of(""))
+    assert len(told) > 30
+    assert all(each.isascii() for each in told)
 
 
 # ---- verify
@@ -442,6 +458,27 @@ def test_serve_on_a_host_that_is_not_here_says_so_in_one_sentence() -> None:
         result = run("serve", "--host", host, "--port", "0")
         assert result.exit_code == 1
         assert f"cannot listen on {host}" in complaint(result)
+
+
+def test_serve_says_of_the_port_for_figures_and_of_the_advertised_address_which_option_names_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        result = run("serve", "--port", "0", "--database", "memory", "--metrics", str(port), "--log-level", "error")
+    assert result.exit_code == 1
+    assert re.search(f"cannot give figures on 127.0.0.1 port {port}: .* in use; choose another with --metrics$", complaint(result))
+
+    async def fails(*settings: object) -> None:
+        await trio.lowlevel.checkpoint()
+        raise AddressTaken("another carpet-server is at ws://one, which --advertise names")
+
+    monkeypatch.setattr("server.cli.serve._serve", fails)
+    result = run("serve", "--port", "0", "--database", "memory")
+    assert result.exit_code == 1
+    assert complaint(result).endswith("which --advertise names")
 
 
 def test_serve_with_tls_files_that_cannot_be_used_says_so_in_one_sentence(tmp_path: Path) -> None:

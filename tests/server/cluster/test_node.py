@@ -15,7 +15,7 @@ from server.cluster.leases import BEAT_S
 from server.cluster.loads import Load, Loads
 from server.cluster.node import LOOKS_APART_S, ClusterNode
 from server.store.answers import Running
-from server.store.errors import StoreUnavailable
+from server.store.errors import AddressTaken, StoreUnavailable
 from server.store.journal import Journal
 from server.store.memory import MemoryStore
 from server.store.nodes import LEFT, Holding, Node
@@ -103,6 +103,13 @@ async def test_a_node_whose_clock_is_an_hour_off_says_so_when_it_joins(
     await ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one").join()
     warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert warned == ([f"the clock of this server is {told} that of the database: set both by the network"] if told else [])
+
+
+async def test_a_node_whose_url_another_one_has_says_which_option_names_its_own(autojump_clock: MockClock) -> None:
+    store = FakeStore()
+    store.join = lambda url: False  # type: ignore[method-assign]
+    with pytest.raises(AddressTaken, match=r"ws://one.* which --advertise names"):
+        await ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one").join()
 
 
 async def test_a_node_that_is_about_to_leave_ends_what_it_takes_over_takes_nothing_more_and_holds_its_lease(

@@ -8,7 +8,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.rooms.codes import ALPHABET, LENGTH, new_code, read_code
+from protocol.text import read_code
+from server.rooms.codes import ALPHABET, LENGTH, new_code
 
 
 @given(st.randoms(use_true_random=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import trio
 
 from protocol.errors import ErrorCode
@@ -112,6 +113,25 @@ async def test_a_race_that_has_begun_is_not_called_off(table: Table, ann: Guest,
     room.tell(CallOff())
     await table.settle()
     assert (room.is_closed, room.core.race.phase) == (False, "racing")
+
+
+@pytest.mark.parametrize("phase", ["countdown", "racing"])
+async def test_whoever_still_plays_a_deal_that_is_revealed_stops_and_keeps_the_cards_home(table: Table, ann: Guest, phase: str) -> None:
+    room = opened(table, ann, kind="daily")
+    ann.enter(room)
+    await table.settle()
+    ann.ready(room)
+    await table.settle()
+    if phase == "racing":
+        await trio.sleep(room.options.countdown_s + 0.01)
+        ann.move(room)
+        await table.settle()
+    assert room.core.race.phase == phase
+    room.tell(Reveal())
+    await trio.sleep(room.options.countdown_s + 0.01)
+    await table.settle()
+    (seat,) = ann.last(Result).record.seats
+    assert (seat.state, seat.plies) == ("stopped", int(phase == "racing"))
 
 
 async def test_a_race_whose_deal_may_be_told_ends_where_it_is_and_has_no_result(table: Table, ann: Guest, bob: Guest) -> None:

@@ -9,7 +9,7 @@ import trio
 import trio.testing
 from trio.testing import MockClock
 
-from protocol.client_messages import JoinRace, LeaveRace
+from protocol.client_messages import JoinRace, LeaveRace, Move
 from protocol.errors import ErrorCode
 from protocol.fairness import daily_nonce
 from protocol.room_events import Result, Room
@@ -20,6 +20,7 @@ from server.race.audit import audit
 from server.rooms.clock import LOOK_S, Clock
 from server.runs import days
 from server.runs.dailies import DailyDeals
+from server.store.availability import Outage
 from server.store.journal import Journal
 from server.store.memory import MemoryStore
 from tests.server.net.wire import House, open_house
@@ -258,6 +259,28 @@ async def test_a_run_that_began_in_the_days_last_moments_is_over_before_the_reve
         assert kept.phase == "over"
         assert kept.finished_at_ms is not None
         assert kept.finished_at_ms < days.reveals_at_ms(DAY)
+
+
+async def test_a_run_that_an_outage_keeps_from_its_end_is_stopped_when_anybody_may_know_the_deal(house: House) -> None:
+    async with house.guest("Anna") as anna, house.guest("Bert") as bert:
+        await until(house, days.ends_at_ms(DAY) - 60_000)
+        await enter(anna)
+        await begin(anna)
+        await play(anna, 2)
+        house.rooms.outage(Outage(trio.current_time(), "the disk is full"))
+        await trio.sleep(20 * 60)
+        (told,) = [day for day in (await asked(bert, ListDailies(), Dailies)).days if day.date == DAY]
+        assert told.secret is not None
+        house.rooms.outage(None)
+        record = (await anna.hear_of(Result)).record
+        await anna.say(Move(race=1, seat=0, ply=2, move="stock", ref=9))
+        while (error := await anna.error()).ref != 9:
+            assert error.code == ErrorCode.CANNOT_WRITE
+        assert error.code == ErrorCode.RACE_OVER
+    (seat,) = record.seats
+    assert (seat.state, seat.plies) == ("stopped", 2)
+    assert seat.ended_at_ms < 10_000, "none of the time that was lost counts"
+    audit(record)
 
 
 async def test_days_in_a_row_are_counted_up_to_the_day_that_is_asked_for(house: House) -> None:

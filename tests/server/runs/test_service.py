@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from protocol.errors import ErrorCode, Refusal
-from protocol.run_messages import Challenge, Challenges, Dailies, ListChallenges, ListDailies, ListRuns, OpenChallenge
+from protocol.run_messages import Challenge, Challenges, Dailies, ListChallenges, ListDailies, ListRuns, OpenChallenge, RunQuestion
 from server.runs.service import ASKED_AT_ONCE, ASKED_WAITING
 from tests.server.net.wire import House
 from tests.server.runs.running import asked
@@ -80,3 +80,25 @@ async def test_a_list_or_a_board_is_read_once_a_second_however_many_ask_and_anew
         await trio.sleep(1.1)
         await house.runs.answer("", ListChallenges())
         assert reads
+
+
+async def test_what_was_read_before_the_clock_was_set_back_is_read_again(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: set[str] = set()
+    ask = house.journal.ask
+
+    async def counted(call: Callable[..., object], *arguments: object) -> object:
+        reads.add(getattr(call, "__name__", "?"))
+        return await ask(call, *arguments)
+
+    async with house.guest("Anna") as anna:
+        await asked(anna, OpenChallenge(nonce="ab" * 16), Challenge)
+        questions: tuple[RunQuestion, ...] = ListDailies(), ListChallenges(), ListRuns(kind="daily")
+        for question in questions:
+            await house.runs.answer("", question)
+        assert house.clock._wall_offset is not None
+        house.clock._wall_offset -= 3600
+        monkeypatch.setattr(house.journal, "ask", counted)
+        for question, wanted in zip(questions, ({"_newest"}, {"_newest", "_counts"}, {"counting_runs"}), strict=True):
+            await house.runs.answer("", question)
+            assert wanted <= reads
+            reads.clear()

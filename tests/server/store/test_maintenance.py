@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -131,6 +132,24 @@ def test_a_copy_that_cannot_be_written_leaves_nothing(empty_sqlite: str, tmp_pat
     open_database(empty_sqlite).close()
     with pytest.raises(StoreUnavailable, match=r"cannot write .*nowhere/copy: No such file"):
         care.backup(tmp_path / "nowhere" / "copy", empty_sqlite)
+
+
+def test_a_copy_for_which_there_is_no_space_is_blamed_and_not_the_database(
+    empty_sqlite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_database(empty_sqlite).close()
+    connect = sqlite3.connect
+
+    def cramped(path: Path, **options: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = connect(path, **options)
+        if path.suffix == ".partial":
+            connection.execute("PRAGMA max_page_count = 2")
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", cramped)
+    with pytest.raises(StoreUnavailable, match=r"cannot write .*copy: .*full$"):
+        care.backup(tmp_path / "copy", empty_sqlite)
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith("copy")]
 
 
 def test_postgres_is_copied_by_its_own_program(postgres: str, tmp_path: Path) -> None:

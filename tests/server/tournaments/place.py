@@ -7,12 +7,9 @@ from collections.abc import Sequence
 
 import trio
 
-from server.rooms.clock import Clock
 from server.store.memory import MemoryStore
 from server.store.replay import by_room
 from tests.server.tournaments.venue import Venue
-
-EPOCH_S = 1_800_000_000
 
 
 class Place:
@@ -40,8 +37,6 @@ class Place:
         async with trio.open_nursery() as nursery:
             number = len(self.venues)
             venue = Venue(nursery, store=self.store, seed=number, is_shared=True, node=number + 1 if self._spreads else 0)
-            # All have the same time.
-            venue.clock = Clock(EPOCH_S + trio.current_time())
             await venue.open()
             self.venues.append(venue)
             self._scopes[venue] = nursery.cancel_scope

@@ -41,11 +41,14 @@ from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.availability import Outage
 from server.store.errors import StoreBusy, StoreError
 from server.store.port import NEVER_MS
-from server.tournaments.commands import IDLE_S, UNUSED_S
+from server.tournaments import commands
+from server.tournaments.commands import IDLE_DAYS, OWN_DECISIONS, UNUSED_S
 from server.tournaments.making import LATELY_OF_PLACE, LATELY_S, MOST_OF_ONE, MOST_OF_PLACE
 from tests.server.spectate.onlookers import no_room
 from tests.server.tournaments.fields import byes_of
 from tests.server.tournaments.venue import FAST, Person, Venue
+
+IDLE_S = IDLE_DAYS * 24 * 3600
 
 FORMATS = {
     "swiss": (replace(FAST, fill=8, rounds=3), 3),
@@ -336,6 +339,40 @@ async def test_a_player_who_leaves_a_table_that_waits_for_others_forfeits_and_ho
     assert result[0].forfeit
 
 
+async def test_a_player_who_is_ready_and_drops_just_before_the_time_is_up_holds_nobody(venue: Venue) -> None:
+    ann, ben = await venue.person("Ann", "waits"), await venue.person("Ben", "absent")
+    _, identity = await started(venue, replace(FAST, rounds=1, no_show_s=30, grace_s=20), ann, ben)
+    await trio.sleep(15)
+    await ann.lose_connection()
+    await trio.sleep(5)
+    ben.habit = "waits"
+    ben.post_again(Called)
+    await trio.sleep(12)
+    assert ben.all(Dealt), "the time to come is over, and all are ready"
+    state = await venue.over(identity)
+    assert state.race_ids[1, 1], "it was raced, to the end of Ann's grace"
+    result = state.crosstable.result(1, 1)
+    assert result is not None
+    assert result.verdict == ("second" if state.crosstable.rounds[0].pairings[0].first == ann.player.id else "first")
+
+
+async def test_whoever_loses_their_seat_after_the_time_was_up_forfeits_at_once(venue: Venue, monkeypatch: pytest.MonkeyPatch) -> None:
+    people = await venue.people("Ann", "Ben", "Cleo", "Dan", habit="waits")
+    people[3].habit = "absent"
+    with monkeypatch.context() as crowded:
+        crowded.setattr(venue.rooms, "_max_rooms", 1)
+        _, identity = await started(venue, replace(FAST, rounds=1, no_show_s=100, grace_s=20), *people)
+        await trio.sleep(60)
+    # The second table has its room a minute after the first: there the time is up a minute later, too.
+    await trio.sleep(30)
+    await people[0].lose_connection()
+    await trio.sleep(15)
+    assert not venue.state(identity).crosstable.races, "Ann was ready, and may come back"
+    await trio.sleep(10)
+    assert list(venue.state(identity).crosstable.races) == [(1, 1)]
+    await venue.over(identity)
+
+
 class Onlooker(SpectatorConnection):
     """Watches, and hears nothing."""
 
@@ -488,6 +525,55 @@ async def test_entering_asks_for_the_code_and_a_free_place(venue: Venue) -> None
     assert "sesame" not in repr(ben.heard)
 
 
+async def test_a_second_check_in_is_answered_and_not_kept(venue: Venue) -> None:
+    ann, ben = await venue.people("Ann", "Ben")
+    identity = await ann.make(replace(FAST, rounds=1, check_in_s=60))
+    for person in (ann, ben):
+        await person.enter(identity)
+    await ann.ask(StartTournament(id=identity))
+    await ben.check_in(identity)
+    kept = venue.log(identity)
+    for nonce in ("ab" * 16, "cd" * 16):
+        answer = await ben.ask(CheckIn(id=identity, nonce=nonce))
+        assert isinstance(answer, Decided)
+        assert answer.number == len(kept)
+    assert venue.log(identity) == kept
+    await ann.check_in(identity)
+    await venue.over(identity)
+    assert refused(await ben.ask(CheckIn(id=identity, nonce="ab" * 16))) == "tournament/not-now"
+
+
+async def test_whoever_comes_and_goes_again_and_again_keeps_nobody_else_out(venue: Venue) -> None:
+    ann, ben, cleo, director = await venue.people("Ann", "Ben", "Cleo", "Director")
+    identity = await director.make(replace(FAST, rounds=1, check_in_s=60))
+    for person in (ann, ben):
+        await person.enter(identity)
+    for _ in range(OWN_DECISIONS // 2):
+        await cleo.enter(identity)
+        assert isinstance(await cleo.ask(LeaveTournament(id=identity)), Decided)
+    assert refused(await cleo.ask(EnterTournament(id=identity))) == "tournament/not-now"
+    assert isinstance(await director.ask(RemoveEntrant(id=identity, entrant=cleo.player.id, remove=False)), Decided)
+    await director.ask(StartTournament(id=identity))
+    for person in (ann, ben):
+        await person.check_in(identity)
+    assert (await venue.over(identity)).phase == "over"
+
+
+async def test_what_follows_by_itself_counts_as_nobodys_coming_and_going(venue: Venue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "OWN_DECISIONS", 4)
+    monkeypatch.setattr(commands, "OWN_DECISIONS_OF_ALL", 8)
+    ann, ben, director = await venue.people("Ann", "Ben", "Director")
+    identity = await director.make(replace(FAST, rounds=2, check_in_s=60, fill=8, pause_s=None))
+    for person in (ann, ben):
+        await person.enter(identity)
+    await director.ask(StartTournament(id=identity))
+    for person in (ann, ben):
+        await person.check_in(identity)
+    await venue.until(lambda: venue.state(identity).phase == "between")
+    assert [entry.author for entry in venue.state(identity).log].count(ben.player.id) > 8, "the bots came when Ben had checked in"
+    assert isinstance(await ben.ask(LeaveTournament(id=identity)), Decided)
+
+
 async def test_only_the_director_directs(venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben")
     identity = await ann.make(FAST)
@@ -523,7 +609,7 @@ async def test_options_that_make_no_tournament_are_refused(venue: Venue, options
 # ---- tournaments that nobody uses
 
 
-async def test_a_registration_that_nobody_uses_is_called_off_and_a_used_one_waits_a_day(venue: Venue) -> None:
+async def test_a_registration_that_nobody_uses_is_called_off_and_a_used_one_waits_for_a_month(venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben")
     unused, used = await ann.make(FAST), await ann.make(FAST)
     await ann.enter(unused)
@@ -537,11 +623,16 @@ async def test_a_registration_that_nobody_uses_is_called_off_and_a_used_one_wait
     assert document is not None
     assert (document.log[-1].author, document.log[-1].reason) == ("", "nobody has used it")
     assert not venue.state(used).is_closed
-    await trio.sleep(IDLE_S)
+    await trio.sleep(IDLE_S - UNUSED_S - 120)
+    assert not venue.state(used).is_closed
+    await trio.sleep(120)
     assert venue.state(used).is_closed
+    document = await venue.tournaments.document(used)
+    assert document is not None
+    assert (document.log[-1].author, document.log[-1].reason) == ("", "nothing has happened in it for 30 days")
 
 
-async def test_one_that_waits_for_its_director_between_rounds_is_called_off_after_a_day(venue: Venue) -> None:
+async def test_one_that_waits_for_its_director_between_rounds_is_called_off_after_a_month(venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben")
     _, identity = await started(venue, replace(FAST, rounds=2, pause_s=None), ann, ben)
     await venue.until(lambda: venue.state(identity).phase == "between")

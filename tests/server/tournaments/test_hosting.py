@@ -293,6 +293,30 @@ async def test_whoever_takes_over_the_lead_enters_what_was_raced_elsewhere_meanw
     check_results(place, identity, number=6)
 
 
+async def test_whoever_takes_over_a_check_in_gives_the_whole_time_once_more_and_all_servers_say_so(place: Place) -> None:
+    people = await field(place, 6)
+    identity = await people[0].make(replace(FAST, check_in_s=60))
+    for person in people:
+        await person.enter(identity)
+    await people[0].ask(StartTournament(id=identity))
+    await trio.sleep(50)
+    first, second, third = place.venues
+    place.kill(first)
+    await trio.sleep(20)
+    place.take_over(second, [identity])
+    await trio.sleep(10)
+    for venue in (second, third):
+        assert venue.state(identity).phase == "check-in"
+        follower = next(person for person in people if person.venue is venue)
+        follower.follow(identity)
+        await trio.sleep(0.1)
+        assert 45_000 < (follower.last(Tournament).phase_ms or 0) <= 51_000
+    await people[1].check_in(identity)
+    await people[2].check_in(identity)
+    state = await third.over(identity)
+    assert (state.phase, state.crosstable.size) == ("over", 2)
+
+
 async def test_an_order_counts_by_whom_the_store_says_leads_and_a_second_room_for_a_table_is_closed(place: Place) -> None:
     people = await field(place, 6, "absent")
     identity = await begun(place, people, rounds=1, no_show_s=600)

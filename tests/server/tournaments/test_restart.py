@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
 import pytest
 import trio
 from msgspec.structs import replace
 
-from protocol.tournament_messages import Called, CheckIn, Decided, PauseTournament, StartTournament
+from protocol.tournament_messages import Called, CheckIn, Decided, PauseTournament, StartTournament, Tournament
 from server.store.memory import MemoryStore
+from server.store.port import TournamentDecided, TournamentMade
+from server.tournaments import service
+from server.tournaments.documents import state_of
+from server.tournaments.state import TournamentState
+from tests.server.tournaments import venue as venues
 from tests.server.tournaments.venue import FAST, Person, Venue
 
 pytestmark = pytest.mark.usefixtures("autojump_clock")
+
+Kind = TypeVar("Kind")
 
 
 async def killed(store: MemoryStore, play: object, *, seed: int) -> None:
@@ -133,30 +143,48 @@ async def test_a_table_whose_room_never_was_gets_one_of_the_next_server(nursery:
     assert result.verdict == "neither", "nobody came back"
 
 
-async def test_check_in_and_pauses_outlive_the_server_and_their_time_runs_on(nursery: trio.Nursery) -> None:
+@pytest.mark.parametrize("downtime", [0, 5000])
+async def test_a_check_in_and_a_pause_outlive_the_server_and_have_their_whole_time_once_more(nursery: trio.Nursery, downtime: int) -> None:
     store = MemoryStore()
     found: list[str] = []
+    people: list[Person] = []
 
     async def play(venue: Venue) -> None:
-        ann = await venue.person("Ann")
+        ann, ben = await venue.people("Ann", "Ben")
         identity = await ann.make(replace(FAST, rounds=1, check_in_s=600, fill=2))
         await ann.enter(identity)
+        between = await ann.make(replace(FAST, rounds=2, fill=2, pause_s=300))
         paused = await ann.make(replace(FAST, rounds=2, fill=2, pause_s=50))
-        await ann.ask(StartTournament(id=paused))
-        await venue.until(lambda: venue.state(paused).phase == "between")
+        for each in (between, paused):
+            await ann.ask(StartTournament(id=each))
+            await venue.until(lambda each=each: venue.state(each).phase == "between")  # type: ignore[misc]
         assert isinstance(await ann.ask(PauseTournament(id=paused)), Decided)
+        await ben.enter(identity)
         await ann.ask(StartTournament(id=identity))
+        await ann.check_in(identity)
         await trio.sleep(100)
-        found.extend((identity, paused))
+        found.extend((identity, between, paused))
+        people.append(ben)
 
     await killed(store, play, seed=1)
-    identity, paused = found
+    identity, between, paused = found
+    await trio.sleep(downtime)
     venue = Venue(nursery, store=store, seed=2)
     await venue.open()
-    assert (venue.state(identity).phase, venue.state(paused).phase) == ("check-in", "paused")
-    await trio.sleep(490)
+    (ben,) = people
+    await ben.come_to(venue)
+    ben.follow(identity)
+    await trio.sleep(0.1)
+    assert [venue.state(each).phase for each in found] == ["check-in", "between", "paused"]
+    assert 599_000 < (ben.last(Tournament).phase_ms or 0) <= 600_000
+    await trio.sleep(290)
+    assert venue.state(between).round == 1
+    await venue.over(between)
+    await trio.sleep(280)
     assert venue.state(identity).phase == "check-in"
-    await venue.over(identity)
+    await ben.check_in(identity)
+    state = await venue.over(identity)
+    assert (state.phase, state.crosstable.size) == ("over", 2), "both are in, and no bot had to fill a seat"
     assert venue.state(paused).phase == "paused"
     assert not venue.state(paused).is_closed
 
@@ -186,3 +214,40 @@ async def test_whoever_was_at_a_table_is_called_when_they_come_back_to_the_next_
     venue.tournaments.greet(ann.player.id, back)
     assert [call.code for call in back.all(Called)] == [code]
     await venue.over(identity)
+
+
+async def test_the_log_of_an_old_tournament_is_taken_again_beside_the_event_loop(
+    nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = MemoryStore()
+    found: list[str] = []
+
+    async def play(venue: Venue) -> None:
+        ann = await venue.person("Ann")
+        found.append(await ann.make(replace(FAST, rounds=1, fill=2)))
+        await ann.ask(StartTournament(id=found[0]))
+        await venue.over(found[0])
+
+    await killed(store, play, seed=1)
+    is_beside = False
+    read: list[bool] = []
+
+    async def beside(make: Callable[[], Kind]) -> Kind:
+        nonlocal is_beside
+        await trio.lowlevel.checkpoint()
+        is_beside = True
+        try:
+            return make()
+        finally:
+            is_beside = False
+
+    def watched(made: TournamentMade, log: Iterable[TournamentDecided]) -> TournamentState:
+        read.append(is_beside)
+        return state_of(made, log)
+
+    monkeypatch.setattr(venues, "at_once", beside)
+    monkeypatch.setattr(service, "state_of", watched)
+    venue = Venue(nursery, store=store, seed=2)
+    await venue.open()
+    assert await venue.tournaments.document(found[0]) is not None
+    assert read == [True, True], "once for the list, once for who asks"

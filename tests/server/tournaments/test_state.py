@@ -121,6 +121,26 @@ def test_what_is_no_decision_is_said(text: str) -> None:
         decode_event(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('[2,"pause",{}]', "a decision of version 2, where this program reads 1"),
+        ('[1,"dance",{}]', "a decision 'dance', which this program does not know"),
+        ("{}", "not a decision: Expected `array`, got `object`"),
+    ],
+)
+def test_why_it_is_none_is_said_once(text: str, why: str) -> None:
+    with pytest.raises(BadTournamentLog) as caught:
+        decode_event(text)
+    assert str(caught.value) == why
+
+
+def test_a_result_that_cannot_be_is_no_decision() -> None:
+    written = encode_event(ResultEntered(1, 1, 1, RaceResult("neither", forfeit=True)))
+    with pytest.raises(BadTournamentLog, match="not a decision"):
+        decode_event(written.replace('"forfeit":true', '"forfeit":false'))
+
+
 @pytest.mark.parametrize("kind", ["swiss", "round-robin", "elimination", "session"])
 @settings(max_examples=15)
 @given(chance=randoms)
@@ -147,7 +167,7 @@ def test_the_log_makes_the_same_state_again_in_words_too(kind: str, chance: Rand
 @given(chance=randoms)
 def test_nothing_that_is_told_holds_a_secret_of_a_round_that_is_not_over(kind: str, chance: Random) -> None:
     state = played(msgspec.structs.replace(OPTIONS, format=kind), chance)
-    shown = snapshot(state, shown=None, live={}, is_here=lambda player: False, now_ms=0)
+    shown = snapshot(state, shown=None, live={}, is_here=lambda player: False, since_ms=0, now_ms=0)
     told = (msgspec.json.encode(shown) + msgspec.json.encode(document(state))).decode()
     assert ROOT.hex() not in told
     for number in range(1, state.round + 3):

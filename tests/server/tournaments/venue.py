@@ -47,6 +47,8 @@ Habit = Literal["quick", "keen", "resigns", "waits", "absent"]
 
 _DECODER = server_message_decoder(MSGPACK)
 
+EPOCH_S = 1_800_000_000
+
 FAST = TournamentOptions(name="Open", check_in_s=0, pause_s=0, no_show_s=30, countdown_s=1, rated=False)
 
 
@@ -78,6 +80,10 @@ class Person(PlayerConnection, Hearing):
     async def move(self, venue: Venue) -> None:
         """Go to another server of the place."""
         await self.lose_connection()
+        await self.come_to(venue)
+
+    async def come_to(self, venue: Venue) -> None:
+        """Connect to a server; the one before may be gone."""
         self.venue = venue
         self.player, _ = await venue.players.arrive(name=self.player.name, token=self._token, connection=self)
         venue.tournaments.greet(self.player.id, self)
@@ -251,7 +257,8 @@ class Venue:
         self.others: list[Venue] = []
         self.nursery = nursery
         self.store = store or MemoryStore()
-        self.clock = Clock()
+        # All servers of a test have the same time: what is down for an hour comes back an hour later.
+        self.clock = Clock(EPOCH_S + trio.current_time())
         self._entropy = random.Random(seed).randbytes
         self._bots_wait = bots_wait
 
