@@ -376,10 +376,8 @@ class RaceSequence:
                 self.do(TakeSeat(bot.player.id, bot.player.name, bot.player.name, bot.seat))
         self._ready_bots()
         for bot in bots:
-            if self.race.phase == "over":
-                # It has not heard the result by which it would have asked for a rematch.
-                self.broadcast.snapshot(bot.player.id, bot.member, self.race, self.now)
-            self.broadcast.current_view(bot.player.id, bot.member, self.race)
+            # They have heard nothing of what an earlier server told.
+            self.broadcast.snapshot(bot.player.id, bot.member, self.race, self.now)
 
     def _ready_bots(self) -> None:
         for bot in self.bots:
