@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from websockets.exceptions import InvalidStatus
 
-from protocol.client_messages import OpenRace, QuickMatch
+from protocol.client_messages import OpenRace, QuickMatch, WhoAmI
 from protocol.errors import ErrorCode
 from protocol.room_events import PlayerView, Progress
 from protocol.run_messages import RunDaily
-from protocol.server_messages import WaitingMatch, WaitingOver
+from protocol.server_messages import WaitingMatch, WaitingOver, YouAre
 from protocol.views import RaceOptions
 from server.net.hub_connection import HubConnection
 from server.net.overload import (
@@ -348,3 +348,19 @@ async def test_a_busy_server_refuses_new_races_and_connections_and_goes_on_with_
         await eve.open()
         async with house.guest("Dan"):
             pass
+
+
+@pytest.mark.usefixtures("both_kinds")
+async def test_a_server_whose_core_is_used_up_takes_no_new_races_by_whatever_kind_of_connection(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.net.overload.FEW", 1)
+    for module in ("hub", "listener"):
+        monkeypatch.setattr(f"server.net.{module}.worked_s", lambda: (trio.current_time(),))
+    async with house.guest("Eve") as eve:
+        for _ in range(4):
+            await trio.sleep(LOOK_S)
+            await eve.say(WhoAmI())
+            await eve.hear_of(YouAre)
+        await eve.say(OpenRace(options=RaceOptions()))
+        assert (await eve.error()).code == ErrorCode.SERVER_BUSY
