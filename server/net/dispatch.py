@@ -350,11 +350,13 @@ class Dispatch:
 
     def _enter(self, visit: Visit, player: PlayerName, room: Room, *, version: int, ref: int) -> None:
         room.ask(Enter(player, visit.connection, version, ref))
-        visit.room = room
         if self._rooms.in_outage:
             # As those were told who were there when it began: the answer has to wait.
             visit.connection.post(CANNOT_WRITE)
-        self._matchmaker.leave(player.id, reason="elsewhere")
+        # Who is refused a seat goes on looking for another. That it is theirs is known at once, however long the answer takes.
+        if self._rooms.of(player.id) is room:
+            visit.room = room
+            self._matchmaker.leave(player.id, reason="elsewhere")
 
     def _say(self, visit: Visit, player: PlayerName, message: Say) -> None:
         room = self._rooms.of(player.id)

@@ -136,6 +136,17 @@ async def test_a_race_that_refuses_the_player_leaves_them_free(house: House) -> 
         await eve.open()
 
 
+async def test_a_race_that_refuses_the_player_leaves_them_looking_for_an_opponent(house: House) -> None:
+    async with house.race("Ann", "Bob"), house.guest("Eve") as eve, house.guest("Zoe") as zoe:
+        await eve.say(QuickMatch())
+        await eve.hear_of(WaitingMatch)
+        await eve.say(JoinRace(code=house.only_room.code))
+        assert (await eve.error()).code == ErrorCode.ROOM_FULL
+        await zoe.say(QuickMatch())
+        assert (await zoe.hear_of(Room)).code == (await eve.hear_of(Room)).code
+        assert not [message for message in eve.heard if isinstance(message, WaitingOver)]
+
+
 async def test_who_enters_a_race_while_nothing_can_be_written_is_told_why_the_answer_waits(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         code = (await ann.open()).code
