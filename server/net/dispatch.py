@@ -371,7 +371,7 @@ class Dispatch:
         if tournament is not None:
             return self._spectators.tournament_key(tournament)
         room = self._rooms.find(code)
-        if room.spec is not None or room.options.rated or room.summary.seats[0].player != player.id:
+        if room.spec is not None or room.options.counts or room.summary.seats[0].player != player.id:
             raise Refusal(ErrorCode.NO_KEY)
         return self._spectators.boards_key(room)
 
