@@ -109,7 +109,10 @@ class Ready(Struct, frozen=True, kw_only=True, tag_field="type", tag="ready"):
 
 
 class Move(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", tag="move"):
-    """Play `move` as this seat's move number `ply` (0 for the first). Answered by `view`, also when it is refused."""
+    """Play `move` as this seat's move number `ply` (0 for the first).
+
+    Answered by `view`; when it is refused, by `error` and `current-view`.
+    """
 
     race: RaceNumber
     seat: SeatNumber
