@@ -176,11 +176,9 @@ class RaceSequence:
         for ghost in self.ghosts.advance(race, self.now):
             self.publish((GhostMoved(ghost),))
 
-    def do(self, command: OtherCommand) -> bool:
-        """Give the race a command and tell of what came of it. False when nothing did. Raises Refusal, with nothing changed."""
-        events = self._take(command)
-        self.publish(events)
-        return bool(events)
+    def do(self, command: OtherCommand) -> None:
+        """Give the race a command and tell of what came of it. Raises Refusal, with nothing changed."""
+        self.publish(self._take(command))
 
     def play(self, move: PlayMove) -> bool:
         """The same for a move, as nearly all commands are. What is due by now has been done."""
