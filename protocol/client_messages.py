@@ -99,7 +99,10 @@ class Ready(Request, frozen=True, kw_only=True, tag="ready"):
 
 
 class Move(Request, frozen=True, kw_only=True, gc=False, tag="move"):
-    """Play `move` as this seat's move number `ply` (0 for the first). Answered by `view`, also when it is refused."""
+    """Play `move` as this seat's move number `ply` (0 for the first).
+
+    Answered by `view`; when it is refused, by `error` and `current-view`.
+    """
 
     race: RaceNumber
     seat: SeatNumber

@@ -179,7 +179,7 @@ class CloseCode(IntEnum):
     TOO_MANY_ERRORS = 4002  # a peer that keeps sending what is no message
     BANNED = 4003  # the host has put this player out, or everybody at this address
     ENDED_BY_HOST = 4004  # the host has closed this connection; another may be opened
-    TOO_SLOW = 4008  # does not read: its outbox overflowed
+    TOO_SLOW = 4008  # took nothing of what waited for 20 seconds, or fell behind twice within a minute of watching
     TAKEN_OVER = 4009  # a newer connection of the same player
     LET_GO = 4010  # this server of several is none of the place any more: come back by any
     FLOOD = 4029  # went on sending too fast after being told

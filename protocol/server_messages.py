@@ -148,8 +148,8 @@ class WaitingOver(Struct, frozen=True, kw_only=True, tag_field="type", tag="wait
 class Left(Struct, frozen=True, kw_only=True, tag_field="type", tag="left"):
     """This connection is in no room any more.
 
-    reason: left (as asked), not-ready (kept the others waiting), closed (the host stopped), idle (nobody came) or failed (a fault of the
-    server).
+    reason: left (as asked), not-ready (kept the others waiting), closed (the host stopped), idle (nobody came), called-off (a run, or a
+    table of a tournament, that does not count) or failed (a fault of the server).
     """
 
     code: str

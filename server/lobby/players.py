@@ -91,7 +91,7 @@ class Players:
             made = await self._make(cleaned)
             self.come(made.player, connection)
             return made.player, made.token
-        with _kept():
+        with _read():
             known = await self._recognise(token)
         player = PlayerName(known.id, known.name)
         self._bans.check_player(player.id)
@@ -108,7 +108,7 @@ class Players:
 
     async def find(self, token: str) -> PlayerName:
         """Who has this token. Nobody arrives. Waits for the store. Raises Refusal for a token that is not known, or a banned player's."""
-        with _kept():
+        with _read():
             known = await self._known(token)
         self._bans.check_player(known.id)
         return PlayerName(known.id, known.name)
@@ -284,6 +284,19 @@ def _kept() -> Iterator[None]:
         yield
     except StoreError as error:
         raise _not_kept(error) from error
+
+
+@contextmanager
+def _read() -> Iterator[None]:
+    try:
+        yield
+    except StoreError as error:
+        raise cannot_read() from error
+
+
+def cannot_read() -> Refusal:
+    """What is said to whoever asks for something that the store does not give now. Nothing has ended by that, and they may ask again."""
+    return Refusal(ErrorCode.SERVER_BUSY, "the database does not answer", retry_after_ms=1000)
 
 
 def _not_kept(error: StoreError) -> Refusal:

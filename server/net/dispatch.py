@@ -48,7 +48,7 @@ from server.cluster.node import ClusterNode
 from server.lobby.bans import Bans
 from server.lobby.lobby import Lobby
 from server.lobby.matchmaker import Matchmaker, Seeker
-from server.lobby.players import Players
+from server.lobby.players import Players, cannot_read
 from server.net.connection import Connection
 from server.net.connection_limits import place_of
 from server.net.forwarding import Forwarding
@@ -313,7 +313,7 @@ class Dispatch:
             player = visit.player or visit.watches_as or NOBODY if token is None else await self._players.find(token)
             visit.connection.post(Outgoing(await self._runs.answer(player.id, message, place=visit.place)))
         except (Refusal, StoreError) as error:
-            visit.connection.refuse(_as_refusal(error), message.ref)
+            visit.connection.refuse(_as_refusal(error, writes=isinstance(message, OpenChallenge)), message.ref)
         visit.connection.listen()
 
     async def _enter_run(self, visit: Visit, player: PlayerName, message: RunStart) -> None:
@@ -350,11 +350,13 @@ class Dispatch:
 
     def _enter(self, visit: Visit, player: PlayerName, room: Room, *, version: int, ref: int) -> None:
         room.ask(Enter(player, visit.connection, version, ref))
-        visit.room = room
         if self._rooms.in_outage:
             # As those were told who were there when it began: the answer has to wait.
             visit.connection.post(CANNOT_WRITE)
-        self._matchmaker.leave(player.id, reason="elsewhere")
+        # Who is refused a seat goes on looking for another. That it is theirs is known at once, however long the answer takes.
+        if self._rooms.of(player.id) is room:
+            visit.room = room
+            self._matchmaker.leave(player.id, reason="elsewhere")
 
     def _say(self, visit: Visit, player: PlayerName, message: Say) -> None:
         room = self._rooms.of(player.id)
@@ -369,7 +371,7 @@ class Dispatch:
         if tournament is not None:
             return self._spectators.tournament_key(tournament)
         room = self._rooms.find(code)
-        if room.spec is not None or room.options.rated or room.summary.seats[0].player != player.id:
+        if room.spec is not None or room.options.counts or room.summary.seats[0].player != player.id:
             raise Refusal(ErrorCode.NO_KEY)
         return self._spectators.boards_key(room)
 
@@ -388,8 +390,11 @@ class Dispatch:
         room.ask(Ask(player, visit.connection, message, visit.connection.waited_ms))
 
 
-def _as_refusal(error: Refusal | StoreError) -> Refusal:
+def _as_refusal(error: Refusal | StoreError, *, writes: bool = False) -> Refusal:
+    """writes: what was asked for is something to be kept."""
     if isinstance(error, Refusal):
         return error
     logger.warning("what was asked for cannot be had of the store: %s", error)
-    return Refusal(ErrorCode.ALREADY_RUN) if isinstance(error, RunAlready) else Refusal(ErrorCode.NOT_KEPT)
+    if isinstance(error, RunAlready):
+        return Refusal(ErrorCode.ALREADY_RUN)
+    return Refusal(ErrorCode.NOT_KEPT) if writes else cannot_read()

@@ -208,7 +208,7 @@ class Hub:
                     logger.exception(_FAILED)
                     peer.cut()
         self._is_busy = bool(ready) and not behind and self._gone <= ENDED_AT_ONCE and self.now - before < 2 * self._tick_s
-        self._overload.look(_worked_s, self._answered, self.now, connections=len(self._peers))
+        self._overload.look(worked_s, self._answered, self.now, connections=len(self._peers))
         if self._overload.load != self._tick_for:
             self._set_tick(self._overload.load)
         self._note_lateness(behind)
@@ -269,7 +269,7 @@ class Hub:
                 logger.exception("a timer of a connection failed")
 
 
-def _worked_s() -> tuple[float, float]:
+def worked_s() -> tuple[float, float]:
     """Processor time of all threads; and of this one, with what it has waited for a core on which something else ran."""
     try:
         with open("/proc/thread-self/schedstat", encoding="ascii") as counts:

@@ -25,10 +25,10 @@ from server.net.dispatch import Dispatch
 from server.net.frames import Opening, opening
 from server.net.http import Site, told
 from server.net.hub import AVAILABLE as HUB_AVAILABLE
-from server.net.hub import Hub
+from server.net.hub import Hub, worked_s
 from server.net.hub_connection import HubConnection
 from server.net.origins import Origins
-from server.net.overload import BUSY_SENTENCE, UNTIRING, Overload
+from server.net.overload import BUSY_SENTENCE, LOOK_S, UNTIRING, Overload
 from server.net.page_connection import PageConnection
 from server.net.plain_connection import PlainConnection
 from server.net.stream import CLOSING_S, HANDSHAKE_S, RoundTripRule, SocketListener, SocketStream, TlsStream
@@ -100,6 +100,8 @@ async def serving(
             overload=overload,
         )
         nursery.start_soon(door.run)
+        if not by_hub:
+            nursery.start_soon(_look, overload, dispatch)
         server = await nursery.start(
             partial(
                 serve,
@@ -129,6 +131,13 @@ async def serving(
                         closing.start_soon(door.aclose)
             door.cut_all()
             nursery.cancel_scope.cancel()
+
+
+async def _look(overload: Overload, dispatch: Dispatch) -> None:
+    """See how much there is to do where there is no hub that does. How late sockets are read nobody knows here."""
+    while True:
+        overload.look(worked_s, dispatch.traffic.answered, trio.current_time(), connections=len(dispatch.visits()))
+        await trio.sleep(LOOK_S)
 
 
 class _Door:

@@ -68,7 +68,7 @@ SLOWER_FOR_S: Final = 1.0
 one in a hundred waits for twice as long. Long ticks account for 12 ms of it."""
 
 ENOUGH_MOVES: Final = 50
-"""In one look, of which a mean is taken."""
+"""Of which a mean is taken: in one look, or in several where there are fewer."""
 
 WORSE: Final = 1.0002
 """Times what was best, with each look: in a quarter of an hour twice as much is taken for the best that can be had."""
@@ -104,6 +104,7 @@ class Overload:
         "_share",
         "_slower_s",
         "_spread",
+        "_uncompared_s",
         "_work",
         "_worked",
         "coming",
@@ -127,6 +128,7 @@ class Overload:
         # Races that may begin until the next look. Less than none where more did: the next looks make up for it.
         self._places = math.inf
         self._answered = 0, 0.0
+        self._uncompared_s = 0.0
         self._best_s = math.inf
         self._slower_s = 0.0
         self._looked_at = -math.inf
@@ -183,13 +185,17 @@ class Overload:
 
     def _compare(self, moves: int, waited_s: float, seconds: float) -> None:
         before, waited_before_s = self._answered
+        self._uncompared_s += seconds
         if moves - before < ENOUGH_MOVES:
-            # Those of several looks, where there are few.
+            # Those of several looks are taken together. Where they are too few for that too, what was known of them fades.
+            if self._uncompared_s >= SLOWER_FOR_S:
+                self._slower_s -= self._slower_s * min(seconds / SLOWER_FOR_S, 1.0)
             return
         self._answered = moves, waited_s
         mean_s = (waited_s - waited_before_s) / (moves - before)
         self._best_s = min(mean_s, self._best_s * WORSE)
-        self._slower_s += (mean_s - self._best_s - self._slower_s) * min(seconds / SLOWER_FOR_S, 1.0)
+        self._slower_s += (mean_s - self._best_s - self._slower_s) * min(self._uncompared_s / SLOWER_FOR_S, 1.0)
+        self._uncompared_s = 0.0
 
     def retry_after_ms(self, now: float) -> int:
         """When to ask again for what is refused while the server is busy; 0 while it is not."""

@@ -12,10 +12,11 @@ Deal       Seed = SHA-256(secret, nonces in seat order, k), or that of the deal'
 Time       A move counts at its arrival less the credit of its connection (`timing`). Everything else a player does counts when it arrives.
            From the close on, no connection counts as slower than before: else a late move would count if sent again over a slower one.
 The close  `closes_at` is the moment after which nothing counts. It starts as the time limit; the first win brings it forward to the
-           moment of that win, and so does a forfeit that leaves one seat which is not forfeited. What arrives later but counts earlier
-           is still taken: the race is settled only when nothing that counts can be on its way any more, or lie here unread (`timing`),
-           or when no seat is racing. In a swap nothing but the limit closes the race: each seat plays its shuffle to the end, because
-           what it brings home is compared with what the other seat brings home of that shuffle in the other race.
+           moment of that win, and so does a forfeit that leaves one seat which is not forfeited: that one has the race, even if its
+           player leaves before the start. What arrives later but counts earlier is still taken: the race is settled only when nothing
+           that counts can be on its way any more, or lie here unread (`timing`), or when no seat is racing. In a swap nothing but the
+           limit closes the race: each seat plays its shuffle to the end, because what it brings home is compared with what the other
+           seat brings home of that shuffle in the other race.
 Series     Players away while a race waits free their seats after the grace; in a series under way, after the series' longer one. What
            would tell of a shuffle that another seat has yet to play is `sealed`: the first race of a swap has its record when it is
            over, like any race, but nobody is to be told of it before the second is over. So is a race on a shuffle that other races
@@ -99,6 +100,7 @@ class Race:
         self.record: Record | None = None
         self._record_head = RecordHead(race_id, shown_room or room, number, options, software)
         self._close = Close(options.time_limit_s * 1000)
+        self._walkover_at: int | None = None
         self.sealed = shared is not None or (options.swaps and place.number == 1)
         """Whether it is played on a shuffle that somebody else has yet to play."""
         self._due: int | None = None
@@ -369,11 +371,15 @@ class Race:
         return SeatFreed(seat.number)
 
     def _end(self, seat: Seat, state: SeatState, at_ms: int, now: int) -> Iterator[RaceEvent]:
+        if state == "forfeited" and self._walkover_at is not None and now > self._walkover_at:
+            # It is the last one, and has the race already. Before the start no moment of the race tells the one from the other.
+            state = "stopped"
         # Before the start not even the counts of a position are anybody's to know.
         yield seat.end(state, at_ms, shown=self.phase == "racing")
         left = sum(other.state != "forfeited" for other in self.seats)
         if left == 1 < len(self.seats) and not self.options.swaps:
             # Nobody can catch up with the last one, however few cards they have home.
+            self._walkover_at = now
             self._close.bring_forward(at_ms)
         yield from self._settle_if_done(now)
 

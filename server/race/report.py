@@ -15,6 +15,10 @@ from server.race.placing import PlacedSeat, places
 from server.race.race_deal import RaceDeal
 from server.rules.position import Position
 
+LOOKED_ON_MS: Final = 30_000
+"""From the start. Whoever goes earlier and without a move did not race: the deal came to nothing, or their connection did. By then
+somebody who plays is well ahead, and who goes without a move has seen how far."""
+
 _HOME: Final = attrgetter("home")
 _RECEIVED_MS: Final = attrgetter("received_ms")
 
@@ -59,11 +63,15 @@ def seat_records(seats: tuple[SeatReport, ...], firsts: tuple[Position, ...]) ->
 
 
 def have_raced(seats: tuple[SeatReport, ...]) -> bool:
-    """Whether it was a race: every seat has made a move, or one has played to its end. A race that was given up before is none.
+    """Whether it was a race: one seat has played to its end, or every seat has made a move, but for those that were forfeited late.
 
-    Else whoever looks on without a move until another has won would have lost nothing.
+    A race that was given up before is none. But whoever looks on without a move until another has nearly won has lost, too.
     """
-    return all(seat.played for seat in seats) or any(seat.state in ("won", "stalled") for seat in seats)
+    if any(seat.state in ("won", "stalled") for seat in seats) or all(seat.played for seat in seats):
+        return True
+    return any(seat.state != "forfeited" for seat in seats) and all(
+        seat.played or (seat.state == "forfeited" and seat.ended_at_ms >= LOOKED_ON_MS) for seat in seats
+    )
 
 
 class RecordHead(Struct, frozen=True):

@@ -16,7 +16,7 @@ from protocol.client_messages import Move, Rematch
 from protocol.errors import ErrorCode, Refusal
 from protocol.room_events import Dealt, PlayerView, Result, Room
 from protocol.server_messages import CurrentView, Error
-from protocol.views import RaceOptions, View
+from protocol.views import RaceOptions, SeatState, View
 from server.bots.house import HouseBot, UnknownBot, house_bot
 from server.rooms.member import Member, PlayerName
 from server.rooms.outgoing import Outgoing
@@ -70,21 +70,22 @@ class BotPlayer(Member):
 
     def post(self, outgoing: Outgoing) -> None:
         match outgoing.message:
-            case Room(race=race, phase=phase):
-                self._race = race
-                self._view = None
-                self._done = False
+            case Room(race=race, phase=phase, seat=int(seat), seats=seats, view=view):
+                # It need not be a new race: the room is told anew after an outage of the store, or when the process has been stopped.
+                if race != self._race:
+                    self._race, self._done = race, False
+                    self._strategy = self._bot.make(self._rules, self._random.getrandbits(32))
                 # Only at a server that has brought the room back is it over already.
                 self._again = phase == "over"
-                self._strategy = self._bot.make(self._rules, self._random.getrandbits(32))
+                self._stand(seat, seats[seat].ply, seats[seat].state, view)
             case Dealt(seat=seat, view=view, starts_in_ms=starts_in_ms):
                 self._seat, self._ply, self._view = seat, 0, view
                 self._starts_in_s = starts_in_ms / 1000
             case PlayerView(ply=ply, view=view, state=state):
                 self._ply, self._view = ply, view if state == "racing" else None
             case CurrentView(race=race, seat=seat, ply=ply, view=view, state=state):
-                self._race, self._seat, self._ply = race, seat, ply
-                self._view = view if state == "racing" and not self._done else None
+                self._race = race
+                self._stand(seat, ply, state, view)
             case Result(record=record):
                 self._race, self._view, self._again = record.race, None, True
             case Error(code=ErrorCode.RACE_OVER):
@@ -93,6 +94,11 @@ class BotPlayer(Member):
             case _:
                 return
         self._news.set()
+
+    def _stand(self, seat: int, ply: int, state: SeatState, view: View | None) -> None:
+        """This is how its seat stands, whatever it was told before."""
+        self._seat, self._ply = seat, ply
+        self._view = view if state == "racing" and not self._done else None
 
     async def run(self) -> None:
         """Play until cancelled."""
@@ -119,7 +125,8 @@ class BotPlayer(Member):
         pause = self._starts_in_s + (self._random.uniform(*PACE_S) if self._waits else 0.0)
         self._starts_in_s = 0.0
         await trio.sleep_until(began + pause)
-        if self._view is view:
+        # It may have been told the same anew meanwhile.
+        if self._view == view:
             self._ask(self, Move(race=self._race, seat=self._seat, ply=ply, move=move))
 
 

@@ -27,11 +27,10 @@ class History(Generic[Item]):
         self._items.append(item)
         return self.version
 
-    def forget(self) -> int:
-        """Count one event that only a snapshot can tell, and drop all before it; its version."""
+    def forget(self) -> None:
+        """Count one event that only a snapshot can tell, and drop all before it."""
         self.version += 1
         self._items.clear()
-        return self.version
 
     def after(self, version: int) -> Iterator[tuple[int, Item]] | None:
         """All events after `version` with their versions, or None when they are not all there: then send a snapshot."""

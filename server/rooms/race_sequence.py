@@ -176,11 +176,9 @@ class RaceSequence:
         for ghost in self.ghosts.advance(race, self.now):
             self.publish((GhostMoved(ghost),))
 
-    def do(self, command: OtherCommand) -> bool:
-        """Give the race a command and tell of what came of it. False when nothing did. Raises Refusal, with nothing changed."""
-        events = self._take(command)
-        self.publish(events)
-        return bool(events)
+    def do(self, command: OtherCommand) -> None:
+        """Give the race a command and tell of what came of it. Raises Refusal, with nothing changed."""
+        self.publish(self._take(command))
 
     def play(self, move: PlayMove) -> bool:
         """The same for a move, as nearly all commands are. What is due by now has been done."""
@@ -379,10 +377,8 @@ class RaceSequence:
                 self.do(TakeSeat(bot.player.id, bot.player.name, bot.player.name, bot.seat))
         self._ready_bots()
         for bot in bots:
-            if self.race.phase == "over":
-                # It has not heard the result by which it would have asked for a rematch.
-                self.broadcast.snapshot(bot.player.id, bot.member, self.race, self.now)
-            self.broadcast.current_view(bot.player.id, bot.member, self.race)
+            # They have heard nothing of what an earlier server told.
+            self.broadcast.snapshot(bot.player.id, bot.member, self.race, self.now)
 
     def _ready_bots(self) -> None:
         for bot in self.bots:

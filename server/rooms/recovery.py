@@ -60,11 +60,11 @@ def _running(left: RunningRoom) -> EarlierRoom:
         take_up=lambda log: log.go_on(running),
         last_at_ms=commands[-1].at_ms if commands else running.opened.at_ms,
         sat_here=frozenset(taken.command.player for taken in commands if isinstance(taken.command, TakeSeat)),
-        # Resigning is not leaving: who has resigned may watch the others to the end.
+        # Resigning is not leaving: who has resigned, or is done, may watch the others to the end. Leaving a waiting race frees the seat.
         people={
             seat.number: seat.player
             for seat in race.seats
-            if seat.player is not None and seat.bot is None and (seat.state != "forfeited" or seat.number not in deserted)
+            if seat.player is not None and seat.bot is None and (race.phase == "waiting" or seat.number not in deserted)
         },
     )
 

@@ -223,8 +223,11 @@ class RoomSpectators(Audience):
 
     def _ask_for_snapshot(self) -> None:
         if not self._asked and self._newcomers:
+            # The answer may come at once, and be more than may wait: then it is to be asked for again.
+            self._asked = True
             # All are of the same moment.
-            self._asked = self.room.show(partial(self._show, self._era), with_boards=self._boards is None)
+            if not self.room.show(partial(self._show, self._era), with_boards=self._boards is None):
+                self._asked = False
 
     def _show(self, era: int, shown: Shown) -> None:
         if era == self._era:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from protocol.errors import Refusal
 from server.match.series import Series
-from server.race.commands import GetReady, LeaveSeat
+from server.race.commands import GetReady, LeaveSeat, RegainConnection
 from server.race.machine import Race
 from server.race.shuffles import SeriesPlace
 from server.store.answers import RunningRace
@@ -76,13 +76,13 @@ def _taken_again(race: Race, commands: Iterable[CommandTaken]) -> Race:
 
 
 def seats_deserted(running: RunningRace) -> frozenset[int]:
-    """Seats whose players have left since they got ready last: from the countdown on, those who are not coming back."""
+    """Seats whose players have left since they got ready or came back last: from the countdown on, those who are not coming back."""
     left: set[int] = set()
     for taken in running.commands:
         match taken.command:
             case LeaveSeat(seat=seat):
                 left.add(seat)
-            case GetReady(seat=seat):
+            case GetReady(seat=seat) | RegainConnection(seat=seat):
                 left.discard(seat)
     return frozenset(left)
 

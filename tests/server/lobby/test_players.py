@@ -20,7 +20,7 @@ from server.rooms.member import PlayerConnection, PlayerName
 from server.rooms.outgoing import Outgoing
 from server.store.answers import Player
 from server.store.availability import Outage
-from server.store.errors import StoreError, StoreFull
+from server.store.errors import StoreAway, StoreError, StoreFull
 from server.store.journal import Journal
 from server.store.memory import MemoryStore
 from server.store.port import Entry
@@ -213,6 +213,19 @@ async def test_nobody_is_let_in_whom_the_store_cannot_keep(players: Players, mon
         await players.arrive(name="Ann", token=None, connection=Wire())
     assert refused.value.code == ErrorCode.NOT_KEPT
     assert len(players) == 0
+
+
+async def test_whoever_cannot_be_looked_up_just_now_is_told_to_ask_again(players: Players, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, token = await players.arrive(name="Bob", token=None, connection=Wire())
+
+    async def away(*question: object) -> None:
+        raise StoreAway("the database is gone")
+
+    monkeypatch.setattr(players._journal, "ask", away)
+    for asked in (players.arrive(name="Bob", token=token, connection=Wire()), players.find(token)):
+        with pytest.raises(Refusal) as refused:
+            await asked
+        assert (refused.value.code, refused.value.retry_after_ms) == (ErrorCode.SERVER_BUSY, 1000)
 
 
 async def test_in_an_outage_players_come_back_and_new_ones_are_told_to_wait(players: Players) -> None:

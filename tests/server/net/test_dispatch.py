@@ -12,6 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Rename, Say, WhoAmI
 from protocol.errors import CloseCode, ErrorCode, Fault
 from protocol.room_events import PlayerView, Presence, Progress, Result, Room, Said, Seated
+from protocol.run_messages import ListRuns, OpenChallenge, RunChallenge
 from protocol.server_messages import CurrentView, Error, Left, Lobby, WaitingMatch, WaitingOver, Welcome, YouAre
 from protocol.views import ChatLine, RaceOptions
 from protocol.watch_messages import Unwatch, Unwatched, Watched, WatchRace
@@ -21,6 +22,7 @@ from server.net.identification import NEWCOMER_AGAIN_MS, NEWCOMERS_A_SECOND, NEW
 from server.rooms.outgoing import Outgoing
 from server.rules.catalogue import RULE_SETS
 from server.store.availability import Outage
+from server.store.errors import StoreAway
 from tests.server.net.wire import House, open_house, request_bytes
 
 pytestmark = pytest.mark.usefixtures("autojump_clock")
@@ -136,6 +138,17 @@ async def test_a_race_that_refuses_the_player_leaves_them_free(house: House) -> 
         await eve.open()
 
 
+async def test_a_race_that_refuses_the_player_leaves_them_looking_for_an_opponent(house: House) -> None:
+    async with house.race("Ann", "Bob"), house.guest("Eve") as eve, house.guest("Zoe") as zoe:
+        await eve.say(QuickMatch())
+        await eve.hear_of(WaitingMatch)
+        await eve.say(JoinRace(code=house.only_room.code))
+        assert (await eve.error()).code == ErrorCode.ROOM_FULL
+        await zoe.say(QuickMatch())
+        assert (await zoe.hear_of(Room)).code == (await eve.hear_of(Room)).code
+        assert not [message for message in eve.heard if isinstance(message, WaitingOver)]
+
+
 async def test_who_enters_a_race_while_nothing_can_be_written_is_told_why_the_answer_waits(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         code = (await ann.open()).code
@@ -171,6 +184,23 @@ async def test_a_failure_of_the_server_is_told_logged_and_harms_nobody_else(
         assert "bug" not in error.message
         await ann.open()
     assert [record.exc_info is not None for record in caplog.records if record.levelno == logging.ERROR] == [True]
+
+
+async def test_of_what_cannot_be_read_it_is_said_that_it_may_be_asked_for_again_and_of_what_cannot_be_kept_that_it_is_not(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(*question: object) -> None:
+        raise StoreAway("the database is gone")
+
+    async with house.guest("Ann") as ann:
+        monkeypatch.setattr(house.journal, "ask", away)
+        for request in (ListRuns(kind="challenge", id="ABCDEF", ref=4), RunChallenge(id="ABCDEF", ref=4)):
+            await ann.say(request)
+            error = await ann.error()
+            assert (error.code, error.retry_after_ms, error.ref) == (ErrorCode.SERVER_BUSY, 1000, 4)
+        await ann.say(OpenChallenge(nonce="ab" * 16, ref=5))
+        error = await ann.error()
+        assert (error.code, error.ref) == (ErrorCode.NOT_KEPT, 5)
 
 
 # ---- lines of the same player

@@ -168,6 +168,13 @@ async def test_the_host_has_a_key_of_whole_boards_and_nobody_else_nor_in_a_rated
         assert (await cleo.error()).code == ErrorCode.NO_KEY
 
 
+async def test_the_host_of_a_race_that_cannot_be_rated_has_the_key_whatever_they_wished(house: House) -> None:
+    async with house.guest("Ann") as ann:
+        room = await ann.open(rated=True, bots=("random",))
+        await ann.say(AskBoardsKey(code=room.code))
+        assert (await ann.hear_of(BoardsKey)).code == room.code
+
+
 async def test_a_line_of_the_log_says_which_connection_and_race_it_is_about(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     about: list[tuple[str, str]] = []
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from websockets.exceptions import InvalidStatus
 
-from protocol.client_messages import OpenRace, QuickMatch
+from protocol.client_messages import OpenRace, QuickMatch, WhoAmI
 from protocol.errors import ErrorCode
 from protocol.room_events import PlayerView, Progress
 from protocol.run_messages import RunDaily
-from protocol.server_messages import WaitingMatch, WaitingOver
+from protocol.server_messages import WaitingMatch, WaitingOver, YouAre
 from protocol.views import RaceOptions
 from server.net.hub_connection import HubConnection
 from server.net.overload import (
@@ -234,6 +234,34 @@ def test_moves_that_are_answered_much_later_than_at_the_best_make_it_busy_and_a_
     assert not pass_time(5, best_s + 2 * SLOWER_S, connections=FEW - 1)
 
 
+@pytest.mark.parametrize("moves_a_second", [0, 8, 40, 200])
+def test_it_is_open_again_some_seconds_after_moves_were_slow_however_few_are_made_then(moves_a_second: int) -> None:
+    overload, moves, waited_s, now = Overload(), 0.0, 0.0, 0.0
+
+    def answered() -> tuple[int, float]:
+        return int(moves), waited_s
+
+    def pass_time(seconds: float, moves_a_second: float, mean_s: float) -> float:
+        """For how many seconds of it the server was busy."""
+        nonlocal moves, waited_s, now
+        busy = 0
+        for _ in range(round(seconds / LOOK_S)):
+            now += LOOK_S
+            moves += moves_a_second * LOOK_S
+            waited_s += moves_a_second * LOOK_S * mean_s
+            overload.look(lambda: (0.0,), answered, now, connections=FEW)
+            busy += overload.retry_after_ms(now) > 0
+        return busy * LOOK_S
+
+    assert not pass_time(10, 400, 0.002)
+    assert pass_time(3, 400, 0.06) > 1
+    assert pass_time(600, moves_a_second, 0.002) <= 3
+    # An outage of the store for ten seconds: whoever made a move then has waited for half of it.
+    pass_time(10, 0, 0)
+    pass_time(LOOK_S, 800, 5)
+    assert pass_time(600, moves_a_second, 0.002) <= 8
+
+
 async def test_nothing_is_left_of_those_who_are_turned_away_not_even_for_the_collection_of_garbage(house: House) -> None:
     def left() -> int:
         return sum(isinstance(each, HubConnection) for each in gc.get_objects())
@@ -320,3 +348,19 @@ async def test_a_busy_server_refuses_new_races_and_connections_and_goes_on_with_
         await eve.open()
         async with house.guest("Dan"):
             pass
+
+
+@pytest.mark.usefixtures("both_kinds")
+async def test_a_server_whose_core_is_used_up_takes_no_new_races_by_whatever_kind_of_connection(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.net.overload.FEW", 1)
+    for module in ("hub", "listener"):
+        monkeypatch.setattr(f"server.net.{module}.worked_s", lambda: (trio.current_time(),))
+    async with house.guest("Eve") as eve:
+        for _ in range(4):
+            await trio.sleep(LOOK_S)
+            await eve.say(WhoAmI())
+            await eve.hear_of(YouAre)
+        await eve.say(OpenRace(options=RaceOptions()))
+        assert (await eve.error()).code == ErrorCode.SERVER_BUSY

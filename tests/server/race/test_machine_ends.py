@@ -136,6 +136,35 @@ def test_a_seat_that_ended_otherwise_counts_among_those_that_are_left() -> None:
     assert [(seat.state, seat.place) for seat in driven.record.seats] == [("stopped", 1), ("forfeited", 3), ("forfeited", 2)]
 
 
+@pytest.mark.parametrize("going", [ResignSeat, LeaveSeat], ids=["resigning", "leaving"])
+@pytest.mark.parametrize("seats", [2, 3])
+def test_whoever_is_left_alone_before_the_start_has_won_even_if_they_go_too(seats: int, going: type[ResignSeat | LeaveSeat]) -> None:
+    driven = counting_down(options(seats=seats))
+    for seat in range(seats):
+        driven.do(going(seat), seat - 1000)
+    driven.advance(0)
+    audit(driven.record)
+    states = [(seat.state, seat.place) for seat in driven.record.seats]
+    assert states == [("forfeited", 2)] * (seats - 1) + [("stopped", 1)]
+
+
+def test_whoever_is_left_alone_before_the_start_has_won_even_if_their_connection_is_lost() -> None:
+    driven = counting_down(options(grace_s=5, countdown_s=10))
+    driven.do(ResignSeat(0), -9000)
+    driven.do(LoseConnection(1), -8000)
+    driven.advance(0)
+    assert [(seat.state, seat.place) for seat in driven.record.seats] == [("forfeited", 2), ("stopped", 1)]
+
+
+def test_where_nobody_was_ever_alone_before_the_start_nobody_has_won() -> None:
+    driven = counting_down(options(grace_s=5, countdown_s=10))
+    for seat in range(2):
+        driven.do(LoseConnection(seat), -8000)
+    driven.advance(0)
+    audit(driven.record)
+    assert [(seat.state, seat.place) for seat in driven.record.seats] == [("forfeited", 1), ("forfeited", 1)]
+
+
 def test_a_race_of_one_that_is_resigned_is_over() -> None:
     driven = started(options(seats=1))
     driven.do(ResignSeat(0), 1000)

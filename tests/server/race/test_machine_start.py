@@ -135,5 +135,5 @@ def test_a_race_that_all_have_left_in_the_countdown_is_over_at_the_start() -> No
     driven.do(LeaveSeat(0), -500)
     assert driven.phase() == "countdown"
     driven.advance(0)
-    assert [(seat.state, seat.place) for seat in driven.record.seats] == [("forfeited", 1), ("forfeited", 1)]
+    assert [(seat.state, seat.place) for seat in driven.record.seats] == [("stopped", 1), ("forfeited", 2)]
     assert driven.record.ended_at_ms == 0

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from protocol.record import MoveRecord
 from protocol.views import SeatState
 from server.race.rating import NEW, Rating, Unratable, rate, rate_record
-from server.race.report import SeatReport, have_raced
+from server.race.report import LOOKED_ON_MS, SeatReport, have_raced
 from tests.server.store.keeping import rated, won
 
 ratings = st.builds(Rating, st.floats(0, 50), st.floats(1, 25 / 3), st.integers(0, 99))
@@ -108,5 +108,29 @@ def test_it_was_a_race_when_all_have_moved_or_one_has_played_to_the_end(seats: l
     move = MoveRecord(0, "s", 100, 100, 0, 4)
     reports = tuple(
         SeatReport(name="Ann", bot=None, round_trip_ms=0, state=state, ended_at_ms=100, played=(move,) * plies) for state, plies in seats
+    )
+    assert have_raced(reports) is is_race
+
+
+@pytest.mark.parametrize(
+    ("ended_at_ms", "seats", "is_race"),
+    [
+        (LOOKED_ON_MS, [("stopped", 37), ("forfeited", 0)], True),
+        (LOOKED_ON_MS - 1, [("stopped", 37), ("forfeited", 0)], False),
+        (LOOKED_ON_MS, [("stopped", 37), ("stopped", 0), ("forfeited", 0)], False),
+        (LOOKED_ON_MS, [("stopped", 37), ("forfeited", 9), ("forfeited", 0)], True),
+        # There is nobody for whom it could count.
+        (LOOKED_ON_MS, [("stopped", 0), ("forfeited", 0)], False),
+        (LOOKED_ON_MS, [("forfeited", 9), ("forfeited", 0)], False),
+        (LOOKED_ON_MS, [("forfeited", 0), ("forfeited", 0)], False),
+    ],
+)
+def test_whoever_makes_no_move_and_forfeits_just_before_another_wins_has_lost(
+    ended_at_ms: int, seats: list[tuple[SeatState, int]], is_race: bool
+) -> None:
+    move = MoveRecord(0, "s", 100, 100, 0, 4)
+    reports = tuple(
+        SeatReport(name="Ann", bot=None, round_trip_ms=0, state=state, ended_at_ms=ended_at_ms, played=(move,) * plies)
+        for state, plies in seats
     )
     assert have_raced(reports) is is_race

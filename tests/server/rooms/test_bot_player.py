@@ -19,6 +19,7 @@ from server.rooms.bots import PACE_S, BotPlayer
 from server.rooms.outgoing import Outgoing
 from tests.server.race.racing import WINNABLE, greedy_line
 from tests.server.rooms.playing import Table
+from tests.server.rooms.test_journal import restart
 
 
 async def in_no_thread(choose: Callable[[object], str], view: object, **_: object) -> str:
@@ -127,3 +128,49 @@ async def test_a_bot_stops_asking_when_another_has_won_and_plays_again_in_the_ne
     await trio.sleep(0.5)
     assert room.core.race.number == 2
     assert room.core.race.seats[1].ply > 0
+
+
+async def test_a_thought_is_not_lost_when_a_bot_is_told_everything_anew(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    thoughts = 0
+
+    async def thinks_long(choose: Callable[[object], str], view: object, **_: object) -> str:
+        nonlocal thoughts
+        thoughts += 1
+        await trio.sleep(5)
+        return choose(view)
+
+    monkeypatch.setattr(trio.to_thread, "run_sync", thinks_long)
+    ann = table.guest("Ann")
+    room = await table.racing(ann, bots=("deep",))
+    await trio.sleep(1)
+    room.set_clocks_right()
+    await trio.sleep(6)
+    assert (room.core.race.seats[1].ply, thoughts) == (1, 2)
+
+
+async def test_in_a_rematch_that_another_server_has_taken_up_a_bot_asks_for_nothing_that_is_refused(
+    nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del autojump_clock
+    refusals: list[Error] = []
+    post = BotPlayer.post
+
+    def overheard(self: BotPlayer, outgoing: Outgoing) -> None:
+        if isinstance(outgoing.message, Error):
+            refusals.append(outgoing.message)
+        post(self, outgoing)
+
+    monkeypatch.setattr(BotPlayer, "post", overheard)
+    table = Table(nursery, bots_wait=True)
+    ann = table.guest("Ann")
+    room = await table.racing(ann, bots=("greedy",), time_limit_s=10)
+    await trio.sleep(11)
+    ann.rematch(room)
+    await table.settle()
+    ann.ready(room)
+    await trio.sleep(1)
+    assert (room.core.race.number, room.core.race.phase) == (2, "countdown")
+    _, again = await restart(table, room, nursery)
+    await trio.sleep(10)
+    assert again.core.race.seats[1].ply > 0
+    assert refusals == []

@@ -10,9 +10,9 @@ import pytest
 import trio
 
 from protocol.errors import ErrorCode
-from protocol.room_events import PlayerView, Presence, Progress, Result, Room, Said
+from protocol.room_events import PlayerView, Presence, Progress, Result, Room, Said, Scored
 from protocol.server_messages import CurrentView, Error, Left
-from protocol.views import RaceOptions
+from protocol.views import RaceOptions, SeriesOptions
 from server.race.audit import audit
 from server.race.commands import PlayMove
 from server.rooms.abort_summary import seats_left, seats_readable
@@ -492,3 +492,47 @@ async def test_a_server_that_dies_at_once_after_each_start_forfeits_nobody(nurse
         table, room = await restart(table, room, nursery)
     assert [seat.state for seat in room.core.race.seats] == ["racing", "racing"]
     assert not [entry for entry in table.journal.entries if isinstance(entry, RaceOver)]
+
+
+@pytest.mark.parametrize("comes_back", [False, True])
+async def test_after_a_crash_whoever_was_done_and_had_left_is_not_led_back_unless_they_had_come_to_watch(
+    nursery: trio.Nursery, comes_back: bool
+) -> None:
+    table = Table(nursery)
+    ann, bob, eve = (table.guest(name) for name in ("Ann", "Bob", "Eve"))
+    room = await table.racing(ann, bob, eve)
+    ann.stop(room)
+    eve.resign(room)
+    for guest in (ann, eve):
+        guest.leave(room)
+    if comes_back:
+        for guest in (ann, eve):
+            guest.enter(room)
+    await table.settle()
+    new, again = await restart(table, room, nursery)
+    theirs = again if comes_back else None
+    assert [new.rooms.of(guest.player.id) for guest in (ann, bob, eve)] == [theirs, again, theirs]
+    other = new.guest("Bob")
+    other.player = bob.player
+    other.enter(again)
+    other.stop(again)
+    await new.settle()
+    # Those who are left see who is there for a rematch.
+    assert [seat.player is not None for seat in again.summary.seats] == [comes_back, True, comes_back]
+
+
+async def test_a_series_that_somebody_had_given_up_in_the_race_before_a_crash_is_over_with_that_race(nursery: trio.Nursery) -> None:
+    table = Table(nursery)
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob, series=SeriesOptions(format="best-of", races=3))
+    ann.stop(room)
+    ann.leave(room)
+    await table.settle()
+    new, again = await restart(table, room, nursery)
+    back = new.guest("Bob")
+    back.player = bob.player
+    back.enter(again)
+    back.stop(again)
+    await new.settle()
+    over = back.last(Scored).series
+    assert (over.over, [seat.gone for seat in over.seats]) == (True, [True, False])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import trio
+from trio.testing import MockClock
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.room_events import PlayerView, Progress, Result, Room, Seated
@@ -177,3 +178,22 @@ async def test_a_journal_with_more_to_do_than_it_can_takes_no_new_room(table: Ta
     with pytest.raises(Refusal) as refused:
         table.rooms.open(RaceOptions())
     assert refused.value.code == ErrorCode.SERVER_BUSY
+
+
+@pytest.mark.parametrize("countdown", [False, True], ids=["racing", "countdown"])
+async def test_house_bots_play_on_when_it_is_over(autojump_clock: MockClock, nursery: trio.Nursery, countdown: bool) -> None:
+    table = Table(nursery, bots_wait=True)
+    ann = table.guest("Ann")
+    room = await table.seated(ann, bots=("greedy", "random"))
+    ann.ready(room)
+    await trio.sleep(1 if countdown else 8)
+    assert room.core.race.phase == ("countdown" if countdown else "racing")
+    table.journal.hold()
+    table.rooms.outage(out())
+    await trio.sleep(LONG_S)
+    table.rooms.outage(None)
+    table.journal.release()
+    await table.settle()
+    plies = [seat.ply for seat in room.core.race.seats]
+    await trio.sleep(15)
+    assert all(seat.ply >= before + 5 for seat, before in zip(room.core.race.seats[1:], plies[1:], strict=True))

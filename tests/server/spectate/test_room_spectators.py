@@ -419,6 +419,19 @@ async def test_what_happens_while_a_crowd_is_posted_to_goes_out_together_with_th
     assert all(shows(crowd[0].boards[seat].view, guest.view) for seat, guest in enumerate((ann, bob)))
 
 
+async def test_whoever_comes_when_as_much_waits_as_may_is_told_everything_all_the_same_and_so_are_the_others(box: Box) -> None:
+    table = box.table
+    ann, eve, dan = table.guest("Ann"), box.onlooker(), box.onlooker("Dan")
+    room = await table.seated(ann, seats=2)
+    await eve.watch(room)
+    for _ in range(BACKLOG):
+        ann.phrase(room, "hello")
+    await dan.watch(room)
+    ann.phrase(room, "good-luck")
+    await table.settle()
+    assert eve.version == dan.version == ann.version
+
+
 async def test_a_hub_that_is_behind_drops_what_waits_and_shows_everything_anew(box: Box, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     table = box.table
