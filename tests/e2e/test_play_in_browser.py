@@ -371,6 +371,10 @@ def test_no_key_is_lost_after_a_phrase_or_beside_the_table_and_what_is_not_playe
         keys.send_keys("t", Keys.ESCAPE, "M").perform()
         browser.wait_for_text(".hint", "Cards glide.")
         browser.run("document.activeElement.blur()")
+        for chosen in ("dialog button", "dialog p:last-child button"):
+            browser.run("const say = document.querySelector('.talk button'); say.focus(); say.click()")
+            browser.run(f"document.querySelector('{chosen}').click()")
+            assert browser.run("return document.activeElement.tagName") == "BODY", "the space bar is for the table again"
         for closed_by in ("dialog.querySelector('button').click()", "dialog.dispatchEvent(new Event('cancel'))"):
             keys.send_keys("?").perform()
             browser.wait_for_text("dialog h2", "Keys of a race")
