@@ -439,6 +439,22 @@ def test_what_was_meant_for_the_table_as_the_race_ended_asks_for_no_other_race(b
         browser.wait_for_text(".ending", "Waiting for the others to ask for another race too.")
 
 
+def test_what_was_meant_for_the_table_as_a_race_of_a_series_ended_does_not_give_the_series_up(browser: Browser, server: str) -> None:
+    with racing(browser, server, series={"format": "best-of", "races": 3}) as ada:
+        browser.run("""
+            window.seen = [];
+            new MutationObserver(() => {
+                const buttons = [...document.querySelectorAll(".waiting-room > .actions button")];
+                if (buttons.length) seen.push(buttons.every((each) => each.disabled));
+            }).observe(document.querySelector(".parts"), { childList: true });
+        """)
+        ada.send("resign", race=ada.race, seat=ada.seat)
+        browser.wait_for_text(".waiting-room", "Race 2 is next.")
+        assert browser.run("return seen[0]")
+        browser.press("Ready")
+        browser.wait_for_text(".seats", "(you) ready")
+
+
 def test_every_shape_of_board_fits_a_phone_and_can_be_played(browser: Browser, server: str) -> None:
     for rules in SHAPES:
         browser.look(width=390, height=844)
