@@ -91,7 +91,7 @@ def find_load(
     """The largest number of races whose p99 is within the bound: doubled from that of `plan` until one is not, then halved between. Where
     the server lets fewer in than that, and these hold, there is no more to be found.
 
-    tell: each trial. None where not even one holds.
+    tell: each trial that came about. None where not even one holds.
     """
     best: LoadResult | None = None
     races, holds, fails = plan.races, 0, 0

@@ -226,9 +226,10 @@ def _same_line(step: Step, before: Model) -> Step:
     """The line that was marked stays so where others come or go above it. Where it has gone itself, its place stays marked."""
     lines, question = shown(step.state, step.ui).lines, step.ui.question
     were, are = lines(before, step.ui), lines(step.state, step.ui)
-    if were == are:
-        return step
     at = step.ui.item if question is None else question.behind
+    # Where all is as it was, some may have gone while another screen was before it.
+    if were == are and (not are or at < len(are)):
+        return step
     at = are.index(were[at]) if at < len(were) and were[at] in are else max(min(at, len(are) - 1), 0)
     return step.but(item=at) if question is None else step.but(question=replace(question, behind=at))
 

@@ -240,8 +240,8 @@ def _update(step: Step, action: ScreenAction) -> Step:
             return _mark(step, "running", "No public race is running.")
         case Do(Command.RACES):
             return _mark(step, "race", "No open races.")
-        case Typed("code", text) if text:
-            return step.send(JoinRace(code=read_code(text)[:16]))
+        case Typed("code", text) if code := read_code(text):
+            return step.send(JoinRace(code=code[:16]))
         case Do(command):
             return _do(step, command)
         case _:

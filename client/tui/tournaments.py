@@ -80,8 +80,8 @@ def _update(step: Step, action: ScreenAction) -> Step:
             return step.but(tournament_form=TournamentOptions(name=USUAL_NAME), item=0)
         case Do(Command.CODE):
             return step.prompt("tournament")
-        case Typed("tournament", text) if text:
-            return follow(step.but(tournament_view=TournamentView(read_code(text)[:16]), item=0))
+        case Typed("tournament", text) if id_ := read_code(text):
+            return follow(step.but(tournament_view=TournamentView(id_[:16]), item=0))
         case Do(Command.BACK) if is_guest(step.state):
             # Whoever only watches has nothing to do at home.
             return quit_or_ask(step)

@@ -11,8 +11,8 @@ import trio
 
 
 class Tasks:
-    """It is false while there are none. failed: called in place of an exception that one of them raises, and `complaint`, which takes the
-    owner's name, is logged with it. ended: called when the last one is over.
+    """failed: called in place of an exception that one of them raises, and `complaint`, which takes the owner's name, is logged with it.
+    ended: called when the last one is over.
     """
 
     __slots__ = ("_complaint", "_ended", "_failed", "_logger", "_nursery", "_owner", "_scopes")
@@ -34,9 +34,6 @@ class Tasks:
         self._logger = logger
         self._complaint = complaint
         self._scopes: list[trio.CancelScope] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._scopes)
 
     def start_soon(self, work: Callable[..., Awaitable[object]], *arguments: Any) -> trio.CancelScope:
         """What ends it early."""

@@ -64,6 +64,9 @@ OWN_DECISIONS: Final = 100
 OWN_DECISIONS_OF_ALL: Final = 20_000
 """The same of all entrants together, whose number is not known before. Some dozens of times what 256 of them need."""
 
+OWN_DECISIONS_KEPT: Final = 5
+"""So many of them each entrant may cause even then: or a few hundred names that come and go would keep all others from checking in."""
+
 EntrantCommand: TypeAlias = EnterTournament | LeaveTournament | CheckIn
 DirectorCommand: TypeAlias = StartTournament | PauseTournament | PairRound | CorrectResult | RemoveEntrant | AddBot | EndTournament
 TournamentCommand: TypeAlias = EntrantCommand | DirectorCommand
@@ -119,7 +122,7 @@ def _check_own_decisions(state: TournamentState, player: str) -> None:
     own = Counter(entry.author for entry in state.log if getattr(entry.event, "entrant", "") == entry.author)
     if own[player] >= OWN_DECISIONS:
         raise Refusal(ErrorCode.NOT_NOW, "you have come and gone too often; its director can still take you in or out")
-    if own.total() >= OWN_DECISIONS_OF_ALL:
+    if own.total() >= OWN_DECISIONS_OF_ALL and not 0 < own[player] < OWN_DECISIONS_KEPT:
         raise Refusal(ErrorCode.NOT_NOW, "players have come and gone too often; its director can still take entrants in or out")
 
 

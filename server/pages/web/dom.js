@@ -20,6 +20,15 @@ export function button(text, act, attributes = {}) {
   return made;
 }
 
+const QUIET_MS = 700;
+
+/** For a moment after a race has ended nothing is asked for: the table moves down or goes, and what was meant for a card may meet a button. @param {HTMLButtonElement[]} buttons */
+export function beQuiet(...buttons) {
+  const set = (isQuiet) => buttons.forEach((each) => { each.disabled = isQuiet; });
+  set(true);
+  setTimeout(() => set(false), QUIET_MS);
+}
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** The same for a drawing. */

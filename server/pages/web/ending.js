@@ -1,7 +1,7 @@
 // How a race has ended, for its players: places, ratings, the curves, and whether the deal checks out.
 
 import { cardFaces } from "./boards.js";
-import { button, clean, clockText, counted, element, nameOf, ratingChange, setText } from "./dom.js";
+import { beQuiet, button, clean, clockText, counted, element, nameOf, ratingChange, setText } from "./dom.js";
 import { checks, verdict } from "./fairness.js";
 import { endWord } from "./model.js";
 import { foundationCard } from "./moves.js";
@@ -9,8 +9,6 @@ import { Plot } from "./plot.js";
 import { seriesSentence } from "./series.js";
 
 const RUNS_SHOWN = 5;
-/** For so long after a race has ended nothing is asked for: the table moves down, and what was meant for a card may meet a button. */
-const QUIET_MS = 700;
 
 export class Ending {
   #shown = "";
@@ -41,7 +39,7 @@ export class Ending {
     const { ended, record, ratings, series } = room;
     this.again.hidden = room.phase !== "over" || room.shared !== null || room.own?.again || room.seats.some((seat) => seat.left)
       || (series !== null && !series.over);
-    this.#beQuiet(`${room.code} ${room.race}`);
+    this.#noteRace(`${room.code} ${room.race}`);
     this.series.hidden = !series;
     this.runs.hidden ||= room.shared === null;
     if (series) setText(this.series, seriesSentence(series, room.phase));
@@ -69,12 +67,10 @@ export class Ending {
     this.list.replaceChildren(...checkNodes(made));
   }
 
-  #beQuiet(race) {
+  #noteRace(race) {
     if (race === this.#race) return;
     this.#race = race;
-    const set = (isQuiet) => { this.again.disabled = this.leave.disabled = isQuiet; };
-    set(true);
-    setTimeout(() => set(false), QUIET_MS);
+    beQuiet(this.again, this.leave);
   }
 
   /** How one's own run of a deal stands to the others'. @param {import("carpet-wire").Runs} told */

@@ -148,6 +148,8 @@ export class PlayPage {
   #choosePhrase() {
     // Against bots, or alone, nobody would hear it.
     if (!this.talk.isConnected) return;
+    // Behind the dialog the next key is one for the table, and does not open it once more: the focus would come back to the button.
+    if (this.player.room?.phase === "racing") this.phrase.blur();
     choose("Say", Object.values(PHRASES), (at) => this.#say({ phrase: Object.keys(PHRASES)[at] }));
   }
 

@@ -1,6 +1,6 @@
 // Before a race: the link to give away, who is there and who is ready, the rules in short.
 
-import { button, clean, clockText, copyText, counted, element, nameOf, setText } from "./dom.js";
+import { beQuiet, button, clean, clockText, copyText, counted, element, nameOf, setText } from "./dom.js";
 import { isOwnMachine } from "./connection.js";
 import { seriesName, seriesSentence } from "./series.js";
 import { rulesInShort } from "./start.js";
@@ -8,6 +8,8 @@ import { rulesInShort } from "./start.js";
 const NAMED = 2;
 
 export class WaitingRoom {
+  #race = "";
+
   /** @param {{ready: () => void, leave: () => void}} does */
   constructor({ ready, leave }) {
     this.invitation = element("code", {});
@@ -26,6 +28,10 @@ export class WaitingRoom {
 
   /** @param {import("./played.js").PlayedRace} room @param {any} rules @param {number} now */
   show(room, rules, now) {
+    const race = `${room.code} ${room.race}`;
+    // In a series this comes at once where the table was.
+    if (race !== this.#race && room.last) beQuiet(this.ready, this.leave);
+    this.#race = race;
     const free = room.seats.filter((seat) => seat.name === null).length;
     const isReady = room.own?.ready;
     const link = `${location.origin}/play/${encodeURIComponent(room.code)}`;

@@ -619,6 +619,8 @@ async def test_home_is_walked_and_clicked() -> None:
         assert run.link.taken() == [JoinRace(code="ABCDEF")]
         await run.give("c", *"kxq", "enter")
         assert run.link.taken() == [JoinRace(code="KXQ")]
+        await run.give("c", *" - ", "enter")
+        assert run.link.taken() == [], "there is none without letters"
         await run.give("o")
         assert run.screen.shows("Time limit")
         await run.give("down", "down", "right", "up", "enter")

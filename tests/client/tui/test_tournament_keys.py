@@ -41,6 +41,7 @@ from protocol.watch_messages import Unwatch, Unwatched, WatchRace
 from tests.client import scenes
 from tests.client import tournament_scenes as tournaments
 from tests.client.tui.hands import UP, Run, running
+from tests.client.watched import watched
 
 pytestmark = pytest.mark.usefixtures("mock_clock")
 
@@ -123,7 +124,9 @@ async def test_a_tournament_that_is_not_there_leads_back_to_the_list() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), scenes.lobby())
         # As it is read out.
-        await run.give("t", "c", *"kw-prt x", "enter")
+        await run.give("t", "c", *" - ", "enter")
+        assert not [each for each in run.link.taken() if isinstance(each, FollowTournament)], "there is none without letters"
+        await run.give("c", *"kw-prt x", "enter")
         assert FollowTournament(id="KWPRTX", ref=FOLLOW_REFERENCE) in run.link.taken()
         refused = scenes.refusal(ErrorCode.NO_SUCH_TOURNAMENT, FOLLOW_REFERENCE)
         await run.say(refused, tournaments.listed())
@@ -233,6 +236,16 @@ async def test_enter_goes_to_ones_own_table_and_else_watches_the_marked_one() ->
         await run.say(Unwatched(code="QWERTZ", reason="closed"))
         assert run.screen.shows("Race QWERTZ was closed.")
         assert Unwatch() not in run.link.taken()
+
+
+async def test_there_is_a_marked_table_also_where_some_went_while_a_race_was_watched() -> None:
+    fewer = tournaments.running(tables=(tournaments.table(1, "p2", "p3", result=tournaments.WON, races=(tournaments.WON,)),))
+    async with before(tournaments.running()) as run:
+        await run.give("down", "down", "w")
+        # It was on its way when the watching began.
+        await run.say(watched(), fewer, Unwatched(code=scenes.CODE, reason="closed"), fewer)
+        await run.give("enter")
+        assert run.screen.shows("No race is running at table 1")
 
 
 async def test_pages_turn_and_rounds_go_back_and_forth() -> None:

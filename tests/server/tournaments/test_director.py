@@ -559,6 +559,23 @@ async def test_whoever_comes_and_goes_again_and_again_keeps_nobody_else_out(venu
     assert (await venue.over(identity)).phase == "over"
 
 
+async def test_many_who_come_and_go_keep_nobody_who_has_entered_from_checking_in(venue: Venue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "OWN_DECISIONS_OF_ALL", 12)
+    ann, ben, cleo, dan, director = await venue.people("Ann", "Ben", "Cleo", "Dan", "Director")
+    identity = await director.make(replace(FAST, rounds=1, check_in_s=60))
+    for person in (ann, ben):
+        await person.enter(identity)
+    for _ in range(5):
+        await cleo.enter(identity)
+        assert isinstance(await cleo.ask(LeaveTournament(id=identity)), Decided)
+    for person in (cleo, dan):
+        assert refused(await person.ask(EnterTournament(id=identity))) == "tournament/not-now"
+    await director.ask(StartTournament(id=identity))
+    for person in (ann, ben):
+        await person.check_in(identity)
+    assert (await venue.over(identity)).phase == "over"
+
+
 async def test_what_follows_by_itself_counts_as_nobodys_coming_and_going(venue: Venue, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "OWN_DECISIONS", 4)
     monkeypatch.setattr(commands, "OWN_DECISIONS_OF_ALL", 8)
