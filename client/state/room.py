@@ -234,7 +234,8 @@ def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:  # noqa
             seats = room.seats
             for seat, round_trip_ms in enumerate(event.round_trips_ms):
                 seats = _with_seat(seats, seat, round_trip_ms=round_trip_ms)
-            return replace(room, phase="countdown", seats=seats, started_at_ms=now_ms + event.starts_in_ms)
+            # In a series those of the race before came when this one was open already.
+            return replace(room, phase="countdown", seats=seats, started_at_ms=now_ms + event.starts_in_ms, ratings=())
         case Dealt():
             view = event.view
             seats = _racing(room.seats, view, alone=room.seat if room.options.swaps else None)

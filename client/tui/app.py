@@ -283,10 +283,13 @@ class App:
 
     async def _watch_signals(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         # Ctrl+C included: as an exception it could strike anywhere, between two halves of an escape sequence too.
-        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
+        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCONT) as signals:
             task_status.started()
-            async for _ in signals:
-                self._end("signal")
+            async for number in signals:
+                if number == signal.SIGCONT:
+                    self._terminal.take_again()
+                else:
+                    self._end("signal")
 
     def _end(self, reason: Literal["quit", "signal"], play_on: PlayOnWanted | None = None, command: tuple[str, ...] = ()) -> None:
         self._outcome = replace(self._outcome, reason=reason, play_on=play_on, command=command)

@@ -9,6 +9,7 @@ import base64
 import contextlib
 import errno
 import fcntl
+import os
 import select
 import struct
 import sys
@@ -362,6 +363,21 @@ class Terminal:
     def redraw(self) -> None:
         """What is shown is not what is any more."""
         self._whole.redraw()
+
+    def take_again(self) -> None:
+        """Draw all of it and have keys come one by one, after this process was stopped: a shell may have had the terminal meanwhile."""
+        screen = self._screen
+        if not isinstance(screen, urwid.display.raw.Screen) or not screen.started:
+            return
+        with contextlib.suppress(OSError):
+            keys = sys.stdin.fileno()
+            if os.tcgetpgrp(keys) != os.getpgrp():
+                return  # it goes on in the background
+            if termios.tcgetattr(keys)[3] & termios.ICANON:
+                screen.stop()
+                screen.start()
+        screen.clear()
+        self._loop.draw_screen()
 
     def bell(self) -> None:
         self._write("\a")

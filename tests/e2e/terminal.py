@@ -133,6 +133,11 @@ class Terminal:
 
     # ---- hands
 
+    @property
+    def its(self) -> int:
+        """The process's end of it, which says and takes its modes."""
+        return self._its
+
     def type(self, text: str) -> None:
         os.write(self._ours, text.encode())
 

@@ -156,3 +156,5 @@ def test_between_two_races_of_a_series_the_race_before_is_known_until_the_next_o
     assert rated.last.ratings == scenes.RATINGS
     started = watched.later(rated, event(Countdown(version=15, starts_in_ms=3000, round_trips_ms=(0, 0))), event(Started(version=16)))
     assert started.last is None
+    assert started.room is not None
+    assert started.room.ratings == ()

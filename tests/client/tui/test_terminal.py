@@ -152,6 +152,26 @@ def test_suspending_gives_the_terminal_back_and_going_on_takes_it_again(terminal
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("cooked", [True, False])
+def test_going_on_after_a_stop_from_outside_draws_all_of_it_and_takes_keys_one_by_one(terminal: Terminal, cooked: bool) -> None:
+    terminal.wait_for("cards home")
+    before = termios.tcgetattr(terminal.its)
+    terminal.process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, terminal.process.pid, os.WSTOPPED)
+    if cooked:
+        # As a shell does, to read its next command.
+        modes = [*before[:3], before[3] | termios.ICANON | termios.ECHO, *before[4:]]
+        termios.tcsetattr(terminal.its, termios.TCSANOW, modes)
+    terminal.screen.reset()
+    terminal.process.send_signal(signal.SIGCONT)
+    terminal.wait_for("3 cards can go home: c1, c2, a3 (g: all).")
+    terminal.wait_for("q quit")
+    assert termios.tcgetattr(terminal.its)[3] == before[3]
+    terminal.type("qy")
+    assert "outcome: quit" in terminal.wait_for_end()
+
+
+@pytest.mark.slow
 def test_a_terminal_that_was_told_no_size_is_drawn_in_as_one_of_the_usual() -> None:
     with Terminal(
         ["sh", "-c", f"stty rows 0 columns 0; exec {sys.executable} -m tests.client.tui.terminal_app"],
