@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
-from typing import Annotated, Any
+import re
+from typing import Annotated, Any, Final
 
 import typer
 from msgspec.structs import replace
@@ -37,6 +38,9 @@ from protocol.client_messages import JoinRace, OpenRace
 from protocol.watch_messages import WatchRace
 
 app = typer.Typer(rich_markup_mode=None)
+
+_LINK: Final = re.compile(r"https?://[^/]+/(?:play|watch)/([^/?#]+)/?(?:\?.*)?", re.IGNORECASE)
+"""Of the page of a race, as its host's screen shows it."""
 
 Winnable = Annotated[bool, typer.Option("--winnable", help="Only a deal that can be won; nobody knows which one.")]
 BestOf = Annotated[int | None, typer.Option("--best-of", metavar="N", help="A series: whoever wins most of N races wins it. N is odd.")]
@@ -159,17 +163,21 @@ def host(
     _visit("host", url, OpenRace(options=options), name, settings)
 
 
-@app.command(epilog="Example: carpet join carpet.example ABCDEF --name bert")
+@app.command(epilog=examples("carpet join carpet.example ABCDEF --name bert", "carpet join https://carpet.example/play/ABCDEF"))
 @with_looks()
 def join(
     url: Url,
-    code: Annotated[str, typer.Argument(metavar="CODE", help="The six letters of the race, in either case.")],
+    code: Annotated[
+        str | None, typer.Argument(metavar="CODE", help="The six letters of the race, in either case. Not after the link of a race.")
+    ] = None,
     name: Name = None,
     *,
     settings: UiSettings,
 ) -> None:
     """Join a race by its code, or come back to your seat."""
-    code = code_of(code)
+    code = _code_of(url, code)
+    if code is None:
+        fail("Which race? Write its code behind the server, or the link of the race in place of both.", MISUSED)
 
     _visit("join", url, JoinRace(code=code), name, settings)
 
@@ -190,9 +198,17 @@ def watch(
 
     Progress is shown as it happens, boards some seconds later. Cards that a player still racing has not seen lie face down.
     """
-    code = None if code is None else code_of(code)
+    code = _code_of(url, code)
 
     _visit("watch", url, WatchRace(code=code, key=key), name, settings)
+
+
+def _code_of(url: str, code: str | None) -> str | None:
+    """The code that was typed or, where none was, that of the race whose link was typed for the server."""
+    link = _LINK.fullmatch(url.strip())
+    if code is None and link is not None:
+        code = link[1]
+    return None if code is None else code_of(code)
 
 
 @app.command(epilog=examples("carpet match carpet.example", "carpet match carpet.example --rules crazy-quilt"))

@@ -17,9 +17,10 @@ from client.cli import screens
 from client.cli.main import COMMANDS
 from client.connection.errors import Failure
 from client.replay.own_server import server_environment
-from protocol.client_messages import OpenRace
+from protocol.client_messages import JoinRace, OpenRace
 from protocol.pages import LADDER_PLAYERS
 from protocol.views import RaceOptions, SeriesOptions
+from protocol.watch_messages import WatchRace
 
 
 class Ran:
@@ -94,7 +95,9 @@ def test_help_shows_defaults(capsys: pytest.CaptureFixture[str], option: str, de
         (["nonsense"], "nonsense"),
         (["play", "--nonsense"], "--nonsense"),
         (["play", "--bot"], "--bot"),
-        (["join", "carpet.example"], "CODE"),
+        (["join", "carpet.example"], "Which race?"),
+        (["join", "https://carpet.example/ladder"], "Which race?"),
+        (["join", "https://carpet.example/play/ABC"], "is not the code of a race"),
         (["join", "carpet.example", "ABCDEF", "more"], "more"),
         (["replay", "--moving"], "--moving goes with --svg"),
         (["replay", "--svg", "-", "--moving", "--at", "3"], "and not with --at"),
@@ -186,6 +189,18 @@ def test_a_command_nobody_knows_is_answered_with_one_like_it_and_the_help(capsys
     assert run(capsys, "join").err == "carpet join: Missing argument 'SERVER'; see carpet join --help.\n"
 
 
+@pytest.mark.parametrize("page", ["play", "watch"])
+@pytest.mark.parametrize("rest", ["/abcdef", "/ABCDEF/", "/ABCDEF?overlay=1"])
+def test_the_link_of_a_race_takes_the_place_of_server_and_code(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, page: str, rest: str
+) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(screens, "_visit", lambda command, url, request, *others: asked.append(request))
+    for command in ("join", "watch"):
+        assert run(capsys, command, f"http://Carpet.example:7777/{page}{rest}").status == 0
+    assert asked == [JoinRace(code="ABCDEF"), WatchRace(code="ABCDEF")]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -193,6 +208,7 @@ def test_a_command_nobody_knows_is_answered_with_one_like_it_and_the_help(capsys
         ["host", "carpet.example"],
         ["join", "carpet.example", "ABCDEF"],
         ["join", "carpet.example", "abc-d ef"],
+        ["join", "https://carpet.example/play/abcdef"],
         ["home", "carpet.example"],
         ["match", "carpet.example", "--rules", "colorado"],
         ["host", "carpet.example", "--delay", "0", "--unrated"],
