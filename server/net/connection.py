@@ -13,7 +13,7 @@ import itertools
 import logging
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence, Sized
 from typing import Any, Final, Protocol
 
 import trio
@@ -75,6 +75,9 @@ class Dispatch(Protocol):
     rate: float
     burst: int
     traffic: Traffic
+
+    def visits(self) -> Sized:
+        """One for each connection that has arrived and not gone."""
 
     def arrived(self, connection: Connection) -> None:
         """The handshake is done. What the peer says is held until the connection is told to `listen`."""

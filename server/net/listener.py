@@ -19,9 +19,8 @@ from websockets.trio.server import serve
 from websockets.typing import Subprotocol
 
 from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
-from server.net.connection import PING_INTERVAL_S, Caller
+from server.net.connection import PING_INTERVAL_S, Caller, Dispatch
 from server.net.connection_limits import Admission, AdmissionOutcome
-from server.net.dispatch import Dispatch
 from server.net.frames import Opening, opening
 from server.net.http import Site, told
 from server.net.hub import AVAILABLE as HUB_AVAILABLE

@@ -83,6 +83,9 @@ class Answers:
         progress = Progress(version=9, seat=0, ply=18, home=4, foundations=VIEW.foundations, state="racing", elapsed_ms=9)
         self.opponent[connection].post(Outgoing(progress))
 
+    def visits(self) -> list[Connection]:
+        return self.here
+
     def resynchronise(self, connection: Connection) -> None:
         pass
 
@@ -145,11 +148,11 @@ async def measure(connections: int, moves: int, *, plain: bool) -> None:
     gate = context.Barrier(2)
     gc.collect()
     empty = resident()
-    peers = context.Process(target=play, args=(port, connections, rounds, gate))
+    peers = context.Process(target=play, args=(port, connections, rounds, gate), daemon=True)
     peers.start()
     listeners = [SocketListener(listening)]
     async with serving(
-        answers,  # type: ignore[arg-type]  # in its place
+        answers,
         listeners,
         origins=Origins(),
         site=Site(),
