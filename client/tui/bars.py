@@ -29,6 +29,9 @@ class Stroke(NamedTuple):
         return [*told, ("bad" if self.is_loud else "faint", f" {theme.glyphs.heart}")] if self.beats else told
 
 
+LEAST_NAME = 4
+"""Columns of a name that are left whatever is said behind it."""
+
 GHOST = "faint"
 """The role of a ghost's name and bar: it is not there."""
 
@@ -50,14 +53,14 @@ def seat_name(info: SeatInfo) -> str:
     return clean_name(info.name) or "nameless"
 
 
-def status_word(info: SeatInfo, away_ms: int | None) -> str:
-    """What is to be known of a seat beside its cards, or nothing."""
+def status_word(info: SeatInfo, away_ms: int | None, room: int) -> str:
+    """What is to be known of a seat beside its cards, or nothing. away_ms: the time left to come back. room: columns to say it in."""
     word = end_word(info.state)
-    if word:
+    if word or info.name is None or info.connected:
         return word
-    if info.name is not None and not info.connected:
-        return "away" if away_ms is None else f"away {max(away_ms, 0) // 1000} s"
-    return ""
+    # Without its last word the time would read as that for which they have been away.
+    timed = "" if away_ms is None else f"away, {max(away_ms, 0) // 1000} s left"
+    return timed if timed and len(timed) <= room else "away"
 
 
 def is_known(info: SeatInfo) -> bool:
@@ -86,7 +89,7 @@ def seat_lines(
     is_ghost: of whom nothing is known but how far they were. tops: in one row, show what lies on the foundations.
     """
     role = role or ("own" if own else "other")
-    name, word = seat_name(info), "" if beaten else status_word(info, away_ms)
+    name = seat_name(info)
     grows = "pulse" if stroke is not None and stroke.is_fresh else role
     if rows <= 1:
         # Of two decks the tops say little: which of a suit's two foundations?
@@ -96,18 +99,22 @@ def seat_lines(
             *(_tops(info, theme) if cards <= DECK_SIZE and tops and not is_ghost else []),
         ]
         room = max(width - line_width(tail) - 10, 1)
+        word = "" if beaten else status_word(info, away_ms, room)
         middle: Line = [("good" if info.state == "won" else "bad", fit(word, room))] if word else bar(info.home, cards, room, theme, grows)
         return [[(role, fit(name, 9) + " "), *middle, *tail]]
     count_role = "good" if on_last_cards(info, cards) else "strong"
     home = str(info.home) if is_ghost or is_known(info) else theme.glyphs.dash
     count: Line = [(count_role, home), ("faint", f"/{cards}")]
-    if word:
-        # One column nearer to the count where that keeps the name whole.
-        gap = " " if text_width(name) + 6 + 1 + len(word) + 1 + line_width(count) == width else "  "
-        count = [("good" if info.state == "won" else "bad", f"{word}{gap}"), *count]
     kind = " (you)" if own else " (ghost)" if is_ghost else " (bot)" if info.bot is not None else ""
+    kept = max(len(kind), 6)
+    word = "" if beaten else status_word(info, away_ms, width - line_width(count) - 2 - 1 - LEAST_NAME)
+    if word:
+        kept = len(kind)
+        # One column nearer to the count where that keeps the name whole.
+        gap = " " if text_width(name) + kept + 1 + len(word) + 1 + line_width(count) == width else "  "
+        count = [("good" if info.state == "won" else "bad", f"{word}{gap}"), *count]
     did = stroke.line(theme) if stroke is not None else []
-    who = f"{clip(name, width - line_width(count) - line_width(did) - max(len(kind), 6) - 1)}{kind}"
+    who = f"{clip(name, width - line_width(count) - line_width(did) - kept - 1)}{kind}"
     lines = [spread([(role, who), *did], count, width, "felt"), bar(info.home, cards, width, theme, grows)]
     if rows == 2:
         return lines

@@ -266,7 +266,7 @@ def test_a_player_whose_client_dies_comes_back_to_their_cards(table: Table) -> N
     cards, piles, moves = anna.carpet(), anna.piles(), anna.moves()
     assert moves == 4
     anna.terminal.process.kill()
-    bert.terminal.wait_until(lambda lines: any(re.search(r"anna +away \d+ s", line) for line in lines), what="that anna is away")
+    bert.terminal.wait_until(lambda lines: any(re.search(r"anna +away, \d+ s left", line) for line in lines), what="that anna is away")
     before = bert.moves()
     bert.play()
     assert bert.moves() == before + 1

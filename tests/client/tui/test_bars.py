@@ -37,3 +37,19 @@ def test_the_end_of_a_bots_name_comes_before_the_space_between_its_state_and_its
     info = scenes.seat(1, "greedy", bot="greedy", state="stalled", home=80, foundations={}, ply=164)
     (line, *_) = seat_lines(info, 28, 3, THEME, cards=104, own=False)
     assert "".join(text for _, text in line) == "greedy (bot) no moves 80/104"
+
+
+@pytest.mark.parametrize(
+    ("width", "rows", "cards", "says"),
+    [
+        (40, 3, 52, "Benedikt          away, 56 s left  21/52"),
+        (29, 3, 52, "Benedi away, 56 s left  21/52"),
+        (28, 2, 104, "Bene away, 56 s left  21/104"),
+        (27, 2, 104, "Benedikt       away  21/104"),
+        (29, 1, 52, "Benedikt  away    21 ♠2♥A♦A♣A"),
+    ],
+)
+def test_of_whoever_is_away_it_is_said_how_long_they_have_left_or_no_time_at_all(width: int, rows: int, cards: int, says: str) -> None:
+    info = scenes.seat(1, "Benedikt", connected=False, state="racing", home=21, foundations=TOLD, ply=31)
+    first, *_ = seat_lines(info, width, rows, THEME, cards=cards, own=False, away_ms=56_400)
+    assert "".join(text for _, text in first) == says
