@@ -12,7 +12,7 @@ from datetime import UTC, datetime, tzinfo
 from msgspec import Struct
 
 from client.text.tables import cells, table_lines
-from client.text.words import was_racing, word_among
+from client.text.words import word_among
 from protocol.pages import HistoryRace, HistorySeat
 from protocol.record import Record
 from protocol.text import clean_chat, clean_name
@@ -109,7 +109,7 @@ def _ended(own: HistorySeat | None, race: HistoryRace) -> str:
     """In eight cells, as the table has no more for it."""
     if own is None:
         return "-"
-    return "beaten" if was_racing(own, race.seats) else word_among(own, race.seats) or "-"
+    return word_among(own, race.seats) or "-"
 
 
 def date_text(at_ms: int, zone: tzinfo | None) -> str:

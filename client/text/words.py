@@ -28,13 +28,13 @@ SEAT_ENDS: Final[dict[SeatState, SeatEnd]] = {
 
 
 WALKOVER: Final = "walkover"
-STILL_RACING: Final = "still racing"
+BEATEN: Final = "beaten"
 
 
 def word_among(seat: SeatRecord | HistorySeat, seats: Sequence[SeatRecord | HistorySeat]) -> str:
     """The word for a seat's end beside the others of its race. What stopped it is not said like a choice of its player's."""
     if was_racing(seat, seats):
-        return STILL_RACING
+        return BEATEN
     # Stopped by its own win.
     is_walkover = seat.state == "stopped" and seat.place == 1 and {other.state for other in seats if other is not seat} == {"forfeited"}
     return WALKOVER if is_walkover else end_word(seat.state)

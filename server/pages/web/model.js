@@ -241,11 +241,11 @@ export const STATE_WORDS = {
   "out-of-time": "time up",
 };
 
-/** How a seat of a race ended, or nothing. The win of another stops those who are still racing: that is no choice of theirs. */
+/** How a seat of a race ended, or nothing. The win of another stops those who are still racing: they are beaten, which is no choice of theirs. */
 export function endWord(seat, seats) {
   const at = (each) => each.ended_at_ms ?? each.elapsed_ms;
   const isBeaten = seat.state === "stopped" && seats.some((other) => other.state === "won" && at(other) <= at(seat));
-  return isBeaten ? "still racing" : STATE_WORDS[seat.state];
+  return isBeaten ? "beaten" : STATE_WORDS[seat.state];
 }
 
 /** How one seat stands, in a few words. seats: all of its race. */

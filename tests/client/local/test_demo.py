@@ -88,7 +88,7 @@ def test_whoever_another_beats_is_told_to_have_been_racing_and_not_to_have_stopp
     first, second = record.seats
     seats = (structs.replace(first, state="won"), structs.replace(second, state="stopped", ended_at_ms=first.ended_at_ms))
     told.hear(Result(version=6, record=structs.replace(record, seats=seats)))
-    assert [line.partition("moves ")[2] for line in told.lines[-3:-1]] == ["(all home)", "(still racing)"]
+    assert [line.partition("moves ")[2] for line in told.lines[-3:-1]] == ["(all home)", "(beaten)"]
 
 
 def test_where_bars_cannot_be_printed_there_are_letters() -> None:

@@ -25,7 +25,7 @@ def test_a_seat_that_anothers_win_stopped_has_not_stopped_and_one_that_had_stopp
     first, second = scenes.record().seats
     won, forfeited = replace(first, state="won", ended_at_ms=9_000), replace(first, state="forfeited", place=2)
     before, then = (replace(second, state="stopped", ended_at_ms=at_ms) for at_ms in (8_999, 9_000))
-    assert [word_among(seat, (won, seat)) for seat in (before, then)] == ["stopped", "still racing"]
+    assert [word_among(seat, (won, seat)) for seat in (before, then)] == ["stopped", "beaten"]
     alone = replace(then, place=1)
     assert word_among(alone, (forfeited, alone)) == "walkover"
     live = [scenes.seat(number, "Anna", state=state, elapsed_ms=9_000) for number, state in enumerate(("won", "stopped"))]

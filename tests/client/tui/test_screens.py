@@ -622,7 +622,7 @@ def test_whoever_was_stopped_by_anothers_win_is_not_said_to_have_stopped() -> No
     shown = Shown(lambda: at_the_end, now_ms=160_000)
     text = "\n".join(render_text(widget_of(shown, (80, 24)), (80, 24)))
     assert "all home" in text
-    assert "still racing" in text
+    assert "beaten" in text
 
 
 def test_every_row_of_the_help_page_is_whole_in_the_smallest_terminal() -> None:

@@ -99,7 +99,7 @@ async def test_whoever_anothers_win_stopped_is_not_said_to_have_stopped(mock_clo
         won, beaten = scenes.record().seats
         seats = (structs.replace(won, state="won", home=52), structs.replace(beaten, state="stopped", ended_at_ms=won.ended_at_ms))
         await run.say(watched.event(Result(version=10, record=structs.replace(scenes.record(), seats=seats))))
-        assert run.screen.shows("still racing")
+        assert run.screen.shows("beaten")
         await run.give("v")
         assert run.screen.shows("all home  52/52")
         assert not run.screen.shows("stopped")

@@ -815,7 +815,7 @@ def test_a_seat_that_anothers_win_stopped_is_not_said_to_have_stopped() -> None:
         });
         console.log(JSON.stringify([said(8999), said(9000)]));
     """
-    assert node(script, None) == [[["stopped"] * 2] * 2, [["still racing"] * 2] * 2]
+    assert node(script, None) == [[["stopped"] * 2] * 2, [["beaten"] * 2] * 2]
 
 
 def test_the_line_goes_where_it_is_sent_and_no_further_than_it_may() -> None:
