@@ -91,7 +91,8 @@ def best_sentence(change: BestChange) -> str:
     tries = f"{counted(after.tries, 'try', 'tries')}, {after.wins} all home."
     if after.best_ms is not None:
         if before.best_ms is None:
-            return f"All home for the first time, in {clock_text(after.best_ms)}! {counted(after.tries, 'try', 'tries')}."
+            when = "at your first try" if after.tries == 1 else f"for the first time, after {after.tries} tries"
+            return f"All home {when}, in {clock_text(after.best_ms)}!"
         if after.best_ms < before.best_ms:
             return f"Best {clock_text(after.best_ms)}, new best! Before it {clock_text(before.best_ms)}. {tries}"
         return f"Your best is {clock_text(after.best_ms)}. {tries}"
