@@ -173,13 +173,29 @@ def score_lines(room: RoomModel, width: int) -> list[Line]:
 
 
 def rating_lines(scene: Scene, room: RoomModel, width: int, *, without: int | None = None) -> list[Line]:
-    """What the race did to everybody's rating, the best seat first. without: the seat of which it is told elsewhere."""
+    """What the race did to everybody's rating, the best seat first; or why it did nothing, where it might have.
+
+    without: the seat of which it is told elsewhere.
+    """
     rated = [pair for number, pair in enumerate(zip(room.ended, room.ratings, strict=False)) if number != without]
     seats = sorted(rated, key=lambda pair: pair[0].place)
     if not seats:
-        return []
+        return [[("strong", text)] for text in wrap_text(_unrated(room), width)]
     told = [f"{clean_name(seat.name)} {_change(scene, rating)}" for seat, rating in seats]
     return [[("strong", text)] for text in wrap_text(f"{'Ratings' if len(told) > 1 else 'Rating'}: {', '.join(told)}", width)]
+
+
+def _unrated(room: RoomModel) -> str:
+    """`Not rated: Benedikt made no move.`, of a race that was to count; nothing of any other.
+
+    Nothing else keeps a race from counting that was to: it was given up before it was one.
+    """
+    if room.record is None or room.record.rated or not room.options.counts:
+        return ""
+    idle = ["you" if number == room.seat else clean_name(seat.name) for number, seat in enumerate(room.ended) if not seat.plies]
+    if len(idle) == len(room.ended):
+        return "Not rated: nobody made a move."
+    return f"Not rated: {' and '.join(idle)} made no move." if idle else ""
 
 
 def counted_at(seat: SeatRecord) -> int:

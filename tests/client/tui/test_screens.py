@@ -625,6 +625,25 @@ def test_whoever_was_stopped_by_anothers_win_is_not_said_to_have_stopped() -> No
     assert "beaten" in text
 
 
+@pytest.mark.parametrize(
+    ("plies", "rated", "says"),
+    [((3, 0), False, "Benedikt made no move."), ((0, 0), False, "nobody made a move."), ((3, 0), True, ""), ((3, 2), False, "")],
+)
+def test_a_race_that_was_to_count_and_does_not_says_so_and_why(plies: tuple[int, int], rated: bool, says: str) -> None:
+    model = scenes.over()
+    assert model.room is not None
+    assert model.room.record is not None
+    seats = tuple(
+        structs.replace(seat, state=state, plies=made)
+        for seat, state, made in zip(model.room.record.seats, ("stopped", "forfeited"), plies, strict=True)
+    )
+    room = replace(model.room, told=seats, record=structs.replace(model.room.record, seats=seats, rated=rated))
+    for options, expected in ((room.options, says), (RaceOptions(rated=False), "")):
+        shown = Shown(partial(replace, model, room=replace(room, options=options)), now_ms=160_000)
+        text = "\n".join(render_text(widget_of(shown, (80, 24)), (80, 24)))
+        assert f"Not rated: {expected}" in text if expected else "Not rated" not in text
+
+
 def test_every_row_of_the_help_page_is_whole_in_the_smallest_terminal() -> None:
     theme = theme_for("classic", ascii_only=False, colours=256, own=None)
     scene = Scene(scenes.at_home(), UI, theme, 0)
