@@ -113,10 +113,12 @@ def _board(scene: Scene, room: RoomModel, width: int, height: int) -> list[Line]
 
 
 def _labels(scene: Scene) -> dict[Command, str]:
-    """Between two races of a series the next one is open already, and the same key says that one is ready for it. While a replay is
-    prepared the key that would close it gives it up."""
+    """Between two races of a series the next one is open already, and the same key says that one is ready for it. Whoever races the clock
+    has nobody to meet again. While a replay is prepared the key that would close it gives it up."""
     now = scene.model.room
-    labels = {Command.REMATCH: "ready"} if now is not None and now.phase == "waiting" else {}
+    labels: dict[Command, str] = {}
+    if now is not None and (now.phase == "waiting" or len(now.seats) == 1):
+        labels[Command.REMATCH] = "ready" if now.phase == "waiting" else "again"
     return {**labels, Command.QUIT: "back"} if is_preparing(scene.model, scene.ui) else labels
 
 
@@ -217,8 +219,7 @@ def _rematch_line(scene: Scene, room: RoomModel) -> Line:
     gone = [info for info in room.seats if info.seat != room.seat and not info.connected]
     if gone and len(gone) == len(room.seats) - 1:
         return [("faint", "The others have left.")]
-    what = "race the same players again" if room.series is None else "another series against the same players"
-    return [("strong", f"r: {what}")]
+    return [("strong", f"r: rematch{'' if room.series is None else ', another series'} against the same players")]
 
 
 THINKING = "Thinking about your game with every card known..."

@@ -129,7 +129,7 @@ def test_best_of_three_is_raced_by_keys_in_two_terminals(tmp_path: Path) -> None
                     player.wait_for("r: ready for race 2")
         for player in (anna, bert):
             player.wait_for("anna has won the best of 3: anna 2 : 0 bert.")
-            player.wait_for("r: another series against the same players")
+            player.wait_for("r: rematch, another series against the same players")
         for player in (anna, bert):
             player.type("q")
             assert "carpet verify" in player.wait_for_end()

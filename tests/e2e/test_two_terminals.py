@@ -220,7 +220,7 @@ def test_a_whole_race_and_half_a_rematch(table: Table) -> None:
         assert turns < 150
 
     for player in (anna, bert):
-        player.sees("The deal checks out: nobody chose the cards.", "r: race the same players again")
+        player.sees("The deal checks out: nobody chose the cards.", "r: rematch against the same players")
         table_of_result = "\n".join(player.terminal.lines())
         assert re.search(r"● [12] anna", table_of_result)
         assert re.search(r"● [12] bert", table_of_result)

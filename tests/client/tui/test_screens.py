@@ -767,7 +767,7 @@ def test_however_much_there_is_to_say_of_a_deal_its_key_and_the_rematch_are_show
     lines = [line.rstrip() for line in render_text(widget_of(Shown(over_winnable, ui, now_ms=160_000), (80, 24)), (80, 24))]
     at = next(number for number, line in enumerate(lines) if line.startswith("  ? Nothing is wrong; not seen here:"))
     assert " ".join(lines[at : at + 2]).split()[-4:] == ["checks", "the", "record.", "(d)"]
-    assert lines[at + 2] == "  r: race the same players again"
+    assert lines[at + 2] == "  r: rematch against the same players"
     assert any("Check the record yourself with carpet verify" in line for line in lines) is details
     assert any("Whether deal 0 is the first that can be won is being" in line for line in lines) is details
 
@@ -780,7 +780,7 @@ def test_of_many_seats_and_much_to_say_the_end_gives_way() -> None:
     crowded = replace(model, room=replace(model.room, record=many))
     text = "\n".join(render_text(widget_of(Shown(lambda: crowded, replace(UI, details=True), 160_000), (80, 24)), (80, 24)))
     assert "... the rest: carpet verify" in text
-    assert "r: race the same players again" in text
+    assert "r: rematch against the same players" in text
 
 
 def test_seats_that_a_server_numbers_as_it_likes_are_drawn() -> None:
