@@ -21,7 +21,10 @@ RECENT_MS = 2_500
 
 
 class Lead(NamedTuple):
-    """seat: who is ahead of all others, None where it is level. by: cards ahead of the next. since_ms: from when on."""
+    """seat: who is ahead of all others, None where it is level. by: cards ahead of the next.
+
+    since_ms: from when on; 0 from the start, and where that is not known.
+    """
 
     seat: int | None
     by: int
@@ -45,9 +48,15 @@ def measured(points: tuple[Points, ...], seats: Sequence[SeatInfo], elapsed_ms: 
     """The curves with a new point for each seat whose count has changed; the same ones where none has."""
     known = points if len(points) == len(seats) else ((),) * len(seats)
     counted = tuple(
-        line if line and line[-1][1] == info.home else (*line, (elapsed_ms, info.home)) for line, info in zip(known, seats, strict=True)
+        line if line and line[-1][1] == info.home else (*line, (_counted_at(line, info, elapsed_ms), info.home))
+        for line, info in zip(known, seats, strict=True)
     )
     return points if counted == points else counted
+
+
+def _counted_at(line: Points, info: SeatInfo, elapsed_ms: int) -> int:
+    """When the count of a seat changed: at its last move, which after a lost connection is heard of late. A curve begins now."""
+    return info.elapsed_ms if line and line[-1][0] < info.elapsed_ms < elapsed_ms else elapsed_ms
 
 
 def home_at(line: Points, ms: int) -> int:
@@ -66,8 +75,8 @@ def gained(line: Points, now_ms: int) -> tuple[int, int]:
     return cards, now_ms - line[-1][0] if line else 0
 
 
-def lead(curves: Sequence[Points], now_ms: int) -> Lead:
-    """Who is ahead now. Nobody where fewer than two are known, since the start."""
+def lead(curves: Sequence[Points], now_ms: int, heard_from_ms: int = 0) -> Lead:
+    """Who is ahead now. Nobody where fewer than two are known. heard_from_ms: what was before that moment was not all heard."""
     if sum(map(bool, curves)) < 2:
         return Lead(None, 0, 0)
     ahead = _ahead(curves, now_ms)
@@ -76,7 +85,7 @@ def lead(curves: Sequence[Points], now_ms: int) -> Lead:
         if _ahead(curves, ms)[0] != ahead[0]:
             break
         since_ms = ms
-    return Lead(*ahead, since_ms)
+    return Lead(*ahead, since_ms if since_ms > heard_from_ms else 0)
 
 
 def _ahead(curves: Sequence[Points], ms: int) -> tuple[int | None, int]:

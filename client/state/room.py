@@ -71,7 +71,8 @@ class RoomModel(Struct, frozen=True):
     ratings: what the race that is over did to them, by seat; empty for one that does not count, and until it is known.
     series: of which the race is one, None for a single race. shared: the deal, where other races are dealt the same. told: the seats of
     such a race that is over, which are known while its record is closed still. ghosts: those who ran the deal before, as far as they were
-    by now. points: a curve for each seat, from when on this client has heard of it. played: one's own last moves, see `Played`.
+    by now. points: a curve for each seat, from when on this client has heard of it. heard_from_ms: the moment of the race from which on it
+    has heard of everything, after a snapshot that made up for what was missed. played: one's own last moves, see `Played`.
     """
 
     version: int
@@ -95,6 +96,7 @@ class RoomModel(Struct, frozen=True):
     watchers: int = 0
     shown_whole: bool = False
     points: tuple[Points, ...] = ()
+    heard_from_ms: int = 0
     played: tuple[Played, ...] = ()
 
     @property
@@ -169,17 +171,24 @@ def room_after(room: RoomModel | None, event: RoomEvent, now_ms: int) -> RoomMod
 def resumed(before: RoomModel | None, event: Room, now_ms: int) -> RoomModel:
     """The room of a snapshot; what a snapshot does not tell of the same race goes on."""
     room = snapshot(event, now_ms)
+    heard_from_ms = _clock_ms(room, now_ms) if room.phase == "racing" else 0
     if before is not None and (before.code, before.race) == (room.code, room.race):
+        # Of the same version it tells nothing that was missed.
+        heard_from_ms = before.heard_from_ms if before.version == room.version else heard_from_ms
         room = replace(room, points=before.points, played=before.played)
-    return with_points(room, now_ms)
+    return with_points(replace(room, heard_from_ms=heard_from_ms), now_ms)
 
 
 def with_points(room: RoomModel, now_ms: int) -> RoomModel:
     """With a new point for each seat that has brought cards home, while the race is being run."""
     if room.phase != "racing":
         return room
-    points = measured(room.points, room.seats, max(race_clock_ms(room.started_at_ms, now_ms), 0))
+    points = measured(room.points, room.seats, _clock_ms(room, now_ms))
     return room if points is room.points else replace(room, points=points)
+
+
+def _clock_ms(room: RoomModel, now_ms: int) -> int:
+    return max(race_clock_ms(room.started_at_ms, now_ms), 0)
 
 
 def room_heard(room: RoomModel, event: Watchers | Talk) -> RoomModel:

@@ -98,7 +98,7 @@ def _snapshot(before: WatchModel | None, event: Watched, now_ms: int) -> WatchMo
     room = resumed(before.room if before is not None else None, event.room, now_ms)
     room = room_heard(replace(room, watchers=event.watchers), Talk(code=room.code, lines=event.lines))
     points = tuple(tuple(zip(curve.at_ms, curve.home, strict=False)) for curve in event.curves)
-    if len(points) != len(room.seats) or not all(points):
-        # It has come because something was missed: the curves go on.
-        points = room.points
-    return WatchModel(event.closest, with_points(replace(room, points=points), now_ms), event.boards)
+    # Else it has come because something was missed: the curves go on.
+    if len(points) == len(room.seats) and all(points):
+        room = replace(room, points=points, heard_from_ms=0)
+    return WatchModel(event.closest, with_points(room, now_ms), event.boards)

@@ -60,7 +60,7 @@ def lead_sentence(scene: Scene, room: RoomModel, width: int) -> str:
     known = [info for info in room.seats if info.name is not None and (info.home or info.ply)]
     if room.phase != "racing" or len(known) < 2 or len(known) < len(room.seats):
         return ""
-    now = lead(room.points, _clock(scene, room))
+    now = lead(room.points, _clock(scene, room), room.heard_from_ms)
     since = f" since {clock_text(now.since_ms, tenths=False)}" if now.since_ms else ""
     who = "Level" if now.seat is None else "You lead" if now.seat == room.seat else f"{seat_name(room.seats[now.seat])} leads"
     words = who if now.seat is None else f"{who} by {now.by}"

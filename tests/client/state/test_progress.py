@@ -21,6 +21,11 @@ def test_the_lead_is_told_with_the_moment_since_when() -> None:
     assert lead((OWN,), 40_000) == Lead(None, 0, 0)
 
 
+def test_since_when_somebody_leads_is_not_told_where_the_moment_was_not_heard() -> None:
+    assert lead((OWN, OTHER), 40_000, 32_000) == Lead(1, 4, 0)
+    assert lead((OWN, OTHER), 40_000, 31_999) == Lead(1, 4, 32_000)
+
+
 def test_cards_that_follow_each_other_quickly_are_one_stroke() -> None:
     assert gained(OTHER, 33_100) == (5 + 2, 100)
     assert gained(OTHER, 33_000 + RECENT_MS + 1) == (0, RECENT_MS + 1)
@@ -52,3 +57,9 @@ def test_a_curve_has_a_point_for_each_change_and_no_other() -> None:
     assert first == (((0, 4),), ((0, 5),))
     assert measured(first, seats, 900) is first
     assert measured(first, [seats[0], scenes.seat(1, "Ben", home=6)], 1_000) == (((0, 4),), ((0, 5), (1_000, 6)))
+
+
+def test_what_is_heard_late_has_its_point_where_it_was_played() -> None:
+    first: tuple[Points, ...] = (((0, 4),), ((0, 5),))
+    late = [scenes.seat(0, "Anna", home=4), scenes.seat(1, "Ben", home=6, elapsed_ms=700)]
+    assert measured(first, late, 9_000) == (((0, 4),), ((0, 5), (700, 6)))

@@ -45,6 +45,18 @@ def test_a_snapshot_replaces_everything_about_the_room() -> None:
     assert after.in_flight is None
 
 
+def test_a_snapshot_that_makes_up_for_what_was_missed_says_so_of_the_curves() -> None:
+    before = scenes.racing().room
+    assert before is not None
+    again = scenes.room(phase="racing", version=before.version, seats=before.seats, view=before.view, elapsed_ms=43_000)
+    heard_from_ms = []
+    for known, event in ((scenes.racing(), again), (scenes.racing(), replace(again, version=before.version + 2)), (Model(), again)):
+        room = reduced(known, event, now_ms=47_000).room
+        assert room is not None
+        heard_from_ms.append(room.heard_from_ms)
+    assert heard_from_ms == [0, 43_000, 43_000], "nothing was missed, something was, and all was"
+
+
 def test_a_repeated_event_changes_nothing() -> None:
     model = scenes.full_room()
     assert reduced(model, Seated(version=2, seat=1, name="Somebody else", bot=None)) == model

@@ -139,7 +139,7 @@ def test_whoever_comes_in_the_middle_has_the_whole_curves_and_a_new_snapshot_doe
     curves = tuple(Curve(at_ms=(0, 20_000, 40_000), home=(4, 7, home)) for home in homes)
     watch = after(replace(snapshot, curves=curves), progress(8, 1, homes[1] + 1))
     assert points(watch)[0] == ((0, 4), (20_000, 7), (40_000, homes[0]))
-    assert points(watch)[1] == ((0, 4), (20_000, 7), (40_000, homes[1]), (42_300, homes[1] + 1))
+    assert points(watch)[1] == ((0, 4), (20_000, 7), (40_000, homes[1]), (42_000, homes[1] + 1))
     # What was missed meanwhile is in the new one.
     again = watch_after(watch, replace(snapshot, curves=curves), NOW_MS)
     assert points(again) == tuple(tuple(zip(curve.at_ms, curve.home, strict=True)) for curve in curves)
