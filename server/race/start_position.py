@@ -33,16 +33,17 @@ def start_position_of(record: Record, *, seat: int, ply: int) -> StartPosition:
         ply=ply, past=PastPosition(race=record.id, digest=record.digest, seat=seat, moves=moves), seed=seed_of(record, seat).hex()
     )
     if first_of(start_position, rule_set(record.rules)).is_over:
-        raise NoSuchPosition("no move is legal there")
+        raise NoSuchPosition("no move is left there; start earlier")
     return start_position
 
 
 def check_ply(record: Record, *, seat: int, ply: int) -> None:
     """Raises NoSuchPosition where the record has no such seat, or one with fewer moves. Takes no time."""
     if seat >= len(record.seats):
-        raise NoSuchPosition(f"the race had {counted(len(record.seats), 'seat')}")
-    if ply > record.seats[seat].plies:
-        raise NoSuchPosition(f"that seat made {counted(record.seats[seat].plies, 'move')}")
+        raise NoSuchPosition(f"the race had {counted(len(record.seats), 'seat')} and no more")
+    made = record.seats[seat].plies
+    if ply > made:
+        raise NoSuchPosition(f"that seat made {counted(made, 'move')}; start from move {made} at the latest")
 
 
 def first_of(start_position: StartPosition, rules: RuleSet) -> Position:

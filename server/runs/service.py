@@ -168,7 +168,7 @@ class RunService:
         if record is None and asked.race.isprintable():
             record = await self._journal.ask(partial(_public_record, self._store, now_ms=self._clock.wall_ms()), asked.race)
         if record is None:
-            raise Refusal(ErrorCode.NO_SUCH_POSITION, "there is no record of that race that is open to all")
+            raise Refusal(ErrorCode.NO_SUCH_POSITION, "there is no record of that race, or it is not open to all yet")
         if self._audits.statistics().tasks_waiting >= AUDITS_WAITING:
             raise Refusal(ErrorCode.SERVER_BUSY)
         try:

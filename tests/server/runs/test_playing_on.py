@@ -157,9 +157,15 @@ async def test_there_is_no_playing_on_from_a_position_that_there_was_not(house: 
         record = (await raced(anna, moves=80)).record
         await asked(anna, LeaveRace(), Left)
         assert record.seats[0].state == "stalled"
-        for seat, ply in ((1, 0), (0, len(record.moves) + 1), (0, len(record.moves))):
+        made = len(record.moves)
+        for seat, ply, why in (
+            (1, 0, "the race had 1 seat and no more"),
+            (0, made + 1, f"that seat made {made} moves; start from move {made} at the latest"),
+            (0, made, "no move is left there; start earlier"),
+        ):
             await anna.say(PlayOn(race=record.id, seat=seat, ply=ply))
-            assert (await anna.error()).code == ErrorCode.NO_SUCH_POSITION
+            error = await anna.error()
+            assert (error.code, error.message) == (ErrorCode.NO_SUCH_POSITION, f"Nobody can play on from that position. ({why})")
 
 
 async def test_a_whole_race_is_checked_by_a_worker_and_only_where_it_has_the_position(house: House) -> None:
