@@ -44,6 +44,11 @@ def read_code(text: str) -> str:
     return "".join(text.replace("-", " ").split()).upper()
 
 
+def is_room_code(text: str) -> bool:
+    """Whether it may be the code of a room, or an id of that form: six letters. Which ones there are the server knows."""
+    return len(text) == 6 and text.isascii() and text.isalpha()
+
+
 def clean_name(text: str) -> str:
     """Return `text` as a name of at most `NAME_LENGTH` characters; empty when nothing printable is left."""
     return _clean(text, NAME_LENGTH)

@@ -73,7 +73,7 @@ def whoami(
 @app.command("boards-key", epilog=examples("carpet boards-key carpet.example ABCDEF"))
 def boards_key(
     url: Url,
-    code: Annotated[str, typer.Argument(metavar="CODE", help="The six letters of the race.")],
+    code: Annotated[str, typer.Argument(metavar="CODE", help="The code of the race, six letters.")],
     name: OwnName = None,
 ) -> None:
     """Show the key of a race's whole boards.

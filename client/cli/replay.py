@@ -43,7 +43,7 @@ from client.tui.export import TEXT_COLOURS, cast_of, coloured, moving_svg_of, sc
 from client.tui.start import AppOutcome, UiSettings
 from protocol.pages import is_race_id
 from protocol.record import LONGEST_RECORD, BadRecord, Record, from_json
-from protocol.text import clean_chat
+from protocol.text import clean_chat, is_room_code, read_code
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -268,6 +268,9 @@ def _kept(source: str | None, otherwise: str = "carpet export saves it from the 
     otherwise: what to do where the race of that id is not kept. Raises NoRecord.
     """
     if source is not None and not is_race_id(source):
+        if is_room_code(read_code(source)) and not Path(source).exists():
+            # Of the races that were run in one room each has an id of its own.
+            raise NoRecord(f"There is no file {source}; a race is named by its id, as carpet history shows it, and not by its code.")
         return source
     path = record_path(home_folder(), source)
     if path.exists():

@@ -186,7 +186,7 @@ challenge_app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="The six letters of the challenge, in either case.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id of the challenge, six letters in either case.")]
 
 
 @challenge_app.command(epilog="Example: carpet challenge create carpet.example --rules carpet-free --days 3")
@@ -234,7 +234,7 @@ def list_challenges(url: Url, name: Name = None, as_json: Json = False) -> None:
 
 
 def _challenge_code(typed: str) -> str:
-    return code_of(typed, of="challenge", shown="carpet challenge list shows them")
+    return code_of(typed, what="the id of a challenge", shown="carpet challenge list shows them")
 
 
 @challenge_app.command("run", epilog="Example: carpet challenge run carpet.example ABCDEF --name bert")

@@ -168,18 +168,18 @@ def host(
 def join(
     url: Url,
     code: Annotated[
-        str | None, typer.Argument(metavar="CODE", help="The six letters of the race, in either case. Not after the link of a race.")
+        list[str] | None, typer.Argument(metavar="CODE", help="The code of the race, six letters in either case. None after a race's link.")
     ] = None,
     name: Name = None,
     *,
     settings: UiSettings,
 ) -> None:
     """Join a race by its code, or come back to your seat."""
-    code = _code_of(url, code)
-    if code is None:
+    wanted = _code_of(url, code)
+    if wanted is None:
         fail("Which race? Write its code behind the server, or the link of the race in place of both.", MISUSED)
 
-    _visit("join", url, JoinRace(code=code), name, settings)
+    _visit("join", url, JoinRace(code=wanted), name, settings)
 
 
 @app.command(epilog=examples("carpet watch carpet.example", "carpet watch carpet.example ABCDEF"))
@@ -187,7 +187,8 @@ def join(
 def watch(
     url: Url,
     code: Annotated[
-        str | None, typer.Argument(metavar="CODE", help="The six letters of the race. [default: the closest race, then the next]")
+        list[str] | None,
+        typer.Argument(metavar="CODE", help="The code of the race. [default: the closest race, then the next]"),
     ] = None,
     key: Annotated[str, typer.Option(metavar="KEY", help="Show every card of the boards; `carpet boards-key` says the key.")] = "",
     name: Name = None,
@@ -198,17 +199,18 @@ def watch(
 
     Progress is shown as it happens, boards some seconds later. Cards that a player still racing has not seen lie face down.
     """
-    code = _code_of(url, code)
-
-    _visit("watch", url, WatchRace(code=code, key=key), name, settings)
+    _visit("watch", url, WatchRace(code=_code_of(url, code), key=key), name, settings)
 
 
-def _code_of(url: str, code: str | None) -> str | None:
-    """The code that was typed or, where none was, that of the race whose link was typed for the server."""
+def _code_of(url: str, typed: list[str] | None) -> str | None:
+    """The code that was typed or, where none was, that of the race whose link was typed for the server.
+
+    typed: one word or several, since the screen that shows the code spaces its letters out.
+    """
     link = _LINK.fullmatch(url.strip())
-    if code is None and link is not None:
-        code = link[1]
-    return None if code is None else code_of(code)
+    if not typed and link is not None:
+        typed = [link[1]]
+    return code_of(" ".join(typed)) if typed else None
 
 
 @app.command(epilog=examples("carpet match carpet.example", "carpet match carpet.example --rules crazy-quilt"))

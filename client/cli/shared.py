@@ -29,7 +29,8 @@ from client.text.past_races import printable_json
 from client.tui.start import AppOutcome, UiSettings
 from client.tui.theme import Palette
 from protocol.command_line import examples as examples
-from protocol.text import clean_chat, counted, read_code
+from protocol.pages import is_race_id
+from protocol.text import clean_chat, counted, is_room_code, read_code
 from protocol.views import MAX_SERIES_RACES, RATED_DELAY_S, RaceOptions
 
 Outcome = TypeVar("Outcome")
@@ -165,11 +166,13 @@ def with_looks(*, bell: bool = True) -> Callable[[Callable[..., None]], Callable
     return decorate
 
 
-def code_of(typed: str, *, of: str = "race", shown: str = "the host's screen shows them") -> str:
+def code_of(typed: str, *, what: str = "the code of a race", shown: str = "the host's screen shows them") -> str:
     """The code of a race, as it is read out: with spaces or hyphens between the letters, maybe."""
     code = read_code(typed)
-    if not (code.isascii() and code.isalpha() and len(code) == 6):
-        fail(f"{code!r} is not the code of a {of}: it is six letters, as {shown}.", MISUSED)
+    if is_race_id(typed.strip()):
+        fail(f"{typed.strip()} is the id of a race that is over, which carpet replay takes; {what} is six letters.", MISUSED)
+    if not is_room_code(code):
+        fail(f"{code!r} is not {what}: it is six letters, as {shown}.", MISUSED)
     return code
 
 

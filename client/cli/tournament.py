@@ -291,7 +291,7 @@ def end(url: Url, tournament: Id, reason: Reason = "", name: Name = None) -> Non
 @with_looks(bell=False)
 def watch(
     url: Url,
-    tournament: Annotated[str | None, typer.Argument(metavar="ID", help="The tournament's six letters. [default: the list]")] = None,
+    tournament: Annotated[str | None, typer.Argument(metavar="ID", help="The id of the tournament. [default: the list]")] = None,
     *,
     settings: UiSettings,
 ) -> None:

@@ -20,7 +20,7 @@ from protocol.tournaments import TournamentDocument, TournamentListing, is_tourn
 
 tournament_pages_app = typer.Typer(rich_markup_mode=None)
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="The tournament's six letters, as carpet tournament list shows them.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id of the tournament, six letters, as carpet tournament list shows them.")]
 
 
 @tournament_pages_app.command(

@@ -14,7 +14,7 @@ from client.tui.screen import Screen
 from client.tui.start import StartMenu
 from client.tui.step import Step
 from client.tui.ui_state import Prompt, Ui
-from protocol.text import read_code
+from protocol.text import is_room_code, read_code
 
 KEYS: Keys = (CHOOSE,)
 
@@ -97,7 +97,7 @@ def _go(step: Step, command: str, words: list[str]) -> Step:
         return step.note(str(error))
     if not code or command == "daily":
         return step.then(Quit(command=(command, url)))
-    if not (code.isascii() and code.isalpha() and len(code) == 6):
+    if not is_room_code(code):
         return step.note(f"{code!r} is not the code of a race, which is six letters.")
     return step.then(Quit(command=("join" if command == "home" else command, url, code)))
 

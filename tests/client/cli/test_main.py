@@ -98,11 +98,12 @@ def test_help_shows_defaults(capsys: pytest.CaptureFixture[str], option: str, de
         (["join", "carpet.example"], "Which race?"),
         (["join", "https://carpet.example/ladder"], "Which race?"),
         (["join", "https://carpet.example/play/ABC"], "is not the code of a race"),
-        (["join", "carpet.example", "ABCDEF", "more"], "more"),
+        (["join", "carpet.example", "ABCDEF", "more"], "'ABCDEFMORE' is not the code of a race"),
         (["replay", "--moving"], "--moving goes with --svg"),
         (["replay", "--svg", "-", "--moving", "--at", "3"], "and not with --at"),
         (["play", "--no-bell", "--tones"], "do not go together"),
         (["join", "carpet.example", "123456"], "is not the code of a race"),
+        (["join", "carpet.example", "HKTRWM-1-0a1b2c3d4e5f"], "is the id of a race that is over, which carpet replay takes"),
         (["join", "carpet.example", "ABC\x1b[31m"], "is not the code of a race"),
         (["join", "ftp://carpet.example", "ABCDEF"], "begins with ws:// or wss://"),
         (["home", ""], "is missing"),
@@ -221,6 +222,17 @@ def test_without_a_terminal_the_screens_point_to_the_demo(capsys: pytest.Capture
     ran = run(capsys, *arguments)
     assert ran.status == 2
     assert "carpet demo" in ran.sentence
+
+
+@pytest.mark.parametrize("code", [["AUS", "NJE"], ["a", "u", "s", "n", "j", "e"], ["aus-nje"]])
+def test_a_code_may_be_typed_with_the_spaces_that_are_shown_between_its_letters(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, code: list[str]
+) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(screens, "_visit", lambda command, url, request, *others: asked.append(request))
+    for command in ("join", "watch"):
+        assert run(capsys, command, "carpet.example", *code).status == 0
+    assert asked == [JoinRace(code="AUSNJE"), WatchRace(code="AUSNJE")]
 
 
 @pytest.mark.parametrize(

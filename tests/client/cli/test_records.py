@@ -194,3 +194,12 @@ def test_without_a_file_the_last_race_is_checked_and_by_its_id_any_that_is_kept(
     for command in ("verify", "review"):
         assert (run(capsys, command).status, run(capsys, command, RACE).status) == (0, 0)
     assert asked == [str(home / "last-race.json"), str(home / "races" / f"{RACE}.json")] * 2
+
+
+@pytest.mark.parametrize("command", ["verify", "review", "replay"])
+def test_whoever_names_a_race_by_its_code_is_told_that_it_has_an_id(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setattr("client.cli.replay.need_terminal", lambda *_, **__: None)
+    told = run(capsys, command, "hktrwm").sentence
+    assert told == "carpet: There is no file hktrwm; a race is named by its id, as carpet history shows it, and not by its code."

@@ -111,7 +111,7 @@ def test_what_the_server_refuses_is_its_sentence(capsys: pytest.CaptureFixture[s
         (("daily", "verify"), "Which server? carpet daily SERVER (you have been at none yet)."),
         (
             ("challenge", "run", "localhost", "12"),
-            "'12' is not the code of a challenge: it is six letters, as carpet challenge list shows them.",
+            "'12' is not the id of a challenge: it is six letters, as carpet challenge list shows them.",
         ),
         (("challenge", "create", "localhost", "--days", "31"), "--days takes a number from 0.042 (an hour) to 30."),
         (("daily", "localhost"), "carpet daily needs a terminal, and there is none here; carpet demo shows a race in plain text."),
