@@ -1,9 +1,14 @@
-"""What the command lines of both programs say in the same words: examples below the help, and one sentence for whoever mistypes."""
+"""What the command lines of both programs say in the same words: examples below the help, and one sentence for whoever mistypes.
+
+How a sentence is broken into lines is here too.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+import shutil
+import textwrap
+from typing import Any, Final, TextIO
 
 # What the parser of both commands says of a number, in words for whoever typed it.
 _NUMBERS = (
@@ -13,6 +18,23 @@ _NUMBERS = (
     (re.compile("Input should be greater than or equal to (.*)"), r"it is at least \1"),
     (re.compile("Value error, "), ""),
 )
+
+
+_ARGUMENT: Final = r"(?:'[^']*'|--[a-z-]+(?: (?:'[^']*'|[^\s-]\S*))?|-(?=\s|$)|[A-Z]{2,}\S*|\d\S*|\S*[/:.]\w\S*)"
+_COMMAND: Final = re.compile(rf"`[^`]+`|\bcarpet(?:-server)?(?: [a-z-]+(?: [a-z-]+(?= {_ARGUMENT}))?)?(?: {_ARGUMENT})*")
+"""A command within a sentence, as far as it is one to be typed: `carpet join carpet.example ABCDEF --name anna`."""
+
+
+def folded(sentence: str, stream: TextIO) -> str:
+    """The sentence as it is written to a terminal: broken between words, and never within a command, which is there to be copied.
+
+    Whatever else the stream is gets it in one line.
+    """
+    if not stream.isatty():
+        return sentence
+    whole = _COMMAND.sub(lambda found: found[0].replace(" ", "\0"), sentence)
+    lines = textwrap.wrap(whole, shutil.get_terminal_size().columns, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines).replace("\0", " ")
 
 
 def misuse_text(command: str, said: str) -> str:

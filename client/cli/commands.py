@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from client.cli.main import COMMANDS, INTERRUPTED, give_back, main_help
-from protocol.command_line import misuse_text, with_plain_help
+from protocol.command_line import folded, misuse_text, with_plain_help
 
 FAILED = 1
 
@@ -77,7 +77,7 @@ def run(arguments: Sequence[str]) -> int:
         give_back()
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "carpet"
-        typer.echo(misuse_text(command, error.format_message()), err=True)
+        complain(misuse_text(command, error.format_message()))
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
@@ -91,6 +91,11 @@ def run(arguments: Sequence[str]) -> int:
         if errors is None or not isinstance(error, errors.Failure):
             raise
         give_back()
-        typer.echo(f"carpet: {error}", err=True)
+        complain(f"carpet: {error}")
         return FAILED
     return status or 0
+
+
+def complain(sentence: str) -> None:
+    """Say on standard error what is wrong. It begins with the name of the program, as is usual there."""
+    typer.echo(folded(sentence, sys.stderr), err=True)

@@ -12,7 +12,21 @@ from typing import Annotated
 
 import typer
 
-from client.cli.shared import FAILED, MISUSED, URL_HELP, Json, Url, address_of, code_of, examples, fail, print_text, run
+from client.cli.shared import (
+    FAILED,
+    MISUSED,
+    URL_HELP,
+    Json,
+    Url,
+    address_of,
+    code_of,
+    complain,
+    examples,
+    fail,
+    print_sentence,
+    print_text,
+    run,
+)
 from client.connection.events import Identity
 from client.connection.request import ask, who_is
 from client.connection.request import rename as rename_at
@@ -67,7 +81,7 @@ def whoami(
     if as_json:
         print_text(json.dumps(_row(place, told)))
     else:
-        print_text(f"You are {told.name} at {place}: player {told.player or 'without an id'}, whose token is kept here.")
+        print_sentence(f"You are {told.name} at {place}: player {told.player or 'without an id'}, whose token is kept here.")
 
 
 @app.command("boards-key", epilog=examples("carpet boards-key carpet.example ABCDEF"))
@@ -92,11 +106,11 @@ def _list_known(*, as_json: bool) -> None:
     if as_json:
         print_text(json.dumps([{**_row(each.url, each.identity), "last": each.last} for each in known], indent=1))
     elif not known:
-        print_text("This machine knows you at no server yet: the first visit to one makes you a player there.")
+        print_sentence("This machine knows you at no server yet: the first visit to one makes you a player there.")
     else:
         for each in known:
             told = f"{clean_chat(each.url)}: {clean_name(each.identity.name)}, player {clean_chat(each.identity.player or 'not told yet')}"
-            print_text(f"{told}; token kept" + ("" if each.last else f"; with --name {clean_name(each.identity.name)}"))
+            print_sentence(f"{told}; token kept" + ("" if each.last else f"; with --name {clean_name(each.identity.name)}"))
 
 
 def _row(url: str, identity: Identity) -> dict[str, object]:
@@ -121,7 +135,7 @@ def rename(
 
     told = run(lambda: rename_at(place, kept, new_name))
     store.follow(place, told)
-    print_text(f"You are {told.name} at {place} now.")
+    print_sentence(f"You are {told.name} at {place} now.")
 
 
 @move_app.command("export", epilog="Example: carpet identity export - | ssh laptop carpet identity import -")
@@ -141,9 +155,7 @@ def export_identity(
     else:
         _write_new(file, text)
     place = "What was printed" if file == "-" else file
-    typer.echo(
-        f"carpet: {place} holds your tokens, and whoever has them is you: give it to nobody, and delete it when it is there.", err=True
-    )
+    complain(f"carpet: {place} holds your tokens, and whoever has them is you: give it to nobody, and delete it when it is there.")
 
 
 @move_app.command("import", epilog="Example: carpet identity import anna.json")
@@ -170,7 +182,7 @@ def import_identity(
     for each in outcomes:
         server = servers[each.url]
         more = "" if server.named(each.name).name == server.name else f" You are {server.name} there unless you say --name {each.name}."
-        print_text(f"{each.name} at {each.url} {told[each.outcome]}.{more}")
+        print_sentence(f"{each.name} at {each.url} {told[each.outcome]}.{more}")
 
 
 def _store() -> IdentityStore:

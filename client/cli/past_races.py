@@ -15,7 +15,20 @@ import msgspec
 import typer
 
 from client.cli.looks import prints
-from client.cli.shared import MISUSED, URL_HELP, Json, Url, address_of, examples, fail, print_json, print_text, there_already, write_new
+from client.cli.shared import (
+    MISUSED,
+    URL_HELP,
+    Json,
+    Url,
+    address_of,
+    examples,
+    fail,
+    print_json,
+    print_sentence,
+    print_text,
+    there_already,
+    write_new,
+)
 from client.connection.address import Address
 from client.connection.http import fetch_history, fetch_record
 from client.storage.bests import BestsStore
@@ -62,7 +75,7 @@ def history(
         print_json([{**msgspec.to_builtins(past.race), "seat": past.own} for past in races])
     elif not races:
         boards = " Deals of the day and challenges have their own: carpet daily board, carpet challenge board." if player is None else ""
-        print_text(f"No races yet.{boards}")
+        print_sentence(f"No races yet.{boards}")
     else:
         print_text("\n".join(table(races, width=shutil.get_terminal_size().columns, zone=None)))
 
@@ -90,7 +103,7 @@ def export(
         print_json(record)
         return
     write_new(Path(target), to_json(record) + "\n", force=force)
-    print_text(f"The record of race {race} is in {target}.")
+    print_sentence(f"The record of race {race} is in {target}.")
 
 
 MOST_COUNTED: Final = 3000
@@ -128,7 +141,7 @@ def stats(
     width = shutil.get_terminal_size().columns
     print_text("\n".join(statistics_lines(counted, who=who, width=width, ascii_only=not prints(BLOCKS), zone=None)))
     if len(races) == MOST_COUNTED:
-        print_text(f"These are the last {MOST_COUNTED} races; older ones are left out.")
+        print_sentence(f"These are the last {MOST_COUNTED} races; older ones are left out.")
 
 
 @app.command(epilog=examples("carpet best", "carpet best --json"))
@@ -142,7 +155,7 @@ def best(as_json: Json = False) -> None:
         print_json({"rules": bests.rules})
         return
     if not bests.rules:
-        typer.echo("No finished race yet: carpet play.")
+        print_sentence("No finished race yet: carpet play.")
         return
 
     rows = [

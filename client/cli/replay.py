@@ -24,6 +24,7 @@ from client.cli.shared import (
     fail,
     finish,
     need_terminal,
+    print_sentence,
     print_text,
     run,
     with_looks,
@@ -227,7 +228,7 @@ def _write(path: str, document: str, *, force: bool) -> None:
         print_text(document.rstrip("\n"))
         return
     write_new(Path(path), document, force=force)
-    print_text(f"{path} is written.")
+    print_sentence(f"{path} is written.")
 
 
 async def show_replay(source: str | None, *, server: Address | None, settings: UiSettings) -> AppOutcome:

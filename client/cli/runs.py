@@ -23,6 +23,7 @@ from client.cli.shared import (
     finish,
     need_terminal,
     print_json,
+    print_sentence,
     print_text,
     run,
     with_looks,
@@ -215,7 +216,7 @@ def create(
         print_json(challenge)
         return
 
-    print_text(f"Challenge {clean_name(challenge.id)} is open until {moment_text(challenge.closes_at_ms)} UTC. To run it:")
+    print_sentence(f"Challenge {clean_name(challenge.id)} is open until {moment_text(challenge.closes_at_ms)} UTC. To run it:")
     print_text(f"  carpet challenge run {address.url} {clean_name(challenge.id)}")
 
 
@@ -276,7 +277,7 @@ def show_board(address: Address, asked: ListRuns, *, name: str | None, as_json: 
     if as_json:
         print_json(told)
         return
-    print_text(board_title(told, told.rules))
+    print_sentence(board_title(told, told.rules))
     print_text("\n".join(line for _, line in board_lines(told)))
 
 

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from client.cli import looks
 from client.cli.commands import FAILED as FAILED
+from client.cli.commands import complain as complain
 from client.cli.commands import run as run_command
 from client.cli.looks import built_in, prints
 from client.cli.main import ENDING, INTERRUPTED, give_back
@@ -29,6 +30,7 @@ from client.text.past_races import printable_json
 from client.tui.start import AppOutcome, UiSettings
 from client.tui.theme import Palette
 from protocol.command_line import examples as examples
+from protocol.command_line import folded
 from protocol.pages import is_race_id
 from protocol.text import clean_chat, counted, is_room_code, read_code
 from protocol.views import MAX_SERIES_RACES, RATED_DELAY_S, RaceOptions
@@ -51,7 +53,7 @@ def address_of(url: str) -> Address:
 
 def fail(sentence: str, status: int = FAILED) -> NoReturn:
     give_back()
-    typer.echo(f"carpet: {sentence}", err=True)
+    complain(f"carpet: {sentence}")
     raise typer.Exit(status)
 
 
@@ -60,6 +62,11 @@ def print_text(text: str) -> None:
     encoding = sys.stdout.encoding or "ascii"
     # Flushed line by line: a demonstration is to be watched, also through a pipe.
     print(text.encode(encoding, "replace").decode(encoding), flush=True)
+
+
+def print_sentence(sentence: str) -> None:
+    """Print it for a person, broken between words where the terminal is narrower."""
+    print_text(folded(sentence, sys.stdout))
 
 
 def print_json(value: object) -> None:
@@ -190,13 +197,13 @@ def finish(outcome: AppOutcome, address: Address | None = None) -> None:
     is_held = outcome.code is not None and address is not None
     if is_held and address is not None:
         still = f"Race {outcome.code} goes on without you" if outcome.is_running else f"You still have a seat in race {outcome.code}"
-        print_text(f"{still}; to go on with it: carpet join {address.url} {outcome.code}")
+        print_sentence(f"{still}; to go on with it: carpet join {address.url} {outcome.code}")
     if outcome.kept is not None:
         kept = str(outcome.kept)
         which = "the race before" if is_held else "your race"
-        print_text(f"The record of {which} is {kept}; to check it: carpet verify {shlex.quote(kept)}")
+        print_sentence(f"The record of {which} is {kept}; to check it: carpet verify {shlex.quote(kept)}")
     if outcome.not_kept is not None:
-        typer.echo(f"carpet: the record of your race could not be kept: {outcome.not_kept}", err=True)
+        complain(f"carpet: the record of your race could not be kept: {outcome.not_kept}")
     if outcome.command:
         raise typer.Exit(run_command(outcome.command))
     match outcome.reason:

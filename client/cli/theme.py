@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from client.cli.looks import FILED, USED, built_in
-from client.cli.shared import MISUSED, examples, fail, palette_from, palette_used, print_text, write_new
+from client.cli.shared import MISUSED, examples, fail, palette_from, palette_used, print_sentence, print_text, write_new
 from client.storage.identity import home_folder
 from client.tui.theme import PALETTES
 from client.tui.theme_file import text_of
@@ -52,7 +52,7 @@ def new(
     if not name or name in [palette.name for palette in PALETTES]:
         fail(f"A theme is named after its file, and {file.stem!r} is no name for one: choose another.", MISUSED)
     write_new(file, text_of(palette_from(like), name), force=force)
-    print_text(f"{file} is written; to play in it: carpet play --theme {file}, or always: carpet theme use {file}")
+    print_sentence(f"{file} is written; to play in it: carpet play --theme {file}, or always: carpet theme use {file}")
 
 
 @theme_app.command(epilog=examples("carpet theme use four", "carpet theme use mine.toml", "carpet theme use classic"))
@@ -68,4 +68,4 @@ def use(theme: Chosen) -> None:
     except OSError as error:
         fail(f"{error.filename} cannot be used: {error.strerror}.")
     write_new(folder / USED, text, force=True)
-    print_text(f"Theme {palette.name} is used from now on.")
+    print_sentence(f"Theme {palette.name} is used from now on.")

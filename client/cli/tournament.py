@@ -21,7 +21,7 @@ from client.cli.shared import (
     finish,
     need_terminal,
     print_json,
-    print_text,
+    print_sentence,
     run,
     with_looks,
 )
@@ -134,10 +134,10 @@ def create(
     if as_json:
         print_json({"id": made.id})
         return
-    print_text(f"Tournament {made.id} is made, and you direct it.")
-    print_text(f"To play in it: carpet tournament join {address.url} {made.id}")
-    print_text(f"To start it: carpet tournament start {address.url} {made.id}")
-    print_text(f"To direct it by keys: carpet home {address.url}, and there t")
+    print_sentence(f"Tournament {made.id} is made, and you direct it.")
+    print_sentence(f"To play in it: carpet tournament join {address.url} {made.id}")
+    print_sentence(f"To start it: carpet tournament start {address.url} {made.id}")
+    print_sentence(f"To direct it by keys: carpet home {address.url}, and there t")
 
 
 # ---- to play
@@ -162,7 +162,7 @@ def join(
     address_of(url)
     if no_screen:
         _decided(url, EnterTournament(id=id_, code=code), name)
-        print_text(f"You have entered tournament {id_}; to check in and play: carpet tournament join {url} {id_}")
+        print_sentence(f"You have entered tournament {id_}; to check in and play: carpet tournament join {url} {id_}")
         return
     need_terminal("tournament join", instead="--no-screen enters without one")
     _visit(url, id_, name=name, code=code, enters=True, settings=settings)
@@ -175,7 +175,7 @@ def _plain_command(name: str, what: str, request: Callable[[str], TournamentRequ
     def _(url: Url, tournament: Id, name: Name = None) -> None:
         id_ = tournament_id(tournament)
         _decided(url, request(id_), name)
-        print_text(said.format(url=url, id=id_))
+        print_sentence(said.format(url=url, id=id_))
 
 
 _plain_command("leave", "Withdraw from a tournament.", lambda id_: LeaveTournament(id=id_), "You have withdrawn from tournament {id}.")
@@ -207,7 +207,7 @@ def pair(url: Url, tournament: Id, name: Name = None) -> None:
     address_of(url)
 
     number = run(lambda: pair_next(url, id_, name=name))
-    print_text(f"Round {number} of tournament {id_} is paired.")
+    print_sentence(f"Round {number} of tournament {id_} is paired.")
 
 
 @tournament_app.command(
@@ -236,7 +236,7 @@ def correct(
         fail(f"{result!r} is not a result: write 1-0, 0-1, draw, 1-0f, 0-1f, 0-0 or strike.", MISUSED)
     request = CorrectResult(id=id_, round=round_, table=table, race=race, result=verdict, reason=reason[:200])
     run(lambda: correct_at(url, request, cards=home, name=name))
-    print_text(f"Table {table} of round {round_} {'is open again' if verdict is None else 'has its result'}.")
+    print_sentence(f"Table {table} of round {round_} {'is open again' if verdict is None else 'has its result'}.")
 
 
 @tournament_app.command(
@@ -255,7 +255,7 @@ def remove(
     address_of(url)
 
     removed = run(lambda: remove_from(url, id_, who, back=back, reason=reason[:200], name=name))
-    print_text(f"{removed} is {'back in' if back else 'out of'} tournament {id_}.")
+    print_sentence(f"{removed} is {'back in' if back else 'out of'} tournament {id_}.")
 
 
 @tournament_app.command(
@@ -271,7 +271,7 @@ def add_bot(
     if bot is not None and not 1 <= len(bot) <= 24:
         fail(f"{bot[:40]!r} is not the name of a bot: random, greedy and deep are.", MISUSED)
     _decided(url, AddBot(id=id_, bot=bot), name)
-    print_text(f"A bot has entered tournament {id_}.")
+    print_sentence(f"A bot has entered tournament {id_}.")
 
 
 @tournament_app.command(
@@ -281,7 +281,7 @@ def add_bot(
 def end(url: Url, tournament: Id, reason: Reason = "", name: Name = None) -> None:
     id_ = tournament_id(tournament)
     _decided(url, EndTournament(id=id_, reason=reason[:200]), name)
-    print_text(f"Tournament {id_} has been broken off.")
+    print_sentence(f"Tournament {id_} has been broken off.")
 
 
 # ---- to look at
@@ -326,7 +326,7 @@ def _decided(url: str, request: TournamentRequest, name: str | None) -> Decided:
 def _visit(url: str, tournament: str | None, *, name: str | None, code: str | None, enters: bool, settings: Any) -> None:
     outcome = run(lambda: attend(url, tournament, name=name, code=code, enters=enters, settings=settings))
     if outcome.code is not None:
-        print_text(f"You still have a seat at a table; to go on: carpet tournament join {url} {tournament}")
+        print_sentence(f"You still have a seat at a table; to go on: carpet tournament join {url} {tournament}")
     finish(outcome)
 
 

@@ -11,7 +11,19 @@ import msgspec
 import typer
 
 from client.cli.looks import prints
-from client.cli.shared import MISUSED, Json, Url, address_of, examples, fail, print_json, print_text, there_already, write_new
+from client.cli.shared import (
+    MISUSED,
+    Json,
+    Url,
+    address_of,
+    examples,
+    fail,
+    print_json,
+    print_sentence,
+    print_text,
+    there_already,
+    write_new,
+)
 from client.connection.http import fetch_standings_table, fetch_tournament, fetch_tournaments
 from client.text.tables import table_lines
 from client.text.tournaments import FORMAT_WORDS, PHASE_WORDS, TIE_BREAK_HEADS, points_text, quarters_text, title_text
@@ -82,7 +94,7 @@ def export(
             return
         text = msgspec.json.format(msgspec.json.encode(document), indent=1).decode() + "\n"
     write_new(Path(target), text, force=force)
-    print_text(f"Tournament {id_} is in {target}.")
+    print_sentence(f"Tournament {id_} is in {target}.")
 
 
 def tournament_id(typed: str) -> str:

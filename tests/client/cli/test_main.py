@@ -171,6 +171,21 @@ def test_what_is_typed_wrong_is_one_sentence_and_status_2(capsys: pytest.Capture
     assert "\x1b" not in ran.err
 
 
+def test_on_a_terminal_what_is_typed_wrong_is_told_without_breaking_a_word(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    for arguments, says in (
+        (
+            ["join", "carpet.example", "123456"],
+            "carpet: '123456' is not the code of a\nrace: it is six letters, as the host's\nscreen shows them.\n",
+        ),
+        (["join"], "carpet join: Missing argument 'SERVER';\nsee carpet join --help.\n"),
+    ):
+        assert run(capsys, *arguments).err == says
+
+
 def test_the_kind_of_race_that_is_typed_is_the_one_that_is_asked_for(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,6 +217,17 @@ def test_the_link_of_a_race_takes_the_place_of_server_and_code(
     assert asked == [JoinRace(code="ABCDEF"), WatchRace(code="ABCDEF")]
 
 
+@pytest.mark.parametrize("code", [["AUS", "NJE"], ["a", "u", "s", "n", "j", "e"], ["aus-nje"]])
+def test_a_code_may_be_typed_with_the_spaces_that_are_shown_between_its_letters(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, code: list[str]
+) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(screens, "_visit", lambda command, url, request, *others: asked.append(request))
+    for command in ("join", "watch"):
+        assert run(capsys, command, "carpet.example", *code).status == 0
+    assert asked == [JoinRace(code="AUSNJE"), WatchRace(code="AUSNJE")]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -222,17 +248,6 @@ def test_without_a_terminal_the_screens_point_to_the_demo(capsys: pytest.Capture
     ran = run(capsys, *arguments)
     assert ran.status == 2
     assert "carpet demo" in ran.sentence
-
-
-@pytest.mark.parametrize("code", [["AUS", "NJE"], ["a", "u", "s", "n", "j", "e"], ["aus-nje"]])
-def test_a_code_may_be_typed_with_the_spaces_that_are_shown_between_its_letters(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, code: list[str]
-) -> None:
-    asked: list[object] = []
-    monkeypatch.setattr(screens, "_visit", lambda command, url, request, *others: asked.append(request))
-    for command in ("join", "watch"):
-        assert run(capsys, command, "carpet.example", *code).status == 0
-    assert asked == [JoinRace(code="AUSNJE"), WatchRace(code="AUSNJE")]
 
 
 @pytest.mark.parametrize(

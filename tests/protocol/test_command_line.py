@@ -1,0 +1,47 @@
+"""What both command lines say, as it is written to a terminal."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from protocol.command_line import folded
+
+NO_SEAT = "Every seat of that race is taken. You have one as Anna B: carpet join wss://carpet.example:443 ABCDEF --name 'Anna B'"
+NO_LIST = "There is no tournament of that id; look at `carpet tournament list`."
+NO_TERMINAL = "carpet challenge run needs a terminal, and there is none here; carpet demo shows a race in plain text."
+
+
+class Terminal(io.StringIO):
+    """Where somebody reads."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("sentence", "lines"),
+    [
+        (
+            NO_SEAT,
+            [
+                "Every seat of that race is taken. You",
+                "have one as Anna B:",
+                "carpet join wss://carpet.example:443 ABCDEF --name 'Anna B'",
+            ],
+        ),
+        (NO_LIST, ["There is no tournament of that id; look", "at `carpet tournament list`."]),
+        (
+            NO_TERMINAL,
+            ["carpet challenge run needs a terminal,", "and there is none here; carpet demo", "shows a race in plain text."],
+        ),
+        ("Short.", ["Short."]),
+    ],
+)
+def test_on_a_terminal_a_sentence_is_broken_between_words_and_no_command_is(
+    monkeypatch: pytest.MonkeyPatch, sentence: str, lines: list[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    assert folded(sentence, Terminal()).split("\n") == lines
+    assert folded(sentence, io.StringIO()) == sentence
