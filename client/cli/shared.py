@@ -26,6 +26,7 @@ from client.cli.main import ENDING, INTERRUPTED, give_back
 from client.connection.address import Address, BadAddress, parse_address
 from client.connection.errors import Failure
 from client.storage.files import USUAL, make_file, replace_file
+from client.storage.identity import IdentityStore, home_folder
 from client.text.past_races import printable_json
 from client.tui.start import AppOutcome, UiSettings
 from client.tui.theme import Palette
@@ -194,14 +195,15 @@ def finish(outcome: AppOutcome, address: Address | None = None) -> None:
 
         ended = run(functools.partial(play_on, wanted.record, seat=wanted.seat, ply=wanted.ply, name=None, settings=outcome.settings))
         outcome = replace(ended, kept=ended.kept or outcome.kept, not_kept=ended.not_kept or outcome.not_kept)
-    is_held = outcome.code is not None and address is not None
-    if is_held and address is not None:
-        still = f"Race {outcome.code} goes on without you" if outcome.is_running else f"You still have a seat in race {outcome.code}"
-        print_sentence(f"{still}; to go on with it: carpet join {address.url} {outcome.code}")
+    held = outcome.code if address is not None else None
+    if held is not None and address is not None:
+        still = f"Race {held} goes on without you" if outcome.is_running else f"You still have a seat in race {held}"
+        way = shlex.join(["carpet", "join", address.url, held, *as_player(address, outcome.name)])
+        print_sentence(f"{still}; to go on with it: {way}")
     if outcome.kept is not None:
-        kept = str(outcome.kept)
-        which = "the race before" if is_held else "your race"
-        print_sentence(f"The record of {which} is {kept}; to check it: carpet verify {shlex.quote(kept)}")
+        # It is the last one that was kept, which the command takes without being told.
+        which = "your race" if held is None else "the race before"
+        print_sentence(f"The record of {which} is {outcome.kept}; to check it: carpet verify")
     if outcome.not_kept is not None:
         complain(f"carpet: the record of your race could not be kept: {outcome.not_kept}")
     if outcome.command:
@@ -213,6 +215,13 @@ def finish(outcome: AppOutcome, address: Address | None = None) -> None:
             raise typer.Exit(FAILED)
         case "quit":
             pass
+
+
+def as_player(address: Address, name: str) -> list[str]:
+    """The option by which a command comes to that server as this player, where another one of this machine might come."""
+    players = [each for each in IdentityStore(home_folder()).known() if each.url == address.url]
+    # The name that was used last is the usual one, and another terminal may use another name at any time.
+    return ["--name", name] if name and len(players) > 1 else []
 
 
 def palette_from(path: Path) -> Palette:

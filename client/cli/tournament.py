@@ -5,6 +5,7 @@ What a director asks for goes over a line of its own (`client.local.tournament_c
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ from client.cli.shared import (
     Json,
     Url,
     address_of,
+    as_player,
     converted,
     examples,
     fail,
@@ -326,7 +328,8 @@ def _decided(url: str, request: TournamentRequest, name: str | None) -> Decided:
 def _visit(url: str, tournament: str | None, *, name: str | None, code: str | None, enters: bool, settings: Any) -> None:
     outcome = run(lambda: attend(url, tournament, name=name, code=code, enters=enters, settings=settings))
     if outcome.code is not None:
-        print_sentence(f"You still have a seat at a table; to go on: carpet tournament join {url} {tournament}")
+        way = shlex.join(["carpet", "tournament", "join", url, str(tournament), *as_player(address_of(url), outcome.name)])
+        print_sentence(f"You still have a seat at a table; to go on: {way}")
     finish(outcome)
 
 

@@ -6,6 +6,7 @@ Owns what is asked before the first screen appears, so that what cannot be is sa
 from __future__ import annotations
 
 import contextlib
+import shlex
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from msgspec.structs import asdict, replace
 
 from client.connection.address import parse_address
 from client.connection.client import NetLink, open_link
+from client.connection.errors import LinkError, RequestRefused
 from client.connection.events import Identity, Link, LinkEvent
 from client.connection.notice import connecting_to
 from client.connection.questions import EntryRequest
@@ -31,13 +33,14 @@ from client.storage.saved_records import TAUGHT, SavedRecords, is_new
 from client.tui.app import Jobs, run_app
 from client.tui.start import AppOutcome, Start, StartHome, StartLesson, StartMatch, StartTournaments, UiSettings, start_of
 from protocol.client_messages import ClientMessage, JoinRace, OpenRace
+from protocol.errors import ErrorCode
 from protocol.record import Record, to_json
 from protocol.run_messages import PlayOn, RunDaily
 from protocol.server_messages import ServerMessage
 from protocol.text import clean_name
 from protocol.tournament_messages import Decided, EnterTournament, FollowTournament, Tournament
 from protocol.views import RaceOptions
-from protocol.watch_messages import WatchRace
+from protocol.watch_messages import Watched, WatchRace
 
 SEAT_HELD = "You have a seat in this race already: leave it (L) before you begin another."
 
@@ -211,8 +214,25 @@ async def visit(
             check_rules(request.rules, welcome.rules)
         if start is not None and start.rules is not None:
             check_rules(start.rules, welcome.rules)
-        await link.entered(request)
-        return await _app(link, settings, start or StartHome(), remark=remark)
+        try:
+            await link.entered(request)
+        except RequestRefused as refused:
+            if not isinstance(request, JoinRace) or refused.error.code != ErrorCode.ROOM_FULL:
+                raise
+            raise LinkError(f"{refused}{await _seat_of_another(link, request.code)}") from refused
+        return replace(await _app(link, settings, start or StartHome(), remark=remark), name=welcome.name)
+
+
+async def _seat_of_another(link: NetLink, code: str) -> str:
+    """How to come to a seat in that race which another player of this machine holds; empty where none does, or that is not to be seen."""
+    try:
+        room = (await link.ask(WatchRace(code=code), Watched)).room
+    except LinkError:
+        return ""
+    taken = {info.name for info in room.seats}
+    known = [each.identity.name for each in IdentityStore(home_folder()).known() if each.url == link.url]
+    way = ["carpet", "join", link.url, code, "--name"]
+    return next((f" You have one as {name}: {shlex.join([*way, name])}" for name in known if name in taken), "")
 
 
 async def attend(url: str, tournament: str | None, *, name: str | None, code: str | None, enters: bool, settings: UiSettings) -> AppOutcome:
@@ -229,7 +249,7 @@ async def attend(url: str, tournament: str | None, *, name: str | None, code: st
         # Who comes back need not enter again, and it would be refused.
         if not any(entrant.id == welcome.player and not entrant.withdrawn for entrant in told.entrants):
             await link.ask(EnterTournament(id=tournament, code=code), Decided)
-        return await _app(link, settings, StartTournaments(tournament))
+        return replace(await _app(link, settings, StartTournaments(tournament)), name=welcome.name)
 
 
 async def _app(

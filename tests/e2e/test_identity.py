@@ -13,7 +13,7 @@ from client.connection.client import NetLink, open_link
 from client.connection.errors import RequestRefused
 from client.connection.events import Identity, LinkEvent, Lost
 from client.storage.identity import IdentityStore
-from protocol.client_messages import OpenRace, Say
+from protocol.client_messages import JoinRace, OpenRace, Say
 from protocol.room_events import Room, Said
 from protocol.server_messages import ServerMessage, Welcome, YouAre
 from protocol.views import RaceOptions
@@ -88,6 +88,23 @@ def test_a_token_that_the_server_does_not_know_is_said_so_and_kept(url: str, tmp
         assert ran.status == 1
         assert f"The server at {url} does not know you as Fred" in ran.sentence
     assert store.identity(url) == Identity("Fred", "0" * 32)
+
+
+async def test_whoever_finds_every_seat_taken_is_told_of_the_one_that_they_hold_by_another_name(url: str, tmp_path: Path) -> None:
+    store = IdentityStore(tmp_path / "own")
+    async with (
+        open_link(url, Identity("Gerd"), keep=lambda identity: store.keep(url, identity)) as own,
+        open_link(url, Identity("Hanna")) as other,
+    ):
+        own.send(OpenRace(options=RaceOptions()))
+        room = await next_of(own, Room)
+        assert isinstance(room, Room)
+        other.send(JoinRace(code=room.code))
+        await next_of(other, Room)
+        ways = {"own": f" You have one as Gerd: carpet join {url} {room.code} --name Gerd", "elsewhere": ""}
+        for home, way in ways.items():
+            ran = await trio.to_thread.run_sync(carpet_on_terminal, tmp_path / home, "join", url, room.code, "--name", f"Ida {home}")
+            assert (ran.status, ran.err) == (1, f"carpet: Every seat of that race is taken.{way}\n")
 
 
 async def test_whoever_watches_in_a_second_terminal_keeps_their_seat_in_the_first(url: str, tmp_path: Path) -> None:

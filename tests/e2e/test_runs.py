@@ -149,7 +149,7 @@ def test_a_race_is_played_on_by_keys_against_ones_past_self(tmp_path: Path) -> N
         again.wait_for("r: race the clock again")
         again.type("q")
         said = again.wait_for_end()
-        path = re.search(r"carpet verify (\S+)", said)
+        path = re.search(r"The record of your race is\s+(\S+);", said)
         assert path is not None
         assert "verified" in table.ask("anna", "verify", path[1])
         # And from a replay, where it stands.

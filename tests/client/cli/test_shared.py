@@ -9,6 +9,8 @@ import pytest
 
 from client.cli.shared import finish
 from client.connection.address import parse_address
+from client.connection.events import Identity
+from client.storage.identity import IdentityStore
 from client.tui.actions import PlayOnWanted
 from client.tui.start import AppOutcome, UiSettings
 from tests.client import scenes
@@ -16,7 +18,7 @@ from tests.client import scenes
 ADDRESS = parse_address("carpet.example")
 JOIN = f"to go on with it: carpet join {ADDRESS.url} ABCDEF"
 KEPT = Path("/kept/race.json")
-CHECK = f"{KEPT}; to check it: carpet verify {KEPT}"
+CHECK = f"{KEPT}; to check it: carpet verify"
 
 
 @pytest.mark.parametrize(
@@ -36,6 +38,19 @@ def test_of_a_race_that_goes_on_more_is_said_than_of_the_one_before(
 ) -> None:
     finish(AppOutcome("quit", UiSettings(), **fields), ADDRESS)
     assert capsys.readouterr().out.strip() == said
+
+
+def test_the_way_back_to_a_seat_says_who_holds_it_where_another_player_might_come(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CARPET_HOME", str(tmp_path))
+    store, outcome = IdentityStore(tmp_path), AppOutcome("quit", UiSettings(), code="ABCDEF", name="Anna B")
+    store.keep(ADDRESS.url, Identity("Anna B", "token 1"))
+    finish(outcome, ADDRESS)
+    assert capsys.readouterr().out.endswith(f"{JOIN}\n")
+    store.keep(ADDRESS.url, Identity("Bert", "token 2"))
+    finish(outcome, ADDRESS)
+    assert capsys.readouterr().out.endswith(f"{JOIN} --name 'Anna B'\n")
 
 
 def test_whoever_would_play_on_does_so_before_the_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
