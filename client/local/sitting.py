@@ -31,7 +31,18 @@ from client.storage.files import replace_file
 from client.storage.identity import IdentityError, IdentityStore, default_name, home_folder
 from client.storage.saved_records import TAUGHT, SavedRecords, is_new
 from client.tui.app import Jobs, run_app
-from client.tui.start import AppOutcome, Start, StartHome, StartLesson, StartMatch, StartTournaments, UiSettings, start_of
+from client.tui.start import (
+    AppOutcome,
+    SeatRequest,
+    Start,
+    StartHome,
+    StartLesson,
+    StartMatch,
+    StartRequest,
+    StartTournaments,
+    UiSettings,
+    start_of,
+)
 from protocol.client_messages import ClientMessage, JoinRace, OpenRace
 from protocol.errors import ErrorCode
 from protocol.record import Record, to_json
@@ -41,8 +52,6 @@ from protocol.text import clean_name
 from protocol.tournament_messages import Decided, EnterTournament, FollowTournament, Tournament
 from protocol.views import RaceOptions
 from protocol.watch_messages import Watched, WatchRace
-
-SEAT_HELD = "You have a seat in this race already: leave it (L) before you begin another."
 
 
 class LaterLink:
@@ -201,13 +210,14 @@ async def visit(
     """Go to somebody's server: into the race of `request`, or to watch it; without one to its home screen, or to look for an opponent."""
     # Somebody who watches may race by another terminal meanwhile.
     async with identified(url, name, watches=isinstance(request, WatchRace)) as link:
-        welcome, remark = await link.entered(), ""
-        if start is not None or (request is not None and not isinstance(request, WatchRace)):
+        welcome = await link.entered()
+        begins: Start = start or StartHome()
+        if start is not None or isinstance(request, SeatRequest):
             wanted = request.code.upper() if isinstance(request, JoinRace) else None
             welcome = await link.leave_what_is_over(unless=wanted, opens=isinstance(request, OpenRace))
-            # Who holds a seat still goes back to it, whatever they have asked for.
-            if welcome.room is not None and welcome.room != wanted:
-                remark = SEAT_HELD
+            if isinstance(request, SeatRequest) and welcome.room not in (None, wanted):
+                # Who holds a seat still goes back to it, whatever they have asked for, and is asked there what they want.
+                begins = StartRequest(request)
         if isinstance(request, OpenRace) and welcome.room is None:
             check_options(request.options, welcome)
         if isinstance(request, RunDaily):
@@ -220,7 +230,7 @@ async def visit(
             if not isinstance(request, JoinRace) or refused.error.code != ErrorCode.ROOM_FULL:
                 raise
             raise LinkError(f"{refused}{await _seat_of_another(link, request.code)}") from refused
-        return replace(await _app(link, settings, start or StartHome(), remark=remark), name=welcome.name)
+        return replace(await _app(link, settings, begins), name=welcome.name)
 
 
 async def _seat_of_another(link: NetLink, code: str) -> str:
@@ -252,9 +262,7 @@ async def attend(url: str, tournament: str | None, *, name: str | None, code: st
         return replace(await _app(link, settings, StartTournaments(tournament)), name=welcome.name)
 
 
-async def _app(
-    link: Link, settings: UiSettings, start: Start, *, counts: bool = True, remark: str = "", teaches: bool = False
-) -> AppOutcome:
+async def _app(link: Link, settings: UiSettings, start: Start, *, counts: bool = True, teaches: bool = False) -> AppOutcome:
     """counts: what is raced is a try at one's best times."""
     records, store = SavedRecords(home_folder()), EvidenceStore(home_folder())
     seen = store.last(link.url)
@@ -264,5 +272,5 @@ async def _app(
         evidence=None if seen is None else Evidence(seen.code, seen.race, seen.commitment, seen.nonce, seen.winnable, seen.first_view),
         witness=lambda evidence: store.keep(SeenRace(url=link.url, **asdict(evidence))),
     )
-    outcome = await run_app(link, settings=settings, start=start, jobs=jobs, remark=remark, teaches=teaches)
+    outcome = await run_app(link, settings=settings, start=start, jobs=jobs, teaches=teaches)
     return replace(outcome, kept=records.last, not_kept=str(records.error) if records.error is not None else None)

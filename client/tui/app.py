@@ -101,15 +101,13 @@ async def run_app(
     start: Start,
     screen: Display | None = None,
     jobs: Jobs = USUAL_JOBS,
-    remark: str = "",
     teaches: bool = False,
 ) -> AppOutcome:
     """Run the screens over `link` until the player quits or the process is told to end; returns how it ended.
 
-    screen: an urwid display, for tests; by default the terminal. remark: said in the room that one finds oneself in, for some seconds.
-    teaches: with lessons. The link is the caller's: it is not closed here.
+    screen: an urwid display, for tests; by default the terminal. teaches: with lessons. The link is the caller's: it is not closed here.
     """
-    ui = replace(first_ui(start, settings), remark=remark)
+    ui = first_ui(start, settings)
     if teaches:
         ui = replace(ui, learned=frozenset())
     return await App(link, ui, screen=screen, jobs=jobs).run()

@@ -20,9 +20,9 @@ from client.tui.chips import dealt
 from client.tui.overlays import is_large_enough
 from client.tui.playing import HOME_MS, autoplays, play_ahead, take_back
 from client.tui.replay_state import opened_at
-from client.tui.room import race_at_once, race_bot, ready
+from client.tui.room import ask_held, race_at_once, race_bot, ready
 from client.tui.screens import shown
-from client.tui.start import Start, StartAlone, StartBot, StartHome, StartLesson, StartMatch, StartMenu, StartTournaments
+from client.tui.start import Start, StartAlone, StartBot, StartHome, StartLesson, StartMatch, StartMenu, StartRequest, StartTournaments
 from client.tui.step import Step
 from client.tui.subscriptions import FOLLOW_REFERENCE, follow, follow_lobby, follow_tournament_view, followed, leave_lobby
 from client.tui.tournament_form import CREATE_REFERENCE
@@ -68,8 +68,7 @@ def _answered(step: Step, event: Event) -> Step:
         case Room(phase="over"):
             return _ask_for_board(_entered(step))
         case Room():
-            # There is a race to go on with, whatever was asked for.
-            return _entered(step.but(start=None))
+            return _entered(step)
         case Left():
             # A rematch that never came says nothing of the next room.
             return _go_to_table(follow_lobby(_begin(followed(step, ready_at_once=False))))
@@ -101,6 +100,8 @@ def _begin(step: Step) -> Step:
             return race_at_once(step, RaceOptions(rules=rules, seats=1, public=False, deal=deal, winnable=winnable))
         case StartLesson():
             return race_at_once(step, lessons.OPTIONS)
+        case StartRequest(request=request):
+            return step.send(request)
         case StartHome() | StartTournaments() | StartMenu() | None:
             return step
         case _:
@@ -154,8 +155,14 @@ def _another_room(step: Step, before: RoomModel | None, room: RoomModel | None) 
         return step
     step = _cleared(step)
     if before is None or (before.code, before.race) != (room.code, room.race):
-        step = step.but(cursor="a1", note=step.ui.remark, remark="")
-    return step
+        step = step.but(cursor="a1")
+    wanted = step.ui.start
+    if room.phase == "over" or wanted is None:
+        # What is over is left, and the start comes after it.
+        return step
+    # There is a race to go on with, whatever was asked for.
+    step = step.but(start=None)
+    return ask_held(step, wanted) if isinstance(wanted, StartMatch | StartRequest) else step
 
 
 def _another_view(step: Step, view: View, *, begins: bool) -> Step:

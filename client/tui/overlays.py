@@ -30,7 +30,8 @@ from client.tui.rules import rules_lines
 from client.tui.scene import Scene, clock_line, head, scene_of, shown_room
 from client.tui.screens import SCREENS, shown
 from client.tui.step import Step, way
-from client.tui.ui_state import GiveReason, Question, QuitNow
+from client.tui.ui_state import GiveReason, LeaveFor, Question, QuitNow
+from protocol.client_messages import LeaveRace
 from protocol.text import counted
 
 HELP_KEYS: Keys = (BACK, Binding(Command.BACK, ("q",), "back", "Close this page.", shown=False))
@@ -239,6 +240,8 @@ def _answer(step: Step, question: Question, line: int) -> Step:
             return step
         case QuitNow(command):
             return step.then(Quit(command=command))
+        case LeaveFor(start):
+            return step.but(start=start).send(LeaveRace())
         case GiveReason(about):
             return step.prompt("reason", about)
         case PlayOnWanted() as wanted:

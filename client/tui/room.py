@@ -7,10 +7,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from client.tui.actions import Typed
+from client.tui.start import Start, StartMatch, StartRequest
 from client.tui.step import Step
-from protocol.client_messages import LeaveRace, OpenRace, Ready, Say
+from client.tui.ui_state import LeaveFor
+from protocol.client_messages import JoinRace, LeaveRace, OpenRace, Ready, Say
 from protocol.phrases import PHRASES
-from protocol.text import clean_chat
+from protocol.run_messages import RunChallenge, RunDaily
+from protocol.text import clean_chat, clean_name
 from protocol.views import RaceOptions
 
 
@@ -37,13 +40,42 @@ def ready(step: Step) -> Step:
 
 def leave(step: Step) -> Step:
     """Leave the room, after a question where something is lost by it."""
-    room = step.state.room
-    series = room.series if room is not None else None
+    lost = _lost_by_leaving(step)
+    if not lost:
+        return step.send(LeaveRace())
+    return step.ask(f"Leave? You {lost}.", ("Leave", "Go on racing" if still_racing(step) else "Go on with it"), (LeaveRace(), None))
+
+
+def _lost_by_leaving(step: Step) -> str:
+    """What whoever leaves now does by it, besides; empty where nothing is lost."""
+    series = step.state.room.series if step.state.room is not None else None
     if still_racing(step):
-        return step.ask("Leave? You forfeit the race.", ("Leave", "Go on racing"), (LeaveRace(), None))
-    if series is not None and series.raced > 0 and not series.over:
-        return step.ask("Leave? You give up the series.", ("Leave", "Go on with it"), (LeaveRace(), None))
-    return step.send(LeaveRace())
+        return "forfeit the race"
+    return "give up the series" if series is not None and series.raced > 0 and not series.over else ""
+
+
+def ask_held(step: Step, wanted: Start) -> Step:
+    """Say where one is, who has asked for something else but holds a seat here, and ask which of the two it shall be."""
+    room = step.state.room
+    assert room is not None
+    lost = _lost_by_leaving(step)
+    leaves = f"{lost.capitalize() or 'Leave it'}, and {_purpose(wanted)}"
+    text = f"You still hold a seat in race {clean_name(room.code)}: you are back in it."
+    return step.ask(text, ("Go on with it", leaves), (None, LeaveFor(wanted)), numbered=True)
+
+
+def _purpose(wanted: Start) -> str:
+    match wanted:
+        case StartRequest(request=RunDaily()):
+            return "run the deal of the day"
+        case StartRequest(request=RunChallenge(id=challenge)):
+            return f"run challenge {clean_name(challenge)}"
+        case StartRequest(request=JoinRace(code=code)):
+            return f"join race {clean_name(code)}"
+        case StartMatch():
+            return "look for an opponent"
+        case _:
+            return "open another race"
 
 
 def talk(step: Step) -> Step:

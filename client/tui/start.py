@@ -9,7 +9,9 @@ from msgspec import Struct, field
 
 from client.tui.actions import PlayOnWanted
 from client.tui.theme import Palette
+from protocol.client_messages import JoinRace, OpenRace
 from protocol.record import Record
+from protocol.run_messages import RunChallenge, RunDaily
 from protocol.views import RaceOptions, SeriesOptions
 
 
@@ -73,6 +75,16 @@ class StartMatch(Struct, frozen=True):
     rules: str | None = None
 
 
+SeatRequest: TypeAlias = OpenRace | JoinRace | RunDaily | RunChallenge
+"""What leads to a seat on somebody's server."""
+
+
+class StartRequest(Struct, frozen=True):
+    """What was asked for by somebody who holds a seat in another race still: they go back to it first."""
+
+    request: SeatRequest
+
+
 class StartTournaments(Struct, frozen=True):
     """The screen of a tournament, or with None the list of them."""
 
@@ -91,7 +103,7 @@ class StartMenu(Struct, frozen=True):
     note: str = ""
 
 
-Start: TypeAlias = StartHome | StartBot | StartAlone | StartLesson | StartMatch | StartTournaments | StartMenu
+Start: TypeAlias = StartHome | StartBot | StartAlone | StartLesson | StartMatch | StartRequest | StartTournaments | StartMenu
 
 
 def start_of(options: RaceOptions) -> StartBot | StartAlone:

@@ -28,13 +28,19 @@ class QuitNow(Struct, frozen=True):
     command: tuple[str, ...] = ()
 
 
+class LeaveFor(Struct, frozen=True):
+    """The answer that leaves the room for what was asked for before."""
+
+    start: Start
+
+
 class GiveReason(Struct, frozen=True):
     """The answer whose request is sent with a reason, which is typed first."""
 
     about: CorrectResult | RemoveEntrant | EndTournament
 
 
-Answer: TypeAlias = ClientMessage | QuitNow | GiveReason | PlayOnWanted | Share
+Answer: TypeAlias = ClientMessage | QuitNow | LeaveFor | GiveReason | PlayOnWanted | Share
 """What an answer to a question brings about: a request as it is, or one of those."""
 
 
@@ -104,10 +110,10 @@ class Ui(Struct, frozen=True):
     where one does not.
 
     start: what the screens began with and has yet to be asked for. own_server: the server is there for this player alone and ends with
-    them. only_replay: there is nothing but a replay, and its end is the end. remark: to be said in the first room. reviewed, replayed: the
-    last ones that were asked for. said: the line that was sent to others last; unsaid: one that could not be said then, for when the next
-    is asked for. preparing: digest of the record whose replay is to open as soon as it is there. verified: the last
-    answer. kept: digests of the records that were kept.
+    them. only_replay: there is nothing but a replay, and its end is the end. reviewed, replayed: the last ones that were asked for.
+    said: the line that was sent to others last; unsaid: one that could not be said then, for when the next is asked for. preparing:
+    digest of the record whose replay is to open as soon as it is there. verified: the last answer. kept: digests of the records that
+    were kept.
     """
 
     settings: UiSettings = field(default_factory=UiSettings)
@@ -142,7 +148,6 @@ class Ui(Struct, frozen=True):
     start: Start | None = None
     own_server: bool = False
     only_replay: bool = False
-    remark: str = ""
     followed: Followed = field(default_factory=Followed)
     said: str = ""
     unsaid: str = ""

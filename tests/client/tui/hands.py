@@ -145,7 +145,6 @@ async def running(
     *,
     settings: UiSettings = DEFAULTS,
     size: tuple[int, int] = (80, 24),
-    remark: str = "",
     **jobs: Any,
 ) -> AsyncIterator[Run]:
     run = Run(FakeLink(), HandScreen(size))
@@ -157,7 +156,6 @@ async def running(
             start=start,
             screen=run.screen,
             jobs=replace(NO_JOBS, **jobs),
-            remark=remark,
         )
 
     async with trio.open_nursery() as nursery:

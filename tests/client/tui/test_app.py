@@ -12,9 +12,22 @@ from msgspec.structs import replace
 from client.connection.events import NO_SEAT, Back, Connecting, Lost, RoundTrip
 from client.connection.outbox import FIRST_NUMBER
 from client.state.evidence import Evidence
-from client.tui.start import AppOutcome, StartBot, StartMatch, UiSettings
+from client.tui.start import AppOutcome, Start, StartBot, StartMatch, StartRequest, UiSettings
 from client.tui.terminal import Terminal
-from protocol.client_messages import FollowLobby, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Ready, Rematch, Resign, Say, Stop
+from protocol.client_messages import (
+    ClientMessage,
+    FollowLobby,
+    JoinRace,
+    LeaveRace,
+    Move,
+    OpenRace,
+    QuickMatch,
+    Ready,
+    Rematch,
+    Resign,
+    Say,
+    Stop,
+)
 from protocol.errors import ErrorCode
 from protocol.forms import RACE_FORM
 from protocol.record import Record, sealed
@@ -27,10 +40,12 @@ from protocol.room_events import (
     Progress,
     RematchAsked,
     Result,
+    Room,
     Scored,
     Seated,
     Started,
 )
+from protocol.run_messages import RunDaily
 from protocol.server_messages import CurrentView, Left, LobbyChanges, WaitingMatch, WaitingOver
 from protocol.views import OpenRaceInfo, RaceOptions, SeatState, SeriesOptions
 from protocol.watch_messages import WatchRace
@@ -122,14 +137,50 @@ async def test_a_room_entered_before_the_first_screen_is_shown_and_not_asked_for
         assert run.link.taken() == []
 
 
-async def test_a_seat_in_a_race_to_go_on_with_is_said_where_another_was_asked_for() -> None:
-    async with running(remark="You have a seat in this race already.") as run:
+@pytest.mark.parametrize(
+    ("start", "room", "offer", "asked"),
+    [
+        (StartRequest(RunDaily()), scenes.room(), "Leave it, and run the deal of the day", RunDaily()),
+        (StartRequest(OpenRace(options=RaceOptions())), scenes.room(), "Leave it, and open another race", OpenRace(options=RaceOptions())),
+        (
+            StartRequest(JoinRace(code="AUSNJE")),
+            scenes.room(phase="racing", view=scenes.first_view(), seats=(scenes.seat(0, "Anna", state="racing"),)),
+            "Forfeit the race, and join race AUSNJE",
+            JoinRace(code="AUSNJE"),
+        ),
+        (
+            StartMatch("carpet"),
+            scenes.next_race(1, scenes.standing((1, 0), 1)),
+            "Give up the series, and look for an opponent",
+            QuickMatch(rules="carpet"),
+        ),
+    ],
+)
+async def test_whoever_holds_a_seat_still_is_asked_at_once_whether_they_leave_it_for_what_they_wanted(
+    start: Start, room: Room, offer: str, asked: ClientMessage
+) -> None:
+    told = f"You still hold a seat in race {scenes.CODE}: you are back in it."
+    async with running(start) as run:
         await run.say(UP, scenes.welcome(room=scenes.CODE))
-        assert not run.screen.shows("You have a seat in this race already.")
-        await run.say(scenes.room())
-        assert run.screen.shows("You have a seat in this race already.")
-        await run.give("j")
-        assert not run.screen.shows("You have a seat in this race already.")
+        assert not run.screen.shows(told)
+        await run.say(room)
+        assert all(map(run.screen.shows, (told, "1  Go on with it", f"2  {offer}")))
+        run.link.taken()
+        await run.give("2")
+        assert run.link.taken() == [LeaveRace()]
+        await run.say(Left(code=scenes.CODE, reason="left"))
+        assert asked in run.link.taken()
+
+
+async def test_whoever_goes_on_with_the_seat_that_they_held_still_is_not_asked_again() -> None:
+    async with running(StartRequest(RunDaily())) as run:
+        await run.say(UP, scenes.welcome(room=scenes.CODE), scenes.room())
+        assert run.screen.shows("You still hold a seat")
+        await run.give("enter")
+        assert not run.screen.shows("You still hold a seat")
+        await run.say(UP, scenes.welcome(room=scenes.CODE), scenes.room(), Left(code=scenes.CODE, reason="left"))
+        assert not run.screen.shows("You still hold a seat")
+        assert not {LeaveRace(), RunDaily()} & set(run.link.taken())
 
 
 async def test_an_opponent_is_looked_for_once_the_race_that_is_over_is_left() -> None:
