@@ -33,7 +33,9 @@ def folded(sentence: str, stream: TextIO) -> str:
     if not stream.isatty():
         return sentence
     whole = _COMMAND.sub(lambda found: found[0].replace(" ", "\0"), sentence)
-    lines = textwrap.wrap(whole, shutil.get_terminal_size().columns, break_long_words=False, break_on_hyphens=False)
+    indent = sentence[: len(sentence) - len(sentence.lstrip(" "))]
+    width = shutil.get_terminal_size().columns
+    lines = textwrap.wrap(whole, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     return "\n".join(lines).replace("\0", " ")
 
 

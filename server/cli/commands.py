@@ -6,6 +6,7 @@ Only what the help needs is imported at the top: Trio, WebSockets, the database 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
@@ -13,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 import protocol
-from protocol.command_line import misuse_text, with_plain_help
+from protocol.command_line import folded, misuse_text, with_plain_help
 from protocol.text import counted
 from server.cli.admin import admin_app
 from server.cli.cluster import cluster_app
@@ -31,6 +32,7 @@ from server.cli.shared import (
     program,
     read_document,
     rules_of,
+    say,
     seed_of,
     show_help,
     true_record,
@@ -120,14 +122,14 @@ def _verify_tournament(document: TournamentDocument, files: list[str]) -> None:
         fail(f"not a true tournament: {error}")
     rounds = f"{checked.rounds} of {counted(len(document.rounds), 'round')}"
     entrants = counted(len(document.entrants), "entrant")
-    typer.echo(f"verified: tournament {document.id}, {document.options.format}, {document.options.rules}, {entrants}")
-    typer.echo(f"shuffles: the secrets of {rounds} are those that the commitment of the tournament fixed")
+    say(f"verified: tournament {document.id}, {document.options.format}, {document.options.rules}, {entrants}")
+    say(f"shuffles: the secrets of {rounds} are those that the commitment of the tournament fixed")
     races = f"{checked.records} of {counted(checked.races, 'race')}"
-    typer.echo(f"records: {races}, each with the shuffle of its round and the result of its table")
+    say(f"records: {races}, each with the shuffle of its round and the result of its table")
     if checked.ruled:
-        typer.echo(f"of them, {checked.ruled} with a result that the director has corrected")
-    typer.echo("standings: points, tie-breaks and places follow from the results")
-    typer.echo("not checked: who was paired with whom, forfeits, and that the commitment was published before anybody entered")
+        say(f"of them, {checked.ruled} with a result that the director has corrected")
+    say("standings: points, tie-breaks and places follow from the results")
+    say("not checked: who was paired with whom, forfeits, and that the commitment was published before anybody entered")
 
 
 def _deal_checked(deal: DealRecord) -> str:
@@ -163,11 +165,9 @@ def _verify_record(record: Record) -> None:
         except FalseNumber as error:
             fail(f"not a true record: {error}")
         kind += f", the first that can be won (k = {deal.k})"
-    typer.echo(f"verified: race {record.race} of {record.room}, {record.rules}, {kind}, {len(record.moves)} legal moves")
+    say(f"verified: race {record.race} of {record.room}, {record.rules}, {kind}, {counted(len(record.moves), 'legal move')}")
     for number, seat in sorted(enumerate(record.seats, 1), key=lambda item: item[1].place):
-        typer.echo(
-            f"{seat.place}. {seat.name} (seat {number}): {seat.state}, {counted(seat.home, 'card')} home at {seat.home_at_ms / 1000:.3f} s"
-        )
+        say(f"{seat.place}. {seat.name} (seat {number}): {seat.state}, {counted(seat.home, 'card')} home at {seat.home_at_ms / 1000:.3f} s")
 
 
 @rules_app.command("list", epilog="Example: carpet-server rules list --json")
@@ -244,7 +244,7 @@ def run(arguments: Sequence[str] | None) -> int:
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else program()
-        typer.echo(misuse_text(command, error.format_message()), err=True)
+        typer.echo(folded(misuse_text(command, error.format_message()), sys.stderr), err=True)
         return error.exit_code
     except typer.Abort:
         return INTERRUPTED

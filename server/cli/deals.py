@@ -11,7 +11,7 @@ import typer
 
 from protocol.shuffle import SEED_BYTES
 from protocol.text import counted
-from server.cli.shared import FileArgument, RulesArgument, examples, fail, rules_of, seed_of, true_record
+from server.cli.shared import FileArgument, RulesArgument, examples, fail, rules_of, say, seed_of, true_record
 
 if TYPE_CHECKING:
     from protocol.record import Record
@@ -91,9 +91,9 @@ def review(
         typer.echo(json.dumps({"room": record.room, "race": record.race, "rules": record.rules, "seats": seats}, ensure_ascii=False))
         return
     for number, judgement in judged:
-        typer.echo(f"{record.seats[number].name} (seat {number + 1}):")
+        say(f"{record.seats[number].name} (seat {number + 1}):")
         for sentence in judgement.sentences:
-            typer.echo(f"  {sentence}")
+            say(f"  {sentence}")
 
 
 def _judgement(record: Record, number: int, judgement: Judgement) -> dict[str, object]:

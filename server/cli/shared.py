@@ -11,6 +11,7 @@ import typer
 
 from protocol import PROGRAM_VARIABLE, SERVER_PROGRAM
 from protocol.command_line import examples as examples
+from protocol.command_line import folded
 from protocol.shuffle import SEED_BYTES
 
 if TYPE_CHECKING:
@@ -33,9 +34,14 @@ def show_help(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
+def say(sentence: str) -> None:
+    """Print it for a person, broken between words where the terminal is narrower."""
+    typer.echo(folded(sentence, sys.stdout))
+
+
 def fail(sentence: str, status: int = 1) -> NoReturn:
     """Say what is wrong on standard error, and end."""
-    typer.echo(f"{program()}: {sentence}", err=True)
+    typer.echo(folded(f"{program()}: {sentence}", sys.stderr), err=True)
     raise typer.Exit(status)
 
 

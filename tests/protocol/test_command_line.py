@@ -36,6 +36,7 @@ class Terminal(io.StringIO):
             NO_TERMINAL,
             ["carpet challenge run needs a terminal,", "and there is none here; carpet demo", "shows a race in plain text."],
         ),
+        ("  Bert could have brought six cards more home.", ["  Bert could have brought six cards more", "  home."]),
         ("Short.", ["Short."]),
     ],
 )
