@@ -2,7 +2,7 @@
 
 import { UNSENT } from "./connection.js";
 import { choose } from "./dialog.js";
-import { against, announce, arrange, button, clean, clockText, element, nameOf, setText } from "./dom.js";
+import { against, announce, arrange, button, clean, clockText, element, fill, nameOf, setText } from "./dom.js";
 import { Elsewhere, askToBe, takenToken } from "./elsewhere.js";
 import { Ending } from "./ending.js";
 import { Game } from "./game.js";
@@ -267,12 +267,8 @@ export class PlayPage {
   /** Who this browser was before the server forgot them. */
   #offerFormer(parts) {
     const { former } = keeping.identity;
-    const key = JSON.stringify(former);
-    if (this.former.dataset.shown !== key) {
-      this.former.dataset.shown = key;
-      this.former.replaceChildren("You have played here under another name. ",
-        ...former.map(({ token, name }) => button(`Be ${clean(name)} again`, () => this.#resume(token))));
-    }
+    fill(this.former, former, () => ["You have played here under another name. ",
+      ...former.map(({ token, name }) => button(`Be ${clean(name)} again`, () => this.#resume(token)))]);
     if (former.length) parts.splice(1, 0, this.former);
   }
 

@@ -2,7 +2,7 @@
 
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
-import { against, againstText, announce, arrange, clean, clockText, counted, element, firstKnown, inHash, nameOf, ratingChange, seatTitle, setText } from "./dom.js";
+import { against, againstText, announce, arrange, clean, clockText, counted, element, fill, firstKnown, inHash, nameOf, ratingChange, seatTitle, section, setText } from "./dom.js";
 import { serverAddress } from "./connection.js";
 import { WatchedRace, endWord, holds, standing } from "./model.js";
 import { Plot } from "./plot.js";
@@ -237,12 +237,9 @@ export class RacePage {
     this.result.hidden = !finished;
     if (!finished) return;
     const { race, id, seats, ratings } = finished;
-    const key = JSON.stringify([model.code, race, id, seats, ratings]);
-    if (this.results.dataset.shown === key) return;
-    this.results.dataset.shown = key;
     setText(this.resultTitle, model.phase === "over" ? "Result" : `Result of race ${race}`);
     const order = seats.map((seat, number) => ({ ...seat, rating: ratings[number] })).sort((one, other) => one.place - other.place);
-    this.results.replaceChildren(...order.map((seat) => element("li", { value: String(seat.place) },
+    fill(this.results, [model.code, race, seats, ratings], () => order.map((seat) => element("li", { value: String(seat.place) },
       nameOf(seat.name), `${seat.bot ? " (bot)" : ""}: ${counted(seat.home, "card")} home at ${clockText(seat.home_at_ms, true)} · ${endWord(seat, seats)}`,
       ...ratingChange(seat.rating))));
     this.resultText.hidden = !id;
@@ -285,10 +282,6 @@ export class RacePage {
       setText(this.facts, `${facts.join(" · ")} · carpet join ${serverAddress()} ${clean(model.code)}`);
     }
   }
-}
-
-function section(id, title, ...children) {
-  return element("section", { "aria-labelledby": id }, element("h2", { id }, title), ...children);
 }
 
 function names(model) {

@@ -5,7 +5,7 @@ import { bar } from "./bars.js";
 import { bracketNodes, bracketOf, roundsOf } from "./bracket.js";
 import { Crosstable, pathNodes } from "./crosstable.js";
 import { Directing } from "./directing.js";
-import { announce, arrange, clean, clockText, element, inHash, nameOf, setText, showEach } from "./dom.js";
+import { announce, arrange, clean, clockText, element, inHash, nameOf, section, setText, showEach, wide } from "./dom.js";
 import { TakingPart } from "./entering.js";
 import { serverAddress } from "./connection.js";
 import { STATE_WORDS, holds } from "./model.js";
@@ -52,11 +52,12 @@ export class TournamentPage {
     this.noTables = element("p", { class: "none" }, "No round is paired yet.");
     this.head = element("tr", {});
     this.body = element("tbody", {});
-    this.standings = element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Table of the standings" },
+    this.standings = wide("Table of the standings",
       element("table", { class: "standings", "aria-labelledby": "standings" }, element("thead", {}, this.head), this.body));
     this.log = element("ol", { class: "log", reversed: true });
-    this.tree = element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "The bracket as a tree" });
-    this.treePart = element("section", { "aria-labelledby": "bracket", hidden: true }, element("h2", { id: "bracket" }, "Bracket"), this.tree);
+    this.tree = wide("The bracket as a tree");
+    this.treePart = section("bracket", "Bracket", this.tree);
+    this.treePart.hidden = true;
     this.crosstable = new Crosstable(() => {
       this.#drawnWhole = "";
       this.#readDocument();
@@ -68,7 +69,7 @@ export class TournamentPage {
     this.parts = element("div", { hidden: true },
       element("div", { class: "columns" },
         element("section", { "aria-labelledby": "standings" }, this.standingsTitle = element("h2", { id: "standings" }, "Standings"), this.standings),
-        element("section", { "aria-labelledby": "tables" }, element("h2", { id: "tables" }, "Tables"), this.pick, this.noTables, this.tableList)),
+        section("tables", "Tables", this.pick, this.noTables, this.tableList)),
       this.pathPart, this.treePart, this.crosstable.node,
       element("section", {}, element("details", {}, element("summary", {}, "What was decided"), this.log)),
       element("p", { class: "facts" }, "For a big screen: ", element("a", { href: `/tournament/${encodeURIComponent(this.id)}/screen` }, "the tournament’s screen"), ". All of it ", element("a", { href: this.#path("json") }, "as JSON"), ", the standings ",
