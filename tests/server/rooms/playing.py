@@ -34,6 +34,8 @@ from server.store.answers import RunningRace, StandingRace
 from server.store.errors import JournalClosed, StoreError
 from server.store.port import CommandTaken, Entry, PlayersLeft, RaceAborted, RaceOpened, RaceOver
 from server.store.replay import by_room
+from server.tournaments.pairing.crosstable import Crosstable
+from server.tournaments.pairing.rounds import Round
 
 NONCE = "0f" * 16
 SOFTWARE = "carpet-race test"
@@ -260,6 +262,12 @@ async def at_once(make: Callable[[], Kind], /) -> Kind:
     """In place of a thread."""
     await trio.lowlevel.checkpoint()
     return make()
+
+
+async def paired_here(tournament: Crosstable) -> Round | None:
+    """In place of a worker."""
+    await trio.lowlevel.checkpoint()
+    return tournament.next_round()
 
 
 async def no_ghosts(wanted: tuple[GhostWanted, ...]) -> tuple[GhostLine, ...]:
