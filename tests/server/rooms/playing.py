@@ -81,9 +81,7 @@ class Guest(Member, Hearing):
 
     def another_line(self) -> Guest:
         """The same player by another connection, which knows nothing yet."""
-        guest = self._table.guest(self.player.name)
-        guest.player = self.player
-        return guest
+        return self._table.guest(self.player.name)
 
     # ---- the member
 
@@ -292,6 +290,7 @@ class Table:
         keeps: bool = False,
         find_deal: FindDeal = first_seed,
     ) -> None:
+        self.nursery = nursery
         self.clock = clock or Clock()
         self.entropy = random.Random(seed).randbytes
         self.journal = Notebook()
