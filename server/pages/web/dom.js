@@ -154,6 +154,11 @@ export function counted(number, noun, nouns = `${noun}s`) {
   return `${number} ${number === 1 ? noun : nouns}`;
 }
 
+/** How many cards somebody brought home, and when the last. @param {{home: number, home_at_ms: number}} one */
+export function homeText(one) {
+  return `${counted(one.home, "card")} home at ${clockText(one.home_at_ms, true)}`;
+}
+
 /** Copy what stands in a node, and say so on the button. */
 export async function copyText(button, node) {
   const [word, name] = [button.textContent, button.getAttribute("aria-label")];

@@ -2,7 +2,7 @@
 
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
-import { against, againstText, button, clean, clockText, counted, element, nameOf, seatTitle, section, setText } from "./dom.js";
+import { against, againstText, button, clean, clockText, counted, element, homeText, nameOf, seatTitle, section, setText } from "./dom.js";
 import { checkNodes } from "./ending.js";
 import { checks, entryChecks, verdict } from "./fairness.js";
 import { entries, proofs } from "./identity.js";
@@ -85,7 +85,7 @@ export class FinishedPage {
     const order = seats.map((seat, number) => ({ ...seat, number })).sort((one, other) => one.place - other.place);
     this.places.replaceChildren(...order.map((seat) => element("li", { value: String(seat.place) },
       seat.bot ? nameOf(seat.name) : element("a", { href: `/player/${encodeURIComponent(seat.name)}` }, nameOf(seat.name)),
-      `${seat.bot ? " (bot)" : ""}: ${counted(seat.home, "card")} home at ${clockText(seat.home_at_ms, true)} · ${endWord(seat, seats)}`)));
+      `${seat.bot ? " (bot)" : ""}: ${homeText(seat)} · ${endWord(seat, seats)}`)));
     this.#timeline = new Timeline(boards, record.ended_at_ms);
     this.cards = rules.decks * 52;
     this.bars = seats.map((seat, number) => bar(number));

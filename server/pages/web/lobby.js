@@ -4,7 +4,7 @@ import { bar } from "./bars.js";
 import { cardFaces } from "./boards.js";
 import { against, announce, button, clean, clockText, copyText, counted, element, firstKnown, inlineField, ratedName, section, setText, showEach } from "./dom.js";
 import { serverAddress } from "./connection.js";
-import { LobbyModel, STATE_WORDS } from "./model.js";
+import { LobbyModel, STATE_WORDS, byId, cardsOf } from "./model.js";
 import { seriesName } from "./series.js";
 import { TournamentList } from "./tournaments.js";
 
@@ -48,7 +48,7 @@ export class LobbyPage {
       section("open", "Open to join", this.noneOpen, this.openNote, this.openList),
       section("here", "Here now", this.here));
     setInterval(() => this.#tick(), 1000);
-    this.#rules = new Map(firstKnown()?.rules.map((rules) => [rules.id, rules]));
+    this.#rules = byId(firstKnown()?.rules ?? []);
     this.#showFirst();
   }
 
@@ -65,7 +65,7 @@ export class LobbyPage {
 
   /** @param {import("carpet-wire").Welcome} welcome */
   up(welcome) {
-    this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
+    this.#rules = byId(welcome.rules);
     const chosen = this.game.value;
     this.game.replaceChildren(element("option", { value: "" }, "any"), ...welcome.rules.map((rules) => element("option", { value: rules.id }, clean(rules.name))));
     this.game.value = this.#rules.has(chosen) ? chosen : "";
@@ -188,7 +188,7 @@ class RunningRace {
     this.roundLine.hidden = !info.tournament;
     if (info.tournament) this.round.setAttribute("href", `/tournament/${encodeURIComponent(info.tournament)}`);
     this.rulesName = clean(rules?.name ?? info.rules);
-    const cards = (rules?.decks ?? 1) * 52;
+    const cards = cardsOf(rules);
     info.seats.forEach((seat, number) =>
       this.#bars[number].show({ name: seat.name, bot: seat.bot, home: seat.home, cards, word: STATE_WORDS[seat.state] ?? "" }));
   }

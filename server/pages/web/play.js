@@ -7,7 +7,7 @@ import { Elsewhere, askToBe, takenToken } from "./elsewhere.js";
 import { Ending } from "./ending.js";
 import { Game } from "./game.js";
 import * as keeping from "./identity.js";
-import { WatchedRace, endWord, holds } from "./model.js";
+import { WatchedRace, byId, cardsOf, endWord, holds } from "./model.js";
 import { Player } from "./player.js";
 import { NameField, StartForm, rulesInShort } from "./start.js";
 import { WaitingRoom } from "./waiting.js";
@@ -97,7 +97,7 @@ export class PlayPage {
 
   /** @param {import("carpet-wire").Welcome} welcome */
   up(welcome) {
-    this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
+    this.#rules = byId(welcome.rules);
     this.start.show(welcome);
     const isOnTheWay = this.player.up(welcome, this.code);
     this.name.show(this.player.isPlayer ? this.player.name : null);
@@ -361,7 +361,7 @@ export class PlayPage {
     const others = room.seats.filter((seat) => seat.seat !== room.seat);
     this.heading.replaceChildren(...(others.length ? ["Against ", ...against(others.map((seat) => seat.name ?? "an open seat"), [], " and ")] : ["A run alone"]));
     document.title = `${others.map((seat) => clean(seat.name ?? "…")).join(", ") || clean(rules?.name ?? "")} · Carpet Race`;
-    const cards = (rules?.decks ?? 1) * 52;
+    const cards = cardsOf(rules);
     if (room.isToBegin) this.waiting.show(room, rules, performance.now());
     if (room.view && ["racing", "over"].includes(room.phase)) this.#drawGame();
     if (isOver) {

@@ -3,7 +3,7 @@
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
 import { arrange, button, clean, clockText, counted, element, fill, inHash, nameOf, setText } from "./dom.js";
-import { WatchedRace, holds, standing } from "./model.js";
+import { WatchedRace, byId, cardsOf, holds, standing } from "./model.js";
 import { Plot } from "./plot.js";
 import { REPLAY_MS, Replay } from "./replaying.js";
 import { Field, joinNodes, pairingNodes, standingsNodes, treeNodes } from "./scenes.js";
@@ -85,7 +85,7 @@ export class ScreenPage {
 
   /** @param {import("carpet-wire").Welcome} welcome */
   up(welcome) {
-    this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
+    this.#rules = byId(welcome.rules);
     this.connection.send(this.id ? { type: "follow-tournament", id: this.id.slice(0, 16) } : { type: "follow-lobby" });
     this.#watched = null;
     this.#show();
@@ -236,7 +236,7 @@ export class ScreenPage {
       case "replay":
         return this.#showReplay(now);
       case "field":
-        return this.field.show(told, (this.#rules.get(told.options.rules)?.decks ?? 1) * 52);
+        return this.field.show(told, cardsOf(this.#rules.get(told.options.rules)));
       case "standings":
         return fill(this.standings, [told.standings, this.#document?.log.length], () => standingsNodes(told, this.#document));
       case "bracket":
@@ -276,7 +276,7 @@ export class ScreenPage {
     const model = this.#model;
     if (!model || model.code !== this.#races.shown) return;
     const rules = this.#rules.get(model.options.rules);
-    const cards = (rules?.decks ?? 1) * 52;
+    const cards = cardsOf(rules);
     this.#begin(`${model.code} ${model.race} ${model.seats.map((seat) => seat.name)}`, rules, model.seats);
     const hasBoards = model.boards.size > 0 && model.seats.length <= BOARDS;
     model.seats.forEach((seat, at) => {

@@ -2,7 +2,7 @@
 
 import { serverAddress } from "./connection.js";
 import { against, button, clean, clockText, counted, element, field, inlineField, nameOf, section, setText, shape, wide } from "./dom.js";
-import { STATE_WORDS, endWord } from "./model.js";
+import { STATE_WORDS, byId, endWord } from "./model.js";
 
 const AT_ONCE = 100;
 
@@ -41,7 +41,7 @@ class TablePage {
   named() {}
 
   up(welcome) {
-    this.rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
+    this.rules = byId(welcome.rules);
     this.named();
     if (this.#isUnread) this.read();
   }

@@ -8,7 +8,7 @@ import { Directing } from "./directing.js";
 import { announce, arrange, clean, clockText, element, inHash, nameOf, section, setText, showEach, wide } from "./dom.js";
 import { TakingPart } from "./entering.js";
 import { serverAddress } from "./connection.js";
-import { STATE_WORDS, holds } from "./model.js";
+import { STATE_WORDS, byId, cardsOf, holds } from "./model.js";
 import { read } from "./tables.js";
 import { Followed, formatWord, namesOf, quarters } from "./tournaments.js";
 
@@ -109,7 +109,7 @@ export class TournamentPage {
   up(welcome) {
     this.part.up(welcome);
     this.#bots = welcome.bots;
-    this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
+    this.#rules = byId(welcome.rules);
     this.#ask();
   }
 
@@ -146,7 +146,7 @@ export class TournamentPage {
     this.play.hidden = !["registration", "check-in"].includes(message.phase);
     this.parts.hidden = false;
     this.#showRounds(message);
-    this.#showTables(message, (rules?.decks ?? 1) * 52);
+    this.#showTables(message, cardsOf(rules));
     this.#showStandings(message);
     this.#showLog(message);
     this.#readDocument();
@@ -224,7 +224,7 @@ export class TournamentPage {
 
   #showTables(told, cards) {
     this.noTables.hidden = told.tables.length > 0;
-    const entrants = new Map(told.entrants.map((entrant) => [entrant.id, entrant]));
+    const entrants = byId(told.entrants);
     const isOver = told.rounds.find((round) => round.number === told.round)?.open === 0;
     showEach(this.#tables, this.tableList, told.tables, (table) => `${told.round}/${table.table}`, () => new Table(), (shown, table) => shown.show(table, entrants, cards, isOver));
   }
@@ -238,7 +238,7 @@ export class TournamentPage {
     if (this.head.childElementCount !== heads.length) {
       this.head.replaceChildren(...heads.map(([name, title]) => element("th", { scope: "col", title: title || null }, name)));
     }
-    const entrants = new Map(told.entrants.map((entrant) => [entrant.id, entrant]));
+    const entrants = byId(told.entrants);
     const seen = isPaired ? told.standings : told.entrants.map((entrant) => ({ entrant: entrant.id }));
     showEach(this.#rows, this.body, seen, (row) => row.entrant, () => new Row(), (shown, row) => shown.show(row, entrants.get(row.entrant), told.phase));
   }
