@@ -577,22 +577,22 @@ async def test_a_busy_server_is_asked_again_a_second_later(server: FakeServer) -
 # ---- nothing lost and nothing doubled
 
 
-async def back_in_line(server: FakeServer, link: NetLink, line: Line, *, asked: JoinRace) -> Line:
+AGAIN = JoinRace(code="ABCDEF", version=3, ref=REJOIN_REFERENCE)
+
+
+async def back_in_line(server: FakeServer, line: Line) -> Line:
     """The line is cut; the next one, on which the join has been heard."""
     await line.cut()
     line = await server.greeted(room="ABCDEF")
-    assert await line.heard() == asked
+    assert await line.heard() == AGAIN
     return line
-
-
-AGAIN = JoinRace(code="ABCDEF", version=3, ref=REJOIN_REFERENCE)
 
 
 async def test_a_move_the_lost_connection_has_swallowed_is_sent_again_behind_the_answer_to_the_join(server: FakeServer) -> None:
     async with raced(server) as (link, line):
         assert link.send(MOVE)
         assert await line.heard() == numbered(MOVE)
-        line = await back_in_line(server, link, line, asked=AGAIN)
+        line = await back_in_line(server, line)
         await line.say(Hidden(version=4))
         with trio.move_on_after(0.5):
             raise AssertionError(await line.heard())
@@ -608,7 +608,7 @@ async def test_a_line_of_talk_is_said_again_only_where_it_was_not_heard(server: 
     async with raced(server) as (link, line):
         link.send(Say(text="one"))
         link.send(Say(text="two"))
-        line = await back_in_line(server, link, line, asked=AGAIN)
+        line = await back_in_line(server, line)
         await line.say(Said(version=4, line=ChatLine(seat=0, name="anna", text="one"), ref=FIRST_NUMBER), CURRENT)
         assert await line.heard() == numbered(Say(text="two"), 2)
         await next_of(link, Back)
@@ -622,7 +622,7 @@ async def test_where_something_was_dropped_unread_all_that_is_unanswered_is_said
         link.send(Say(text="dropped"))
         await line.say(refusal(ErrorCode.TOO_FAST, 0))
         assert await next_of(link, said.Error) == refusal(ErrorCode.TOO_FAST, 0)
-        line = await back_in_line(server, link, line, asked=AGAIN)
+        line = await back_in_line(server, line)
         await line.say(CURRENT)
         assert [await line.heard(), await line.heard()] == [numbered(MOVE), numbered(Say(text="dropped"), 2)]
 
@@ -678,7 +678,7 @@ async def test_a_connection_that_is_lost_in_the_silence_is_come_back_from_as_eve
         link.send(MOVE)
         await line.say(refusal(ErrorCode.TOO_FAST, 0))
         await next_of(link, said.Error)
-        line = await back_in_line(server, link, line, asked=AGAIN)
+        line = await back_in_line(server, line)
         await line.say(CURRENT)
         assert await line.heard() == numbered(MOVE)
         await next_of(link, Back)
@@ -688,7 +688,7 @@ async def test_a_connection_that_is_lost_in_the_silence_is_come_back_from_as_eve
 
 async def test_until_the_room_is_reached_again_nothing_is_taken_for_it(server: FakeServer) -> None:
     async with raced(server) as (link, line):
-        line = await back_in_line(server, link, line, asked=AGAIN)
+        line = await back_in_line(server, line)
         assert not link.send(MOVE)
         await line.say(race(version=900))
         await next_of(link, Back)
@@ -855,7 +855,7 @@ async def test_an_older_server_that_makes_a_guest_of_who_watches_changes_nothing
 
 async def test_a_join_that_is_not_answered_is_asked_for_again_less_and_less_often(server: FakeServer) -> None:
     async with raced(server) as (link, line):
-        line = await back_in_line(server, link, line, asked=AGAIN)
+        line = await back_in_line(server, line)
         asked = [trio.current_time()]
         for _ in range(6):
             assert await line.heard() == AGAIN
