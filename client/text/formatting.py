@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, tzinfo
 from itertools import zip_longest
 from typing import Final
 
@@ -41,6 +42,14 @@ def limit_text(seconds: int) -> str:
     """A time that is set, not one that runs: `10 min`, `45 s`, `1 min 30 s`."""
     minutes, rest = divmod(seconds, 60)
     return " ".join(f"{count} {unit}" for count, unit in ((minutes, "min"), (rest, "s")) if count) or "0 s"
+
+
+def date_text(at_ms: int, zone: tzinfo | None, pattern: str = "%Y-%m-%d") -> str:
+    """The day of a moment in Unix time, `-` for one that no calendar has. zone: None for the machine's own."""
+    try:
+        return datetime.fromtimestamp(at_ms / 1000, zone).strftime(pattern)
+    except (OverflowError, OSError, ValueError):
+        return "-"
 
 
 def deck_size(rules: tuple[RulesInfo, ...], options: RaceOptions) -> int:

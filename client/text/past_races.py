@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, tzinfo
 
 from msgspec import Struct
 
+from client.text.formatting import date_text
 from client.text.tables import cells, table_lines
 from client.text.words import word_among
 from protocol.pages import HistoryRace, HistorySeat
@@ -110,14 +111,6 @@ def _ended(own: HistorySeat | None, race: HistoryRace) -> str:
     if own is None:
         return "-"
     return word_among(own, race.seats) or "-"
-
-
-def date_text(at_ms: int, zone: tzinfo | None) -> str:
-    """The day of a moment in Unix time, `-` for one that no calendar has. zone: None for the machine's own."""
-    try:
-        return datetime.fromtimestamp(at_ms / 1000, zone).strftime("%Y-%m-%d")
-    except (OverflowError, OSError, ValueError):
-        return "-"
 
 
 def time_text(ended_at_ms: int | None) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC
 
 from client.storage.bests import BestChange
-from client.text.formatting import clock_text
+from client.text.formatting import clock_text, date_text
 from client.text.tables import table_lines
 from client.text.words import end_word
 from protocol.run_messages import ChallengeInfo, RunRow, Runs
@@ -79,10 +79,7 @@ def _left(left_ms: int) -> str:
 
 def moment_text(at_ms: int) -> str:
     """A moment in Unix time to the minute, in UTC; `-` for one that no calendar has."""
-    try:
-        return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M")
-    except (OverflowError, OSError, ValueError):
-        return "-"
+    return date_text(at_ms, UTC, "%Y-%m-%d %H:%M")
 
 
 def best_sentence(change: BestChange) -> str:

@@ -10,7 +10,8 @@ from datetime import UTC, tzinfo
 from typing import Final
 
 from client.text.chart import chart, shown
-from client.text.past_races import NARROWEST, date_text, time_text
+from client.text.formatting import date_text
+from client.text.past_races import NARROWEST, time_text
 from client.text.statistics import Opponent, Point, Statistics, Tally
 from client.text.tables import cells, table_lines
 from protocol.cards import RANKS

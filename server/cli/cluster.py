@@ -9,7 +9,7 @@ import typer
 
 from protocol.text import counted
 from server.cli.db import DatabaseOption
-from server.cli.shared import examples, fail, show_help
+from server.cli.shared import examples, one_sentence, show_help
 
 if TYPE_CHECKING:
     from server.store.nodes import Node
@@ -33,13 +33,10 @@ def status(
     Of each: where it is, how long its lease lasts, and how many races run on it. Exit status 1 when there are races that no server
     answers for.
     """
-    from server.store.errors import StoreError
     from server.store.maintenance import nodes
 
-    try:
+    with one_sentence():
         found = nodes(database)
-    except StoreError as error:
-        fail(str(error))
     if as_json:
         typer.echo(json.dumps([_as_json(node) for node in found], indent=1))
     else:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from protocol.text import counted
-from server.cli.shared import examples, fail, show_help
+from server.cli.shared import examples, fail, one_sentence, show_help
 
 db_app = typer.Typer(help="What the server keeps: check it, copy it, bring it up to date.", rich_markup_mode=None)
 db_app.callback(invoke_without_command=True)(show_help)
@@ -29,16 +27,6 @@ DatabaseOption = Annotated[
 ]
 
 
-@contextmanager
-def _one_sentence() -> Iterator[None]:
-    from server.store.errors import StoreError
-
-    try:
-        yield
-    except StoreError as error:
-        fail(str(error))
-
-
 @db_app.command("check", epilog="Example: carpet-server db check --database races.sqlite3")
 def db_check(database: DatabaseOption = None) -> None:
     """Read all that is kept, and say what is wrong.
@@ -47,7 +35,7 @@ def db_check(database: DatabaseOption = None) -> None:
     """
     from server.store import maintenance
 
-    with _one_sentence():
+    with one_sentence():
         checked = maintenance.check(database)
     for note in checked.notes:
         typer.echo(f"note: {note}")
@@ -68,7 +56,7 @@ def db_backup(
     """Copy the SQLite database to FILE, also while the server runs. Keep it as you keep a key: it knows the deals of running races."""
     from server.store import maintenance
 
-    with _one_sentence():
+    with one_sentence():
         done = maintenance.backup(target, database)
     typer.echo(f"{done.where} copied to {done.target}, {done.size} bytes")
 
@@ -87,7 +75,7 @@ def db_restore(
     """
     from server.store import maintenance
 
-    with _one_sentence():
+    with one_sentence():
         maintenance.restore(source, database)
     db_check(database)
 
@@ -100,7 +88,7 @@ def db_upgrade(database: DatabaseOption = None) -> None:
     """
     from server.store import maintenance
 
-    with _one_sentence():
+    with one_sentence():
         typer.echo(maintenance.upgrade(database))
 
 
@@ -124,7 +112,7 @@ def db_prune(
     if days is None:
         fail(f"--older-than is a number of days or weeks, as 90d or 12w, not {older_than!r}", 2)
     age_s = int(days[1]) * (7 if days[2] == "w" else 1) * 86_400
-    with _one_sentence():
+    with one_sentence():
         gone = maintenance.prune(round((time.time() - age_s) * 1000), database)
     typer.echo(f"removed: rooms without a race {gone.races}, players {gone.players}, challenges {gone.shared_deals}")
 
@@ -143,7 +131,7 @@ def db_ratings(
 
     from server.store import rerating
 
-    with _one_sentence():
+    with one_sentence():
         found = rerating.repair(database) if repair else rerating.rerate(database)
     if as_json:
         typer.echo(msgspec.json.encode({"agrees": found.agrees, "repaired": repair and not found.agrees, **msgspec.to_builtins(found)}))

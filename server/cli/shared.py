@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -43,6 +45,17 @@ def fail(sentence: str, status: int = 1) -> NoReturn:
     """Say what is wrong on standard error, and end."""
     typer.echo(folded(f"{program()}: {sentence}", sys.stderr), err=True)
     raise typer.Exit(status)
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """Whatever is wrong with the store ends the command."""
+    from server.store.errors import StoreError
+
+    try:
+        yield
+    except StoreError as error:
+        fail(str(error))
 
 
 def rules_of(rules_id: str) -> RuleSet:

@@ -135,7 +135,7 @@ async def measure(tries: int) -> int:
             async with open_workers(1, code=WORKERS_CODE) as workers:
                 # As a server has it, in place of what tests do in this process.
                 House._compute = workers.run  # type: ignore[assignment,method-assign]
-                wire.paired_here = partial(pair_next, workers)
+                wire.PAIR_NEXT = partial(pair_next, workers)
                 wire.BESIDE = partial(trio.to_thread.run_sync, limiter=trio.CapacityLimiter(1))
                 await measure_on(bench, store, tries, with_long_races(store, tries))
         finally:

@@ -13,11 +13,13 @@ from collections.abc import AsyncIterator, Sequence
 
 import trio
 import trio.testing
+from msgspec.structs import replace
 from websockets.trio.server import ServerConnection, serve
 from websockets.typing import Subprotocol
 
 from protocol.client_messages import ClientMessage, Hello
 from protocol.codec import SUBPROTOCOLS, client_message_decoder, encode
+from protocol.errors import ErrorCode
 from protocol.room_events import Room
 from protocol.server_messages import ServerMessage, Welcome
 from protocol.views import BotInfo, RaceOptions, RulesInfo, SeatInfo, View
@@ -70,6 +72,12 @@ class Line:
         self.ws = ws
         self._decoder = client_message_decoder(str(ws.subprotocol))
 
+    @property
+    def host(self) -> str:
+        """Which server the client means to speak to."""
+        assert self.ws.request is not None
+        return self.ws.request.headers["Host"]
+
     async def heard(self) -> ClientMessage:
         return self._decoder.decode(await self.ws.recv(decode=False))
 
@@ -77,12 +85,20 @@ class Line:
         for message in messages:
             await self.ws.send(encode(message, str(self.ws.subprotocol)), text=not self._decoder.binary)
 
-    async def greet(self, *, token: str = "token-1", room: str | None = None) -> Hello:
-        """Take the hello and answer it."""
+    async def hello(self) -> Hello:
         hello = await self.heard()
         assert isinstance(hello, Hello)
-        await self.say(welcome(name=hello.name, token=token, room=room))
         return hello
+
+    async def greet(self, *, token: str = "token-1", room: str | None = None, nodes: tuple[str, ...] = ()) -> Hello:
+        """Take the hello and answer it."""
+        hello = await self.hello()
+        await self.say(replace(welcome(name=hello.name, token=token, room=room), nodes=nodes))
+        return hello
+
+    async def refuse_hello(self, code: ErrorCode) -> None:
+        hello = await self.hello()
+        await self.say(scenes.refusal(code, hello.ref))
 
     async def cut(self) -> None:
         """The cable is pulled."""
@@ -115,10 +131,10 @@ class FakeServer:
     async def line(self) -> Line:
         return await self._lines.receive()
 
-    async def greeted(self, *, token: str = "token-1", room: str | None = None) -> Line:
+    async def greeted(self, *, token: str = "token-1", room: str | None = None, nodes: tuple[str, ...] = ()) -> Line:
         """The next line, whose hello has been answered."""
         line = await self.line()
-        await line.greet(token=token, room=room)
+        await line.greet(token=token, room=room, nodes=nodes)
         return line
 
     async def _handle(self, ws: ServerConnection) -> None:

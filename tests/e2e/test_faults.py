@@ -33,7 +33,7 @@ from server.race.audit import audit
 from tests.client.tui.hands import NO_JOBS, HandScreen
 from tests.e2e.commands import running_server
 from tests.e2e.crash import kept_records
-from tests.e2e.faulty_proxy import FaultyProxy
+from tests.e2e.faulty_proxy import Direction, FaultyProxy
 from tests.e2e.nodes import ROOT
 from tests.e2e.peer import sitting
 from tests.e2e.scripted import QUICK, ScriptedPlayer
@@ -51,47 +51,26 @@ PACE = 0.04
 Fault = Callable[[FaultyProxy, ScriptedPlayer], Awaitable[None]]
 
 
-async def cut(proxy: FaultyProxy, player: ScriptedPlayer) -> None:
-    for ply in (5, 6, 15):
-        await player.reached(ply)
-        proxy.cut()
+def tear(direction: Direction, *afters: int) -> Fault:
+    """In the midst of a message, each time after so many bytes."""
+
+    async def strike(proxy: FaultyProxy, player: ScriptedPlayer) -> None:
+        for after in afters:
+            await player.reached(player.model.room.ply + 5 if player.model.room else 5)
+            proxy.tear(direction, after)
+
+    return strike
 
 
-async def tear_what_is_sent(proxy: FaultyProxy, player: ScriptedPlayer) -> None:
-    for after in (1, 3, 20):
-        await player.reached(player.model.room.ply + 5 if player.model.room else 5)
-        proxy.tear("up", after)
+def when_reached(befall: Callable[[FaultyProxy], None], *plies: int) -> Fault:
+    """Each time that the player has made so many moves."""
 
+    async def strike(proxy: FaultyProxy, player: ScriptedPlayer) -> None:
+        for ply in plies:
+            await player.reached(ply)
+            befall(proxy)
 
-async def tear_what_is_heard(proxy: FaultyProxy, player: ScriptedPlayer) -> None:
-    for after in (1, 3, 200):
-        await player.reached(player.model.room.ply + 5 if player.model.room else 5)
-        proxy.tear("down", after)
-
-
-async def halve_what_is_sent(proxy: FaultyProxy, player: ScriptedPlayer) -> None:
-    await player.reached(8)
-    proxy.halve("up")
-
-
-async def halve_what_is_heard(proxy: FaultyProxy, player: ScriptedPlayer) -> None:
-    await player.reached(8)
-    proxy.halve("down")
-
-
-async def swallow_all(proxy: FaultyProxy, player: ScriptedPlayer) -> None:
-    await player.reached(8)
-    proxy.swallow()
-
-
-async def swallow_what_is_sent(proxy: FaultyProxy, player: ScriptedPlayer) -> None:
-    await player.reached(8)
-    proxy.swallow("up")
-
-
-async def swallow_what_is_heard(proxy: FaultyProxy, player: ScriptedPlayer) -> None:
-    await player.reached(8)
-    proxy.swallow("down")
+    return strike
 
 
 async def swallow_new_lines_too(proxy: FaultyProxy, player: ScriptedPlayer) -> None:
@@ -123,19 +102,19 @@ async def anything_at_any_moment(proxy: FaultyProxy, player: ScriptedPlayer) -> 
                 proxy.tear("up" if tear == "tear up" else "down", generator.randrange(1, 300))
 
 
-FAULTS: tuple[Fault, ...] = (
-    cut,
-    tear_what_is_sent,
-    tear_what_is_heard,
-    halve_what_is_sent,
-    halve_what_is_heard,
-    swallow_all,
-    swallow_what_is_sent,
-    swallow_what_is_heard,
-    swallow_new_lines_too,
-    delay,
-    anything_at_any_moment,
-)
+FAULTS: dict[str, Fault] = {
+    "cut": when_reached(FaultyProxy.cut, 5, 6, 15),
+    "sent torn": tear("up", 1, 3, 20),
+    "heard torn": tear("down", 1, 3, 200),
+    "sent halved": when_reached(lambda proxy: proxy.halve("up"), 8),
+    "heard halved": when_reached(lambda proxy: proxy.halve("down"), 8),
+    "all swallowed": when_reached(FaultyProxy.swallow, 8),
+    "sent swallowed": when_reached(lambda proxy: proxy.swallow("up"), 8),
+    "heard swallowed": when_reached(lambda proxy: proxy.swallow("down"), 8),
+    "new swallowed too": swallow_new_lines_too,
+    "delayed": delay,
+    "anything": anything_at_any_moment,
+}
 
 
 @asynccontextmanager
@@ -210,10 +189,10 @@ def check_notes(player: ScriptedPlayer, record: Record) -> None:
 
 async def test_no_fault_of_the_connection_loses_or_doubles_anything(tmp_path: Path) -> None:
     database = tmp_path / "races.sqlite3"
-    raced = [Raced(fault.__name__) for fault in FAULTS]
+    raced = [Raced(name) for name in FAULTS]
     with trio.move_on_after(PATIENCE_S) as patience:
         async with serving(database) as port, trio.open_nursery() as nursery:
-            for race, fault in zip(raced, FAULTS, strict=True):
+            for race, fault in zip(raced, FAULTS.values(), strict=True):
                 nursery.start_soon(race.race, port, fault)
     stuck = [str(race) for race in raced if len(race.records) < len(race.players)]
     assert not patience.cancelled_caught, stuck

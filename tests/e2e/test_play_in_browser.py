@@ -95,6 +95,11 @@ def racing(browser: Browser, server: str, **options: Any) -> Iterator[Racer]:
         yield ada
 
 
+def give_up(browser: Browser) -> None:
+    browser.press("Give up …")
+    browser.press("Give up", "dialog")
+
+
 def own_bar(browser: Browser) -> int:
     """Cards home, as the player's own bar says."""
     said = browser.run("return document.querySelector('.game .meter').ariaValueNow")
@@ -142,8 +147,7 @@ def test_a_link_leads_to_a_seat_and_the_race_is_checked_in_the_page(browser: Bro
         browser.wait(lambda: browser.run("return document.querySelectorAll('.game .meter')[1].ariaValueNow") == str(ada.home), "Ada's bar")
         assert browser.run(CONTRAST)[1] == []
         assert browser.breaches() == []
-        browser.press("Give up …")
-        browser.press("Give up", "dialog")
+        give_up(browser)
         record = ada.hear_of("result")["record"]
         browser.wait_for_text(".ending h2", f"{ada.name} has won")
         assert [seat["name"] for seat in record["seats"]] == [ada.name, "Bea"]
@@ -179,8 +183,7 @@ def test_two_browsers_race_again(browser: Browser, server: str) -> None:
             wait_for_cards(each)
         for each in (browser, other):
             each.run("document.querySelector('.place.playable').click()")
-        other.press("Give up …")
-        other.press("Give up", "dialog")
+        give_up(other)
         browser.wait_for_text(".ending h2", "You have won!")
         browser.press("Another race")
         other.wait_for_text(".ending", "would like to race again")
@@ -190,8 +193,7 @@ def test_two_browsers_race_again(browser: Browser, server: str) -> None:
         for each in (browser, other):
             wait_for_cards(each)
         assert browser.driver.current_url == other.driver.current_url
-        browser.press("Give up …")
-        browser.press("Give up", "dialog")
+        give_up(browser)
         other.wait_for_text(".ending h2", "You have won!")
         # The one browser's player goes on in the other, whose own player is kept there.
         saving = """
@@ -259,8 +261,7 @@ def test_a_terminal_and_a_browser_run_the_same_race(browser: Browser, server: st
         terminal.type("s")
         own = next(message["seat"] for message in views(browser) if message["type"] == "room")
         browser.wait(lambda: any(m["type"] == "progress" and m["seat"] != own for m in views(browser)), "the terminal's move")
-        browser.press("Give up …")
-        browser.press("Give up", "dialog")
+        give_up(browser)
         browser.wait_for_text(".ending h2", "Terry has won")
         terminal.type("q")
         terminal.type("y")
@@ -464,8 +465,7 @@ def test_every_shape_of_board_fits_a_phone_and_can_be_played(browser: Browser, s
             browser.look(width=320, height=640, scheme="dark")
             assert browser.run(OVERFLOW) == [0, []], rules
             assert browser.run(CONTRAST)[1] == [], rules
-            browser.press("Give up …")
-            browser.press("Give up", "dialog")
+            give_up(browser)
             browser.wait_for_text(".verdict", "The deal checks out")
 
 
@@ -525,8 +525,7 @@ def test_table_hint_and_buttons_of_every_shape_are_seen_at_once_on_a_phone_and_a
                 assert " (you) " in heads[0][0]
                 assert heads[1][0].startswith("Ada")
                 assert all(high < 30 for _, high in heads), "one line each"
-            browser.press("Give up …")
-            browser.press("Give up", "dialog")
+            give_up(browser)
             browser.wait_for_text(".verdict", "The deal checks out")
 
 
@@ -555,8 +554,7 @@ def test_a_race_survives_a_reload_a_cut_connection_and_a_second_window(browser: 
         browser.wait_for_text(".play .notice", "You are playing in another window.")
         browser.driver.close()
         browser.driver.switch_to.window(first)
-        browser.press("Give up …")
-        browser.press("Give up", "dialog")
+        give_up(browser)
         # What was seen before the reload is still known: the proof is whole.
         browser.wait_for_text(".verdict", "The deal checks out: nobody chose the cards.")
 
@@ -596,8 +594,7 @@ def test_a_race_survives_a_server_that_is_killed(chromium: Browser, port: int, t
         chromium.wait(lambda: not chromium.text("#connection"), "the connection")
         chromium.wait(lambda: table(chromium) == before, "the same table")
         play_one(chromium)
-        chromium.press("Give up …")
-        chromium.press("Give up", "dialog")
+        give_up(chromium)
         chromium.wait_for_text(".verdict", "The deal checks out: nobody chose the cards.")
     chromium.open("about:blank")
     # Of the lost line and the tries to have another the console tells.
@@ -685,8 +682,7 @@ def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None
     wait_for_cards(browser)
     ActionChains(browser.driver).send_keys("t").perform()
     assert not browser.all("dialog"), "there is nobody to say anything to"
-    browser.press("Give up …")
-    browser.press("Give up", "dialog")
+    give_up(browser)
     browser.wait_for_text(".ending", "home at ")
     browser.wait_for_text(".ending .runs", "Place 1 of 1 run so far.")
     assert "(you)" in browser.text(".ending .runs li")

@@ -1,15 +1,15 @@
 // How far a seat is, as a bar: on both pages.
 
 import { foundationNode } from "./boards.js";
-import { clean, counted, element, nameOf, setText } from "./dom.js";
+import { clean, counted, element, fill, nameOf, setText } from "./dom.js";
 import { sample } from "./plot.js";
 
 /** A seat's bar: name, how far it is, a word. */
 export function bar(seat) {
   const name = element("span", { class: "who" });
   const count = element("span", { class: "count" });
-  const fill = element("span", { class: `fill seat-${seat % 8}` });
-  const meter = element("div", { class: "meter", role: "meter", "aria-valuemin": "0" }, fill);
+  const filled = element("span", { class: `fill seat-${seat % 8}` });
+  const meter = element("div", { class: "meter", role: "meter", "aria-valuemin": "0" }, filled);
   const suits = element("p", { class: "foundations" });
   const node = element("div", { class: "bar" }, element("p", { class: "bar-head" }, name, " ", count), meter);
   let shownName = null;
@@ -27,14 +27,11 @@ export function bar(seat) {
       meter.setAttribute("aria-valuemax", String(cards));
       meter.setAttribute("aria-valuenow", String(home));
       meter.setAttribute("aria-valuetext", `${home} of ${cards} cards home${word ? `, ${word}` : ""}`);
-      fill.style.inlineSize = `${(100 * Math.min(home, cards)) / cards}%`;
+      filled.style.inlineSize = `${(100 * Math.min(home, cards)) / cards}%`;
       if (foundations === null) return;
       if (!suits.isConnected) node.append(suits);
-      const key = JSON.stringify([foundations, ply]);
-      if (suits.dataset.key === key) return;
-      suits.dataset.key = key;
-      const moves = element("span", { class: "moves" }, counted(ply, "move"));
-      suits.replaceChildren(...Object.entries(foundations).map(([id, number]) => foundationNode(id, number)), moves);
+      const suitNodes = () => Object.entries(foundations).map(([id, number]) => foundationNode(id, number));
+      fill(suits, [foundations, ply], () => [...suitNodes(), element("span", { class: "moves" }, counted(ply, "move"))]);
     },
   };
 }

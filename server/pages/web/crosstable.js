@@ -1,6 +1,6 @@
 // Everybody against everybody as a table, and one player's way through a tournament. Both from its rounds, as `bracket.js` puts them together.
 
-import { clean, counted, element, nameOf, setText } from "./dom.js";
+import { clean, counted, element, field, fill, nameOf, setText } from "./dom.js";
 
 /** Of one crosstable at once: more would be read by nobody. */
 const ROWS = 40;
@@ -89,7 +89,7 @@ export class Crosstable {
     this.table = element("table", { class: "standings crosstable" });
     this.picker = element("select", { id: "places" });
     this.picker.addEventListener("change", () => { this.#from = Number(this.picker.value); this.#draw(); });
-    this.pick = element("p", { class: "field", hidden: true }, element("label", { for: "places" }, "Places"), this.picker);
+    this.pick = field("Places", this.picker);
     this.details = element("details", {}, element("summary", {}, this.title = element("h2", { id: "crosstable" })), this.pick,
       element("div", { class: "wide heads", tabindex: "0", role: "region", "aria-label": "Crosstable" }, this.table));
     this.details.addEventListener("toggle", () => this.details.open && wanted());
@@ -113,12 +113,8 @@ export class Crosstable {
     this.pick.hidden = order.length <= ROWS;
     const own = Math.max(order.indexOf(me), 0);
     const from = Math.min(this.#from ?? own - (own % ROWS), Math.floor((order.length - 1) / ROWS) * ROWS);
-    const key = String(order.length);
-    if (this.picker.dataset.shown !== key) {
-      this.picker.dataset.shown = key;
-      this.picker.replaceChildren(...Array.from({ length: Math.ceil(order.length / ROWS) }, (_, at) =>
-        element("option", { value: String(at * ROWS) }, `${at * ROWS + 1} to ${Math.min((at + 1) * ROWS, order.length)}`)));
-    }
+    fill(this.picker, order.length, () => Array.from({ length: Math.ceil(order.length / ROWS) }, (_, at) =>
+      element("option", { value: String(at * ROWS) }, `${at * ROWS + 1} to ${Math.min((at + 1) * ROWS, order.length)}`)));
     this.picker.value = String(from);
     this.#told = { isGrid, rounds, order, names };
     this.#draw();

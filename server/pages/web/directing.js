@@ -1,7 +1,7 @@
 // What the director of a tournament decides, by the page. Whether it may be decided now is the server's to say.
 
 import { ask } from "./dialog.js";
-import { button, clean, element, setText } from "./dom.js";
+import { button, clean, element, field, fill, setText } from "./dom.js";
 import { namesOf } from "./tournaments.js";
 
 /** What may be said of a table, as the terminal has it. @type {[string, {verdict: "first" | "second" | "draw" | "neither", forfeit?: boolean} | null][]} */
@@ -68,12 +68,11 @@ export class Directing {
       ask(`${entrant.withdrawn ? "Let back in" : "Remove"}: ${clean(entrant.name)}?`, [entrant.withdrawn ? "Let back in" : "Remove", "Leave it"], () => decide(message));
     });
     this.reason = element("input", { id: "reason", maxlength: "200", autocomplete: "off" });
-    const field = (id, words, ...rest) => element("p", { class: "field" }, element("label", { for: id }, words), rest);
-    this.ofTable = field("of-table", "A result", this.table, this.verdict, this.correct);
-    this.ofBot = field("with-bot", "A house bot", this.bot, this.addBot);
+    this.ofTable = field("A result", this.table, this.verdict, this.correct);
+    this.ofBot = field("A house bot", this.bot, this.addBot);
     this.node = element("section", { class: "part", "aria-labelledby": "directing", hidden: true }, element("h2", { id: "directing" }, "You direct it"),
       element("p", { class: "actions" }, this.start, this.pair, this.pause, this.end, this.boards), this.boardsLine, this.ofBot, this.ofTable,
-      this.ofPlayer = field("of-player", "A player", this.entrant, this.remove), field("reason", "Reason, for the log", this.reason));
+      this.ofPlayer = field("A player", this.entrant, this.remove), field("Reason, for the log", this.reason));
     this.table.addEventListener("change", () => this.#showVerdicts());
     this.entrant.addEventListener("change", () => this.#showRemove());
   }
@@ -99,9 +98,9 @@ export class Directing {
     this.ofBot.hidden = isDone || !bots.length;
     this.ofTable.hidden = !told.tables.some((table) => table.counted);
     this.ofPlayer.hidden = isDone || !told.entrants.length;
-    fill(this.bot, bots.map((bot) => [bot.name, clean(bot.name)]));
-    fill(this.table, told.tables.filter((table) => table.counted).map((table) => [String(table.table), `Round ${told.round}, table ${table.table}: ${this.#names(table).join(" against ")}`]));
-    fill(this.entrant, told.entrants.map((entrant) => [entrant.id, `${clean(entrant.name)}${entrant.withdrawn ? " (withdrawn)" : ""}`]));
+    offer(this.bot, bots.map((bot) => [bot.name, clean(bot.name)]));
+    offer(this.table, told.tables.filter((table) => table.counted).map((table) => [String(table.table), `Round ${told.round}, table ${table.table}: ${this.#names(table).join(" against ")}`]));
+    offer(this.entrant, told.entrants.map((entrant) => [entrant.id, `${clean(entrant.name)}${entrant.withdrawn ? " (withdrawn)" : ""}`]));
     this.#showVerdicts();
     this.#showRemove();
   }
@@ -119,7 +118,7 @@ export class Directing {
   #showVerdicts() {
     this.#withTable((table) => {
       const [first, second] = this.#names(table);
-      fill(this.verdict, VERDICTS.map(([words], at) => [String(at), words.replace("{first}", () => first).replace("{second}", () => second)]));
+      offer(this.verdict, VERDICTS.map(([words], at) => [String(at), words.replace("{first}", () => first).replace("{second}", () => second)]));
     });
   }
 
@@ -129,12 +128,9 @@ export class Directing {
   }
 }
 
-/** The options of a select, changed only where they differ, so that a choice that is being made stays. @param {HTMLSelectElement} select @param {string[][]} options */
-function fill(select, options) {
-  const key = JSON.stringify(options);
-  if (select.dataset.shown === key) return;
-  select.dataset.shown = key;
+/** The options of a select; what is chosen stays chosen where it is still one of them. @param {HTMLSelectElement} select @param {string[][]} options */
+function offer(select, options) {
   const chosen = select.value;
-  select.replaceChildren(...options.map(([value, words]) => element("option", { value }, words)));
+  fill(select, options, () => options.map(([value, words]) => element("option", { value }, words)));
   if (options.some(([value]) => value === chosen)) select.value = chosen;
 }

@@ -13,6 +13,26 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** A part of a page with its heading. id: of the heading. */
+export function section(id, title, ...children) {
+  return element("section", { "aria-labelledby": id }, element("h2", { id }, title), ...children);
+}
+
+/** What may be wider than its page, to be scrolled by keys too. label: what it is. */
+export function wide(label, ...children) {
+  return element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": label }, ...children);
+}
+
+/** A field behind what is asked there. inline: beside others. */
+export function field(label, input, ...rest) {
+  return element("p", { class: "field" }, element("label", { for: input.id }, label), input, ...rest);
+}
+
+/** The same as one of several in a row. */
+export function inlineField(label, input) {
+  return element("span", { class: "field inline" }, element("label", { for: input.id }, label), input);
+}
+
 /** A button. act: what is done when it is pressed. @param {string} text @param {() => void} act */
 export function button(text, act, attributes = {}) {
   const made = element("button", { type: "button", ...attributes }, text);
@@ -85,6 +105,14 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+/** Have a node hold what `make` makes of `of`: made anew only where that is not what it was, so that a focus or a choice in it stays. */
+export function fill(node, of, make) {
+  const key = JSON.stringify(of);
+  if (node.dataset.shown === key) return;
+  node.dataset.shown = key;
+  node.replaceChildren(...make());
+}
+
 /** Have `parent` hold exactly `nodes`, in their order. What stays is not touched, and the focus stays where it is. */
 export function arrange(parent, nodes) {
   const focused = /** @type {HTMLElement | null} */ (document.activeElement);
@@ -124,6 +152,11 @@ export function clockText(ms, tenths = false) {
 /** "1 move", "2 moves". nouns: where it takes more than an "s". */
 export function counted(number, noun, nouns = `${noun}s`) {
   return `${number} ${number === 1 ? noun : nouns}`;
+}
+
+/** How many cards somebody brought home, and when the last. @param {{home: number, home_at_ms: number}} one */
+export function homeText(one) {
+  return `${counted(one.home, "card")} home at ${clockText(one.home_at_ms, true)}`;
 }
 
 /** Copy what stands in a node, and say so on the button. */

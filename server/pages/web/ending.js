@@ -1,7 +1,7 @@
 // How a race has ended, for its players: places, ratings, the curves, and whether the deal checks out.
 
 import { cardFaces } from "./boards.js";
-import { beQuiet, button, clean, clockText, counted, element, nameOf, ratingChange, setText } from "./dom.js";
+import { beQuiet, button, clean, counted, element, homeText, nameOf, ratingChange, setText } from "./dom.js";
 import { checks, verdict } from "./fairness.js";
 import { endWord } from "./model.js";
 import { foundationCard } from "./moves.js";
@@ -51,7 +51,7 @@ export class Ending {
     setText(this.heading, headline(ended, room.seat));
     const order = ended.map((seat, number) => ({ ...seat, number, rating: ratings[number] })).sort((one, other) => one.place - other.place);
     this.places.replaceChildren(...order.map((seat) => element("li", { value: String(seat.place) }, nameOf(seat.name), seat.number === room.seat ? " (you)" : "",
-      `: ${counted(seat.home, "card")} home at ${clockText(seat.home_at_ms, true)} · ${endWord(seat, ended)}`, ...ratingChange(seat.rating))));
+      `: ${homeText(seat)} · ${endWord(seat, ended)}`, ...ratingChange(seat.rating))));
     this.flourish.hidden = ended[room.seat]?.place !== 1;
     if (!this.flourish.hidden) this.flourish.replaceChildren(...cardFaces(topCards(room.own.foundations)));
     const text = `Cards home over time. ${order.map((seat) => `${seat.name} ${seat.home}`).join(", ")}.`;
@@ -81,7 +81,7 @@ export class Ending {
     this.runs.replaceChildren(
       element("p", {}, `Place ${own.place} of ${counted(runs, "run")}${secret === null ? " so far" : ""}${own.beats === null ? "" : `, better than ${own.beats} %`}.${days}`),
       element("ol", { class: "places" }, rows.slice(0, RUNS_SHOWN).map((row) => element("li", { value: String(row.place) }, nameOf(row.name),
-        row.race === own.race ? " (you)" : "", `: ${counted(row.home, "card")} home at ${clockText(row.home_at_ms, true)}`))));
+        row.race === own.race ? " (you)" : "", `: ${homeText(row)}`))));
   }
 }
 

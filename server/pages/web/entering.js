@@ -2,7 +2,7 @@
 
 import { hex } from "./sha256.js";
 import { UNSENT } from "./connection.js";
-import { announce, button, clean, clockText, element, nameOf, setText } from "./dom.js";
+import { announce, button, clean, clockText, element, field, nameOf, setText } from "./dom.js";
 import { ask } from "./dialog.js";
 import * as keeping from "./identity.js";
 import { NameField } from "./start.js";
@@ -69,7 +69,8 @@ export class TakingPart {
     this.notice = element("p", { class: "notice", role: "status", hidden: true });
     this.name = new NameField(keeping.identity.name ?? keeping.proposedName(), (name) => this.send({ type: "rename", name, token: keeping.identity.token }));
     this.code = element("input", { id: "entry", maxlength: "32", autocomplete: "off" });
-    this.codeField = element("p", { class: "field", hidden: true }, element("label", { for: "entry" }, "Its code"), this.code);
+    this.codeField = field("Its code", this.code);
+    this.codeField.hidden = true;
     this.enter = button("Enter", () => this.send({ type: "enter-tournament", id, code: this.codeField.hidden ? null : this.code.value }), { class: "main-button" });
     this.checkIn = button("Check in", () => this.#checkIn(), { class: "main-button" });
     this.leave = button("Withdraw", () => ask("Withdraw from the tournament?", ["Withdraw", "Stay"], () => this.send({ type: "leave-tournament", id })));

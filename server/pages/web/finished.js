@@ -2,7 +2,7 @@
 
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
-import { against, againstText, button, clean, clockText, counted, element, nameOf, seatTitle, setText } from "./dom.js";
+import { against, againstText, button, clean, clockText, counted, element, homeText, nameOf, seatTitle, section, setText } from "./dom.js";
 import { checkNodes } from "./ending.js";
 import { checks, entryChecks, verdict } from "./fairness.js";
 import { entries, proofs } from "./identity.js";
@@ -43,15 +43,16 @@ export class FinishedPage {
       element("p", { class: "actions" }, button("Start", () => this.#go(0)), button("Back", () => this.#go(this.#made - 1)), this.play, button("On", () => this.#go(this.#made + 1)),
         button("End", () => this.#go(this.#timeline.steps.length)), this.parting, element("label", {}, "Speed ", this.speed), this.clock), this.slider, this.said);
     this.reviews = element("div", { class: "reviews" });
-    this.reviewPart = element("section", { "aria-labelledby": "review", hidden: true }, element("h2", { id: "review" }, "What was possible"), this.reviews);
+    this.reviewPart = section("review", "What was possible", this.reviews);
+    this.reviewPart.hidden = true;
     this.body = element("div", { class: "finished race", hidden: true },
       element("div", { class: "columns" },
         element("div", {},
-          element("section", { "aria-labelledby": "result" }, element("h2", { id: "result" }, "Result"), this.places, this.barList),
-          element("section", { "aria-labelledby": "curves" }, element("h2", { id: "curves" }, "Cards home over time"), this.plot.node)),
-        element("section", { "aria-labelledby": "boards" }, element("h2", { id: "boards" }, "Replay"), controls, this.boardList)),
+          section("result", "Result", this.places, this.barList),
+          section("curves", "Cards home over time", this.plot.node)),
+        section("boards", "Replay", controls, this.boardList)),
       this.reviewPart,
-      element("section", { "aria-labelledby": "check" }, element("h2", { id: "check" }, "Check"), this.verdict, this.checks, element("p", { class: "checked" }, this.record,
+      section("check", "Check", this.verdict, this.checks, element("p", { class: "checked" }, this.record,
         element("span", { class: "note" }, ` · carpet verify and carpet replay take it too`))));
     this.node = element("div", {}, element("div", { class: "title" }, element("div", {}, this.heading, this.facts)), this.body);
     addEventListener("keydown", (event) => this.#key(event));
@@ -84,7 +85,7 @@ export class FinishedPage {
     const order = seats.map((seat, number) => ({ ...seat, number })).sort((one, other) => one.place - other.place);
     this.places.replaceChildren(...order.map((seat) => element("li", { value: String(seat.place) },
       seat.bot ? nameOf(seat.name) : element("a", { href: `/player/${encodeURIComponent(seat.name)}` }, nameOf(seat.name)),
-      `${seat.bot ? " (bot)" : ""}: ${counted(seat.home, "card")} home at ${clockText(seat.home_at_ms, true)} · ${endWord(seat, seats)}`)));
+      `${seat.bot ? " (bot)" : ""}: ${homeText(seat)} · ${endWord(seat, seats)}`)));
     this.#timeline = new Timeline(boards, record.ended_at_ms);
     this.cards = rules.decks * 52;
     this.bars = seats.map((seat, number) => bar(number));

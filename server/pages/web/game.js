@@ -5,9 +5,10 @@ import { bar } from "./bars.js";
 import { button, clean, element, setText } from "./dom.js";
 import { allHomeKey, hint, whyNot } from "./hints.js";
 import { KEY_ROWS, Keys } from "./keys.js";
-import { standing, STATE_WORDS } from "./model.js";
+import { STATE_WORDS, cardsOf, standing } from "./model.js";
 import { allFit, chipsOf, goesHome, isWhole } from "./moves.js";
 import { HOME } from "./hand.js";
+import { read, write } from "./identity.js";
 import { Table } from "./table.js";
 
 const ENDS = {
@@ -106,11 +107,7 @@ export class Game {
 
   #switchMotion() {
     const isStill = !this.table?.isStill;
-    try {
-      localStorage.setItem(STILL, String(isStill));
-    } catch {
-      // Then it holds for this race.
-    }
+    write(STILL, String(isStill));
     if (this.table) this.table.isStill = isStill;
     this.note(isStill ? "Cards do not glide." : "Cards glide.");
   }
@@ -140,7 +137,7 @@ export class Game {
         this.#note = "";
         player.press(place);
       });
-      this.table.isStill = isStill();
+      this.table.isStill = read(STILL) === "true";
       this.place.replaceChildren(this.table.node);
       this.#bars.clear();
       this.#plies.clear();
@@ -151,7 +148,7 @@ export class Game {
     const view = player.shown;
     this.table.show({ view, chips: chipsOf(player.chips, room.view, player.held).filter((chip) => player.inFlight === null || view.moves.length > 0),
       held: player.held, ahead: player.ahead, isPlaying: room.isRacing });
-    this.showBars((rules.decks ?? 1) * 52, view.home);
+    this.showBars(cardsOf(rules), view.home);
     const able = view.moves.some(goesHome);
     // Whose own game is over need not stay for the others'.
     this.actions.hidden = room.phase !== "racing";
@@ -211,12 +208,4 @@ function pulse(node) {
   void node.offsetWidth;
   node.classList.add("pulse");
   setTimeout(() => node.classList.remove("pulse"), PULSE_MS);
-}
-
-function isStill() {
-  try {
-    return localStorage.getItem(STILL) === "true";
-  } catch {
-    return false;
-  }
 }

@@ -3,7 +3,7 @@
 
 const forPage = new Map();
 
-function read(key) {
+export function read(key) {
   try {
     return localStorage.getItem(key) ?? forPage.get(key) ?? null;
   } catch {
@@ -11,7 +11,7 @@ function read(key) {
   }
 }
 
-function write(key, text) {
+export function write(key, text) {
   forPage.set(key, text);
   try {
     localStorage.setItem(key, text);

@@ -2,9 +2,9 @@
 
 import { bar } from "./bars.js";
 import { cardFaces } from "./boards.js";
-import { against, announce, button, clean, clockText, copyText, counted, element, firstKnown, ratedName, setText, showEach } from "./dom.js";
+import { against, announce, button, clean, clockText, copyText, counted, element, firstKnown, inlineField, ratedName, section, setText, showEach } from "./dom.js";
 import { serverAddress } from "./connection.js";
-import { LobbyModel, STATE_WORDS } from "./model.js";
+import { LobbyModel, STATE_WORDS, byId, cardsOf } from "./model.js";
 import { seriesName } from "./series.js";
 import { TournamentList } from "./tournaments.js";
 
@@ -29,8 +29,7 @@ export class LobbyPage {
     this.game = element("select", { id: "game" });
     this.rating = element("input", { type: "number", id: "rating", min: "0", max: "3000", step: "50", placeholder: "any" });
     for (const field of [this.game, this.rating]) field.addEventListener("input", () => this.#sift());
-    const field = (label, input) => element("span", { class: "field inline" }, element("label", { for: input.id }, label), input);
-    this.filter = element("p", { class: "filter", hidden: true }, field("Only with", this.search), field("Game", this.game), field("Rating from", this.rating));
+    this.filter = element("p", { class: "filter", hidden: true }, inlineField("Only with", this.search), inlineField("Game", this.game), inlineField("Rating from", this.rating));
     this.filtered = element("p", { class: "none" });
     this.runningNote = element("p", { class: "none", hidden: true });
     this.openNote = element("p", { class: "none", hidden: true });
@@ -45,11 +44,11 @@ export class LobbyPage {
       element("div", { class: "welcome" }, element("p", { class: "flourish" }, cardFaces(["AS", "KH", "QD", "JC", "TS"])),
         element("p", {}, "The same shuffle, two tables: the first to bring every card home wins."), element("a", { class: "main-link", href: "/play" }, "Play")),
       this.tournaments.node, this.filter, this.filtered,
-      element("section", { "aria-labelledby": "running" }, element("h2", { id: "running" }, "Being run"), this.noneRunning, this.runningNote, this.runningList),
-      element("section", { "aria-labelledby": "open" }, element("h2", { id: "open" }, "Open to join"), this.noneOpen, this.openNote, this.openList),
-      element("section", { "aria-labelledby": "here" }, element("h2", { id: "here" }, "Here now"), this.here));
+      section("running", "Being run", this.noneRunning, this.runningNote, this.runningList),
+      section("open", "Open to join", this.noneOpen, this.openNote, this.openList),
+      section("here", "Here now", this.here));
     setInterval(() => this.#tick(), 1000);
-    this.#rules = new Map(firstKnown()?.rules.map((rules) => [rules.id, rules]));
+    this.#rules = byId(firstKnown()?.rules ?? []);
     this.#showFirst();
   }
 
@@ -66,7 +65,7 @@ export class LobbyPage {
 
   /** @param {import("carpet-wire").Welcome} welcome */
   up(welcome) {
-    this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
+    this.#rules = byId(welcome.rules);
     const chosen = this.game.value;
     this.game.replaceChildren(element("option", { value: "" }, "any"), ...welcome.rules.map((rules) => element("option", { value: rules.id }, clean(rules.name))));
     this.game.value = this.#rules.has(chosen) ? chosen : "";
@@ -189,7 +188,7 @@ class RunningRace {
     this.roundLine.hidden = !info.tournament;
     if (info.tournament) this.round.setAttribute("href", `/tournament/${encodeURIComponent(info.tournament)}`);
     this.rulesName = clean(rules?.name ?? info.rules);
-    const cards = (rules?.decks ?? 1) * 52;
+    const cards = cardsOf(rules);
     info.seats.forEach((seat, number) =>
       this.#bars[number].show({ name: seat.name, bot: seat.bot, home: seat.home, cards, word: STATE_WORDS[seat.state] ?? "" }));
   }

@@ -241,6 +241,16 @@ export const STATE_WORDS = {
   "out-of-time": "time up",
 };
 
+/** @template {{id: string}} T @param {T[]} each @returns {Map<string, T>} */
+export function byId(each) {
+  return new Map(each.map((one) => [one.id, one]));
+}
+
+/** How many cards a game has. rules: none where the server does not tell of them any more. */
+export function cardsOf(rules) {
+  return (rules?.decks ?? 1) * 52;
+}
+
 /** How a seat of a race ended, or nothing. The win of another stops those who are still racing: they are beaten, which is no choice of theirs. */
 export function endWord(seat, seats) {
   const at = (each) => each.ended_at_ms ?? each.elapsed_ms;

@@ -2,12 +2,12 @@
 
 import { UNSENT } from "./connection.js";
 import { choose } from "./dialog.js";
-import { against, announce, arrange, button, clean, clockText, element, nameOf, setText } from "./dom.js";
+import { against, announce, arrange, button, clean, clockText, element, fill, nameOf, setText } from "./dom.js";
 import { Elsewhere, askToBe, takenToken } from "./elsewhere.js";
 import { Ending } from "./ending.js";
 import { Game } from "./game.js";
 import * as keeping from "./identity.js";
-import { WatchedRace, endWord, holds } from "./model.js";
+import { WatchedRace, byId, cardsOf, endWord, holds } from "./model.js";
 import { Player } from "./player.js";
 import { NameField, StartForm, rulesInShort } from "./start.js";
 import { WaitingRoom } from "./waiting.js";
@@ -97,7 +97,7 @@ export class PlayPage {
 
   /** @param {import("carpet-wire").Welcome} welcome */
   up(welcome) {
-    this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
+    this.#rules = byId(welcome.rules);
     this.start.show(welcome);
     const isOnTheWay = this.player.up(welcome, this.code);
     this.name.show(this.player.isPlayer ? this.player.name : null);
@@ -267,12 +267,8 @@ export class PlayPage {
   /** Who this browser was before the server forgot them. */
   #offerFormer(parts) {
     const { former } = keeping.identity;
-    const key = JSON.stringify(former);
-    if (this.former.dataset.shown !== key) {
-      this.former.dataset.shown = key;
-      this.former.replaceChildren("You have played here under another name. ",
-        ...former.map(({ token, name }) => button(`Be ${clean(name)} again`, () => this.#resume(token))));
-    }
+    fill(this.former, former, () => ["You have played here under another name. ",
+      ...former.map(({ token, name }) => button(`Be ${clean(name)} again`, () => this.#resume(token)))]);
     if (former.length) parts.splice(1, 0, this.former);
   }
 
@@ -365,7 +361,7 @@ export class PlayPage {
     const others = room.seats.filter((seat) => seat.seat !== room.seat);
     this.heading.replaceChildren(...(others.length ? ["Against ", ...against(others.map((seat) => seat.name ?? "an open seat"), [], " and ")] : ["A run alone"]));
     document.title = `${others.map((seat) => clean(seat.name ?? "…")).join(", ") || clean(rules?.name ?? "")} · Carpet Race`;
-    const cards = (rules?.decks ?? 1) * 52;
+    const cards = cardsOf(rules);
     if (room.isToBegin) this.waiting.show(room, rules, performance.now());
     if (room.view && ["racing", "over"].includes(room.phase)) this.#drawGame();
     if (isOver) {

@@ -2,9 +2,9 @@
 
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
-import { against, againstText, announce, arrange, clean, clockText, counted, element, firstKnown, inHash, nameOf, ratingChange, seatTitle, setText } from "./dom.js";
+import { against, againstText, announce, arrange, clean, clockText, counted, element, fill, firstKnown, homeText, inHash, nameOf, ratingChange, seatTitle, section, setText } from "./dom.js";
 import { serverAddress } from "./connection.js";
-import { WatchedRace, endWord, holds, standing } from "./model.js";
+import { WatchedRace, byId, cardsOf, endWord, holds, standing } from "./model.js";
 import { Plot } from "./plot.js";
 import { SeriesView, seriesSentence } from "./series.js";
 
@@ -69,7 +69,7 @@ export class RacePage {
 
   /** @param {import("carpet-wire").Welcome} welcome */
   up(welcome) {
-    this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
+    this.#rules = byId(welcome.rules);
     this.#askedAt = performance.now();
   }
 
@@ -188,7 +188,7 @@ export class RacePage {
     }
     this.body.hidden = false;
     this.ending = null;
-    const cards = (rules?.decks ?? 1) * 52;
+    const cards = cardsOf(rules);
     model.seats.forEach((seat, number) => this.#bars[number].show({ ...seat, cards, word: standing(seat, model.phase, model.seats) }));
     this.#boards.forEach((view, number) => view.show(model.boards.get(number), this.#whyNoBoard(model)));
     this.#showNotice(model);
@@ -237,13 +237,10 @@ export class RacePage {
     this.result.hidden = !finished;
     if (!finished) return;
     const { race, id, seats, ratings } = finished;
-    const key = JSON.stringify([model.code, race, id, seats, ratings]);
-    if (this.results.dataset.shown === key) return;
-    this.results.dataset.shown = key;
     setText(this.resultTitle, model.phase === "over" ? "Result" : `Result of race ${race}`);
     const order = seats.map((seat, number) => ({ ...seat, rating: ratings[number] })).sort((one, other) => one.place - other.place);
-    this.results.replaceChildren(...order.map((seat) => element("li", { value: String(seat.place) },
-      nameOf(seat.name), `${seat.bot ? " (bot)" : ""}: ${counted(seat.home, "card")} home at ${clockText(seat.home_at_ms, true)} · ${endWord(seat, seats)}`,
+    fill(this.results, [model.code, race, seats, ratings], () => order.map((seat) => element("li", { value: String(seat.place) },
+      nameOf(seat.name), `${seat.bot ? " (bot)" : ""}: ${homeText(seat)} · ${endWord(seat, seats)}`,
       ...ratingChange(seat.rating))));
     this.resultText.hidden = !id;
     if (!id) return;
@@ -276,19 +273,15 @@ export class RacePage {
     const last = model.isToBegin ? model.finished : null;
     this.curves.hidden = model.isToBegin && !last;
     if (last) {
-      this.plot.show(last.curves, last.end, (rules?.decks ?? 1) * 52, `Cards home in race ${last.race}: ${placesText(last.seats)}`, new Set());
+      this.plot.show(last.curves, last.end, cardsOf(rules), `Cards home in race ${last.race}: ${placesText(last.seats)}`, new Set());
     } else if (!this.curves.hidden) {
       const live = new Set(model.seats.filter((seat) => seat.state === "racing").map((seat) => seat.seat));
-      this.plot.show(model.curves, elapsed, (rules?.decks ?? 1) * 52, `Cards home over time: ${this.#standings()}`, live);
+      this.plot.show(model.curves, elapsed, cardsOf(rules), `Cards home over time: ${this.#standings()}`, live);
     }
     if (model.phase === "waiting" && !isHeld && model.seats.some((seat) => seat.name === null) && model.options.public) {
       setText(this.facts, `${facts.join(" · ")} · carpet join ${serverAddress()} ${clean(model.code)}`);
     }
   }
-}
-
-function section(id, title, ...children) {
-  return element("section", { "aria-labelledby": id }, element("h2", { id }, title), ...children);
 }
 
 function names(model) {

@@ -2,8 +2,8 @@
 
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
-import { arrange, button, clean, clockText, counted, element, inHash, nameOf, setText } from "./dom.js";
-import { WatchedRace, holds, standing } from "./model.js";
+import { arrange, button, clean, clockText, counted, element, fill, inHash, nameOf, setText } from "./dom.js";
+import { WatchedRace, byId, cardsOf, holds, standing } from "./model.js";
 import { Plot } from "./plot.js";
 import { REPLAY_MS, Replay } from "./replaying.js";
 import { Field, joinNodes, pairingNodes, standingsNodes, treeNodes } from "./scenes.js";
@@ -85,7 +85,7 @@ export class ScreenPage {
 
   /** @param {import("carpet-wire").Welcome} welcome */
   up(welcome) {
-    this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
+    this.#rules = byId(welcome.rules);
     this.connection.send(this.id ? { type: "follow-tournament", id: this.id.slice(0, 16) } : { type: "follow-lobby" });
     this.#watched = null;
     this.#show();
@@ -236,15 +236,15 @@ export class ScreenPage {
       case "replay":
         return this.#showReplay(now);
       case "field":
-        return this.field.show(told, (this.#rules.get(told.options.rules)?.decks ?? 1) * 52);
+        return this.field.show(told, cardsOf(this.#rules.get(told.options.rules)));
       case "standings":
-        return this.#fill(this.standings, [told.standings, this.#document?.log.length], () => standingsNodes(told, this.#document));
+        return fill(this.standings, [told.standings, this.#document?.log.length], () => standingsNodes(told, this.#document));
       case "bracket":
-        return this.#fill(this.bracket, [told.rounds, told.tables, this.#document?.log.length], () => treeNodes(told, this.#document));
+        return fill(this.bracket, [told.rounds, told.tables, this.#document?.log.length], () => treeNodes(told, this.#document));
       case "tables":
-        return this.#fill(this.tables, told.tables.map(({ table, result, sides }) => [table, result, sides.map((side) => side.present)]), () => pairingNodes(told));
+        return fill(this.tables, told.tables.map(({ table, result, sides }) => [table, result, sides.map((side) => side.present)]), () => pairingNodes(told));
       case "join":
-        return this.#fill(this.join, told && [told.phase, told.entrants.map(({ name, checked_in, withdrawn }) => [name, checked_in, withdrawn])], () => joinNodes(told, this.id));
+        return fill(this.join, told && [told.phase, told.entrants.map(({ name, checked_in, withdrawn }) => [name, checked_in, withdrawn])], () => joinNodes(told, this.id));
     }
   }
 
@@ -276,7 +276,7 @@ export class ScreenPage {
     const model = this.#model;
     if (!model || model.code !== this.#races.shown) return;
     const rules = this.#rules.get(model.options.rules);
-    const cards = (rules?.decks ?? 1) * 52;
+    const cards = cardsOf(rules);
     this.#begin(`${model.code} ${model.race} ${model.seats.map((seat) => seat.name)}`, rules, model.seats);
     const hasBoards = model.boards.size > 0 && model.seats.length <= BOARDS;
     model.seats.forEach((seat, at) => {
@@ -325,17 +325,7 @@ export class ScreenPage {
       if (first.length) lines = [`${first.join(" and ")} ${first.length === 1 ? "wins" : "win"}`, clean(told.options.name)];
     }
     this.banner.hidden = lines === null;
-    if (lines === null || this.banner.dataset.shown === lines.join("\n")) return;
-    this.banner.dataset.shown = lines.join("\n");
-    this.banner.replaceChildren(element("p", { class: "winner" }, element("bdi", {}, lines[0])), element("p", {}, element("bdi", {}, lines[1])));
-  }
-
-  /** Draw a part anew where something of it has changed. */
-  #fill(section, of, make) {
-    const key = JSON.stringify(of);
-    if (section.dataset.shown === key) return;
-    section.dataset.shown = key;
-    section.replaceChildren(...make());
+    if (lines) fill(this.banner, lines, () => [element("p", { class: "winner" }, element("bdi", {}, lines[0])), element("p", {}, element("bdi", {}, lines[1]))]);
   }
 
   // ---- the closest table of the last round, as it went
@@ -366,10 +356,8 @@ export class ScreenPage {
       ? this.#told.tables.filter((table) => table.code !== this.#races.shown && table.counted && (table.sides.length > 1 || table.result))
         .map((table) => [table.table, names.get(table.first), ...(table.result ? [table.result.first_home, table.result.second_home] : table.sides.map((side) => side.home)), table.second === null ? "the house" : names.get(table.second)])
       : this.#listed.filter((race) => race.code !== this.#races.shown && race.seats.length === 2).map((race) => ["", race.seats[0].name, race.seats[0].home, race.seats[1].home, race.seats[1].name]);
-    const key = JSON.stringify(lines.slice(0, OTHERS));
+    const shown = lines.slice(0, OTHERS);
     this.others.hidden = !lines.length;
-    if (this.others.dataset.shown === key) return;
-    this.others.dataset.shown = key;
-    this.others.replaceChildren(...lines.slice(0, OTHERS).map(([, one, home, otherHome, other]) => element("li", {}, nameOf(one), element("b", {}, ` ${home} : ${otherHome ?? 0} `), nameOf(other))));
+    fill(this.others, shown, () => shown.map(([, one, home, otherHome, other]) => element("li", {}, nameOf(one), element("b", {}, ` ${home} : ${otherHome ?? 0} `), nameOf(other))));
   }
 }

@@ -1,7 +1,7 @@
 // Where a player begins: their name, and what they would like to run.
 
 import { OptionFields, forms } from "./choices.js";
-import { button, element, setText } from "./dom.js";
+import { button, element, field, setText } from "./dom.js";
 
 const RULES_SENTENCES = 3;
 /** The one to begin with, as in the terminal. */
@@ -18,7 +18,7 @@ export class NameField {
   constructor(proposed, rename) {
     this.input = element("input", { id: "name", maxlength: "24", autocomplete: "nickname", spellcheck: "false", value: proposed });
     this.button = button("Change the name", () => this.value && rename(this.value), { hidden: true });
-    this.node = element("p", { class: "field" }, element("label", { for: "name" }, "Your name"), this.input, this.button);
+    this.node = field("Your name", this.input, this.button);
     this.input.addEventListener("input", () => { this.button.hidden = !this.known || this.value === this.known; });
   }
 
@@ -64,7 +64,7 @@ export class StartForm {
       winnable: !this.winnableRow.hidden && this.winnable.checked && !this.race?.options.deal, ...more,
     });
     this.more = element("details", { class: "more" }, element("summary", {}, "Time limit and more"),
-      element("p", { class: "field" }, element("label", { for: "limit" }, "At most"), this.limit), this.winnableRow);
+      field("At most", this.limit), this.winnableRow);
     this.maker = element("details", { class: "more" }, element("summary", {}, "Make a tournament"));
     this.make = wishing("Make it", () => ({ type: "create-tournament", options: this.tournament.options }), "main-button");
     for (const details of [this.more, this.maker]) details.addEventListener("toggle", () => details.open && this.#ask());
@@ -75,7 +75,7 @@ export class StartForm {
     this.node = element("div", { class: "start" },
       challenge ? element("ul", { class: "ways" }, way(`Challenge ${challenge.slice(0, 16)}`, "A deal that others run too, each in their own time, once each.",
         wishing("Run this challenge", () => ({ type: "run-challenge", id: challenge.slice(0, 16) })))) : null,
-      element("p", { class: "field" }, element("label", { for: "rules" }, "Game"), this.rules), this.inShort, this.more,
+      field("Game", this.rules), this.inShort, this.more,
       element("ul", { class: "ways" },
         asked.has("daily") ? daily : null,
         way("A friend", "You get a link to send; whoever opens it races you.", wishing("Make a link", () => ({ type: "open-race", options: options({ public: false }) }))),

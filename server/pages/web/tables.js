@@ -1,8 +1,8 @@
 // Pages that are tables of what is kept: the ladder, a player, deals of the day and challenges. They ask over HTTP, and once.
 
 import { serverAddress } from "./connection.js";
-import { against, button, clean, clockText, counted, element, nameOf, setText, shape } from "./dom.js";
-import { STATE_WORDS, endWord } from "./model.js";
+import { against, button, clean, clockText, counted, element, field, inlineField, nameOf, section, setText, shape, wide } from "./dom.js";
+import { STATE_WORDS, byId, endWord } from "./model.js";
 
 const AT_ONCE = 100;
 
@@ -41,7 +41,7 @@ class TablePage {
   named() {}
 
   up(welcome) {
-    this.rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
+    this.rules = byId(welcome.rules);
     this.named();
     if (this.#isUnread) this.read();
   }
@@ -70,7 +70,7 @@ function playerLink(name) {
 
 /** A table with a caption for readers aloud. rows: lists of cells; the second is what the row is about. @param {string} caption @param {string[]} heads @param {any[][]} rows */
 function table(caption, heads, rows) {
-  return element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": caption },
+  return wide(caption,
     element("table", { class: "standings" }, element("caption", { class: "unseen" }, caption),
       element("thead", {}, element("tr", {}, heads.map((head) => element("th", { scope: "col" }, head)))),
       element("tbody", {}, rows.map((cells) => element("tr", {}, cells.map((cell, at) => element(at === 1 ? "th" : "td", at === 1 ? { scope: "row" } : {}, cell)))))));
@@ -117,9 +117,9 @@ class PlayerPage extends TablePage {
     const won = over.filter((race) => race.seats.length > 1 && race.seats[race.seat].place === 1).length;
     setText(this.facts, [rated.length ? `Rating ${rated[0].after}` : "Not rated yet", `${counted(over.length, "race")}${this.#next ? " and more" : ""}`, `${won} won`].join(" · "));
     const more = button("Older races", () => this.read(this.#next), { hidden: !this.#next });
-    this.body.replaceChildren(...(rated.length > 1 ? [element("section", { "aria-labelledby": "rating" }, element("h2", { id: "rating" }, "Rating"), ratingCurve([...rated].reverse()))] : []),
+    this.body.replaceChildren(...(rated.length > 1 ? [section("rating", "Rating", ratingCurve([...rated].reverse()))] : []),
       ...this.#opponents(over),
-      element("section", { "aria-labelledby": "races" }, element("h2", { id: "races" }, "Races"), races.length ? table("Races, newest first", ["Place", "Race", "Home", "Rating", "Game", "When"],
+      section("races", "Races", races.length ? table("Races, newest first", ["Place", "Race", "Home", "Rating", "Game", "When"],
         races.map((race) => this.#row(race))) : element("p", { class: "none" }, "None yet."), more));
   }
 
@@ -144,7 +144,7 @@ class PlayerPage extends TablePage {
     }
     const most = [...met].sort(([, one], [, other]) => other.won + other.drawn + other.lost - one.won - one.drawn - one.lost).slice(0, 12);
     if (!most.length) return [];
-    return [element("section", { "aria-labelledby": "against" }, element("h2", { id: "against" }, "Against"),
+    return [section("against", "Against",
       table("Races against each opponent", ["Races", "Opponent", "Won", "Drawn", "Lost"], most.map(([name, { won, drawn, lost, isBot }]) =>
         [String(won + drawn + lost), isBot ? `${clean(name)} (bot)` : playerLink(name), String(won), String(drawn), String(lost)])))];
   }
@@ -188,8 +188,7 @@ class SearchPage extends TablePage {
       this.#chosen = this.game.value;
       this.load();
     });
-    const field = (label, input) => element("span", { class: "field inline" }, element("label", { for: input.id }, label), input);
-    this.heading.after(element("search", {}, element("p", { class: "filter" }, field("Look for", this.wanted), field("Game", this.game))));
+    this.heading.after(element("search", {}, element("p", { class: "filter" }, inlineField("Look for", this.wanted), inlineField("Game", this.game))));
     this.named();
   }
 
@@ -222,7 +221,7 @@ class SearchPage extends TablePage {
     this.game?.replaceChildren(element("option", { value: "" }, "any"), ...[...this.rules.values()]
       .map((rules) => element("option", { value: rules.id, selected: rules.id === this.#chosen }, rules.name)));
     const { players = [], races = [], tournaments = [], days = [] } = this.found ?? {};
-    const part = (id, title, all, node) => (all.length ? [element("section", { "aria-labelledby": id }, element("h2", { id }, title), node())] : []);
+    const part = (id, title, all, node) => (all.length ? [section(id, title, node())] : []);
     this.body.replaceChildren(
       ...part("players", "Players", players, () => table("Players, by name", ["Rating", "Player", "Races"],
         players.map((each) => [each.rating === null ? "–" : String(each.rating), playerLink(each.name), String(each.races)]))),
@@ -262,9 +261,9 @@ class DailyPage extends TablePage {
     // Not at once: the arrow keys go from one game to the next.
     const show = button("Show", () => location.assign(`/daily/${encodeURIComponent(this.date)}/${encodeURIComponent(select.value)}`));
     this.body.replaceChildren(
-      element("p", { class: "field" }, element("label", { for: "rules" }, "Game"), select, show, this.isToday ? element("a", { class: "main-link", href: `/play?daily&rules=${encodeURIComponent(this.chosen)}` }, "Run it") : null),
-      element("section", { "aria-labelledby": "board" }, element("h2", { id: "board" }, "Board"), runsTable(this.runs)),
-      ...(this.days.length ? [element("section", { "aria-labelledby": "archive" }, element("h2", { id: "archive" }, "Other days"), element("ul", { class: "days" },
+      field("Game", select, show, this.isToday ? element("a", { class: "main-link", href: `/play?daily&rules=${encodeURIComponent(this.chosen)}` }, "Run it") : null),
+      section("board", "Board", runsTable(this.runs)),
+      ...(this.days.length ? [section("archive", "Other days", element("ul", { class: "days" },
         this.days.map((day) => element("li", {}, element("a", { href: `/daily/${encodeURIComponent(day.date)}/${encodeURIComponent(this.chosen)}` }, day.date)))))] : []));
   }
 }

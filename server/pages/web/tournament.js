@@ -5,10 +5,10 @@ import { bar } from "./bars.js";
 import { bracketNodes, bracketOf, roundsOf } from "./bracket.js";
 import { Crosstable, pathNodes } from "./crosstable.js";
 import { Directing } from "./directing.js";
-import { announce, arrange, clean, clockText, element, inHash, nameOf, setText, showEach } from "./dom.js";
+import { announce, arrange, clean, clockText, element, inHash, nameOf, section, setText, showEach, wide } from "./dom.js";
 import { TakingPart } from "./entering.js";
 import { serverAddress } from "./connection.js";
-import { STATE_WORDS, holds } from "./model.js";
+import { STATE_WORDS, byId, cardsOf, holds } from "./model.js";
 import { read } from "./tables.js";
 import { Followed, formatWord, namesOf, quarters } from "./tournaments.js";
 
@@ -52,11 +52,12 @@ export class TournamentPage {
     this.noTables = element("p", { class: "none" }, "No round is paired yet.");
     this.head = element("tr", {});
     this.body = element("tbody", {});
-    this.standings = element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Table of the standings" },
+    this.standings = wide("Table of the standings",
       element("table", { class: "standings", "aria-labelledby": "standings" }, element("thead", {}, this.head), this.body));
     this.log = element("ol", { class: "log", reversed: true });
-    this.tree = element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "The bracket as a tree" });
-    this.treePart = element("section", { "aria-labelledby": "bracket", hidden: true }, element("h2", { id: "bracket" }, "Bracket"), this.tree);
+    this.tree = wide("The bracket as a tree");
+    this.treePart = section("bracket", "Bracket", this.tree);
+    this.treePart.hidden = true;
     this.crosstable = new Crosstable(() => {
       this.#drawnWhole = "";
       this.#readDocument();
@@ -68,7 +69,7 @@ export class TournamentPage {
     this.parts = element("div", { hidden: true },
       element("div", { class: "columns" },
         element("section", { "aria-labelledby": "standings" }, this.standingsTitle = element("h2", { id: "standings" }, "Standings"), this.standings),
-        element("section", { "aria-labelledby": "tables" }, element("h2", { id: "tables" }, "Tables"), this.pick, this.noTables, this.tableList)),
+        section("tables", "Tables", this.pick, this.noTables, this.tableList)),
       this.pathPart, this.treePart, this.crosstable.node,
       element("section", {}, element("details", {}, element("summary", {}, "What was decided"), this.log)),
       element("p", { class: "facts" }, "For a big screen: ", element("a", { href: `/tournament/${encodeURIComponent(this.id)}/screen` }, "the tournament’s screen"), ". All of it ", element("a", { href: this.#path("json") }, "as JSON"), ", the standings ",
@@ -108,7 +109,7 @@ export class TournamentPage {
   up(welcome) {
     this.part.up(welcome);
     this.#bots = welcome.bots;
-    this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
+    this.#rules = byId(welcome.rules);
     this.#ask();
   }
 
@@ -145,7 +146,7 @@ export class TournamentPage {
     this.play.hidden = !["registration", "check-in"].includes(message.phase);
     this.parts.hidden = false;
     this.#showRounds(message);
-    this.#showTables(message, (rules?.decks ?? 1) * 52);
+    this.#showTables(message, cardsOf(rules));
     this.#showStandings(message);
     this.#showLog(message);
     this.#readDocument();
@@ -223,7 +224,7 @@ export class TournamentPage {
 
   #showTables(told, cards) {
     this.noTables.hidden = told.tables.length > 0;
-    const entrants = new Map(told.entrants.map((entrant) => [entrant.id, entrant]));
+    const entrants = byId(told.entrants);
     const isOver = told.rounds.find((round) => round.number === told.round)?.open === 0;
     showEach(this.#tables, this.tableList, told.tables, (table) => `${told.round}/${table.table}`, () => new Table(), (shown, table) => shown.show(table, entrants, cards, isOver));
   }
@@ -237,7 +238,7 @@ export class TournamentPage {
     if (this.head.childElementCount !== heads.length) {
       this.head.replaceChildren(...heads.map(([name, title]) => element("th", { scope: "col", title: title || null }, name)));
     }
-    const entrants = new Map(told.entrants.map((entrant) => [entrant.id, entrant]));
+    const entrants = byId(told.entrants);
     const seen = isPaired ? told.standings : told.entrants.map((entrant) => ({ entrant: entrant.id }));
     showEach(this.#rows, this.body, seen, (row) => row.entrant, () => new Row(), (shown, row) => shown.show(row, entrants.get(row.entrant), told.phase));
   }

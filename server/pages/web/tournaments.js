@@ -1,6 +1,6 @@
 // Tournaments in words, and the list of them on the first page.
 
-import { clean, clockText, counted, element, nameOf, setText, showEach } from "./dom.js";
+import { clean, clockText, counted, element, nameOf, section, setText, showEach } from "./dom.js";
 
 const FORMATS = { swiss: "Swiss", "round-robin": "Round robin", elimination: "Elimination", session: "Session" };
 
@@ -107,9 +107,9 @@ export class TournamentList {
 
   constructor() {
     this.list = element("ul", { class: "races", "aria-labelledby": "tournaments" });
+    this.node = section("tournaments", "Tournaments", this.list);
     // Nobody who never has one is told of it.
-    this.node = element("section", { "aria-labelledby": "tournaments", hidden: true },
-      element("h2", { id: "tournaments" }, "Tournaments"), this.list);
+    this.node.hidden = true;
   }
 
   /** rules: by id. */

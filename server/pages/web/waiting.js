@@ -1,6 +1,6 @@
 // Before a race: the link to give away, who is there and who is ready, the rules in short.
 
-import { beQuiet, button, clean, clockText, copyText, counted, element, nameOf, setText } from "./dom.js";
+import { beQuiet, button, clean, clockText, copyText, counted, element, fill, nameOf, setText } from "./dom.js";
 import { isOwnMachine } from "./connection.js";
 import { seriesName, seriesSentence } from "./series.js";
 import { rulesInShort } from "./start.js";
@@ -45,13 +45,9 @@ export class WaitingRoom {
     }
     setText(this.sentence, sentence(room, free, isReady, now));
     this.sentence.classList.toggle("starting", room.phase === "countdown");
-    const key = JSON.stringify(room.seats.map(({ name, bot, ready, away }) => [name, bot, ready, away]));
-    if (this.seats.dataset.key !== key) {
-      this.seats.dataset.key = key;
-      this.seats.replaceChildren(...room.seats.map((seat) => element("li", { class: seat.ready ? "is-ready" : null },
-        seat.name === null ? "open seat" : nameOf(seat.name), seat.bot ? " (bot)" : "", seat.seat === room.seat ? " (you)" : "",
-        element("span", { class: "note" }, seat.name === null ? "" : seat.away ? " away" : seat.ready ? " ready" : " not ready yet"))));
-    }
+    fill(this.seats, room.seats.map(({ name, bot, ready, away }) => [name, bot, ready, away]), () => room.seats.map((seat) => element("li", { class: seat.ready ? "is-ready" : null },
+      seat.name === null ? "open seat" : nameOf(seat.name), seat.bot ? " (bot)" : "", seat.seat === room.seat ? " (you)" : "",
+      element("span", { class: "note" }, seat.name === null ? "" : seat.away ? " away" : seat.ready ? " ready" : " not ready yet"))));
     this.series.hidden = !room.series;
     if (room.series) setText(this.series, seriesSentence(room.series, room.phase));
     const { options } = room;

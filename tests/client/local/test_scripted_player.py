@@ -16,10 +16,11 @@ from client.local.scripted_player import BotFailed, run_bot
 from protocol import server_messages as said
 from protocol.client_messages import JoinRace, LeaveRace, Move, OpenRace, Ready, Stop
 from protocol.errors import CloseCode, ErrorCode
-from protocol.record import DealRecord, Record, sealed
+from protocol.record import Record
 from protocol.room_events import Dealt, PlayerView, Result, Started
 from protocol.server_messages import CurrentView, Left
 from protocol.views import RaceOptions, SeatState, View
+from tests.client import scenes
 from tests.client.fake_server import FakeServer, Line, room, seat, view
 from tests.client.scenes import refusal
 
@@ -29,24 +30,7 @@ OPTIONS = RaceOptions(deal="tuesday")
 FIRST = view("a1", "s")
 SECOND = view("s")
 
-DEAL = DealRecord(name=None, commitment="0" * 64, secret="0" * 64, nonces=("0" * 32,), winnable=False, k=0, seed="0" * 64)
-RECORD = sealed(
-    Record(
-        format=1,
-        software="fake",
-        room="ABCDEF",
-        race=1,
-        rules="carpet",
-        started_at_ms=0,
-        countdown_s=3,
-        time_limit_s=600,
-        grace_s=60,
-        ended_at_ms=0,
-        deal=DEAL,
-        seats=(),
-        moves=(),
-    )
-)
+RECORD = scenes.record()
 
 
 def played(version: int, ply: int, shown: View, state: SeatState = "racing") -> PlayerView:

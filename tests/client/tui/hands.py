@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import trio
 from msgspec.structs import replace
-from trio.testing import wait_all_tasks_blocked
+from trio.testing import MockClock, wait_all_tasks_blocked
 from urwid.testing import ScriptedScreen
 
 from client.connection.events import Connected, LinkEvent
@@ -19,7 +19,10 @@ from client.tui.app import Jobs, run_app
 from client.tui.start import AppOutcome, Start, StartHome, UiSettings
 from protocol.client_messages import ClientMessage
 from protocol.record import Record
+from protocol.room_events import Countdown, Dealt, PlayerReady, PlayerView, Result, Seated, Started
 from protocol.server_messages import ServerMessage
+from protocol.views import View
+from tests.client import scenes
 
 
 class FakeLink:
@@ -112,6 +115,13 @@ class Run:
         self.link.say(*events)  # type: ignore[arg-type]
         await settled()
 
+    async def later(self, seconds: float) -> None:
+        """Have time pass, of which none passes otherwise."""
+        clock = trio.lowlevel.current_clock()
+        assert isinstance(clock, MockClock)
+        clock.jump(seconds)
+        await settled()
+
     async def wait_for(self, text: str) -> None:
         """Until the screen shows it, on however many lines. It may come of what is done in a thread: that takes time by the wall."""
 
@@ -122,6 +132,11 @@ class Run:
         while not shown() and time.monotonic() < given_up_at:
             await settled()
         assert shown(), "\n".join(self.screen.last_text)
+
+
+def answer(move: str, ply: int, view: View) -> PlayerView:
+    """To a move, the one that makes this ply, in the race of `racing`."""
+    return PlayerView(version=7 + ply, seat=0, ply=ply, move=move, state="racing", elapsed_ms=5, view=view)
 
 
 async def no_reviewer(record: Record, seat: int) -> tuple[str, ...]:
@@ -140,6 +155,21 @@ NO_JOBS = Jobs(no_reviewer, no_replayer, no_verifier)
 
 
 @asynccontextmanager
+async def run_on_hand_screen(app: Callable[[Run], Awaitable[AppOutcome]], size: tuple[int, int]) -> AsyncIterator[Run]:
+    """Screens, from when they are drawn until the test has seen enough."""
+    run = Run(FakeLink(), HandScreen(size))
+
+    async def wait_for_outcome() -> None:
+        run.outcome = await app(run)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(wait_for_outcome)
+        await settled()
+        yield run
+        nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
 async def running(
     start: Start = HOME,
     *,
@@ -147,19 +177,29 @@ async def running(
     size: tuple[int, int] = (80, 24),
     **jobs: Any,
 ) -> AsyncIterator[Run]:
-    run = Run(FakeLink(), HandScreen(size))
+    def app(run: Run) -> Awaitable[AppOutcome]:
+        return run_app(run.link, settings=settings, start=start, screen=run.screen, jobs=replace(NO_JOBS, **jobs))
 
-    async def app() -> None:
-        run.outcome = await run_app(
-            run.link,
-            settings=settings,
-            start=start,
-            screen=run.screen,
-            jobs=replace(NO_JOBS, **jobs),
-        )
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(app)
-        await settled()
+    async with run_on_hand_screen(app, size) as run:
         yield run
-        nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def racing(start: Start = HOME, **options: Any) -> AsyncIterator[Run]:
+    """The same in a race that has just begun, at 4 s on the local clock of the messages; the first view is shown."""
+    async with running(start, **options) as run:
+        await run.say(UP, scenes.welcome(), scenes.room(), Seated(version=2, seat=1, name="Benedikt", bot=None))
+        await run.give("r")
+        await run.say(PlayerReady(version=3, seat=0), PlayerReady(version=4, seat=1))
+        await run.say(Countdown(version=5, starts_in_ms=3000, round_trips_ms=(20, 30)))
+        await run.say(Dealt(version=6, seat=0, starts_in_ms=0, view=scenes.middle_view()), Started(version=7))
+        run.link.taken()
+        yield run
+
+
+@asynccontextmanager
+async def raced(*, record: Record | None = None, **options: Any) -> AsyncIterator[Run]:
+    """The same behind its result. record: of the race; by default that of the scenes."""
+    async with racing(**options) as run:
+        await run.say(Result(version=8, record=record or scenes.record()))
+        yield run

@@ -50,21 +50,19 @@ from protocol.server_messages import CurrentView, Left, LobbyChanges, WaitingMat
 from protocol.views import OpenRaceInfo, RaceOptions, SeatState, SeriesOptions
 from protocol.watch_messages import WatchRace
 from tests.client import scenes
-from tests.client.tui.hands import DEFAULTS, HOME, UP, HandScreen, Run, running, settled
+from tests.client.tui.hands import DEFAULTS, HOME, UP, HandScreen, Run, answer, raced, racing, running, settled
 from tests.client.watched import watched
 
-
-async def into_race(run: Run) -> None:
-    """From nothing to a running race, at 4 s on the local clock of the messages; the first view is shown."""
-    await run.say(UP, scenes.welcome(), scenes.room(), Seated(version=2, seat=1, name="Benedikt", bot=None))
-    await run.give("r")
-    await run.say(PlayerReady(version=3, seat=0), PlayerReady(version=4, seat=1))
-    await run.say(Countdown(version=5, starts_in_ms=3000, round_trips_ms=(20, 30)))
-    await run.say(Dealt(version=6, seat=0, starts_in_ms=0, view=scenes.middle_view()), Started(version=7))
-    run.link.taken()
-
-
 pytestmark = pytest.mark.usefixtures("mock_clock")
+
+
+def ready_sent(run: Run) -> Ready:
+    """All that was sent since the last time."""
+    (ready,) = run.link.taken()
+    assert isinstance(ready, Ready)
+    assert len(bytes.fromhex(ready.nonce)) == 16
+    return ready
+
 
 DEAL_LINE, SERIES_LINE = ([field.name for field in RACE_FORM].index(name) for name in ("deal", "series"))
 
@@ -217,11 +215,10 @@ async def test_an_opponent_is_looked_for_by_key_and_by_click_and_no_more_by_esca
         assert run.link.taken() == []
 
 
-async def test_the_seconds_of_the_search_are_counted(mock_clock: trio.testing.MockClock) -> None:
+async def test_the_seconds_of_the_search_are_counted() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), WAITING)
-        mock_clock.jump(7.2)
-        await settled()
+        await run.later(7.2)
         assert run.screen.shows("(1 waiting, 0:07)")
 
 
@@ -249,8 +246,7 @@ async def test_a_tone_takes_the_bells_place_where_that_is_wished_for(kind: str, 
     written: list[str] = []
     monkeypatch.setattr(HandScreen, "term", kind, raising=False)
     monkeypatch.setattr(Terminal, "_write", lambda terminal, text: written.append(text))
-    async with running(settings=replace(DEFAULTS, bell=True, tones=True)) as run:
-        await into_race(run)
+    async with racing(settings=replace(DEFAULTS, bell=True, tones=True)) as run:
         assert written == [heard]
         await run.give("B")
         assert run.screen.shows("The bell is on.")
@@ -284,8 +280,7 @@ async def test_a_card_is_played_by_its_name_by_the_cursor_and_by_a_click() -> No
         lambda run: run.click(" 5♥"),
     ]
     for way in ways:
-        async with running() as run:
-            await into_race(run)
+        async with racing() as run:
             await way(run)
             assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
 
@@ -293,24 +288,21 @@ async def test_a_card_is_played_by_its_name_by_the_cursor_and_by_a_click() -> No
 async def test_waste_and_stock_turn_and_fill_by_keys_and_by_clicks() -> None:
     view = scenes.middle_view(pending=True)
     for given, move in ((("w",), "w:c1"), (("s",), "s:c1")):
-        async with running() as run:
-            await into_race(run)
-            await run.say(PlayerView(version=8, seat=0, ply=1, move="c1", state="racing", elapsed_ms=5, view=view))
+        async with racing() as run:
+            await run.say(answer("c1", 1, view))
             assert run.screen.shows("Fill the gap at c1")
             await run.give(*given)
             assert run.link.taken() == [Move(race=1, seat=0, ply=1, move=move)]
     for pile in ("░ 10 ░", "s stock"):
-        async with running() as run:
-            await into_race(run)
+        async with racing() as run:
             await run.click(pile)
             assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="s")]
 
 
 async def test_a_click_on_the_gap_and_one_on_a_card_fill_it() -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         view = scenes.middle_view(pending=True)
-        await run.say(PlayerView(version=8, seat=0, ply=1, move="c1", state="racing", elapsed_ms=5, view=view))
+        await run.say(answer("c1", 1, view))
         await run.click("c1?")
         assert run.screen.shows("c1 can take the stock (s) or waste (w)")
         await run.click("9♣")
@@ -318,18 +310,16 @@ async def test_a_click_on_the_gap_and_one_on_a_card_fill_it() -> None:
 
 
 async def test_what_is_typed_ahead_is_played_when_the_answer_is_there() -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         await run.give("c", "1", "w")
         assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
         view = scenes.middle_view(pending=True)
-        await run.say(PlayerView(version=8, seat=0, ply=1, move="c1", state="racing", elapsed_ms=5, view=view))
+        await run.say(answer("c1", 1, view))
         assert run.link.taken() == [Move(race=1, seat=0, ply=1, move="w:c1")]
 
 
 async def test_what_cannot_be_played_is_not_sent_and_told() -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         await run.give("a", "1")
         assert run.link.taken() == []
         assert run.screen.shows("The card at a1 cannot be played now.")
@@ -338,8 +328,7 @@ async def test_what_cannot_be_played_is_not_sent_and_told() -> None:
 
 
 async def test_a_refused_move_shows_why_and_the_table_as_it_is() -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         await run.give("c", "1")
         refusal = scenes.refusal(ErrorCode.STALE_PLY, message="Played already.")
         current = CurrentView(race=1, seat=0, ply=4, state="racing", elapsed_ms=9, view=scenes.middle_view())
@@ -360,15 +349,12 @@ async def test_no_move_is_sent_before_the_clock_runs() -> None:
         assert run.screen.shows("The clock has not started yet.")
 
 
-async def test_a_clock_stands_and_is_in_doubt_while_nothing_is_heard_of_the_server(mock_clock: trio.testing.MockClock) -> None:
-    async with running() as run:
-        await into_race(run)
-        mock_clock.jump(5)
-        await settled()
+async def test_a_clock_stands_and_is_in_doubt_while_nothing_is_heard_of_the_server() -> None:
+    async with racing() as run:
+        await run.later(5)
         await run.say(Lost("The server does not answer.", 1000))
         for passed_s in (7, 60):
-            mock_clock.jump(passed_s)
-            await settled()
+            await run.later(passed_s)
             assert run.screen.shows("0:05? / 10:00")
             assert run.screen.shows("while the server is down, no clock runs")
         # It was down for all that time, and had kept the race as it was a little before.
@@ -376,22 +362,18 @@ async def test_a_clock_stands_and_is_in_doubt_while_nothing_is_heard_of_the_serv
         back = scenes.room(version=8, phase="racing", seats=seats, elapsed_ms=4000, view=scenes.middle_view())
         await run.say(UP, scenes.welcome(room=scenes.CODE), back, Back())
         assert run.screen.shows("0:04 / 10:00")
-        mock_clock.jump(1)
-        await settled()
+        await run.later(1)
         await run.say(RoundTrip(17))
         assert run.screen.shows("0:05 / 10:00")
 
 
-async def test_a_clock_stands_and_says_why_while_the_server_can_keep_nothing(mock_clock: trio.testing.MockClock) -> None:
-    async with running() as run:
-        await into_race(run)
-        mock_clock.jump(5)
-        await settled()
+async def test_a_clock_stands_and_says_why_while_the_server_can_keep_nothing() -> None:
+    async with racing() as run:
+        await run.later(5)
         await run.give("c", "1")
         await run.say(scenes.refusal(ErrorCode.CANNOT_WRITE))
         for passed_s in (7, 60):
-            mock_clock.jump(passed_s)
-            await settled()
+            await run.later(passed_s)
             await run.say(RoundTrip(17))
             assert run.screen.shows("0:05? / 10:00")
             assert run.screen.shows("The server cannot save anything just now.")
@@ -405,28 +387,23 @@ async def test_a_clock_stands_and_says_why_while_the_server_can_keep_nothing(moc
         assert not run.screen.shows("The server cannot save anything just now.")
 
 
-async def test_the_clock_runs_on_the_screen_which_is_drawn_once_a_second_for_it(mock_clock: trio.testing.MockClock) -> None:
-    async with running() as run:
-        await into_race(run)
+async def test_the_clock_runs_on_the_screen_which_is_drawn_once_a_second_for_it() -> None:
+    async with racing() as run:
         before = len(set(map(id, run.screen.canvases)))
         for _ in range(32):
-            mock_clock.jump(0.1)
-            await settled()
+            await run.later(0.1)
         assert run.screen.shows("0:03")
         assert 3 <= len(set(map(id, run.screen.canvases))) - before <= 5
 
 
-async def test_a_remark_about_a_key_leaves_after_some_seconds(mock_clock: trio.testing.MockClock) -> None:
-    async with running() as run:
-        await into_race(run)
+async def test_a_remark_about_a_key_leaves_after_some_seconds() -> None:
+    async with racing() as run:
         await run.give("x")
         assert run.screen.shows("No card has the key x now.")
-        mock_clock.jump(5)
-        await settled()
+        await run.later(5)
         await run.give("x")
         for seconds, stands in ((5, True), (4, False)):
-            mock_clock.jump(seconds)
-            await settled()
+            await run.later(seconds)
             assert run.screen.shows("No card has the key x now.") is stands
 
 
@@ -445,8 +422,7 @@ async def test_while_a_line_is_typed_the_keys_at_the_foot_are_those_of_typing() 
 
 
 async def test_while_something_is_asked_the_keys_at_the_foot_are_those_of_the_question() -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         assert "w waste" in run.screen.last_text[-1]
         await run.give("K")
         assert run.screen.last_text[-1].split() == ["enter", "choose", "esc", "back", "y", "yes", "n", "no"]
@@ -457,8 +433,7 @@ async def test_while_something_is_asked_the_keys_at_the_foot_are_those_of_the_qu
 
 @pytest.mark.parametrize(("key", "message"), [("K", Stop(race=1, seat=0)), ("R", Resign(race=1, seat=0)), ("L", LeaveRace())])
 async def test_what_cannot_be_taken_back_is_asked_first(key: str, message: object) -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         await run.give(key, "n")
         assert run.link.taken() == []
         await run.give(key, "enter")
@@ -469,8 +444,7 @@ async def test_what_cannot_be_taken_back_is_asked_first(key: str, message: objec
 
 
 async def test_what_has_ended_cannot_be_ended_again() -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         await run.say(PlayerView(version=8, seat=0, ply=1, move="s", state="stalled", elapsed_ms=5, view=scenes.middle_view()))
         await run.give("R", "y", "K")
         assert run.link.taken() == []
@@ -489,8 +463,7 @@ async def test_talk_goes_out_cleaned_and_its_letters_are_no_keys() -> None:
 
 
 async def test_while_the_race_is_run_talk_is_one_of_nine_phrases() -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         await run.give("t", "2")
         await run.give("t", "down", "down", "enter")
         assert run.link.taken() == [Say(text="Good luck!", phrase="good-luck"), Say(text="Nice!", phrase="nice")]
@@ -547,11 +520,9 @@ async def test_a_line_that_the_server_refuses_to_pass_on_for_now_need_not_be_typ
         assert run.link.taken() == [Say(text="x", code=room)]
 
 
-async def test_the_result_and_a_rematch(mock_clock: trio.testing.MockClock) -> None:
-    async with running() as run:
-        await into_race(run)
-        await run.say(Result(version=8, record=scenes.record()))
-        mock_clock.jump(1)
+async def test_the_result_and_a_rematch() -> None:
+    async with raced() as run:
+        await run.later(1)
         assert run.screen.shows("You won by")
         await run.give("d")
         assert run.screen.shows("commitment")
@@ -560,9 +531,7 @@ async def test_the_result_and_a_rematch(mock_clock: trio.testing.MockClock) -> N
         await run.say(scenes.room(version=9, race=2))
         assert run.screen.shows("race 2")
         await run.click("Ready")
-        (ready,) = run.link.taken()
-        assert isinstance(ready, Ready)
-        assert ready.race == 2
+        assert ready_sent(run).race == 2
 
 
 def ends(first: SeatState, second: SeatState) -> tuple[Progress | PlayerView | Result, ...]:
@@ -586,24 +555,20 @@ def ends(first: SeatState, second: SeatState) -> tuple[Progress | PlayerView | R
     [("stopped", "won"), ("stopped", "forfeited"), ("out-of-time", "out-of-time"), ("stalled", "stopped")],
     ids=["beaten", "the other gave up", "time up", "no move left"],
 )
-async def test_a_key_for_the_table_that_comes_as_the_race_ends_asks_for_nothing_else(
-    own: SeatState, other: SeatState, key: str, mock_clock: trio.testing.MockClock
-) -> None:
-    async with running() as run:
-        await into_race(run)
+async def test_a_key_for_the_table_that_comes_as_the_race_ends_asks_for_nothing_else(own: SeatState, other: SeatState, key: str) -> None:
+    async with racing() as run:
         await run.say(*ends(own, other))
         await run.give(key)
         assert not run.link.taken()
         assert not run.screen.shows("Write into a file")
-        mock_clock.jump(1)
+        await run.later(1)
         await run.give(key)
         assert run.link.taken() or run.screen.shows("Write into a file")
 
 
 @pytest.mark.parametrize("own", ["stopped", "forfeited"])
 async def test_after_a_race_that_they_have_ended_themselves_a_players_keys_count_at_once(own: SeatState) -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         await run.say(*ends(own, "stalled"))
         await run.give("enter")
         assert run.link.taken() == [Rematch(race=1)]
@@ -617,41 +582,32 @@ async def test_a_rematch_against_a_bot_is_waited_for_by_nobody() -> None:
         await run.give("r")
         assert run.link.taken() == [Rematch(race=1)]
         await run.say(scenes.room(version=9, race=2, seats=seats))
-        (ready,) = run.link.taken()
-        assert isinstance(ready, Ready)
-        assert ready.race == 2
+        assert ready_sent(run).race == 2
 
 
 @pytest.mark.parametrize("meanwhile", [(), ("window resize",)])
-async def test_whoever_asks_last_for_a_rematch_is_ready_for_it(meanwhile: tuple[str, ...], mock_clock: trio.testing.MockClock) -> None:
-    async with running() as run:
-        await into_race(run)
+async def test_whoever_asks_last_for_a_rematch_is_ready_for_it(meanwhile: tuple[str, ...]) -> None:
+    async with racing() as run:
         await run.say(Result(version=8, record=scenes.record()), RematchAsked(version=9, seat=1))
-        mock_clock.jump(1)
+        await run.later(1)
         await run.give("r")
         run.screen.size = (100, 30)
         await run.give(*meanwhile)
         assert run.link.taken() == [Rematch(race=1)]
         await run.say(scenes.room(version=11, race=2))
-        (ready,) = run.link.taken()
-        assert isinstance(ready, Ready)
-        assert ready.race == 2
-        assert ready.nonce
+        assert ready_sent(run).race == 2
 
 
-async def test_whoever_asked_first_for_a_rematch_says_that_they_are_still_there(mock_clock: trio.testing.MockClock) -> None:
-    async with running() as run:
-        await into_race(run)
-        await run.say(Result(version=8, record=scenes.record()))
-        mock_clock.jump(1)
+async def test_whoever_asked_first_for_a_rematch_says_that_they_are_still_there() -> None:
+    async with raced() as run:
+        await run.later(1)
         await run.give("r")
         await run.say(RematchAsked(version=9, seat=1), scenes.room(version=10, race=2))
         assert run.link.taken() == [Rematch(race=1)]
 
 
 async def test_a_rematch_that_never_came_readies_nobody_for_another_room() -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         await run.say(Result(version=8, record=scenes.record()), RematchAsked(version=9, seat=1))
         await run.give("r", "L")
         await run.say(Left(code="KXQWZP", reason="left"), scenes.room(version=1))
@@ -779,8 +735,7 @@ async def test_leaving_goes_home_and_follows_the_lobby_again() -> None:
 
 
 async def test_without_a_connection_nothing_is_lost_silently() -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         run.link.up = False
         await run.say(Lost("no route", 3000))
         assert run.screen.shows("reconnecting in 3 s")
@@ -822,8 +777,7 @@ async def test_a_line_of_chat_that_could_not_be_sent_stays_and_goes_out_by_the_n
 
 
 async def test_a_move_the_connection_was_lost_with_is_the_links_and_is_not_sent_by_a_second_press() -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         await run.give("c", "1", "w")
         assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
         await run.say(Lost("no route", 3000))
@@ -834,7 +788,7 @@ async def test_a_move_the_connection_was_lost_with_is_the_links_and_is_not_sent_
         await run.give("c", "2")
         view = scenes.middle_view(pending=True)
         assert run.link.taken() == [], "the link sends the move again, and the next waits for it"
-        await run.say(PlayerView(version=8, seat=0, ply=1, move="c1", state="racing", elapsed_ms=5, view=view))
+        await run.say(answer("c1", 1, view))
         await run.give("w")
         assert run.link.taken() == [Move(race=1, seat=0, ply=1, move="w:c1")]
 
@@ -854,16 +808,14 @@ async def test_without_a_connection_the_home_screen_shows_no_lobby_of_before() -
 
 
 async def test_a_server_that_forgot_the_race_sends_us_home() -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         await run.say(Lost("gone", 1), UP, scenes.welcome(), Left(code=scenes.CODE, reason=NO_SEAT), Back())
         assert run.screen.shows(f"The server has no seat for you in race {scenes.CODE} any more: see carpet history.")
         assert run.link.taken() == [FollowLobby(changes=True)]
 
 
 async def test_quitting_asks_in_a_race_only_and_says_where_the_seat_is() -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         await run.give("C", "B", "q", "y")
         assert run.outcome is not None
         assert (run.outcome.reason, run.outcome.code) == ("quit", scenes.CODE)
@@ -876,15 +828,13 @@ async def test_quitting_asks_in_a_race_only_and_says_where_the_seat_is() -> None
 
 async def test_quitting_a_server_of_ones_own_promises_no_seat() -> None:
     for start, words in ((StartBot("greedy"), "The race ends with it."), (HOME, "Your seat is held")):
-        async with running(start) as run:
-            await into_race(run)
+        async with racing(start) as run:
             await run.give("q")
             assert run.screen.shows(words)
 
 
 async def test_a_connection_that_does_not_come_back_by_itself_is_not_said_to() -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         run.link.up = False
         await run.say(Lost("The host of this server has banned you.", None))
         for keys in (["c", "1"], ["G"], ["K", "y"]):
@@ -906,8 +856,7 @@ async def test_the_link_may_end_and_the_screens_stay() -> None:
 
 
 async def test_a_resize_redraws_and_a_small_terminal_keeps_running() -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         run.screen.size = (60, 20)
         await run.give("window resize")
         assert run.screen.shows("Too small")
@@ -997,14 +946,10 @@ class Thinker:
         return ("This deal can be won: all 52 cards could be brought home.", "All of them were.")
 
 
-async def test_the_review_of_ones_own_game_is_thought_of_while_the_screen_goes_on_and_then_shown(
-    mock_clock: trio.testing.MockClock,
-) -> None:
+async def test_the_review_of_ones_own_game_is_thought_of_while_the_screen_goes_on_and_then_shown() -> None:
     thinker = Thinker()
-    async with running(reviewer=thinker.review) as run:
-        await into_race(run)
-        await run.say(Result(version=8, record=scenes.record()))
-        mock_clock.jump(1)
+    async with raced(reviewer=thinker.review) as run:
+        await run.later(1)
         assert thinker.asked == []
         await run.give("v")
         assert run.screen.shows("Thinking about your game")
@@ -1026,9 +971,7 @@ async def test_the_review_of_ones_own_game_is_thought_of_while_the_screen_goes_o
 
 async def test_a_review_that_comes_too_late_is_not_shown_in_the_next_race() -> None:
     thinker = Thinker()
-    async with running(reviewer=thinker.review) as run:
-        await into_race(run)
-        await run.say(Result(version=8, record=scenes.record()))
+    async with raced(reviewer=thinker.review) as run:
         await run.give("v")
         await run.say(scenes.room(version=9, race=2))
         thinker.done.set()
@@ -1039,9 +982,7 @@ async def test_a_review_that_comes_too_late_is_not_shown_in_the_next_race() -> N
 
 async def test_an_app_that_ends_calls_the_review_off() -> None:
     thinker = Thinker()
-    async with running(reviewer=thinker.review) as run:
-        await into_race(run)
-        await run.say(Result(version=8, record=scenes.record()))
+    async with raced(reviewer=thinker.review) as run:
         await run.give("v", "q")
         assert run.outcome is not None
         assert run.outcome.reason == "quit"
@@ -1127,12 +1068,11 @@ async def test_a_race_against_a_bot_can_ask_for_a_winnable_deal() -> None:
         assert run.link.taken()[0] == OpenRace(options=RaceOptions(bots=("Steady",), public=False, winnable=True))
 
 
-async def test_between_two_races_of_a_series_the_result_stands_until_one_is_ready_for_the_next(mock_clock: trio.testing.MockClock) -> None:
+async def test_between_two_races_of_a_series_the_result_stands_until_one_is_ready_for_the_next() -> None:
     score = scenes.standing((1, 0), 1)
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         await run.say(Result(version=8, record=scenes.record()), Scored(version=9, series=score, record=None))
-        mock_clock.jump(1)
+        await run.later(1)
         await run.say(scenes.next_race(10, score))
         assert run.screen.shows("You won by")
         assert run.screen.shows("Anna 1 : 0 Benedikt, best of 5, race 2 next")
@@ -1142,9 +1082,7 @@ async def test_between_two_races_of_a_series_the_result_stands_until_one_is_read
         await run.give("L")
         assert run.screen.shows("Leave? You give up the series.")
         await run.give("n", "d", "r")
-        (ready,) = run.link.taken()
-        assert isinstance(ready, Ready)
-        assert ready.race == 2
+        assert ready_sent(run).race == 2
         await run.say(PlayerReady(version=11, seat=0))
         assert run.screen.shows("Anna 1 : 0 Benedikt, best of 5, race 2 next")
         assert run.screen.shows("Waiting for the others to be ready.")
@@ -1155,8 +1093,7 @@ async def test_between_two_races_of_a_series_the_result_stands_until_one_is_read
 async def test_the_record_of_the_first_race_of_a_swap_is_kept_when_it_is_told() -> None:
     first = sealed(replace(scenes.record(), software="the first one"))
     score = scenes.standing((1, 1), 2, format="swap", races=2, over=True)
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         await run.say(Result(version=8, record=scenes.record()), Scored(version=9, series=score, record=first))
         assert run.screen.shows("Anna has won the swap: Anna 1 : 1 Benedikt (96 : 66 cards).")
         await run.give("q")
@@ -1166,8 +1103,7 @@ async def test_the_record_of_the_first_race_of_a_swap_is_kept_when_it_is_told() 
 
 async def test_a_record_is_handed_over_when_it_comes_and_once() -> None:
     records: list[Record] = []
-    async with running(recorder=records.append) as run:
-        await into_race(run)
+    async with racing(recorder=records.append) as run:
         assert records == []
         await run.say(Result(version=8, record=scenes.record()))
         assert records == [scenes.record()]

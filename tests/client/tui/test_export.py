@@ -10,7 +10,6 @@ from xml.etree import ElementTree as ET
 
 import pyte
 import pytest
-import trio.testing
 
 from client.replay.timeline import TimeLine, time_line
 from client.tui.ending import QUIET_MS
@@ -19,8 +18,8 @@ from client.tui.start import UiSettings
 from protocol.record import from_json
 from server.race.replay import frames
 from tests.client import replays
-from tests.client.tui.hands import running
-from tests.client.tui.test_replay_screen import over, replayer
+from tests.client.tui.hands import raced
+from tests.client.tui.test_replay_screen import replayer
 from tests.e2e.terminal import ROOT
 
 LINE = replays.line("carpet", 2)
@@ -153,9 +152,10 @@ def test_a_recording_played_in_a_terminal_shows_each_moment_as_it_was_and_ends_a
     assert [row.rstrip() for row in screen.display] == text_of(screen_at(LINE, LINE.end_ms, SIZE, UiSettings())).splitlines()
 
 
+@pytest.mark.usefixtures("mock_clock")
 @pytest.mark.parametrize(("key", "kind"), [("1", "svg"), ("2", "txt"), pytest.param("3", "cast", marks=pytest.mark.slow), ("4", "moving")])
 async def test_the_result_is_written_into_a_file_by_a_key_which_says_where_and_over_nothing(
-    key: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mock_clock: trio.testing.MockClock
+    key: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("client.tui.app.RACE_SIZE", (60, 20))
@@ -164,9 +164,8 @@ async def test_the_result_is_written_into_a_file_by_a_key_which_says_where_and_o
     path.write_text("mine")
     answer, _, let = replayer(LINE)
     let.set()
-    async with running(replayer=answer, size=(120, 40)) as run:
-        await over(run)
-        mock_clock.jump(QUIET_MS / 1000)
+    async with raced(record=LINE.record, replayer=answer, size=(120, 40)) as run:
+        await run.later(QUIET_MS / 1000)
         await run.give("s")
         assert run.screen.shows("Write into a file here, to share:")
         await run.give(key)
@@ -186,15 +185,15 @@ async def test_the_result_is_written_into_a_file_by_a_key_which_says_where_and_o
             assert json.loads(document.splitlines()[0])["width"] == 60
 
 
+@pytest.mark.usefixtures("mock_clock")
 async def test_in_a_folder_that_is_gone_the_result_says_that_no_file_can_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mock_clock: trio.testing.MockClock
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    async with running(size=(120, 40)) as run:
-        await over(run)
-        mock_clock.jump(QUIET_MS / 1000)
+    async with raced(record=LINE.record, size=(120, 40)) as run:
+        await run.later(QUIET_MS / 1000)
         await run.give("s", "2")
         await run.wait_for(f"{LINE.record.id}.txt cannot be written: No such file or directory.")

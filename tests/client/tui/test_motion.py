@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import trio.testing
 from msgspec.structs import replace
 
 from client.tui.actions import SlowTerminal
@@ -17,8 +16,9 @@ from client.tui.update import update
 from protocol.cards import FACE_DOWN
 from protocol.room_events import PlayerView, Result
 from tests.client import scenes
-from tests.client.tui.hands import running, settled
-from tests.client.tui.test_app import into_race
+from tests.client.tui.hands import racing
+
+pytestmark = pytest.mark.usefixtures("mock_clock")
 
 MOVING = UiSettings()
 
@@ -125,26 +125,22 @@ GAP = "┌╌"
 """Where the card lay, once it has left."""
 
 
-async def test_a_card_that_is_played_leaves_its_place_and_comes_to_rest(mock_clock: trio.testing.MockClock) -> None:
-    async with running(settings=MOVING) as run:
-        await into_race(run)
-        mock_clock.jump(LIGHT_MS / 1000)
-        await settled()
+async def test_a_card_that_is_played_leaves_its_place_and_comes_to_rest() -> None:
+    async with racing(settings=MOVING) as run:
+        await run.later(LIGHT_MS / 1000)
         await run.give("c", "1")
         assert not run.screen.shows(GAP), "it has only begun to move"
         shown = [tuple(run.screen.last_text[1:])]
         for _ in range(12):
-            mock_clock.jump(1 / 30)
-            await settled()
+            await run.later(1 / 30)
             shown.append(tuple(run.screen.last_text[1:]))
         assert len(set(shown)) > 3
         assert run.screen.shows(GAP)
         assert len(set(shown[-4:])) == 1
 
 
-async def test_motion_is_switched_off_and_on_by_a_key(mock_clock: trio.testing.MockClock) -> None:
-    async with running(settings=MOVING) as run:
-        await into_race(run)
+async def test_motion_is_switched_off_and_on_by_a_key() -> None:
+    async with racing(settings=MOVING) as run:
         await run.give("M")
         assert run.screen.shows("Motion is off.")
         await run.give("c", "1")
@@ -162,46 +158,36 @@ def last_card_home() -> PlayerView:
 
 
 @pytest.mark.parametrize("by_key", [True, False])
-async def test_behind_the_last_card_the_cards_fall_until_they_have_or_a_key_is_pressed(
-    by_key: bool, mock_clock: trio.testing.MockClock
-) -> None:
-    async with running(settings=MOVING) as run:
-        await into_race(run)
+async def test_behind_the_last_card_the_cards_fall_until_they_have_or_a_key_is_pressed(by_key: bool) -> None:
+    async with racing(settings=MOVING) as run:
         await run.say(last_card_home(), Result(version=9, record=scenes.record()))
         assert not run.screen.shows("You won")
-        mock_clock.jump(FALL_MS / 2000)
-        await settled()
+        await run.later(FALL_MS / 2000)
         assert sum("K♠" in line or "Q♠" in line for line in run.screen.last_text) > 2
         if by_key:
             await run.give("y")
             assert run.link.taken() == []
         else:
-            mock_clock.jump(FALL_MS / 1000)
-            await settled()
+            await run.later(FALL_MS / 1000)
         assert run.screen.shows("You won by 15 cards!")
-        mock_clock.jump(1)
-        await settled()
+        await run.later(1)
         assert not run.screen.shows("Q♠")
 
 
 @pytest.mark.parametrize("key", ["g", "H"])
-async def test_a_last_card_that_went_home_by_itself_is_followed_by_all_of_the_fall(key: str, mock_clock: trio.testing.MockClock) -> None:
-    async with running(settings=MOVING) as run:
-        await into_race(run)
+async def test_a_last_card_that_went_home_by_itself_is_followed_by_all_of_the_fall(key: str) -> None:
+    async with racing(settings=MOVING) as run:
         await run.give(key)
         await run.say(last_card_home())
         for _ in range(4):
-            mock_clock.jump(HOME_MS / 1000)
-            await settled()
+            await run.later(HOME_MS / 1000)
         await run.say(Result(version=9, record=scenes.record()))
         assert not run.screen.shows("You won"), "the cards still fall"
-        mock_clock.jump(FALL_MS / 1000)
-        await settled()
+        await run.later(FALL_MS / 1000)
         assert run.screen.shows("You won by 15 cards!")
 
 
 async def test_without_motion_the_result_comes_at_once() -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         await run.say(last_card_home(), Result(version=9, record=scenes.record()))
         assert run.screen.shows("You won by 15 cards!")

@@ -19,11 +19,9 @@ from client.tui.keymap import SLOT_STARTERS, Command, commands
 from client.tui.playing import AHEAD, all_fit
 from client.tui.race import KEYS, SCREEN
 from protocol.client_messages import Move
-from protocol.room_events import PlayerView
 from protocol.views import RaceOptions, View
 from tests.client import scenes, tables
-from tests.client.tui.hands import DEFAULTS, UP, Run, running, settled
-from tests.client.tui.test_app import into_race
+from tests.client.tui.hands import DEFAULTS, UP, Run, answer, racing, running
 from tests.client.tui.test_reach import SEEDS, Player, name_keys
 
 CARPETS = [rules for rules in tables.ALL if rules.startswith("carpet") and rules != "carpet-free"]
@@ -86,8 +84,7 @@ def test_a_card_keeps_its_chip_while_it_can_be_played(rules: str, seed: bytes, m
 
 
 async def test_space_sends_the_next_card_home_and_says_where_none_goes(mock_clock: trio.testing.MockClock) -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         await run.give(" ")
         # Onto the lowest foundation: the four of diamonds.
         assert sent(run) == ["c2"]
@@ -97,37 +94,29 @@ async def test_space_sends_the_next_card_home_and_says_where_none_goes(mock_cloc
         assert run.screen.shows("No card can go home now.")
 
 
-def answer(move: str, ply: int, view: View) -> PlayerView:
-    return PlayerView(version=7 + ply, seat=0, ply=ply, move=move, state="racing", elapsed_ms=5, view=view)
-
-
 def after(view: View, *homes: str) -> View:
     """The view with fewer cards that go home."""
     return replace(view, moves=tuple(move for move in view.moves if move not in homes))
 
 
 async def test_g_sends_home_all_that_go_one_after_the_other_and_any_key_stops_it(mock_clock: trio.testing.MockClock) -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         await run.give("g")
         (first,) = sent(run)
         view = after(scenes.middle_view(), first)
         await run.say(answer(first, 1, view))
         assert sent(run) == [], "the next one follows when the first has been seen"
-        mock_clock.jump(0.06)
-        await settled()
+        await run.later(0.06)
         (second,) = sent(run)
         assert second != first
         await run.give("left")
         await run.say(answer(second, 2, after(view, second)))
-        mock_clock.jump(0.5)
-        await settled()
+        await run.later(0.5)
         assert sent(run) == []
 
 
 async def test_the_board_changes_at_the_key_and_the_answer_corrects_it(mock_clock: trio.testing.MockClock) -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         gap = "┌╌"
         assert not run.screen.shows(gap)
         await run.give("c", "1")
@@ -137,8 +126,7 @@ async def test_the_board_changes_at_the_key_and_the_answer_corrects_it(mock_cloc
 
 
 async def test_what_is_typed_ahead_is_shown_and_what_has_no_room_is_told(mock_clock: trio.testing.MockClock) -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         await run.give("c", "1", "w", "s")
         assert run.screen.shows("Waiting to be played: w, s.")
         await run.give("s")
@@ -150,8 +138,7 @@ async def test_what_is_typed_ahead_is_shown_and_what_has_no_room_is_told(mock_cl
 
 @pytest.mark.parametrize("lost", [True, False])
 async def test_what_is_typed_ahead_and_cannot_be_played_is_taken_back_with_a_word(lost: bool, mock_clock: trio.testing.MockClock) -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         await run.give("c", "1", "a", "1", "w", " ")
         await run.say(Lost("no route", 3000) if lost else answer("c1", 1, scenes.middle_view()))
         assert run.screen.shows(f"Not played: {'a1, ' if lost else ''}w, next card home.")
@@ -161,8 +148,7 @@ async def test_what_is_typed_ahead_and_cannot_be_played_is_taken_back_with_a_wor
 
 
 async def test_tab_walks_over_what_can_be_played_from_where_the_cursor_begins(mock_clock: trio.testing.MockClock) -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         await run.give("enter")
         (first,) = sent(run)
         await run.say(answer(first, 1, scenes.middle_view()))
@@ -203,21 +189,18 @@ def test_the_key_that_finishes_a_race_is_the_one_that_is_named(rules: str, key: 
 
 
 async def test_autoplay_sends_home_what_fits_where_the_race_allows_it(mock_clock: trio.testing.MockClock) -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         await run.give("H")
         assert run.screen.shows("Autoplay is on")
         (first,) = sent(run)
         view = after(scenes.middle_view(), first)
         # A card that the player plays themselves does not stop it.
         await run.say(answer(first, 1, view))
-        mock_clock.jump(0.06)
-        await settled()
+        await run.later(0.06)
         (second,) = sent(run)
         await run.give("H")
         await run.say(answer(second, 2, after(view, second)))
-        mock_clock.jump(0.5)
-        await settled()
+        await run.later(0.5)
         assert sent(run) == []
         assert run.screen.shows("Autoplay is off.")
 
@@ -250,7 +233,7 @@ async def test_a_race_by_hand_has_neither_autoplay_nor_all_at_once(mock_clock: t
         await run.say(UP, scenes.welcome(), scenes.room(phase="racing", seats=seats, view=scenes.middle_view(), options=options))
         run.link.taken()
         for key in ("H", "g", "G"):
-            mock_clock.jump(0.5)
+            await run.later(0.5)
             await run.give(key)
             assert sent(run) == []
             assert run.screen.shows("This race is played by hand")
@@ -259,8 +242,7 @@ async def test_a_race_by_hand_has_neither_autoplay_nor_all_at_once(mock_clock: t
 
 
 async def test_a_whole_move_typed_ahead_waits_for_its_turn(mock_clock: trio.testing.MockClock) -> None:
-    async with running() as run:
-        await into_race(run)
+    async with racing() as run:
         await run.give("c", "1", ":", *"w:c1", "enter")
         assert run.screen.shows("Waiting to be played: w:c1.")
         await run.say(answer("c1", 1, scenes.middle_view(pending=True)))

@@ -8,10 +8,8 @@ from io import StringIO
 
 import pytest
 import trio
-import trio.testing
 from msgspec import structs
 from msgspec.structs import replace
-from urwid.testing import render_text
 
 from client.replay.own_server import NoReplay
 from client.replay.timeline import TimeLine
@@ -23,11 +21,10 @@ from client.tui.replay_state import jumped_to_tenth, replay_state_of
 from client.tui.start import AppOutcome, UiSettings
 from client.tui.ui_state import Ui
 from protocol.record import Record
-from protocol.room_events import RematchAsked, Result
+from protocol.room_events import RematchAsked
 from tests.client import replays, scenes, tables
-from tests.client.tui.hands import HandScreen, Run, running, settled
-from tests.client.tui.test_app import into_race
-from tests.client.tui.test_screens import ENEMY, Shown, widget_of
+from tests.client.tui.hands import Run, raced, run_on_hand_screen, settled
+from tests.client.tui.test_screens import ENEMY, Shown, rows_of
 
 pytestmark = pytest.mark.usefixtures("mock_clock")
 
@@ -38,109 +35,90 @@ SAME, PARTED_MS = 33, 52_990
 END = clock_text(LINE.end_ms)
 
 
-class Looking:
+@asynccontextmanager
+async def looking(line: TimeLine = LINE, *, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Run]:
     """A replay that is being looked at."""
 
-    def __init__(self, screen: HandScreen) -> None:
-        self.screen = screen
-        self.outcome: AppOutcome | None = None
-        self.give = screen.give
+    def app(run: Run) -> Awaitable[AppOutcome]:
+        return run_replay(line, settings=UiSettings(), keys=StringIO(), screen=run.screen)
 
-    @property
-    def head(self) -> str:
-        """The first row."""
-        return self.screen.last_text[0]
-
-    def shows(self, text: str) -> bool:
-        return self.screen.shows(text)
+    async with run_on_hand_screen(app, size) as run:
+        yield run
 
 
-@asynccontextmanager
-async def looking(line: TimeLine = LINE, *, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Looking]:
-    look = Looking(HandScreen(size))
-
-    async def app() -> None:
-        look.outcome = await run_replay(line, settings=UiSettings(), keys=StringIO(), screen=look.screen)
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(app)
-        await settled()
-        yield look
-        nursery.cancel_scope.cancel()
+def head(look: Run) -> str:
+    """The first row."""
+    return look.screen.last_text[0]
 
 
 async def test_it_begins_at_the_deal_standing_and_says_where_the_lines_part() -> None:
     async with looking() as look:
-        assert "Replay · Carpet · ABCDEF" in look.head
-        assert f"paused ×1   0:00.0 / {END}" in look.head
+        assert "Replay · Carpet · ABCDEF" in head(look)
+        assert f"paused ×1   0:00.0 / {END}" in head(look)
         assert sum(line.count("the deal, before the first move") for line in look.screen.last_text) == 2
-        assert look.shows("◆ They diverge at move 34 (0:52): Player 0 a3, Player 1 b1.")
+        assert look.screen.shows("◆ They diverge at move 34 (0:52): Player 0 a3, Player 1 b1.")
 
 
 async def test_arrows_step_over_the_moves_of_both_and_brackets_over_those_of_one() -> None:
     async with looking() as look:
         await look.give("right")
-        assert clock_text(FIRST.at_ms) in look.head
-        assert look.shows("1. a4")
-        assert look.shows("the deal, before the first move")
+        assert clock_text(FIRST.at_ms) in head(look)
+        assert look.screen.shows("1. a4")
+        assert look.screen.shows("the deal, before the first move")
         await look.give("l")
-        assert clock_text(SECOND.at_ms) in look.head
-        assert not look.shows("the deal, before the first move")
+        assert clock_text(SECOND.at_ms) in head(look)
+        assert not look.screen.shows("the deal, before the first move")
         await look.give("left", "h", "h")
-        assert "0:00.0 /" in look.head
+        assert "0:00.0 /" in head(look)
         await look.give("]", "]", "]")
         third = LINE.lines[0].frames[2]
-        assert clock_text(third.at_ms) in look.head
-        assert look.shows(f"3. {third.move}")
+        assert clock_text(third.at_ms) in head(look)
+        assert look.screen.shows(f"3. {third.move}")
         await look.give(".")
         later = next(frame for frame in LINE.lines[1].frames if frame.at_ms >= third.at_ms)
-        assert clock_text(later.at_ms) in look.head
+        assert clock_text(later.at_ms) in head(look)
         await look.give(",", "[")
-        assert look.shows("2. ")
+        assert look.screen.shows("2. ")
 
 
-async def test_it_plays_at_its_speed_and_pauses(mock_clock: trio.testing.MockClock) -> None:
+async def test_it_plays_at_its_speed_and_pauses() -> None:
     async with looking() as look:
         await look.give("+", "+", " ")
-        assert "playing ×4   0:00.0" in look.head
-        mock_clock.jump(5)
-        await settled()
-        assert "playing ×4   0:20.0" in look.head
+        assert "playing ×4   0:00.0" in head(look)
+        await look.later(5)
+        assert "playing ×4   0:20.0" in head(look)
         await look.give(" ", "-", "-", "-", "-", "-", "-")
-        assert "paused ×1/4   0:20.0" in look.head
-        mock_clock.jump(60)
-        await settled()
-        assert "paused ×1/4   0:20.0" in look.head
+        assert "paused ×1/4   0:20.0" in head(look)
+        await look.later(60)
+        assert "paused ×1/4   0:20.0" in head(look)
         await look.give(" ")
-        mock_clock.jump(4)
-        await settled()
-        assert "playing ×1/4   0:21.0" in look.head
+        await look.later(4)
+        assert "playing ×1/4   0:21.0" in head(look)
 
 
-async def test_it_stops_at_the_end_and_begins_again(mock_clock: trio.testing.MockClock) -> None:
+async def test_it_stops_at_the_end_and_begins_again() -> None:
     async with looking() as look:
         await look.give("up", "up", "up", "up", "up", "9", " ")
-        assert "playing ×16" in look.head
-        mock_clock.jump(2)
-        await settled()
-        assert f"paused ×16   {END} / {END}" in look.head
+        assert "playing ×16" in head(look)
+        await look.later(2)
+        assert f"paused ×16   {END} / {END}" in head(look)
         assert "no moves" in look.screen.last_text[1]
         await look.give("enter")
-        assert "playing ×16   0:00.0" in look.head
+        assert "playing ×16   0:00.0" in head(look)
 
 
 async def test_digits_ends_and_the_parting_are_jumped_to() -> None:
     async with looking() as look:
         await look.give("5")
-        assert f"{clock_text(LINE.end_ms // 2)} /" in look.head
+        assert f"{clock_text(LINE.end_ms // 2)} /" in head(look)
         await look.give("G")
-        assert f"{END} / {END}" in look.head
+        assert f"{END} / {END}" in head(look)
         await look.give("g")
-        assert "0:00.0 /" in look.head
+        assert "0:00.0 /" in head(look)
         await look.give("end", "home", "p")
-        assert f"{clock_text(PARTED_MS)} /" in look.head
-        assert look.shows(f" {SAME + 1}. a3 ")
-        assert look.shows(f" {SAME + 1}. b1 ")
+        assert f"{clock_text(PARTED_MS)} /" in head(look)
+        assert look.screen.shows(f" {SAME + 1}. a3 ")
+        assert look.screen.shows(f" {SAME + 1}. b1 ")
 
 
 @pytest.mark.parametrize(("size", "rows", "left"), [((80, 24), 3, 10), ((120, 40), 7, 10), ((200, 50), 3, 10)])
@@ -150,21 +128,21 @@ async def test_a_click_anywhere_on_the_time_line_goes_there(size: tuple[int, int
         columns = size[0] - left - 1
         for row in range(size[1] - 1 - rows, size[1] - 1):
             await look.give(("mouse press", 1, left + columns - 1, row))
-            assert f"{END} / {END}" in look.head
+            assert f"{END} / {END}" in head(look)
             await look.give(("mouse press", 1, left, row))
-            assert f"0:00.0 / {END}" in look.head
+            assert f"0:00.0 / {END}" in head(look)
         await look.give(("mouse press", 1, left + columns // 2, size[1] - 3))
-        assert clock_text(LINE.end_ms * (columns // 2) // (columns - 1)) in look.head
+        assert clock_text(LINE.end_ms * (columns // 2) // (columns - 1)) in head(look)
         await look.give(("mouse press", 1, 1, size[1] - 3), ("mouse press", 1, 10, 8))
-        assert clock_text(LINE.end_ms * (columns // 2) // (columns - 1)) in look.head
+        assert clock_text(LINE.end_ms * (columns // 2) // (columns - 1)) in head(look)
 
 
 async def test_the_buttons_do_what_their_keys_do() -> None:
     async with looking() as look:
         await look.screen.click("end")
-        assert f"{END} / {END}" in look.head
+        assert f"{END} / {END}" in head(look)
         await look.screen.click("p diverge")
-        assert f"{clock_text(PARTED_MS)} /" in look.head
+        assert f"{clock_text(PARTED_MS)} /" in head(look)
         await look.screen.click("q quit")
         assert look.outcome is not None
 
@@ -174,34 +152,34 @@ async def test_of_more_than_two_seats_two_are_shown_and_tab_shows_others() -> No
         for number, (left, right) in enumerate([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (0, 1)]):
             assert f"Player {left}" in look.screen.last_text[1][:40]
             assert f"Player {right}" in look.screen.last_text[1][40:]
-            assert look.shows(f"pair {number % 6 + 1} of 6 (tab)")
+            assert look.screen.shows(f"pair {number % 6 + 1} of 6 (tab)")
             await look.give("tab")
-        assert look.shows("pair 2 of 6")
+        assert look.screen.shows("pair 2 of 6")
         await look.give("shift tab", "shift tab")
-        assert look.shows("pair 6 of 6")
+        assert look.screen.shows("pair 6 of 6")
 
 
 async def test_a_race_of_one_has_one_board_and_no_parting() -> None:
     async with looking(replays.line("carpet", 1)) as look:
         assert sum("the deal, before the first move" in line for line in look.screen.last_text) == 1
-        assert not look.shows("part")
+        assert not look.screen.shows("part")
         await look.give("p")
-        assert look.shows("The two games never diverge.")
+        assert look.screen.shows("The two games never diverge.")
         await look.give("right", "]")
-        assert look.shows(" 2. ")
+        assert look.screen.shows(" 2. ")
         await look.give("[", "tab")
-        assert look.shows(" 1. ")
+        assert look.screen.shows(" 1. ")
 
 
 async def test_help_looks_and_an_unknown_key_are_as_everywhere() -> None:
     async with looking() as look:
         await look.give("?")
-        assert look.shows("In a replay")
-        assert "Replay · Carpet" in look.head
+        assert look.screen.shows("In a replay")
+        assert "Replay · Carpet" in head(look)
         await look.give("?", "A")
         assert "".join(look.screen.last_text).isascii()
         await look.give("A", "z")
-        assert look.shows("z does nothing here; ? shows the keys.")
+        assert look.screen.shows("z does nothing here; ? shows the keys.")
 
 
 @pytest.mark.parametrize("key", ["q", "esc"])
@@ -230,15 +208,9 @@ def replayer(line: TimeLine | str) -> tuple[Callable[[Record], Awaitable[TimeLin
     return answer, asked, let
 
 
-async def over(run: Run) -> None:
-    await into_race(run)
-    await run.say(Result(version=8, record=LINE.record))
-
-
 async def test_the_result_opens_the_replay_and_gets_back_from_it() -> None:
     answer, asked, let = replayer(LINE)
-    async with running(replayer=answer) as run:
-        await over(run)
+    async with raced(record=LINE.record, replayer=answer) as run:
         await run.give("y")
         assert run.screen.shows("Preparing the replay...")
         let.set()
@@ -257,8 +229,7 @@ async def test_the_result_opens_the_replay_and_gets_back_from_it() -> None:
 async def test_from_the_replay_of_ones_own_race_one_plays_on_once_one_has_said_so() -> None:
     answer, _, let = replayer(LINE)
     let.set()
-    async with running(replayer=answer) as run:
-        await over(run)
+    async with raced(record=LINE.record, replayer=answer) as run:
         await run.give("y")
         await settled()
         await run.give("5", "o")
@@ -275,8 +246,7 @@ async def test_from_the_replay_of_ones_own_race_one_plays_on_once_one_has_said_s
 
 async def test_where_there_is_no_replay_the_result_says_why() -> None:
     answer, _, let = replayer("There is no replay of that race: no.")
-    async with running(replayer=answer) as run:
-        await over(run)
+    async with raced(record=LINE.record, replayer=answer) as run:
         let.set()
         await run.give("y")
         assert run.screen.shows("There is no replay of that race: no.")
@@ -284,8 +254,7 @@ async def test_where_there_is_no_replay_the_result_says_why() -> None:
 
 async def test_quit_gives_up_a_replay_that_is_being_prepared_and_nothing_else() -> None:
     answer, asked, let = replayer(LINE)
-    async with running(replayer=answer) as run:
-        await over(run)
+    async with raced(record=LINE.record, replayer=answer) as run:
         assert run.screen.shows("q quit")
         await run.give("y", "y")
         assert run.screen.shows("q back")
@@ -305,8 +274,7 @@ async def test_quit_gives_up_a_replay_that_is_being_prepared_and_nothing_else() 
 
 async def test_a_replay_that_comes_too_late_does_not_cover_the_next_race() -> None:
     answer, _, let = replayer(LINE)
-    async with running(replayer=answer) as run:
-        await over(run)
+    async with raced(record=LINE.record, replayer=answer) as run:
         await run.give("y", "r")
         await run.say(RematchAsked(version=9, seat=1), scenes.room(version=10, race=2))
         let.set()
@@ -317,8 +285,7 @@ async def test_a_replay_that_comes_too_late_does_not_cover_the_next_race() -> No
 async def test_the_next_race_closes_the_replay() -> None:
     answer, _, let = replayer(LINE)
     let.set()
-    async with running(replayer=answer) as run:
-        await over(run)
+    async with raced(record=LINE.record, replayer=answer) as run:
         await run.give("r", "y")
         assert run.screen.shows("Replay ·")
         await run.say(RematchAsked(version=9, seat=1), scenes.room(version=10, race=2))
@@ -341,7 +308,7 @@ def test_nothing_a_record_says_reaches_the_terminal_unclean() -> None:
         for help_from in (None, 0, 40):
             replay = replay_state_of(race)
             shown = Shown(scenes.at_home, Ui(replay=replay, help_from=help_from))
-            text = "".join(render_text(widget_of(shown, size), size))
+            text = "".join(rows_of(shown, size))
             assert "\x1b" not in text
             assert "\x07" not in text
             assert "\u202e" not in text
@@ -356,7 +323,7 @@ def test_every_card_on_both_boards_is_drawn(rules: str, size: tuple[int, int]) -
     replay = replay_state_of(race)
     for tenths in (0, 4, 10):
         at = jumped_to_tenth(replay, tenths, 0)
-        lines = render_text(widget_of(Shown(scenes.at_home, Ui(replay=at), now_ms=0), size), size)
+        lines = rows_of(Shown(scenes.at_home, Ui(replay=at), now_ms=0), size)
         boards = "\n".join(lines[5 : size[1] - 5]).replace("10", "T")
         for line in race.lines:
             view = line.view(race.plies(at.head.made)[line.number])
@@ -366,7 +333,7 @@ def test_every_card_on_both_boards_is_drawn(rules: str, size: tuple[int, int]) -
 
 
 def test_the_foot_offers_only_what_there_is() -> None:
-    text = render_text(widget_of(Shown(scenes.at_home, Ui(replay=replay_state_of(replays.line("carpet", 1)))), (120, 40)), (120, 40))[-1]
+    text = rows_of(Shown(scenes.at_home, Ui(replay=replay_state_of(replays.line("carpet", 1)))), (120, 40))[-1]
     assert "diverge" not in text
     assert "pair" not in text
     assert {Command.PAIR, Command.PARTING} <= {binding.command for binding in replaying.KEYS}
@@ -381,6 +348,6 @@ def test_whoever_anothers_win_stopped_is_not_said_to_have_stopped() -> None:
         record = structs.replace(line.record, seats=(won, stopped))
         changed = structs.replace(line, record=record, lines=(structs.replace(line.lines[0], seat=won), line.lines[1]))
         shown = Shown(scenes.over, Ui(replay=jumped_to_tenth(replay_state_of(changed), 10, 0), settings=UiSettings()), 0)
-        text = "\n".join(render_text(widget_of(shown, (80, 24)), (80, 24)))
+        text = "\n".join(rows_of(shown))
         assert "all home" in text
         assert ("stopped" in text) is is_said

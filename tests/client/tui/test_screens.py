@@ -538,6 +538,10 @@ def widget_of(shown: Shown, size: tuple[int, int]) -> urwid.Widget:
     return Painted(view(Scene(shown.model(), shown.ui, theme, shown.now_ms), size))
 
 
+def rows_of(shown: Shown, size: tuple[int, int] = SIZES[0]) -> list[str]:
+    return render_text(widget_of(shown, size), size)
+
+
 def golden(name: str, size: tuple[int, int]) -> str:
     return f"{name}-{size[0]}x{size[1]}.txt"
 
@@ -590,16 +594,16 @@ def test_the_palettes_go_round() -> None:
 @pytest.mark.parametrize("name", [name for name in SCREENS if "ascii" in name])
 def test_the_ascii_screens_are_ascii(name: str) -> None:
     for size in (*SIZES, TOO_SMALL):
-        assert "\n".join(render_text(widget_of(SCREENS[name], size), size)).isascii()
+        assert "\n".join(rows_of(SCREENS[name], size)).isascii()
 
 
 def test_the_playable_cards_are_marked_without_colours_too() -> None:
-    text = "\n".join(render_text(widget_of(SCREENS["race-mono"], (80, 24)), (80, 24)))
+    text = "\n".join(rows_of(SCREENS["race-mono"]))
     assert text.count("▲") == 4  # three cards and the stock
 
 
 def test_after_ones_own_end_nothing_is_marked_and_no_key_offered_that_plays() -> None:
-    text = "\n".join(render_text(widget_of(SCREENS["race-own-end"]._replace(ui=LEARNING), (80, 24)), (80, 24)))
+    text = "\n".join(rows_of(SCREENS["race-own-end"]._replace(ui=LEARNING)))
     assert "▲" not in text
     assert "space" not in text
     assert "no more lessons" not in text
@@ -620,7 +624,7 @@ def test_whoever_was_stopped_by_anothers_win_is_not_said_to_have_stopped() -> No
     won = structs.replace(model.room.record, seats=(structs.replace(first, state="won"), structs.replace(second, ended_at_ms=133_600)))
     at_the_end = replace(model, room=replace(model.room, record=won))
     shown = Shown(lambda: at_the_end, now_ms=160_000)
-    text = "\n".join(render_text(widget_of(shown, (80, 24)), (80, 24)))
+    text = "\n".join(rows_of(shown))
     assert "all home" in text
     assert "beaten" in text
 
@@ -656,7 +660,7 @@ def test_every_row_of_the_help_page_is_whole_in_the_smallest_terminal() -> None:
 @pytest.mark.parametrize("number", range(len(scenes.RULES)), ids=[info.id for info in scenes.RULES])
 def test_every_rule_set_is_told_to_the_end_in_the_smallest_terminal(number: int) -> None:
     page = replace(UI, rules_page=RulesPage("Steady"), item=number)
-    lines = render_text(widget_of(Shown(scenes.at_home, page), (80, 24)), (80, 24))
+    lines = rows_of(Shown(scenes.at_home, page))
     told = " ".join(" ".join(line[LIST_WIDTH:] for line in lines[3:]).split())
     info = scenes.RULES[number]
     assert info.explanation in told
@@ -674,7 +678,7 @@ def waiting_at(rules: str, seats: int) -> Model:
 @pytest.mark.parametrize("seats", [2, 3, 4])
 @pytest.mark.parametrize("info", scenes.RULES, ids=lambda info: info.id)
 def test_the_waiting_room_tells_the_rules_to_the_end_in_the_smallest_terminal(info: RulesInfo, seats: int) -> None:
-    lines = render_text(widget_of(Shown(lambda: waiting_at(info.id, seats)), (80, 24)), (80, 24))
+    lines = rows_of(Shown(lambda: waiting_at(info.id, seats)))
     told = " ".join(" ".join(lines).split())
     assert info.explanation in told
     assert "60 min, 10 s countdown, 600 s of grace" in told
@@ -682,7 +686,7 @@ def test_the_waiting_room_tells_the_rules_to_the_end_in_the_smallest_terminal(in
 
 
 def test_where_many_wait_the_rules_are_cut_and_it_is_said_where_they_are_whole() -> None:
-    lines = render_text(widget_of(Shown(lambda: waiting_at("carpet", 8)), (80, 24)), (80, 24))
+    lines = rows_of(Shown(lambda: waiting_at("carpet", 8)))
     assert any("Hannes Maxim" in line for line in lines)
     assert any("Ready" in line for line in lines)
     assert sum(line.rstrip().endswith("... more: ?") for line in lines) == 1
@@ -699,7 +703,7 @@ def test_the_head_says_which_race_of_a_series_it_is_and_ones_own_points_first(se
     assert model.room is not None
     # The fourth race of the room, but the second of its second series.
     room = replace(model.room, seat=seat, race=4, series=scenes.standing((1, 0), 1))
-    (line, *_) = render_text(widget_of(Shown(lambda: replace(model, room=room)), (80, 24)), (80, 24))
+    (line, *_) = rows_of(Shown(lambda: replace(model, room=room)))
     assert f"race 2 of 5{' · ' if points else ''}{points}" in line
     assert "race 4" not in line
     assert (" : " in line) == bool(points)
@@ -711,7 +715,7 @@ def test_a_house_bot_has_no_round_trip_in_a_waiting_room() -> None:
     own, other = model.room.seats
     seats = (structs.replace(own, round_trip_ms=77), structs.replace(other, bot="greedy", round_trip_ms=0))
     room = replace(model.room, seats=seats)
-    lines = render_text(widget_of(Shown(lambda: replace(model, room=room), now_ms=2000), (120, 40)), (120, 40))
+    lines = rows_of(Shown(lambda: replace(model, room=room), now_ms=2000), (120, 40))
     assert any("77 ms" in line for line in lines)
     assert not any(" 0 ms" in line for line in lines)
 
@@ -725,7 +729,7 @@ def test_in_a_waiting_room_one_finds_oneself_however_long_the_name(name: str, tr
     longest = structs.replace(own, name=name, round_trip_ms=trip)
     room = replace(model.room, seats=(longest, *others))
     for size in ((80, 24), (120, 40)):
-        lines = render_text(widget_of(Shown(lambda: replace(model, room=room), now_ms=2000), size), size)
+        lines = rows_of(Shown(lambda: replace(model, room=room), now_ms=2000), size)
         (line,) = [line for line in lines if " (you) " in line]
         assert name[:3] in line
         assert " not ready yet " in line
@@ -742,7 +746,7 @@ def test_in_a_waiting_room_how_players_stand_is_one_column_however_long_a_name(
     first, second = model.room.seats
     seats = (structs.replace(first, name=name, round_trip_ms=trips[0]), structs.replace(second, ready=True, round_trip_ms=trips[1]))
     room = replace(model.room, seats=seats)
-    lines = render_text(widget_of(Shown(lambda: replace(model, room=room), now_ms=2000), size), size)
+    lines = rows_of(Shown(lambda: replace(model, room=room), now_ms=2000), size)
     at = next(number for number, line in enumerate(lines) if "Players" in line)
     columns = {
         text_width(line[: line.index(said)]) for line, said in zip(lines[at + 1 : at + 3], (" not ready yet ", " ready "), strict=True)
@@ -764,7 +768,7 @@ def over_winnable() -> Model:
 @pytest.mark.parametrize("details", [False, True])
 def test_however_much_there_is_to_say_of_a_deal_its_key_and_the_rematch_are_shown(details: bool) -> None:
     ui = replace(UI, details=details)
-    lines = [line.rstrip() for line in render_text(widget_of(Shown(over_winnable, ui, now_ms=160_000), (80, 24)), (80, 24))]
+    lines = [line.rstrip() for line in rows_of(Shown(over_winnable, ui, now_ms=160_000))]
     at = next(number for number, line in enumerate(lines) if line.startswith("  ? Nothing is wrong; not seen here:"))
     assert " ".join(lines[at : at + 2]).split()[-4:] == ["checks", "the", "record.", "(d)"]
     assert lines[at + 2] == "  r: rematch against the same players"
@@ -778,7 +782,7 @@ def test_of_many_seats_and_much_to_say_the_end_gives_way() -> None:
     assert model.room.record is not None
     many = sealed(structs.replace(model.room.record, seats=model.room.record.seats * 4))
     crowded = replace(model, room=replace(model.room, record=many))
-    text = "\n".join(render_text(widget_of(Shown(lambda: crowded, replace(UI, details=True), 160_000), (80, 24)), (80, 24)))
+    text = "\n".join(rows_of(Shown(lambda: crowded, replace(UI, details=True), 160_000)))
     assert "... the rest: carpet verify" in text
     assert "r: rematch against the same players" in text
 
@@ -786,7 +790,7 @@ def test_of_many_seats_and_much_to_say_the_end_gives_way() -> None:
 def test_seats_that_a_server_numbers_as_it_likes_are_drawn() -> None:
     seats = (scenes.seat(0, "Anna", state="racing"), scenes.seat(6, "Benedikt", state="racing", home=9, ply=9))
     model = scenes.reduced(scenes.at_home(), scenes.room(phase="racing", seats=seats, view=scenes.middle_view(), elapsed_ms=42_300))
-    assert any("Benedikt" in line for line in render_text(widget_of(Shown(lambda: model), (80, 24)), (80, 24)))
+    assert any("Benedikt" in line for line in rows_of(Shown(lambda: model)))
 
 
 def test_a_race_is_a_try_at_ones_best_for_who_saw_it_raced_and_not_for_who_comes_back_to_its_result() -> None:
@@ -814,12 +818,12 @@ def test_what_no_rule_set_has_is_drawn_without_a_word_of_it() -> None:
     for rules in tables.ALL:
         for held in ("", "a1", evil):
             shown = Shown(lambda: tables.racing_at(rules, view), replace(UI, held=held, cursor="c1"))  # noqa: B023  (called at once)
-            text = "".join(render_text(widget_of(shown, (80, 24)), (80, 24)))
+            text = "".join(rows_of(shown))
             assert "\x1b" not in text
 
 
 def test_a_terminal_too_small_says_so_and_shows_the_clock() -> None:
-    text = "\n".join(render_text(widget_of(SCREENS["race"], TOO_SMALL), TOO_SMALL))
+    text = "\n".join(rows_of(SCREENS["race"], TOO_SMALL))
     assert "Too small" in text
     assert "0:42 / 10:00" in text
     for size in ((1, 1), (5, 2), (79, 24), (80, 23)):
@@ -847,7 +851,7 @@ def test_nothing_a_server_says_reaches_the_terminal_unclean() -> None:
         Lost(ENEMY, None),
     )
     for size in ((80, 24), (120, 40)):
-        text = "".join(render_text(widget_of(Shown(lambda: model), size), size))
+        text = "".join(rows_of(Shown(lambda: model), size))
         assert "\x1b" not in text
         assert "\x07" not in text
         assert "\u202e" not in text
@@ -963,7 +967,7 @@ def test_whoever_has_a_bye_is_not_told_to_forfeit_it() -> None:
     call = tournament_scenes.called()
     bye = tournament_scenes.table(1, tournament_scenes.ANNA, None, counted=False, code=scenes.CODE)
     told = [
-        "\n".join(render_text(widget_of(Shown(partial(at_table, *more), now_ms=50_000), (80, 24)), (80, 24)))
+        "\n".join(rows_of(Shown(partial(at_table, *more), now_ms=50_000)))
         for more in ((), (tournament_scenes.running(tables=(bye,)), structs.replace(call, code=scenes.CODE)))
     ]
     assert "or you forfeit" in told[0]

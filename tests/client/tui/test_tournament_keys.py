@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 
 import pytest
 from msgspec.structs import replace
-from trio.testing import MockClock
 
 from client.connection.events import RoundTrip
 from client.tui.start import StartTournaments
@@ -321,22 +320,22 @@ async def test_whoever_only_watches_can_do_nothing_else() -> None:
         assert run.outcome is not None
 
 
-async def test_its_times_stand_and_it_says_why_while_the_server_can_keep_nothing(mock_clock: MockClock) -> None:
+async def test_its_times_stand_and_it_says_why_while_the_server_can_keep_nothing() -> None:
     async with before(tournaments.running()) as run:
-        mock_clock.jump(3)
+        await run.later(3)
         await run.say(scenes.refusal(ErrorCode.CANNOT_WRITE))
         for passed_s in (7, 60):
-            mock_clock.jump(passed_s)
+            await run.later(passed_s)
             await run.say(RoundTrip(17))
             assert run.screen.shows("0:45")
             assert run.screen.shows("The server cannot save anything just now.")
         # Somebody has come: it is told anew how it stands, and behind it that time still does.
         await run.say(tournaments.running(), scenes.refusal(ErrorCode.CANNOT_WRITE))
-        mock_clock.jump(9)
+        await run.later(9)
         await run.say(RoundTrip(18))
         assert run.screen.shows("0:42")
         await run.say(tournaments.running())
-        mock_clock.jump(1)
+        await run.later(1)
         await run.say(RoundTrip(17))
         assert run.screen.shows("0:43")
         assert not run.screen.shows("The server cannot save anything just now.")

@@ -7,8 +7,6 @@ from __future__ import annotations
 import pytest
 from msgspec import structs
 from msgspec.structs import replace
-from trio.testing import MockClock
-from urwid.testing import render_text
 
 from client.connection.events import WATCH_REFERENCE, Back, Connected, Lost, RoundTrip
 from client.game.moves import made
@@ -26,7 +24,9 @@ from protocol.views import LateBoard, RaceOptions, SeriesInfo, SeriesOptions, Se
 from protocol.watch_messages import Unwatch, Unwatched, WatchRace
 from tests.client import replays, scenes, tables, watched
 from tests.client.tui.hands import UP, Run, running
-from tests.client.tui.test_screens import ENEMY, Shown, widget_of
+from tests.client.tui.test_screens import ENEMY, Shown, rows_of
+
+pytestmark = pytest.mark.usefixtures("mock_clock")
 
 
 async def watch(run: Run, **fields: object) -> None:
@@ -38,7 +38,7 @@ async def watch(run: Run, **fields: object) -> None:
     await run.say(watched.watched(**fields))  # type: ignore[arg-type]
 
 
-async def test_a_race_is_taken_from_the_lobby_and_left_for_the_lobby(mock_clock: MockClock) -> None:
+async def test_a_race_is_taken_from_the_lobby_and_left_for_the_lobby() -> None:
     async with running() as run:
         await watch(run)
         assert run.link.taken() == [FollowLobby(follow=False)]
@@ -51,7 +51,7 @@ async def test_a_race_is_taken_from_the_lobby_and_left_for_the_lobby(mock_clock:
         assert run.screen.shows("Watch a race (w)")
 
 
-async def test_a_race_is_taken_by_a_click_and_without_one_the_key_says_so(mock_clock: MockClock) -> None:
+async def test_a_race_is_taken_by_a_click_and_without_one_the_key_says_so() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), scenes.lobby())
         run.link.taken()
@@ -62,7 +62,7 @@ async def test_a_race_is_taken_by_a_click_and_without_one_the_key_says_so(mock_c
         assert run.screen.shows("No public race is running.")
 
 
-async def test_bars_count_at_once_and_boards_when_they_come(mock_clock: MockClock) -> None:
+async def test_bars_count_at_once_and_boards_when_they_come() -> None:
     async with running() as run:
         await watch(run)
         await run.say(watched.progress(8, 0, 33))
@@ -72,7 +72,7 @@ async def test_bars_count_at_once_and_boards_when_they_come(mock_clock: MockCloc
         assert run.screen.shows("after move 22 of 40")
 
 
-async def test_curves_take_the_place_of_the_boards_and_after_the_race_boards_that_of_the_result(mock_clock: MockClock) -> None:
+async def test_curves_take_the_place_of_the_boards_and_after_the_race_boards_that_of_the_result() -> None:
     async with running() as run:
         await watch(run)
         await run.give("v")
@@ -88,7 +88,7 @@ async def test_curves_take_the_place_of_the_boards_and_after_the_race_boards_tha
         assert run.screen.shows("final boards")
 
 
-async def test_whoever_anothers_win_stopped_is_not_said_to_have_stopped(mock_clock: MockClock) -> None:
+async def test_whoever_anothers_win_stopped_is_not_said_to_have_stopped() -> None:
     async with running() as run:
         await watch(run)
         await run.say(watched.event(Progress(version=8, seat=0, ply=41, home=52, foundations={}, state="won", elapsed_ms=41_000)))
@@ -105,7 +105,7 @@ async def test_whoever_anothers_win_stopped_is_not_said_to_have_stopped(mock_clo
         assert not run.screen.shows("stopped")
 
 
-async def test_of_the_first_race_of_a_swap_no_board_is_promised(mock_clock: MockClock) -> None:
+async def test_of_the_first_race_of_a_swap_no_board_is_promised() -> None:
     async with running() as run:
         swap = SeriesOptions(format="swap", races=2)
         seats = tuple(SeriesSeat(name=name, points=0, home=0, place=1, gone=False) for name in ("Anna", "Benedikt"))
@@ -119,7 +119,7 @@ async def test_of_the_first_race_of_a_swap_no_board_is_promised(mock_clock: Mock
         assert run.screen.shows("This board is shown 10 s late")
 
 
-async def test_between_the_races_of_a_series_and_after_it_its_score_is_shown(mock_clock: MockClock) -> None:
+async def test_between_the_races_of_a_series_and_after_it_its_score_is_shown() -> None:
     async with running() as run:
         options = RaceOptions(series=SeriesOptions(format="best-of", races=3))
         seats = tuple(
@@ -134,7 +134,7 @@ async def test_between_the_races_of_a_series_and_after_it_its_score_is_shown(moc
         assert run.screen.shows("Anna has won the best of 3")
 
 
-async def test_tab_shows_the_boards_of_other_seats_round_and_round(mock_clock: MockClock) -> None:
+async def test_tab_shows_the_boards_of_other_seats_round_and_round() -> None:
     async with running() as run:
         await watch(run, seats=5)
         for left, right in [("Anna", "Benedikt"), ("Benedikt", "Clara"), ("Clara", "Dan"), ("Dan", "Émilie"), ("Émilie", "Anna")]:
@@ -145,7 +145,7 @@ async def test_tab_shows_the_boards_of_other_seats_round_and_round(mock_clock: M
         assert "Dan" in run.screen.last_text[2][:38]
 
 
-async def test_what_is_said_goes_to_those_who_watch_the_race(mock_clock: MockClock) -> None:
+async def test_what_is_said_goes_to_those_who_watch_the_race() -> None:
     async with running() as run:
         await watch(run)
         run.link.taken()
@@ -153,7 +153,7 @@ async def test_what_is_said_goes_to_those_who_watch_the_race(mock_clock: MockClo
         assert run.link.taken() == [Say(text="go on q", code=scenes.CODE)]
 
 
-async def test_the_server_moves_on_to_the_next_race_and_what_was_typed_for_the_last_is_forgotten(mock_clock: MockClock) -> None:
+async def test_the_server_moves_on_to_the_next_race_and_what_was_typed_for_the_last_is_forgotten() -> None:
     async with running() as run:
         await watch(run)
         await run.give("v", "t", *"wow")
@@ -164,7 +164,7 @@ async def test_the_server_moves_on_to_the_next_race_and_what_was_typed_for_the_l
         assert not run.screen.shows("Say:")
 
 
-async def test_where_nothing_is_run_it_says_so_and_waits(mock_clock: MockClock) -> None:
+async def test_where_nothing_is_run_it_says_so_and_waits() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), Unwatched(code=None, reason="none"))
         assert run.screen.shows("No public race is running.")
@@ -174,7 +174,7 @@ async def test_where_nothing_is_run_it_says_so_and_waits(mock_clock: MockClock) 
         assert run.screen.shows("Anna")
 
 
-async def test_a_lost_connection_is_told_and_the_race_is_there_again_with_the_snapshot(mock_clock: MockClock) -> None:
+async def test_a_lost_connection_is_told_and_the_race_is_there_again_with_the_snapshot() -> None:
     async with running() as run:
         await watch(run)
         await run.say(Lost("The connection to the server was lost.", 4000))
@@ -188,7 +188,7 @@ async def test_a_lost_connection_is_told_and_the_race_is_there_again_with_the_sn
         assert run.screen.shows("40/52")
 
 
-async def test_whoever_takes_a_seat_watches_no_more_and_a_race_that_is_refused_is_told(mock_clock: MockClock) -> None:
+async def test_whoever_takes_a_seat_watches_no_more_and_a_race_that_is_refused_is_told() -> None:
     async with running() as run:
         await watch(run)
         run.link.taken()
@@ -199,7 +199,7 @@ async def test_whoever_takes_a_seat_watches_no_more_and_a_race_that_is_refused_i
         assert run.link.taken() == []
 
 
-async def test_help_says_the_keys_of_watching_first(mock_clock: MockClock) -> None:
+async def test_help_says_the_keys_of_watching_first() -> None:
     async with running() as run:
         await watch(run)
         await run.give("?")
@@ -219,7 +219,7 @@ async def test_help_says_the_keys_of_watching_first(mock_clock: MockClock) -> No
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 def test_every_card_of_the_boards_is_drawn(rules: str, size: tuple[int, int]) -> None:
     watch = watched.racing(rules, moves=40)
-    text = "\n".join(render_text(widget_of(Shown(scenes.at_home, Ui(watch=watch)), size), size)[3:]).replace("10", "T")
+    text = "\n".join(rows_of(Shown(scenes.at_home, Ui(watch=watch)), size)[3:]).replace("10", "T")
     for board in watch.boards:
         for pile in board.view.piles.values():
             if pile:
@@ -234,7 +234,7 @@ def test_a_card_that_lies_face_down_is_drawn_as_a_back(rules: str, size: tuple[i
     covered = {slot: (FACE_DOWN,) * len(pile) for slot, pile in first.view.piles.items()}
     view = structs.replace(first.view, piles=covered, moves=())
     hidden = replace(watch, boards=(structs.replace(first, view=view), *watch.boards[1:]))
-    text = "\n".join(render_text(widget_of(Shown(scenes.at_home, Ui(watch=hidden)), size), size)[3:])
+    text = "\n".join(rows_of(Shown(scenes.at_home, Ui(watch=hidden)), size)[3:])
     assert text.count("░░") >= sum(bool(pile) for pile in covered.values())
     assert "??" not in text
 
@@ -251,14 +251,14 @@ def test_nothing_a_server_says_reaches_the_terminal_unclean() -> None:
         for record in (None, replays.record()):
             phase = "racing" if record is None else "over"
             evil = replace(model, room=replace(room, record=record, phase=phase), boards=boards)
-            text = "".join(render_text(widget_of(Shown(scenes.at_home, Ui(watch=evil, details=details)), (80, 24)), (80, 24)))
+            text = "".join(rows_of(Shown(scenes.at_home, Ui(watch=evil, details=details))))
             assert not {"\x1b", "\x07", "\u202e"} & set(text)
             assert "Watching" in text
 
 
 def test_the_foot_offers_only_what_there_is() -> None:
     def foot(shown: Shown) -> str:
-        return render_text(widget_of(shown, (120, 40)), (120, 40))[-1]
+        return rows_of(shown, (120, 40))[-1]
 
     assert "tab seats" not in foot(Shown(scenes.at_home, Ui(watch=watched.racing())))
     assert "tab seats" in foot(Shown(scenes.at_home, Ui(watch=watched.racing(seats=5))))
@@ -268,7 +268,7 @@ def test_the_foot_offers_only_what_there_is() -> None:
     assert {Command.PAIR, Command.CHAT, Command.DETAILS} <= {binding.command for binding in watching.KEYS}
 
 
-async def test_hidden_events_of_a_watched_race_change_nothing_that_is_seen(mock_clock: MockClock) -> None:
+async def test_hidden_events_of_a_watched_race_change_nothing_that_is_seen() -> None:
     async with running() as run:
         await watch(run)
         before = run.screen.last_text
@@ -276,7 +276,7 @@ async def test_hidden_events_of_a_watched_race_change_nothing_that_is_seen(mock_
         assert run.screen.last_text == before
 
 
-async def test_in_a_large_window_the_moves_that_led_to_the_boards_stand_beside_them(mock_clock: MockClock) -> None:
+async def test_in_a_large_window_the_moves_that_led_to_the_boards_stand_beside_them() -> None:
     async with running(size=(200, 50)) as run:
         await watch(run)
         assert run.screen.shows("leads by")
@@ -298,13 +298,13 @@ async def test_in_a_large_window_the_moves_that_led_to_the_boards_stand_beside_t
 
 
 @pytest.mark.parametrize("comes", ["snapshot", "result", "end"])
-async def test_a_clock_stands_and_says_why_while_the_server_can_keep_nothing(mock_clock: MockClock, comes: str) -> None:
+async def test_a_clock_stands_and_says_why_while_the_server_can_keep_nothing(comes: str) -> None:
     async with running() as run:
         await watch(run, phase="racing", elapsed_ms=65_000)
-        mock_clock.jump(5)
+        await run.later(5)
         await run.say(scenes.refusal(ErrorCode.CANNOT_WRITE))
         for passed_s in (7, 60):
-            mock_clock.jump(passed_s)
+            await run.later(passed_s)
             await run.say(watched.progress(8, 0, 33), RoundTrip(17))
             assert run.screen.shows("1:10? / 10:00")
             assert run.screen.shows("The server cannot save anything just now.")
@@ -316,6 +316,6 @@ async def test_a_clock_stands_and_says_why_while_the_server_can_keep_nothing(moc
                 await run.say(watched.event(Result(version=9, record=scenes.record())))
             case _:
                 await run.say(Unwatched(code=scenes.CODE, reason="failed"))
-        mock_clock.jump(9)
+        await run.later(9)
         await run.say(RoundTrip(18))
         assert not run.screen.shows("The server cannot save anything just now.")

@@ -70,8 +70,8 @@ class SimpleRule(Deep):
         return card - table.wanted[card // 16] <= table.gaps + 1
 
 
-def play_to_the_end(strategy: Strategy, position: Position, limit: int = 2000) -> Position:
-    for _ in range(limit):
+def play_to_the_end(strategy: Strategy, position: Position) -> Position:
+    for _ in range(2000):
         if position.is_over:
             break
         position = position.play(strategy.choose(see(position)))

@@ -47,11 +47,9 @@ from server.store.journal import Journal
 from server.store.memory import MemoryStore
 from server.store.replay import by_room
 from server.store.store import Store
-from server.tournaments.pairing.crosstable import Crosstable
-from server.tournaments.pairing.rounds import Round
-from server.tournaments.ports import Beside, TournamentPorts
+from server.tournaments.ports import Beside, PairNext, TournamentPorts
 from server.tournaments.service import TournamentService
-from tests.server.rooms.playing import at_once, first_seed
+from tests.server.rooms.playing import at_once, first_seed, paired_here
 
 Kind = TypeVar("Kind")
 
@@ -60,6 +58,9 @@ PLAIN_SOCKETS = False
 
 BESIDE: Beside = at_once
 """Where large tournaments are thought over."""
+
+PAIR_NEXT: PairNext = paired_here
+"""What pairs their rounds."""
 
 _DECODERS = {name: server_message_decoder(name) for name in ENCODINGS}
 
@@ -253,12 +254,6 @@ class Answered:
         return self.status, document["error"]
 
 
-async def paired_here(tournament: Crosstable) -> Round | None:
-    """In place of a worker."""
-    await trio.lowlevel.checkpoint()
-    return tournament.next_round()
-
-
 class House:
     """A server with everything but a port."""
 
@@ -312,7 +307,7 @@ class House:
                 players=self.players,
                 journal=self.journal,
                 store=self.store,
-                pair_next=paired_here,
+                pair_next=PAIR_NEXT,
                 beside=BESIDE,
             )
         )

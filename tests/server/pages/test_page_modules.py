@@ -246,14 +246,18 @@ SCRIPTED = """
     });
     const welcome = (room) => ({ type: "welcome", player: "p", name: "Ada", token: "t", rules: [], bots: [], room, rating: null });
     const take = () => sent.splice(0);
+    // Ada's seat, and her room in the midst of a race, but for what is told of them.
+    const seatOf = (told) => ({ seat: 0, name: "Ada", bot: null, connected: true, ready: true, state: "racing", ply: 3, home: 4,
+        foundations: {}, elapsed_ms: 0, ...told });
+    const roomOf = ({ seats = [{}], ...told }) => ({ type: "room", version: 20, code: "HKTRWM", race: 1, phase: "racing", commitment: "00",
+        seat: 0, starts_in_ms: null, elapsed_ms: 5, view: null, options: { series: { format: "single" }, autoplay: true },
+        record: null, chat: [], ratings: [], series: null, shared: null, ended: [], ghosts: [], seats: seats.map(seatOf), ...told });
 """
 
 
 def test_a_player_is_told_who_watches_and_that_somebody_sees_every_card() -> None:
     script = f"""{SCRIPTED}
-        const seat = {{ seat: 0, name: "Ada", bot: null, connected: true, ready: false, state: "waiting", ply: 0, home: 0, elapsed_ms: 0 }};
-        const room = {{ type: "room", version: 1, code: "HKTRWM", race: 1, phase: "waiting", seat: 0, starts_in_ms: null, elapsed_ms: 0,
-            view: null, options: {{ series: {{ format: "single" }} }}, record: null, chat: [], series: null, ended: [], seats: [seat] }};
+        const room = roomOf({{ version: 1, phase: "waiting", seats: [{{ ready: false, state: "waiting" }}] }});
         const watchers = (code, count, whole) => player.hear({{ type: "watchers", code, count, whole }}, 0);
         player.up(welcome("HKTRWM"), null);
         player.hear(room, 0);
@@ -327,9 +331,7 @@ def test_nothing_is_said_of_a_player_who_could_not_be_read_and_they_are_read_whe
 
 def test_ready_is_for_the_next_document_as_long_as_nobody_has_answered_it() -> None:
     script = f"""{SCRIPTED}
-        const seat = {{ seat: 0, name: "Ada", bot: null, connected: true, ready: false, state: "waiting", ply: 0, home: 0, elapsed_ms: 0 }};
-        const room = {{ type: "room", version: 1, code: "HKTRWM", race: 1, phase: "waiting", seat: 0, starts_in_ms: null, elapsed_ms: 0,
-            view: null, options: {{ series: {{ format: "single" }} }}, record: null, chat: [], series: null, ended: [], seats: [seat] }};
+        const room = roomOf({{ version: 1, phase: "waiting", seats: [{{ ready: false, state: "waiting" }}] }});
         const steps = [player.pressed];
         player.up(welcome(null), null);
         const refused = {{ type: "error", code: "room/full", message: "", ref: 0 }};
@@ -353,42 +355,9 @@ def test_ready_is_for_the_next_document_as_long_as_nobody_has_answered_it() -> N
 
 def test_a_player_says_again_what_a_lost_connection_has_swallowed_and_nothing_twice() -> None:
     view, move = next((view, move) for view, move in games()["carpet"] if len(view.moves) > 1)
-    seat: dict[str, object] = {
-        "bot": None,
-        "connected": True,
-        "ready": True,
-        "again": False,
-        "state": "racing",
-        "ply": 3,
-        "home": 4,
-        "foundations": {},
-        "elapsed_ms": 0,
-        "round_trip_ms": 1,
-    }
-    room = {
-        "type": "room",
-        "version": 20,
-        "code": "HKTRWM",
-        "race": 1,
-        "phase": "racing",
-        "commitment": "00",
-        "seat": 0,
-        "ref": 0,
-        "starts_in_ms": None,
-        "elapsed_ms": 5,
-        "view": msgspec.to_builtins(view),
-        "record": None,
-        "chat": [],
-        "ratings": [],
-        "series": None,
-        "shared": None,
-        "ended": [],
-        "ghosts": [],
-        "options": {"series": {"format": "single"}, "winnable": False},
-        "seats": [{**seat, "seat": number, "name": name} for number, name in enumerate(("Ada", "Zoë"))],
-    }
     script = f"""{SCRIPTED}
-        const {{ room, move, place }} = given;
+        const {{ view, move, place }} = given;
+        const room = roomOf({{ view, seats: [{{}}, {{ seat: 1, name: "Zoë" }}] }});
         const steps = [];
         player.up(welcome("HKTRWM"), null);
         steps.push(take());
@@ -422,7 +391,7 @@ def test_a_player_says_again_what_a_lost_connection_has_swallowed_and_nothing_tw
     """
     place = move.rstrip("+-").partition(":")[0]
     pressed = press(view, "", place)
-    told = node(script, {"room": room, "move": pressed.move, "place": place})
+    told = node(script, {"view": msgspec.to_builtins(view), "move": pressed.move, "place": place})
     sent = {"type": "move", "race": 1, "seat": 0, "ply": 3, "move": pressed.move}
     join = {"type": "join-race", "code": "HKTRWM"}
     assert told == [
@@ -440,10 +409,7 @@ def test_a_player_says_again_what_a_lost_connection_has_swallowed_and_nothing_tw
 
 def test_cards_go_home_by_themselves_only_where_the_race_allows_it() -> None:
     script = f"""{SCRIPTED}
-        const {{ view }} = given;
-        const seat = {{ seat: 0, name: "Ada", bot: null, connected: true, ready: true, state: "racing", ply: 3, home: 4, elapsed_ms: 0 }};
-        const room = {{ type: "room", version: 20, code: "HKTRWM", phase: "racing", seat: 0, starts_in_ms: null, elapsed_ms: 5, view,
-            record: null, chat: [], series: null, ended: [], seats: [seat] }};
+        const room = roomOf({{ view: given.view }});
         const steps = [];
         player.up(welcome("HKTRWM"), null);
         for (const [race, autoplay] of [[1, true], [2, false]]) {{
@@ -465,10 +431,7 @@ def test_cards_go_home_by_themselves_only_where_the_race_allows_it() -> None:
 
 def test_the_clock_stands_while_the_server_can_keep_nothing_and_goes_on_from_where_the_server_says() -> None:
     script = f"""{SCRIPTED}
-        const seat = {{ seat: 0, name: "Ada", bot: null, connected: true, ready: true, state: "racing", ply: 0, home: 4, elapsed_ms: 0 }};
-        const room = {{ type: "room", version: 1, code: "HKTRWM", race: 1, phase: "racing", commitment: "00", seat: 0, starts_in_ms: null,
-            elapsed_ms: 5000, view: given.view, record: null, chat: [], series: null, ended: [], seats: [seat],
-            options: {{ series: {{ format: "single" }}, autoplay: true }} }};
+        const room = roomOf({{ version: 1, elapsed_ms: 5000, view: given.view, seats: [{{ ply: 0 }}] }});
         const steps = [];
         const step = (now) => steps.push(player.room.elapsed(now));
         const outage = (now) => player.hear({{ type: "error", code: "server/cannot-write", ref: 0, message: "" }}, now);
@@ -522,10 +485,8 @@ def test_what_is_pressed_before_the_start_is_played_at_the_start_and_a_refused_m
         const {{ view, places }} = given;
         let now = 0;
         performance.now = () => now;
-        const seat = {{ seat: 0, name: "Ada", bot: null, connected: true, ready: true, state: "waiting", ply: 0, home: 4, elapsed_ms: 0 }};
-        const room = {{ type: "room", version: 1, code: "HKTRWM", race: 1, phase: "countdown", commitment: "00", seat: 0, starts_in_ms: 100,
-            elapsed_ms: 0, view: null, record: null, chat: [], series: null, ended: [], seats: [seat],
-            options: {{ series: {{ format: "single" }}, autoplay: true }} }};
+        const before = {{ version: 1, phase: "countdown", starts_in_ms: 100, elapsed_ms: 0 }};
+        const room = roomOf({{ ...before, seats: [{{ state: "waiting", ply: 0 }}] }});
         const steps = [];
         const step = () => steps.push([take().map(({{ ply, move }}) => [ply, move]), [...player.ahead], player.inFlight?.move ?? null]);
         player.up(welcome("HKTRWM"), null);
@@ -570,10 +531,7 @@ def source(move: str) -> str:
 def test_what_was_pressed_ahead_and_is_not_played_is_told_and_so_is_why_not_all_go_home() -> None:
     script = f"""{SCRIPTED}
         const {{ view, place, held }} = given;
-        const seat = {{ seat: 0, name: "Ada", bot: null, connected: true, ready: true, state: "racing", ply: 3, home: 4, elapsed_ms: 0 }};
-        const options = {{ series: {{ format: "single" }}, autoplay: true }};
-        const room = {{ type: "room", version: 20, code: "HKTRWM", race: 1, phase: "racing", seat: 0, starts_in_ms: null, elapsed_ms: 5,
-            view, options, record: null, chat: [], series: null, ended: [], seats: [seat] }};
+        const room = roomOf({{ view }});
         const steps = [];
         const step = () => steps.push([player.takenBack, told.splice(0).filter(([kind]) => kind === "note").map(([, about]) => about)]);
         const again = () => {{

@@ -34,6 +34,8 @@ from server.store.answers import RunningRace, StandingRace
 from server.store.errors import JournalClosed, StoreError
 from server.store.port import CommandTaken, Entry, PlayersLeft, RaceAborted, RaceOpened, RaceOver
 from server.store.replay import by_room
+from server.tournaments.pairing.crosstable import Crosstable
+from server.tournaments.pairing.rounds import Round
 
 NONCE = "0f" * 16
 SOFTWARE = "carpet-race test"
@@ -79,9 +81,7 @@ class Guest(Member, Hearing):
 
     def another_line(self) -> Guest:
         """The same player by another connection, which knows nothing yet."""
-        guest = self._table.guest(self.player.name)
-        guest.player = self.player
-        return guest
+        return self._table.guest(self.player.name)
 
     # ---- the member
 
@@ -262,6 +262,12 @@ async def at_once(make: Callable[[], Kind], /) -> Kind:
     return make()
 
 
+async def paired_here(tournament: Crosstable) -> Round | None:
+    """In place of a worker."""
+    await trio.lowlevel.checkpoint()
+    return tournament.next_round()
+
+
 async def no_ghosts(wanted: tuple[GhostWanted, ...]) -> tuple[GhostLine, ...]:
     """Of a server that keeps no records to make them of."""
     del wanted
@@ -284,6 +290,7 @@ class Table:
         keeps: bool = False,
         find_deal: FindDeal = first_seed,
     ) -> None:
+        self.nursery = nursery
         self.clock = clock or Clock()
         self.entropy = random.Random(seed).randbytes
         self.journal = Notebook()

@@ -170,7 +170,7 @@ async def test_in_a_rematch_that_another_server_has_taken_up_a_bot_asks_for_noth
     ann.ready(room)
     await trio.sleep(1)
     assert (room.core.race.number, room.core.race.phase) == (2, "countdown")
-    _, again = await restart(table, room, nursery)
+    _, again = await restart(table, room)
     await trio.sleep(10)
     assert again.core.race.seats[1].ply > 0
     assert refusals == []

@@ -31,14 +31,26 @@ def moved(by_s: float) -> Clock:
     return Clock(time.time() + by_s)
 
 
-async def restart(old: Table, room: ServedRoom, nursery: trio.Nursery, *, clock: Clock | None = None) -> tuple[Table, ServedRoom]:
-    """Another server, on what the journal of the first one has of the room. The first is forgotten as by a crash."""
+async def restart(
+    old: Table, room: ServedRoom, nursery: trio.Nursery | None = None, *, clock: Clock | None = None
+) -> tuple[Table, ServedRoom]:
+    """Another server, on what the journal of the first one has of the room. The first is forgotten as by a crash. nursery: where that
+    of the first has ended."""
     # The wall goes on while no server runs, and it is virtual here: the one clock stands for both servers'.
-    new = Table(nursery, seed=2, clock=clock or old.clock)
+    new = Table(nursery or old.nursery, seed=2, clock=clock or old.clock)
     new.journal.entries = list(old.journal.entries)
     new.rooms.go_on(old.journal.left(room.code))
     await new.settle()
     return new, new.rooms.find(room.code)
+
+
+async def come_back(new: Table, room: ServedRoom, *guests: Guest) -> list[Guest]:
+    """The same players by lines to the new server, in the room again."""
+    found = [new.guest(guest.player.name) for guest in guests]
+    for guest, before in zip(found, guests, strict=True):
+        guest.enter(room, version=before.version)
+    await new.settle()
+    return found
 
 
 async def test_nobody_is_told_of_a_move_before_it_is_kept(table: Table, ann: Guest, bob: Guest) -> None:
@@ -227,7 +239,7 @@ async def test_a_server_that_stops_leaves_its_races_to_the_next_one(nursery: tri
     await table.rooms.stop()
     assert not ann.all(Left)
     assert not [entry for entry in table.journal.entries if isinstance(entry, RaceAborted)]
-    _, again = await restart(table, room, nursery)
+    _, again = await restart(table, room)
     assert again.core.race.phase == "racing"
 
 
@@ -277,21 +289,18 @@ async def test_a_server_that_breaks_down_leaves_its_races_to_the_next_one_too(nu
     assert again.core.race.phase == "racing"
 
 
-async def test_a_race_goes_on_after_a_crash_where_it_was_with_its_clock(nursery: trio.Nursery) -> None:
-    table = Table(nursery)
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_race_goes_on_after_a_crash_where_it_was_with_its_clock(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob)
     for guest in (ann, bob, ann, ann):
         guest.move(room)
         await trio.sleep(1)
     seen = {guest: (guest.view, guest.ply, guest.version) for guest in (ann, bob)}
     await trio.sleep(20)
-    new, again = await restart(table, room, nursery)
+    new, again = await restart(table, room)
     assert again.core.race.starts_at == room.core.race.starts_at
     assert [seat.connected for seat in again.core.race.seats] == [False, False]
     for guest in (ann, bob):
         back = new.guest(guest.player.name)
-        back.player = guest.player
         back.version = guest.version
         assert new.rooms.of(guest.player.id) is again
         back.enter(again)
@@ -310,15 +319,11 @@ async def test_a_race_goes_on_after_a_crash_where_it_was_with_its_clock(nursery:
     audit(new.guests[0].last(Result).record)
 
 
-async def test_whoever_does_not_come_back_after_a_crash_has_the_whole_grace_and_then_forfeits(nursery: trio.Nursery) -> None:
-    table = Table(nursery)
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_whoever_does_not_come_back_after_a_crash_has_the_whole_grace_and_then_forfeits(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob, grace_s=30)
     await trio.sleep(100)
-    new, again = await restart(table, room, nursery)
-    back = new.guest("Ann")
-    back.player = ann.player
-    back.enter(again)
+    new, again = await restart(table, room)
+    (back,) = await come_back(new, again, ann)
     await trio.sleep(29)
     assert (again.core.race.seats[1].state, back.all(Presence)) == ("racing", [])
     await trio.sleep(2)
@@ -327,18 +332,15 @@ async def test_whoever_does_not_come_back_after_a_crash_has_the_whole_grace_and_
 
 
 @pytest.mark.parametrize("by_s", [-86_400, 600, 86_400])
-async def test_wherever_the_wall_was_set_meanwhile_clocks_and_grace_run_on_from_where_they_were(nursery: trio.Nursery, by_s: float) -> None:
-    table = Table(nursery)
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_wherever_the_wall_was_set_meanwhile_clocks_and_grace_run_on_from_where_they_were(
+    table: Table, ann: Guest, bob: Guest, by_s: float
+) -> None:
     room = await table.racing(ann, bob, grace_s=30)
     await trio.sleep(4)
     ann.move(room)
     await table.settle()
-    new, again = await restart(table, room, nursery, clock=moved(by_s))
-    back = new.guest("Ann")
-    back.player = ann.player
-    back.enter(again)
-    await new.settle()
+    new, again = await restart(table, room, clock=moved(by_s))
+    (back,) = await come_back(new, again, ann)
     before = back.last(Room).elapsed_ms
     await trio.sleep(10)
     back.move(again)
@@ -354,17 +356,13 @@ async def test_wherever_the_wall_was_set_meanwhile_clocks_and_grace_run_on_from_
     audit(record)
 
 
-async def test_time_in_which_no_server_was_there_counts_for_no_time_limit(nursery: trio.Nursery) -> None:
-    table = Table(nursery)
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_time_in_which_no_server_was_there_counts_for_no_time_limit(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob, time_limit_s=60)
     entries = list(table.journal.entries)
     await trio.sleep(70)
     table.journal.entries = entries
-    new, again = await restart(table, room, nursery)
-    for seat in (0, 1):
-        back = new.guest(("Ann", "Bob")[seat])
-        back.enter(again)
+    new, again = await restart(table, room)
+    await come_back(new, again, ann, bob)
     await trio.sleep(59)
     phases = [again.core.race.phase]
     await trio.sleep(2)
@@ -386,20 +384,17 @@ async def test_whoever_resigned_and_watches_has_their_seat_after_a_crash_and_who
     dan.leave(room)
     await table.settle()
     assert room.core.race.phase == "racing"
-    new, again = await restart(table, room, nursery)
+    new, again = await restart(table, room)
     assert [new.rooms.of(guest.player.id) for guest in (ann, bob, cyd, dan, eve)] == [again, again, None, None, again]
 
 
-async def test_before_the_start_seats_and_readiness_come_back(nursery: trio.Nursery) -> None:
-    table = Table(nursery)
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_before_the_start_seats_and_readiness_come_back(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, seats=2)
     ann.ready(room)
     await table.settle()
-    new, again = await restart(table, room, nursery)
+    new, again = await restart(table, room)
     for guest in (ann, bob):
         back = new.guest(guest.player.name)
-        back.player = guest.player
         back.enter(again)
         await new.settle()
         if guest is bob:
@@ -416,15 +411,15 @@ async def test_a_house_bot_plays_on_after_a_crash(nursery: trio.Nursery, bot: st
     await trio.sleep(10)
     played = room.core.race.seats[1].ply
     assert played > 3
-    new, again = await restart(table, room, nursery)
+    new, again = await restart(table, room)
     await trio.sleep(5)
     assert again.core.race.seats[1].ply > played
     assert new.journal.running(room.code).opened == table.journal.running(room.code).opened
 
 
-async def test_a_race_that_cannot_be_made_again_is_refused_with_a_sentence(nursery: trio.Nursery) -> None:
-    table = Table(nursery)
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_race_that_cannot_be_made_again_is_refused_with_a_sentence(
+    table: Table, ann: Guest, bob: Guest, nursery: trio.Nursery
+) -> None:
     room = await table.racing(ann, bob)
     running = table.journal.running(room.code)
     new = Table(nursery, seed=2)
@@ -456,7 +451,7 @@ async def test_a_rematch_is_a_race_of_its_own_in_the_journal(table: Table, ann: 
 
 @pytest.mark.parametrize("of_an_earlier_server", [False, True])
 async def test_a_private_room_goes_on_under_letters_that_are_not_its_code(
-    table: Table, ann: Guest, bob: Guest, nursery: trio.Nursery, of_an_earlier_server: bool
+    table: Table, ann: Guest, bob: Guest, of_an_earlier_server: bool
 ) -> None:
     room = await table.racing(ann, bob, public=False)
     first = room.core.race.id
@@ -466,12 +461,10 @@ async def test_a_private_room_goes_on_under_letters_that_are_not_its_code(
         opened = [replace(entry, race=first) for entry in table.journal.entries if isinstance(entry, RaceOpened) and entry.race == old]
         commands = [entry for entry in table.journal.entries if isinstance(entry, CommandTaken) and entry.race == old]
         table.journal.entries = [*opened, *(msgspec.structs.replace(command, race=first) for command in commands)]
-    new, again = await restart(table, room, nursery)
+    new, again = await restart(table, room)
     assert again.core.race.id == first
-    guests = [new.guest("Ann"), new.guest("Bob")]
+    guests = await come_back(new, again, ann, bob)
     for guest in guests:
-        guest.enter(again)
-        await new.settle()
         guest.stop(again)
     await new.settle()
     for guest in guests:
@@ -483,13 +476,11 @@ async def test_a_private_room_goes_on_under_letters_that_are_not_its_code(
     assert (letters == first.partition("-")[0]) is not of_an_earlier_server
 
 
-async def test_a_server_that_dies_at_once_after_each_start_forfeits_nobody(nursery: trio.Nursery) -> None:
-    table = Table(nursery)
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_server_that_dies_at_once_after_each_start_forfeits_nobody(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.racing(ann, bob, grace_s=10)
     for _ in range(10):
         await trio.sleep(9)
-        table, room = await restart(table, room, nursery)
+        table, room = await restart(table, room)
     assert [seat.state for seat in room.core.race.seats] == ["racing", "racing"]
     assert not [entry for entry in table.journal.entries if isinstance(entry, RaceOver)]
 
@@ -509,29 +500,25 @@ async def test_after_a_crash_whoever_was_done_and_had_left_is_not_led_back_unles
         for guest in (ann, eve):
             guest.enter(room)
     await table.settle()
-    new, again = await restart(table, room, nursery)
+    new, again = await restart(table, room)
     theirs = again if comes_back else None
     assert [new.rooms.of(guest.player.id) for guest in (ann, bob, eve)] == [theirs, again, theirs]
-    other = new.guest("Bob")
-    other.player = bob.player
-    other.enter(again)
+    (other,) = await come_back(new, again, bob)
     other.stop(again)
     await new.settle()
     # Those who are left see who is there for a rematch.
     assert [seat.player is not None for seat in again.summary.seats] == [comes_back, True, comes_back]
 
 
-async def test_a_series_that_somebody_had_given_up_in_the_race_before_a_crash_is_over_with_that_race(nursery: trio.Nursery) -> None:
-    table = Table(nursery)
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_series_that_somebody_had_given_up_in_the_race_before_a_crash_is_over_with_that_race(
+    table: Table, ann: Guest, bob: Guest
+) -> None:
     room = await table.racing(ann, bob, series=SeriesOptions(format="best-of", races=3))
     ann.stop(room)
     ann.leave(room)
     await table.settle()
-    new, again = await restart(table, room, nursery)
-    back = new.guest("Bob")
-    back.player = bob.player
-    back.enter(again)
+    new, again = await restart(table, room)
+    (back,) = await come_back(new, again, bob)
     back.stop(again)
     await new.settle()
     over = back.last(Scored).series

@@ -17,21 +17,11 @@ from server.store.answers import StandingRace
 from server.store.errors import StoreFull
 from server.store.port import PlayersLeft, RaceOver
 from tests.server.rooms.playing import Guest, Table
-from tests.server.rooms.test_journal import restart
+from tests.server.rooms.test_journal import come_back, restart
 from tests.server.rooms.test_series import BEST_OF_3, SWAP, race
 from tests.server.rooms.test_shared_deals import opened as shared_deal_room
 
 pytestmark = pytest.mark.usefixtures("autojump_clock")
-
-
-async def back(new: Table, room: ServedRoom, *guests: Guest) -> list[Guest]:
-    """The same players by lines to the new server, in the room again."""
-    found = [new.guest(guest.player.name) for guest in guests]
-    for guest, before in zip(found, guests, strict=True):
-        guest.player = before.player
-        guest.enter(room, version=before.version)
-    await new.settle()
-    return found
 
 
 def without_line(seat: SeatInfo) -> SeatInfo:
@@ -43,18 +33,16 @@ def only(table: Table, room: ServedRoom) -> StandingRace:
     return standing
 
 
-async def test_the_result_is_there_for_everybody_and_a_rematch_is_to_be_had(nursery: trio.Nursery) -> None:
-    table = Table(nursery)
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_the_result_is_there_for_everybody_and_a_rematch_is_to_be_had(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, bob)
     await race(table, room, ann, bob)
     late = ann.another_line()
     late.enter(room, version=0)
     await table.settle()
     told = late.last(Room)
-    new, again = await restart(table, room, nursery)
+    new, again = await restart(table, room)
     assert [new.rooms.of(guest.player.id) for guest in (ann, bob)] == [again, again]
-    ann, bob = await back(new, again, ann, bob)
+    ann, bob = await come_back(new, again, ann, bob)
     shown = bob.last(Room)
     assert shown.version > told.version
     assert shown.record == told.record
@@ -81,15 +69,13 @@ async def test_the_result_is_there_for_everybody_and_a_rematch_is_to_be_had(nurs
     assert only(new, again).opened.number == 2
 
 
-async def test_whoever_has_left_after_the_end_is_not_led_back(nursery: trio.Nursery) -> None:
-    table = Table(nursery)
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_whoever_has_left_after_the_end_is_not_led_back(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.over(ann, bob)
     bob.leave(room)
     await table.settle()
-    new, again = await restart(table, room, nursery)
+    new, again = await restart(table, room)
     assert [new.rooms.of(guest.player.id) for guest in (ann, bob)] == [again, None]
-    (ann,) = await back(new, again, ann)
+    (ann,) = await come_back(new, again, ann)
     assert [seat.name for seat in ann.last(Room).seats] == ["Ann", None]
     ann.rematch(again)
     await new.settle()
@@ -120,8 +106,8 @@ async def test_a_house_bot_wants_the_rematch_again(nursery: trio.Nursery) -> Non
     ann.stop(room)
     await trio.sleep(11)
     assert room.core.race.phase == "over"
-    new, again = await restart(table, room, nursery)
-    (ann,) = await back(new, again, ann)
+    new, again = await restart(table, room)
+    (ann,) = await come_back(new, again, ann)
     assert [seat.again for seat in ann.last(Room).seats] == [False, True]
     ann.rematch(again)
     await new.settle()
@@ -129,11 +115,9 @@ async def test_a_house_bot_wants_the_rematch_again(nursery: trio.Nursery) -> Non
     assert (ann.last(Room).race, [ready.seat for ready in ann.all(PlayerReady)]) == (2, [1])
 
 
-async def test_a_room_to_which_nobody_comes_back_is_closed_and_does_not_come_again(nursery: trio.Nursery) -> None:
-    table = Table(nursery)
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_room_to_which_nobody_comes_back_is_closed_and_does_not_come_again(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.over(ann, bob)
-    new, again = await restart(table, room, nursery)
+    new, again = await restart(table, room)
     await trio.sleep(119)
     assert new.rooms.of(ann.player.id) is again
     await trio.sleep(2)
@@ -173,20 +157,18 @@ async def test_whoever_has_taken_another_seat_is_not_led_back(nursery: trio.Nurs
         new.rooms.find(code) for code in (other.code, room.code, other.code)
     ]
     assert PlayersLeft(race=room.core.race.id, seats=(0,)) in new.journal.entries
-    (bob,) = await back(new, new.rooms.find(room.code), bob)
+    (bob,) = await come_back(new, new.rooms.find(room.code), bob)
     assert [seat.name for seat in bob.last(Room).seats] == [None, "Bob"]
 
 
-async def test_the_score_of_a_series_that_is_over_comes_back(nursery: trio.Nursery) -> None:
-    table = Table(nursery)
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_the_score_of_a_series_that_is_over_comes_back(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, bob, series=BEST_OF_3)
     for _ in range(2):
         await race(table, room, ann, bob)
     over = ann.last(Scored).series
     assert over.over
-    new, again = await restart(table, room, nursery)
-    ann, bob = await back(new, again, ann, bob)
+    new, again = await restart(table, room)
+    ann, bob = await come_back(new, again, ann, bob)
     assert ann.last(Room).series == over
     bob.leave(again)
     await new.settle()
@@ -195,9 +177,9 @@ async def test_the_score_of_a_series_that_is_over_comes_back(nursery: trio.Nurse
 
 
 @pytest.mark.parametrize("series", [BEST_OF_3, SWAP])
-async def test_a_series_that_was_given_up_while_a_race_ran_comes_back_so(nursery: trio.Nursery, series: SeriesOptions) -> None:
-    table = Table(nursery)
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_series_that_was_given_up_while_a_race_ran_comes_back_so(
+    table: Table, ann: Guest, bob: Guest, series: SeriesOptions
+) -> None:
     room = await table.seated(ann, bob, series=series)
     await table.begin(room, ann, bob)
     bob.leave(room)
@@ -207,8 +189,8 @@ async def test_a_series_that_was_given_up_while_a_race_ran_comes_back_so(nursery
         await table.settle()
     over = ann.last(Scored).series
     assert [seat.gone for seat in over.seats] == [False, True]
-    new, again = await restart(table, room, nursery)
-    (ann,) = await back(new, again, ann)
+    new, again = await restart(table, room)
+    (ann,) = await come_back(new, again, ann)
     shown = ann.last(Room)
     assert shown.series == over
     # Of a swap too: its other shuffle will be played by nobody.
@@ -216,9 +198,7 @@ async def test_a_series_that_was_given_up_while_a_race_ran_comes_back_so(nursery
     assert all(seat.foundations for seat in shown.seats)
 
 
-async def test_the_record_of_a_race_on_a_shared_deal_stays_closed_until_it_is_revealed(nursery: trio.Nursery) -> None:
-    table = Table(nursery)
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_the_record_of_a_race_on_a_shared_deal_stays_closed_until_it_is_revealed(table: Table, ann: Guest, bob: Guest) -> None:
     room = shared_deal_room(table, ann, bob)
     for guest in (ann, bob):
         guest.enter(room)
@@ -228,8 +208,8 @@ async def test_the_record_of_a_race_on_a_shared_deal_stays_closed_until_it_is_re
     for guest in (ann, bob):
         guest.stop(room)
     await table.settle()
-    new, again = await restart(table, room, nursery)
-    ann, bob = await back(new, again, ann, bob)
+    new, again = await restart(table, room)
+    ann, bob = await come_back(new, again, ann, bob)
     shown, record = ann.last(Room), only(table, room).record
     assert (shown.phase, shown.record, shown.ended, shown.shared) == ("over", None, record.seats, record.deal.shared)
     assert not shown.seats[1].foundations

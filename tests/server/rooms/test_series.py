@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import seed_of
@@ -14,7 +13,7 @@ from server.race.audit import audit
 from server.rooms.driver import Room as ServedRoom
 from server.store.port import RaceAborted, RaceOpened, RaceOver
 from tests.server.rooms.playing import Guest, Table
-from tests.server.rooms.test_journal import restart
+from tests.server.rooms.test_journal import come_back, restart
 
 BEST_OF_3 = SeriesOptions(format="best-of", races=3)
 SWAP = SeriesOptions(format="swap", races=2)
@@ -181,25 +180,15 @@ async def test_house_bots_are_ready_for_every_race_of_a_series(table: Table, ann
     assert [asked.seat for asked in ann.all(RematchAsked)] == [1]
 
 
-async def test_a_series_goes_on_after_a_crash_with_its_score(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
-    table = Table(nursery)
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_series_goes_on_after_a_crash_with_its_score(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, bob, series=BEST_OF_3)
     await race(table, room, ann, bob)
-    new, again = await restart(table, room, nursery)
-    guests = [new.guest(guest.player.name) for guest in (ann, bob)]
-    for guest, before in zip(guests, (ann, bob), strict=True):
-        guest.player = before.player
-        guest.enter(again)
-    await new.settle()
+    new, again = await restart(table, room)
+    guests = await come_back(new, again, ann, bob)
     assert guests[0].last(Room).series == ann.last(Room).series
     await new.begin(again, *guests)
-    newest, last = await restart(new, again, nursery)
-    guests = [newest.guest(guest.player.name) for guest in (ann, bob)]
-    for guest, before in zip(guests, (ann, bob), strict=True):
-        guest.player = before.player
-        guest.enter(last)
-    await newest.settle()
+    newest, last = await restart(new, again)
+    guests = await come_back(newest, last, *guests)
     guests[1].resign(last)
     await trio.sleep(1)
     over = guests[0].last(Scored).series
@@ -278,18 +267,13 @@ async def test_a_swap_that_is_given_up_between_its_races_tells_of_the_first(tabl
     assert ann.last(Room).commitment != scored.record.deal.commitment
 
 
-async def test_a_swap_goes_on_after_a_crash_in_its_second_race(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
-    table = Table(nursery)
-    ann, bob = table.guest("Ann"), table.guest("Bob")
+async def test_a_swap_goes_on_after_a_crash_in_its_second_race(table: Table, ann: Guest, bob: Guest) -> None:
     room = await table.seated(ann, bob, series=SWAP)
     await race(table, room, ann, bob)
     await table.begin(room, ann, bob)
-    new, again = await restart(table, room, nursery)
-    guests = [new.guest(guest.player.name) for guest in (ann, bob)]
-    for guest, before in zip(guests, (ann, bob), strict=True):
-        guest.player = before.player
-        guest.enter(again)
-        await new.settle()
+    new, again = await restart(table, room)
+    guests = await come_back(new, again, ann, bob)
+    for guest in guests:
         guest.stop(again)
     await new.settle()
     assert guests[1].view == bob.view

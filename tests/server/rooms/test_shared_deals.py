@@ -18,7 +18,7 @@ from server.rooms.requests import CallOff, Reveal
 from server.store.errors import RunAlready
 from server.store.port import RaceAborted, RaceOpened, RaceOver
 from tests.server.rooms.playing import Guest, Table
-from tests.server.rooms.test_journal import restart
+from tests.server.rooms.test_journal import come_back, restart
 
 SECRET = bytes(range(32))
 
@@ -151,24 +151,19 @@ async def test_after_a_crash_the_room_is_for_the_same_people_on_the_same_deal(ta
     room = opened(table, ann, bob)
     ann.enter(room)
     await table.settle()
-    async with trio.open_nursery() as nursery:
-        new, again = await restart(table, room, nursery)
-        assert again.spec == room.spec
-        over: list[Record] = []
-        new.rooms.on_over.append(lambda room, record: over.append(record))
-        guests = [new.guest(guest.player.name) for guest in (ann, bob, eve)]
-        for guest in guests:
-            guest.enter(again, version=0)
-        await new.settle()
-        assert [guest.codes for guest in guests] == [[], [], [ErrorCode.NOT_INVITED]]
-        await new.begin(again, *guests[:2])
-        for guest in guests[:2]:
-            guest.stop(again)
-        await new.settle()
-        audit(over[0])
-        assert over[0].deal.secret == SECRET.hex()
-        assert guests[0].all(Ended)
-        nursery.cancel_scope.cancel()
+    new, again = await restart(table, room)
+    assert again.spec == room.spec
+    over: list[Record] = []
+    new.rooms.on_over.append(lambda room, record: over.append(record))
+    guests = await come_back(new, again, ann, bob, eve)
+    assert [guest.codes for guest in guests] == [[], [], [ErrorCode.NOT_INVITED]]
+    await new.begin(again, *guests[:2])
+    for guest in guests[:2]:
+        guest.stop(again)
+    await new.settle()
+    audit(over[0])
+    assert over[0].deal.secret == SECRET.hex()
+    assert guests[0].all(Ended)
 
 
 async def test_a_second_run_that_the_store_refuses_is_told_so_and_leaves_nothing(table: Table, ann: Guest) -> None:

@@ -43,9 +43,7 @@ async def run_one(venue: Venue) -> tuple[TournamentDocument, list[Record]]:
     people = await venue.people("Ann", "Ben", "Cleo", "Dan", habit="keen")
     people.append(await venue.person("Eve", "absent"))
     director = await venue.person("Director")
-    identity = await director.make(replace(FAST, rounds=3, check_in_s=60, no_show_s=5))
-    for person in people:
-        await person.enter(identity)
+    identity = await director.make(replace(FAST, rounds=3, check_in_s=60, no_show_s=5), *people)
     await director.ask(StartTournament(id=identity))
     for person in people:
         await person.check_in(identity)

@@ -63,11 +63,8 @@ FORMATS = {
 async def started(venue: Venue, options: TournamentOptions, *people: Person, director: Person | None = None) -> tuple[Person, str]:
     """A tournament that these have entered, running. Its director need not play."""
     director = director or await venue.person("Director")
-    identity = await director.make(options)
-    for person in people:
-        await person.enter(identity)
-    answer = await director.ask(StartTournament(id=identity))
-    assert isinstance(answer, Decided), answer
+    identity = await director.make(options, *people)
+    await director.do(StartTournament(id=identity))
     return director, identity
 
 
@@ -144,9 +141,7 @@ async def test_in_a_session_everybody_plays_alone_and_a_deal_won_is_a_point(venu
 async def test_all_tables_of_a_round_have_one_shuffle_that_can_be_checked(venue: Venue) -> None:
     people = await venue.people("Ann", "Ben", "Cleo", "Dan", "Eve")
     director = await venue.person("Director")
-    identity = await director.make(replace(FAST, rounds=2, check_in_s=60))
-    for person in people:
-        await person.enter(identity)
+    identity = await director.make(replace(FAST, rounds=2, check_in_s=60), *people)
     await director.ask(StartTournament(id=identity))
     for person in people:
         await person.check_in(identity)
@@ -199,9 +194,7 @@ async def test_no_record_and_no_board_is_told_before_the_round_is_over(venue: Ve
 async def test_nothing_is_told_or_done_before_it_is_kept(venue: Venue) -> None:
     people = await venue.people("Ann", "Ben")
     director = await venue.person("Director")
-    identity = await director.make(replace(FAST, rounds=1))
-    for person in people:
-        await person.enter(identity)
+    identity = await director.make(replace(FAST, rounds=1), *people)
     people[0].follow(identity)
     await trio.sleep(2)
     venue.journal.gate = trio.Event()
@@ -429,9 +422,7 @@ async def test_while_somebody_has_to_play_the_deal_players_and_watchers_have_phr
 async def test_whoever_does_not_check_in_in_time_does_not_play_and_bots_take_the_seats(venue: Venue) -> None:
     ann, ben, cleo = await venue.people("Ann", "Ben", "Cleo")
     director = await venue.person("Director")
-    identity = await director.make(replace(FAST, rounds=1, check_in_s=60, fill=4))
-    for person in (ann, ben, cleo):
-        await person.enter(identity)
+    identity = await director.make(replace(FAST, rounds=1, check_in_s=60, fill=4), ann, ben, cleo)
     assert refused(await ann.ask(CheckIn(id=identity, nonce="ab" * 16))) == "tournament/not-now"
     await director.ask(StartTournament(id=identity))
     assert venue.state(identity).phase == "check-in"
@@ -447,9 +438,7 @@ async def test_whoever_does_not_check_in_in_time_does_not_play_and_bots_take_the
 
 async def test_when_all_are_here_nobody_waits_for_the_time(venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben")
-    identity = await ann.make(replace(FAST, rounds=1, check_in_s=3600))
-    for person in (ann, ben):
-        await person.enter(identity)
+    identity = await ann.make(replace(FAST, rounds=1, check_in_s=3600), ann, ben)
     await ann.ask(StartTournament(id=identity))
     began = trio.current_time()
     await ann.check_in(identity)
@@ -461,9 +450,7 @@ async def test_when_all_are_here_nobody_waits_for_the_time(venue: Venue) -> None
 @pytest.mark.parametrize("is_removed", [False, True], ids=["leaves", "is removed"])
 async def test_nobody_waits_for_the_time_once_the_last_who_is_not_here_has_gone(venue: Venue, is_removed: bool) -> None:
     ann, ben, cleo = await venue.people("Ann", "Ben", "Cleo")
-    identity = await ann.make(replace(FAST, rounds=1, check_in_s=3600))
-    for person in (ann, ben, cleo):
-        await person.enter(identity)
+    identity = await ann.make(replace(FAST, rounds=1, check_in_s=3600), ann, ben, cleo)
     await ann.ask(StartTournament(id=identity))
     await ann.check_in(identity)
     await ben.check_in(identity)
@@ -515,10 +502,10 @@ async def test_entering_asks_for_the_code_and_a_free_place(venue: Venue) -> None
     assert refused(await ben.ask(EnterTournament(id=identity))) == "tournament/wrong-code"
     assert refused(await ben.ask(EnterTournament(id=identity, code="Sesame"))) == "tournament/wrong-code"
     for person in (ann, ben):
-        assert isinstance(await person.ask(EnterTournament(id=identity.lower(), code="sesame")), Decided)
+        await person.do(EnterTournament(id=identity.lower(), code="sesame"))
     assert refused(await cleo.ask(EnterTournament(id=identity, code="sesame"))) == "tournament/full"
     await ben.ask(LeaveTournament(id=identity))
-    assert isinstance(await cleo.ask(EnterTournament(id=identity, code="sesame")), Decided)
+    await cleo.do(EnterTournament(id=identity, code="sesame"))
     assert refused(await ben.ask(EnterTournament(id=identity))) == "tournament/full"
     ben.follow(identity)
     await wait_all_tasks_blocked()
@@ -527,9 +514,7 @@ async def test_entering_asks_for_the_code_and_a_free_place(venue: Venue) -> None
 
 async def test_a_second_check_in_is_answered_and_not_kept(venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben")
-    identity = await ann.make(replace(FAST, rounds=1, check_in_s=60))
-    for person in (ann, ben):
-        await person.enter(identity)
+    identity = await ann.make(replace(FAST, rounds=1, check_in_s=60), ann, ben)
     await ann.ask(StartTournament(id=identity))
     await ben.check_in(identity)
     kept = venue.log(identity)
@@ -545,14 +530,12 @@ async def test_a_second_check_in_is_answered_and_not_kept(venue: Venue) -> None:
 
 async def test_whoever_comes_and_goes_again_and_again_keeps_nobody_else_out(venue: Venue) -> None:
     ann, ben, cleo, director = await venue.people("Ann", "Ben", "Cleo", "Director")
-    identity = await director.make(replace(FAST, rounds=1, check_in_s=60))
-    for person in (ann, ben):
-        await person.enter(identity)
+    identity = await director.make(replace(FAST, rounds=1, check_in_s=60), ann, ben)
     for _ in range(OWN_DECISIONS // 2):
         await cleo.enter(identity)
-        assert isinstance(await cleo.ask(LeaveTournament(id=identity)), Decided)
+        await cleo.do(LeaveTournament(id=identity))
     assert refused(await cleo.ask(EnterTournament(id=identity))) == "tournament/not-now"
-    assert isinstance(await director.ask(RemoveEntrant(id=identity, entrant=cleo.player.id, remove=False)), Decided)
+    await director.do(RemoveEntrant(id=identity, entrant=cleo.player.id, remove=False))
     await director.ask(StartTournament(id=identity))
     for person in (ann, ben):
         await person.check_in(identity)
@@ -562,12 +545,10 @@ async def test_whoever_comes_and_goes_again_and_again_keeps_nobody_else_out(venu
 async def test_many_who_come_and_go_keep_nobody_who_has_entered_from_checking_in(venue: Venue, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "OWN_DECISIONS_OF_ALL", 12)
     ann, ben, cleo, dan, director = await venue.people("Ann", "Ben", "Cleo", "Dan", "Director")
-    identity = await director.make(replace(FAST, rounds=1, check_in_s=60))
-    for person in (ann, ben):
-        await person.enter(identity)
+    identity = await director.make(replace(FAST, rounds=1, check_in_s=60), ann, ben)
     for _ in range(5):
         await cleo.enter(identity)
-        assert isinstance(await cleo.ask(LeaveTournament(id=identity)), Decided)
+        await cleo.do(LeaveTournament(id=identity))
     for person in (cleo, dan):
         assert refused(await person.ask(EnterTournament(id=identity))) == "tournament/not-now"
     await director.ask(StartTournament(id=identity))
@@ -580,15 +561,13 @@ async def test_what_follows_by_itself_counts_as_nobodys_coming_and_going(venue: 
     monkeypatch.setattr(commands, "OWN_DECISIONS", 4)
     monkeypatch.setattr(commands, "OWN_DECISIONS_OF_ALL", 8)
     ann, ben, director = await venue.people("Ann", "Ben", "Director")
-    identity = await director.make(replace(FAST, rounds=2, check_in_s=60, fill=8, pause_s=None))
-    for person in (ann, ben):
-        await person.enter(identity)
+    identity = await director.make(replace(FAST, rounds=2, check_in_s=60, fill=8, pause_s=None), ann, ben)
     await director.ask(StartTournament(id=identity))
     for person in (ann, ben):
         await person.check_in(identity)
     await venue.until(lambda: venue.state(identity).phase == "between")
     assert [entry.author for entry in venue.state(identity).log].count(ben.player.id) > 8, "the bots came when Ben had checked in"
-    assert isinstance(await ben.ask(LeaveTournament(id=identity)), Decided)
+    await ben.do(LeaveTournament(id=identity))
 
 
 async def test_only_the_director_directs(venue: Venue) -> None:
@@ -772,7 +751,7 @@ async def test_a_pause_lets_races_end_and_starts_nothing(venue: Venue) -> None:
     quick, late = await venue.people("Ann", "Ben"), await venue.people("Cleo", "Dan", habit="absent")
     people = [quick[0], late[0], quick[1], late[1]]
     director, identity = await started(venue, replace(FAST, rounds=2, no_show_s=60), *people)
-    assert isinstance(await director.ask(PauseTournament(id=identity)), Decided)
+    await director.do(PauseTournament(id=identity))
     assert refused(await director.ask(PauseTournament(id=identity))) == "tournament/not-now"
     await trio.sleep(500)
     state = venue.state(identity)
@@ -797,7 +776,7 @@ async def test_a_result_is_corrected_with_a_reason_as_long_as_nothing_rests_on_i
     assert before.verdict == "first"
     drawn = TableResult(verdict="draw", first_home=4, second_home=4)
     correction = CorrectResult(id=identity, round=1, table=1, result=drawn, reason="a dog on the keys")
-    assert isinstance(await director.ask(correction), Decided)
+    await director.do(correction)
     assert [row.points for row in venue.state(identity).crosstable.standings()] == [0.5, 0.5]
     # The shuffle is told by now: nothing can be raced on it again.
     assert refused(await director.ask(replace(correction, result=None))) == "tournament/refused"
@@ -805,7 +784,7 @@ async def test_a_result_is_corrected_with_a_reason_as_long_as_nothing_rests_on_i
     assert refused(await director.ask(replace(correction, result=TableResult(verdict="neither")))) == "tournament/refused"
     await director.ask(PairRound(id=identity, round=2))
     await venue.over(identity)
-    assert isinstance(await director.ask(replace(correction, round=2)), Decided), "also when it is over"
+    await director.do(replace(correction, round=2))  # also when it is over
     assert venue.state(identity).log[-1].event.reason == "a dog on the keys"  # type: ignore[union-attr]
 
 
@@ -815,13 +794,13 @@ async def test_a_struck_result_is_raced_again_on_another_number_of_the_shuffle(v
     director, identity = await started(venue, replace(FAST, rounds=1), *people)
     await venue.until(lambda: len(venue.state(identity).crosstable.races) == 1)
     ((_, table),) = venue.state(identity).crosstable.races
-    assert isinstance(await director.ask(CorrectResult(id=identity, round=1, table=table, result=None)), Decided)
+    await director.do(CorrectResult(id=identity, round=1, table=table, result=None))
     await trio.sleep(60)
     runs = [run for run in venue.store.runs("round", f"{identity}/1") if run.spec.table == table]
     assert [run.spec.deal.number for run in runs] == [1], "while another table is racing nothing is dealt"
     other = 3 - table
     win = TableResult(verdict="second", second_home=30)
-    assert isinstance(await director.ask(CorrectResult(id=identity, round=1, table=other, result=win, reason="agreed")), Decided)
+    await director.do(CorrectResult(id=identity, round=1, table=other, result=win, reason="agreed"))
     await venue.over(identity)
     runs = [run for run in venue.store.runs("round", f"{identity}/1") if run.spec.table == table]
     assert [run.spec.deal.number for run in runs] == [1, 2]
@@ -831,7 +810,7 @@ async def test_a_struck_result_is_raced_again_on_another_number_of_the_shuffle(v
 async def test_the_director_breaks_it_off(venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben", habit="absent")
     director, identity = await started(venue, replace(FAST, rounds=3), ann, ben)
-    assert isinstance(await director.ask(EndTournament(id=identity, reason="rain")), Decided)
+    await director.do(EndTournament(id=identity, reason="rain"))
     assert venue.state(identity).phase == "ended"
     assert refused(await director.ask(PairRound(id=identity, round=2))) == "tournament/not-now"
     assert refused(await ann.ask(EnterTournament(id=identity))) in ("tournament/not-now", "tournament/refused")
@@ -887,9 +866,7 @@ async def test_nobody_races_on_when_the_round_is_over_and_its_secret_may_be_told
 async def test_a_player_whom_the_director_has_removed_does_not_come_back_by_themselves(venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben")
     director = await venue.person("Director")
-    identity = await director.make(replace(FAST, check_in_s=600))
-    for person in (ann, ben):
-        await person.enter(identity)
+    identity = await director.make(replace(FAST, check_in_s=600), ann, ben)
     await director.ask(RemoveEntrant(id=identity, entrant=ann.player.id, reason="has two accounts"))
     assert isinstance(await ann.ask(EnterTournament(id=identity)), Error)
     await director.ask(StartTournament(id=identity))
@@ -897,20 +874,18 @@ async def test_a_player_whom_the_director_has_removed_does_not_come_back_by_them
     assert venue.state(identity).crosstable.active == (ben.player.id,)
     # Who left by themselves may.
     await ben.ask(LeaveTournament(id=identity))
-    assert isinstance(await ben.ask(EnterTournament(id=identity)), Decided)
+    await ben.do(EnterTournament(id=identity))
 
 
 async def test_who_had_not_checked_in_when_the_director_paired_may_come_back(venue: Venue) -> None:
     ann, ben, cleo, director = await venue.people("Ann", "Ben", "Cleo", "Director")
-    identity = await director.make(replace(FAST, check_in_s=600))
-    for person in (ann, ben, cleo):
-        await person.enter(identity)
+    identity = await director.make(replace(FAST, check_in_s=600), ann, ben, cleo)
     await director.ask(StartTournament(id=identity))
     for person in (ann, ben):
         await person.ask(CheckIn(id=identity, nonce="0f" * 16))
     await director.ask(StartTournament(id=identity))
     assert cleo.player.id not in venue.state(identity).crosstable.active
-    assert isinstance(await cleo.ask(EnterTournament(id=identity)), Decided)
+    await cleo.do(EnterTournament(id=identity))
     assert cleo.player.id in venue.state(identity).crosstable.active
 
 
@@ -922,13 +897,13 @@ async def test_the_director_lets_back_in_whom_they_removed(venue: Venue) -> None
     assert refused(await ann.ask(EnterTournament(id=identity))) == "tournament/not-now"
     assert refused(await ann.ask(RemoveEntrant(id=identity, entrant=ann.player.id, remove=False))) == "tournament/not-the-director"
     back = RemoveEntrant(id=identity, entrant=ann.player.id, remove=False, reason="a mistake")
-    assert isinstance(await director.ask(back), Decided)
+    await director.do(back)
     assert refused(await director.ask(back)) == "tournament/refused", "they play already"
     await director.ask(PairRound(id=identity, round=2))
     assert venue.state(identity).crosstable.rounds[1].of(ann.player.id) is not None
     # Letting somebody back in ends the ban for good.
     await ann.ask(LeaveTournament(id=identity))
-    assert isinstance(await ann.ask(EnterTournament(id=identity)), Decided)
+    await ann.do(EnterTournament(id=identity))
 
 
 @pytest.mark.parametrize("kind", ["swiss", "round-robin"])
@@ -983,9 +958,7 @@ async def test_a_store_that_cannot_be_read_costs_whoever_makes_a_tournament_an_a
 async def checking_in(venue: Venue) -> tuple[list[Person], str]:
     """Two entrants who do not act, ten seconds into ten minutes of check-in; the first of them directs and follows the tournament."""
     people = await venue.people("Ann", "Ben", habit="absent")
-    identity = await people[0].make(replace(FAST, check_in_s=600))
-    for person in people:
-        await person.enter(identity)
+    identity = await people[0].make(replace(FAST, check_in_s=600), *people)
     people[0].follow(identity)
     await people[0].ask(StartTournament(id=identity))
     await trio.sleep(10)

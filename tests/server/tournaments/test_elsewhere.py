@@ -93,23 +93,23 @@ async def test_what_the_director_decides_at_another_server_is_done_where_the_roo
     for person in (ann, ben):
         await person.enter(own)
     await director.move(one)
-    assert isinstance(await director.ask(StartTournament(id=own)), Decided)
+    await director.do(StartTournament(id=own))
     await trio.sleep(1)
     assert (len(one.rooms), len(two.rooms)) == (0, 1), "whoever made it leads it"
     assert ann.last(Called).code == ben.last(Called).code == next(iter(two.rooms)).code
-    assert isinstance(await director.ask(PauseTournament(id=own)), Decided)
+    await director.do(PauseTournament(id=own))
     await trio.sleep(1)
     assert len(two.rooms) == 0
     await director.ask(PauseTournament(id=own, pause=False))
     result = TableResult(verdict="first", first_home=3, second_home=2)
     await trio.sleep(1)
-    assert isinstance(await director.ask(CorrectResult(id=own, round=1, table=1, result=result)), Decided)
+    await director.do(CorrectResult(id=own, round=1, table=1, result=result))
     assert (await two.over(own)).phase == "over"
     assert len(two.rooms) == 0
 
     # Nobody looks after it any more, and it may still be corrected, at any server.
     other = TableResult(verdict="second", first_home=3, second_home=5)
-    assert isinstance(await director.ask(CorrectResult(id=own, round=1, table=1, result=other)), Decided)
+    await director.do(CorrectResult(id=own, round=1, table=1, result=other))
     document = await two.tournaments.document(own)
     assert document is not None
     assert document.rounds[0].tables[0].result == other
@@ -119,9 +119,7 @@ async def test_followers_at_another_server_see_who_is_here_and_how_the_tables_st
     one, two = place.venues
     ann, ben = await one.people("Ann", "Ben", habit="absent")
     follower = await two.person("Flo", "absent")
-    identity = await ann.make(replace(FAST, no_show_s=100))
-    for person in (ann, ben):
-        await person.enter(identity)
+    identity = await ann.make(replace(FAST, no_show_s=100), ann, ben)
     await trio.sleep(1)
     follower.follow(identity)
     await ann.ask(StartTournament(id=identity))
@@ -143,9 +141,7 @@ async def test_nobody_is_called_from_elsewhere_to_a_table_that_the_store_does_no
 ) -> None:
     one, two = place.venues
     ann, ben = await one.person("Ann", "absent"), await two.person("Ben", "absent")
-    identity = await ann.make(FAST)
-    for person in (ann, ben):
-        await person.enter(identity)
+    identity = await ann.make(FAST, ann, ben)
     submit, waits = one.journal.submit, list[Any]()
 
     def slowly(entries: Sequence[Entry], *arguments: Any) -> None:
@@ -168,9 +164,7 @@ async def test_nobody_is_called_from_elsewhere_to_a_table_that_the_store_does_no
 async def test_entrants_at_another_server_are_called_anew_after_an_outage(place: Place) -> None:
     one, two = place.venues
     ann, ben = await one.person("Ann", "absent"), await two.person("Ben", "absent")
-    identity = await ann.make(FAST)
-    for person in (ann, ben):
-        await person.enter(identity)
+    identity = await ann.make(FAST, ann, ben)
     await ann.ask(StartTournament(id=identity))
     await trio.sleep(5)
     for venue in place.venues:
@@ -188,9 +182,7 @@ async def test_entrants_at_another_server_are_called_anew_after_an_outage(place:
 async def test_another_server_takes_a_tournament_over_in_the_middle_of_a_round(place: Place, kind: str) -> None:
     one, two = place.venues
     quick, late = await one.people("Ann", "Ben"), await two.people("Cleo", "Dan", habit="absent")
-    identity = await quick[0].make(replace(FAST, format=kind, rounds=2, no_show_s=60))
-    for person in (quick[0], late[0], quick[1], late[1]):
-        await person.enter(identity)
+    identity = await quick[0].make(replace(FAST, format=kind, rounds=2, no_show_s=60), quick[0], late[0], quick[1], late[1])
     await quick[0].ask(StartTournament(id=identity))
     await one.until(lambda: bool(one.state(identity).crosstable.races))
     before = place.store.tournament_log(identity)
@@ -219,9 +211,7 @@ async def test_whoever_takes_over_while_a_command_is_being_kept_opens_no_second_
     people = [*await one.people("Ann", "Ben"), *await two.people("Cleo", "Dan")]
     for person in people:
         person.habit = "absent"
-    identity = await people[0].make(replace(FAST, no_show_s=600))
-    for person in people:
-        await person.enter(identity)
+    identity = await people[0].make(replace(FAST, no_show_s=600), *people)
     await people[0].ask(StartTournament(id=identity))
     await one.until(lambda: len(one.rooms) == 2)
     codes = {room.spec.table: room.code for room in one.rooms if room.spec is not None}

@@ -14,7 +14,7 @@ from trio.testing import MockClock
 from protocol.client_messages import Say
 from protocol.errors import ErrorCode
 from protocol.room_events import Started
-from protocol.tournament_messages import Called, CorrectResult, Decided, PauseTournament, StartTournament, Tournament
+from protocol.tournament_messages import Called, CorrectResult, PauseTournament, StartTournament, Tournament
 from protocol.tournaments import TableResult
 from server.tournaments.hosting import START_MS, Opening, Orders, place_of_room
 from tests.server.tournaments.place import Place
@@ -53,13 +53,12 @@ async def field(place: Place, number: int, habit: Habit = "quick") -> list[Watch
     return people
 
 
-async def begun(place: Place, people: list[Watched], **options: object) -> str:
-    """The id of a tournament of theirs, led by the first server, whose first round is paired."""
-    identity = await people[0].make(replace(FAST, **options))
-    for person in people:
-        await person.enter(identity)
+async def begun(place: Place, people: list[Watched], *, director: Watched | None = None, **options: object) -> str:
+    """The id of a tournament of theirs, led by the first server or that of its director, whose first round is paired."""
+    director = director or people[0]
+    identity = await director.make(replace(FAST, **options), *people)
     await trio.sleep(2)
-    assert isinstance(await people[0].ask(StartTournament(id=identity)), Decided)
+    await director.do(StartTournament(id=identity))
     await trio.sleep(1)
     return identity
 
@@ -125,13 +124,8 @@ async def test_a_round_may_have_no_table_at_the_server_that_leads_and_nobody_is_
     people = [Watched(three, f"P{number}") for number in range(3)]
     for person in (dora, *people):
         await person.arrive()
-    identity = await dora.make(replace(FAST, format="swiss", rounds=1, countdown_s=10))
-    await trio.sleep(1)
-    for person in people:
-        await person.enter(identity)
+    identity = await begun(place, people, director=dora, format="swiss", rounds=1, countdown_s=10)
     await trio.sleep(2)
-    await dora.ask(StartTournament(id=identity))
-    await trio.sleep(3)
     # One of them has a bye, which is raced too.
     assert tables(place) == [0, 1, 1]
     assert one.director(identity).leads
@@ -152,7 +146,7 @@ async def test_what_the_director_decides_reaches_tables_at_other_servers_and_the
     assert {table.code for table in told} == {room.code for venue in place.venues for room in venue.rooms}
     assert all(590_000 < (table.no_show_ms or 0) <= 602_000 for table in told)
 
-    assert isinstance(await people[0].ask(PauseTournament(id=identity)), Decided)
+    await people[0].do(PauseTournament(id=identity))
     await trio.sleep(2)
     assert tables(place) == [0, 0, 0]
     await people[0].ask(PauseTournament(id=identity, pause=False))
@@ -162,7 +156,7 @@ async def test_what_the_director_decides_reaches_tables_at_other_servers_and_the
     await people[0].ask(CorrectResult(id=identity, round=1, table=far, result=RESULT))
     await trio.sleep(1)
     assert tables(place) == [1, 1, 0]
-    assert isinstance(await people[0].ask(CorrectResult(id=identity, round=1, table=far, result=None)), Decided)
+    await people[0].do(CorrectResult(id=identity, round=1, table=far, result=None))
     await trio.sleep(4)
     assert sum(tables(place)) == 3, "it is to be raced after all"
 
@@ -171,13 +165,8 @@ async def test_who_directs_it_has_one_key_to_the_boards_of_all_tables_at_any_ser
     dora = Watched(place.venues[1], "Dora", "absent")
     await dora.arrive()
     people = await field(place, 6, "absent")
-    identity = await dora.make(replace(FAST, no_show_s=600))
-    await trio.sleep(1)
-    for person in people:
-        await person.enter(identity)
+    identity = await begun(place, people, director=dora, no_show_s=600)
     await trio.sleep(2)
-    await dora.ask(StartTournament(id=identity))
-    await trio.sleep(3)
     assert tables(place) == [1, 1, 1]
     codes = [room.code for venue in place.venues for room in venue.rooms]
     for venue in place.venues:
@@ -295,9 +284,7 @@ async def test_whoever_takes_over_the_lead_enters_what_was_raced_elsewhere_meanw
 
 async def test_whoever_takes_over_a_check_in_gives_the_whole_time_once_more_and_all_servers_say_so(place: Place) -> None:
     people = await field(place, 6)
-    identity = await people[0].make(replace(FAST, check_in_s=60))
-    for person in people:
-        await person.enter(identity)
+    identity = await people[0].make(replace(FAST, check_in_s=60), *people)
     await people[0].ask(StartTournament(id=identity))
     await trio.sleep(50)
     first, second, third = place.venues

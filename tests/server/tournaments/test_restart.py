@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
 import pytest
 import trio
 from msgspec.structs import replace
 
-from protocol.tournament_messages import Called, CheckIn, Decided, PauseTournament, StartTournament, Tournament
+from protocol.tournament_messages import Called, CheckIn, PauseTournament, StartTournament, Tournament
 from server.store.memory import MemoryStore
 from server.store.port import TournamentDecided, TournamentMade
 from server.tournaments import service
@@ -23,36 +24,34 @@ pytestmark = pytest.mark.usefixtures("autojump_clock")
 Kind = TypeVar("Kind")
 
 
-async def killed(store: MemoryStore, play: object, *, seed: int) -> None:
-    """A server in which `play(venue)` happens; then it is gone at once, with nothing said to anybody."""
+@asynccontextmanager
+async def doomed(store: MemoryStore) -> AsyncIterator[Venue]:
+    """A server that is gone at once when the block ends, with nothing said to anybody."""
     async with trio.open_nursery() as nursery:
-        venue = Venue(nursery, store=store, seed=seed)
+        venue = Venue(nursery, store=store, seed=1)
         await venue.open()
-        await play(venue)  # type: ignore[operator]
+        yield venue
         # What comes from now on reaches the store no more.
         venue.journal.gate = trio.Event()
         nursery.cancel_scope.cancel()
 
 
+async def next_server(nursery: trio.Nursery, store: MemoryStore) -> Venue:
+    venue = Venue(nursery, store=store, seed=2)
+    await venue.open()
+    return venue
+
+
 @pytest.mark.parametrize("kind", ["swiss", "elimination", "round-robin", "session"])
 async def test_a_round_that_was_being_run_goes_on_with_the_next_server(nursery: trio.Nursery, kind: str) -> None:
     store = MemoryStore()
-    found: list[str] = []
-
-    async def play(venue: Venue) -> None:
+    async with doomed(store) as venue:
         quick, late = await venue.people("Ann", "Ben"), await venue.people("Cleo", "Dan", habit="absent")
-        identity = await quick[0].make(replace(FAST, format=kind, rounds=2, no_show_s=60))
-        for person in (quick[0], late[0], quick[1], late[1]):
-            await person.enter(identity)
+        identity = await quick[0].make(replace(FAST, format=kind, rounds=2, no_show_s=60), quick[0], late[0], quick[1], late[1])
         await quick[0].ask(StartTournament(id=identity))
         await venue.until(lambda: bool(venue.state(identity).crosstable.races))
-        found.append(identity)
-
-    await killed(store, play, seed=1)
-    (identity,) = found
     before = store.tournament_log(identity)
-    venue = Venue(nursery, store=store, seed=2)
-    await venue.open()
+    venue = await next_server(nursery, store)
     await trio.sleep(1)
     assert venue.state(identity).phase == "running"
     assert {room.spec.table for room in venue.rooms if room.spec is not None} == set(venue.director(identity).tables.by_table)
@@ -64,23 +63,15 @@ async def test_a_round_that_was_being_run_goes_on_with_the_next_server(nursery: 
 @pytest.mark.parametrize("downtime", [0, 5000])
 async def test_the_time_to_come_to_a_table_goes_on_and_no_time_between_two_servers_counts(nursery: trio.Nursery, downtime: int) -> None:
     store = MemoryStore()
-    found: list[str] = []
-
-    async def play(venue: Venue) -> None:
+    async with doomed(store) as venue:
         ann, ben = await venue.person("Ann"), await venue.person("Ben", "absent")
-        identity = await ann.make(replace(FAST, rounds=1, no_show_s=120))
-        for person in (ann, ben):
-            await person.enter(identity)
+        identity = await ann.make(replace(FAST, rounds=1, no_show_s=120), ann, ben)
         await ann.ask(StartTournament(id=identity))
         await trio.sleep(75)
-        found.append(identity)
-
-    await killed(store, play, seed=1)
     await trio.sleep(downtime)
-    venue = Venue(nursery, store=store, seed=2)
-    await venue.open()
+    venue = await next_server(nursery, store)
     began = trio.current_time()
-    state = await venue.over(found[0])
+    state = await venue.over(identity)
     result = state.crosstable.result(1, 1)
     assert result is not None
     assert result.forfeit
@@ -90,49 +81,32 @@ async def test_the_time_to_come_to_a_table_goes_on_and_no_time_between_two_serve
 
 async def test_a_result_that_was_kept_and_not_entered_is_entered_by_the_next_server(nursery: trio.Nursery) -> None:
     store = MemoryStore()
-    found: list[str] = []
-
-    async def play(venue: Venue) -> None:
+    async with doomed(store) as venue:
         people = await venue.people("Ann", "Ben")
-        identity = await people[0].make(replace(FAST, rounds=1))
-        for person in people:
-            await person.enter(identity)
+        identity = await people[0].make(replace(FAST, rounds=1), *people)
         # The rooms keep what comes of them, but the tournament hears nothing of it.
         venue.rooms.on_over.clear()
         await people[0].ask(StartTournament(id=identity))
         await venue.until(lambda: any(run.phase == "over" for run in store.runs("round", f"{identity}/1")))
         assert not venue.state(identity).crosstable.races
-        found.append(identity)
-
-    await killed(store, play, seed=1)
-    venue = Venue(nursery, store=store, seed=2)
-    await venue.open()
-    state = await venue.over(found[0])
-    (run,) = store.runs("round", f"{found[0]}/1")
+    venue = await next_server(nursery, store)
+    state = await venue.over(identity)
+    (run,) = store.runs("round", f"{identity}/1")
     assert state.race_ids[1, 1] == (run.race,)
     assert len(venue.rooms) == 0, "nothing was raced twice"
 
 
 async def test_a_table_whose_room_never_was_gets_one_of_the_next_server(nursery: trio.Nursery) -> None:
     store = MemoryStore()
-    found: list[tuple[str, Person, Person]] = []
-
-    async def play(venue: Venue) -> None:
+    async with doomed(store) as venue:
         ann, ben = await venue.people("Ann", "Ben")
-        identity = await ann.make(replace(FAST, rounds=1))
-        for person in (ann, ben):
-            await person.enter(identity)
+        identity = await ann.make(replace(FAST, rounds=1), ann, ben)
         venue.rooms._stopping = True  # no room can be opened
         await ann.ask(StartTournament(id=identity))
         assert venue.state(identity).round == 1
         assert len(venue.rooms) == 0
-        found.append((identity, ann, ben))
-
-    await killed(store, play, seed=1)
-    identity, ann, ben = found[0]
     assert not store.running().races
-    venue = Venue(nursery, store=store, seed=2)
-    await venue.open()
+    venue = await next_server(nursery, store)
     await trio.sleep(1)
     (room,) = venue.rooms
     assert room.spec is not None
@@ -146,10 +120,7 @@ async def test_a_table_whose_room_never_was_gets_one_of_the_next_server(nursery:
 @pytest.mark.parametrize("downtime", [0, 5000])
 async def test_a_check_in_and_a_pause_outlive_the_server_and_have_their_whole_time_once_more(nursery: trio.Nursery, downtime: int) -> None:
     store = MemoryStore()
-    found: list[str] = []
-    people: list[Person] = []
-
-    async def play(venue: Venue) -> None:
+    async with doomed(store) as venue:
         ann, ben = await venue.people("Ann", "Ben")
         identity = await ann.make(replace(FAST, rounds=1, check_in_s=600, fill=2))
         await ann.enter(identity)
@@ -158,24 +129,17 @@ async def test_a_check_in_and_a_pause_outlive_the_server_and_have_their_whole_ti
         for each in (between, paused):
             await ann.ask(StartTournament(id=each))
             await venue.until(lambda each=each: venue.state(each).phase == "between")  # type: ignore[misc]
-        assert isinstance(await ann.ask(PauseTournament(id=paused)), Decided)
+        await ann.do(PauseTournament(id=paused))
         await ben.enter(identity)
         await ann.ask(StartTournament(id=identity))
         await ann.check_in(identity)
         await trio.sleep(100)
-        found.extend((identity, between, paused))
-        people.append(ben)
-
-    await killed(store, play, seed=1)
-    identity, between, paused = found
     await trio.sleep(downtime)
-    venue = Venue(nursery, store=store, seed=2)
-    await venue.open()
-    (ben,) = people
+    venue = await next_server(nursery, store)
     await ben.come_to(venue)
     ben.follow(identity)
     await trio.sleep(0.1)
-    assert [venue.state(each).phase for each in found] == ["check-in", "between", "paused"]
+    assert [venue.state(each).phase for each in (identity, between, paused)] == ["check-in", "between", "paused"]
     assert 599_000 < (ben.last(Tournament).phase_ms or 0) <= 600_000
     await trio.sleep(290)
     assert venue.state(between).round == 1
@@ -191,24 +155,15 @@ async def test_a_check_in_and_a_pause_outlive_the_server_and_have_their_whole_ti
 
 async def test_whoever_was_at_a_table_is_called_when_they_come_back_to_the_next_server(nursery: trio.Nursery) -> None:
     store = MemoryStore()
-    found: list[tuple[str, Person]] = []
-
-    async def play(venue: Venue) -> None:
+    async with doomed(store) as venue:
         ann, ben = await venue.people("Ann", "Ben", habit="absent")
-        identity = await ann.make(replace(FAST, rounds=1, check_in_s=60))
-        for person in (ann, ben):
-            await person.enter(identity)
+        identity = await ann.make(replace(FAST, rounds=1, check_in_s=60), ann, ben)
         await ann.ask(StartTournament(id=identity))
         for person in (ann, ben):
-            assert isinstance(await person.ask(CheckIn(id=identity, nonce="ab" * 16)), Decided)
+            await person.do(CheckIn(id=identity, nonce="ab" * 16))
         await venue.until(lambda: bool(ann.all(Called)))
-        found.append((identity, ann))
-
-    await killed(store, play, seed=1)
-    identity, ann = found[0]
     code = ann.last(Called).code
-    venue = Venue(nursery, store=store, seed=2)
-    await venue.open()
+    venue = await next_server(nursery, store)
     back = Person(venue, "Ann", "absent")
     await trio.sleep(1)
     venue.tournaments.greet(ann.player.id, back)
@@ -220,15 +175,11 @@ async def test_the_log_of_an_old_tournament_is_taken_again_beside_the_event_loop
     nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = MemoryStore()
-    found: list[str] = []
-
-    async def play(venue: Venue) -> None:
+    async with doomed(store) as venue:
         ann = await venue.person("Ann")
-        found.append(await ann.make(replace(FAST, rounds=1, fill=2)))
-        await ann.ask(StartTournament(id=found[0]))
-        await venue.over(found[0])
-
-    await killed(store, play, seed=1)
+        identity = await ann.make(replace(FAST, rounds=1, fill=2))
+        await ann.ask(StartTournament(id=identity))
+        await venue.over(identity)
     is_beside = False
     read: list[bool] = []
 
@@ -247,7 +198,6 @@ async def test_the_log_of_an_old_tournament_is_taken_again_beside_the_event_loop
 
     monkeypatch.setattr(venues, "at_once", beside)
     monkeypatch.setattr(service, "state_of", watched)
-    venue = Venue(nursery, store=store, seed=2)
-    await venue.open()
-    assert await venue.tournaments.document(found[0]) is not None
+    venue = await next_server(nursery, store)
+    assert await venue.tournaments.document(identity) is not None
     assert read == [True, True], "once for the list, once for who asks"

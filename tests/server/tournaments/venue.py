@@ -36,12 +36,10 @@ from server.store.port import Entry, TournamentDecided, TournamentMade
 from server.store.replay import by_room
 from server.tournaments.commands import Asker, TournamentCommand
 from server.tournaments.director import Director
-from server.tournaments.pairing.crosstable import Crosstable as RoundPaired
-from server.tournaments.pairing.rounds import Round
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.service import TournamentService
 from server.tournaments.state import TournamentState
-from tests.server.rooms.playing import Hearing, at_once, first_seed, no_ghosts
+from tests.server.rooms.playing import Hearing, at_once, first_seed, no_ghosts, paired_here
 
 Habit = Literal["quick", "keen", "resigns", "waits", "absent"]
 
@@ -50,12 +48,6 @@ _DECODER = server_message_decoder(MSGPACK)
 EPOCH_S = 1_800_000_000
 
 FAST = TournamentOptions(name="Open", check_in_s=0, pause_s=0, no_show_s=30, countdown_s=1, rated=False)
-
-
-async def paired_here(tournament: RoundPaired) -> Round | None:
-    """In place of a worker."""
-    await trio.lowlevel.checkpoint()
-    return tournament.next_round()
 
 
 class Person(PlayerConnection, Hearing):
@@ -125,19 +117,24 @@ class Person(PlayerConnection, Hearing):
                 await self.venue.something()
         return found[0]
 
-    async def make(self, options: TournamentOptions, code: str | None = None) -> str:
-        """The id."""
-        made = await self.ask(CreateTournament(options=options, code=code))
-        assert isinstance(made, Decided), made
+    async def do(self, message: TournamentCommand | CreateTournament) -> Decided:
+        """What nobody refuses."""
+        answer = await self.ask(message)
+        assert isinstance(answer, Decided), answer
+        return answer
+
+    async def make(self, options: TournamentOptions, *entrants: Person, code: str | None = None) -> str:
+        """One that these enter. Returns its id."""
+        made = await self.do(CreateTournament(options=options, code=code))
+        for person in entrants:
+            await person.enter(made.id)
         return made.id
 
     async def enter(self, identity: str) -> None:
-        entered = await self.ask(EnterTournament(id=identity))
-        assert isinstance(entered, Decided), entered
+        await self.do(EnterTournament(id=identity))
 
     async def check_in(self, identity: str) -> None:
-        here = await self.ask(CheckIn(id=identity, nonce=random.Random(self.player.id).randbytes(16).hex()))
-        assert isinstance(here, Decided), here
+        await self.do(CheckIn(id=identity, nonce=random.Random(self.player.id).randbytes(16).hex()))
 
     def follow(self, identity: str, number: int | None = None) -> None:
         self.venue.tournaments.follow(self, FollowTournament(id=identity, round=number), self.venue.nursery.start_soon)
