@@ -54,7 +54,7 @@ _SHUFFLING_ABOUT: Final = 7
 
 
 def _urgency(move: Move) -> int:
-    """0 for the kind of move to make first."""
+    """How early to make this kind of move: 0 is first."""
     match move:
         case Move(source="w", target=None):
             return 0

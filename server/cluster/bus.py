@@ -104,7 +104,7 @@ class Bus:
         return self._serials.get(channel, 0) + (channel in self._queue)
 
     def hush(self, channel: str) -> None:
-        """Nothing more will be said there for now."""
+        """Drop what still waits to be said there: nothing more will be said for now."""
         self._serials.pop(channel, None)
         for part in self._queue.pop(channel, ()):
             self._queued -= len(part)

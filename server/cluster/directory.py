@@ -231,7 +231,7 @@ class Directory:
         return gone
 
     def _tell_seats(self, pipeline: Pipeline[bytes], before: Mapping[str, str], seats: Mapping[str, str]) -> list[Awaitable[object]]:
-        """Add to the pipeline what has changed."""
+        """Add to the pipeline the seats that have changed."""
         key, told = self._key("seats", self._node.id), list[Awaitable[object]]()
         if gone := [player for player in before if player not in seats]:
             told.append(pipeline.hdel(key, gone))

@@ -20,7 +20,7 @@ from server.store.nodes import LEASE_MS, Node
 from server.store.takeover import TakenOver
 
 if TYPE_CHECKING:
-    # It loads the database's library.
+    # Importing it loads the database library.
     from server.store.shared import SharedStore
 
 logger = logging.getLogger("carpet.cluster")
@@ -72,7 +72,7 @@ class ClusterNode:
         self._renewals = 0
         self._takes = True
         self._newer: set[str] = set()  # rooms that this version cannot read
-        self._looked_at: dict[int, float] = {}  # each node that is gone
+        self._looked_at: dict[int, float] = {}  # by dead node
         self._taking = trio.Lock()
         self._hurried = trio.Event()
         self._taken_up = trio.Event()
@@ -278,7 +278,7 @@ class ClusterNode:
         return {code: node.url for code, node in found.items() if node.id != self.id and node.is_alive}
 
     async def knows(self, code: str) -> bool:
-        """Whether any node has the room with this code, or did when it went. Raises StoreError."""
+        """Whether any node has the room with this code, or a node that is gone had it. Raises StoreError."""
         return code in await self._journal.ask(self._store.find_rooms, (code,))
 
     async def leave(self) -> None:

@@ -240,7 +240,7 @@ class Site:
         return _refusal(refused, self._problem(refused.status, refused.sentence))
 
     def _find(self, target: str, base: str) -> tuple[Route, Asked]:
-        """Raises NoPage."""
+        """The route for this target, and its request. Raises NoPage."""
         if len(target) > TARGET_CHARACTERS:
             raise NoPage(HTTPStatus.REQUEST_URI_TOO_LONG, "That address is longer than any page's.")
         if _BAD_PERCENT.search(target):

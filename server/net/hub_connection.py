@@ -75,7 +75,7 @@ class HubConnection(Connection):
         self._hub = hub
         self._door = door
         self._peer_name = stream.peer_name
-        self._socket, self._ticket, self._partial = stream.detach()  # the start of a request, then of a frame
+        self._socket, self._ticket, self._partial = stream.detach()  # _partial: the start of a request, later of a frame
         self._descriptor = self._socket.fileno()
         round_trip_rule.stamp(self._socket)
         self.receive, self._send = self._socket.recvmsg, self._socket.send

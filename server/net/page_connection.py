@@ -31,7 +31,7 @@ IDLE_S: Final = 15.0
 """Seconds from an answer to the beginning of the next request."""
 
 MOST_REQUESTS: Final = 1000
-"""On one connection."""
+"""Requests on one connection, at most."""
 
 HEAD_BYTES: Final = 64 * 1024
 """The most of a request's head that is read while its end is missing. Of a longer one, the library says what is too long."""

@@ -279,7 +279,7 @@ class SocketListener(trio.abc.Listener[SocketStream]):
         listening.setblocking(False)
         self.socket = listening
         self._admission = admission
-        self._accepted = 0  # since it had to wait for somebody
+        self._accepted = 0  # connections, since it last had to wait
         self._short = Seldom(TOLD_EVERY_S)
         self._too_many = Seldom(TOLD_EVERY_S)
 

@@ -12,7 +12,7 @@ from server.spectate.spectator import Spectator
 
 
 class Audience:
-    """code: of the room."""
+    """code: the room's code."""
 
     def __init__(self, code: str, scheduler: FanoutScheduler) -> None:
         """scheduler: shared by all races."""
