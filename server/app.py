@@ -54,7 +54,7 @@ from server.tournaments.ports import TournamentPorts
 from server.tournaments.service import TournamentService
 
 if TYPE_CHECKING:
-    # Its extra is installed where a cluster is.
+    # Importing it needs the `cluster` extra.
     from server.cluster.directory import Directory, Topic
 
 SOFTWARE = f"carpet-race {protocol.__version__}"
@@ -69,13 +69,13 @@ WORKERS_CODE = (
     "server.solver.winnable",
     "server.tournaments.pairing_worker",
 )
-"""The modules of all that workers do for a server."""
+"""Modules with the code of every job that workers do for a server."""
 
 SWITCH_S = 0.0005
-"""Seconds for which a thread that reads the store may keep the interpreter from the event loop; ten times as many by default."""
+"""Seconds for which a thread that reads the store may keep the interpreter from the event loop. Python's default is ten times as long."""
 
 ROOMS_PER_CONNECTION = 2
-"""Rooms that may be opened from one address for each connection that it may have: some outlive the connections of their players."""
+"""Rooms that one address may open for each connection it may have. More than one, since some rooms outlive their players' connections."""
 
 ASK_AGAIN_S = 1.0
 
@@ -84,11 +84,11 @@ logger = logging.getLogger("carpet.app")
 
 @asynccontextmanager
 async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
-    """A server inside the context; gives its URL. On leaving, rooms are closed, clients told, tasks ended, in this order.
+    """Run a server inside the context; yields its URL. On exit, rooms are closed, clients told and tasks ended, in this order.
 
-    Races that an earlier server on the same database left running go on. tls: for who wants to change it later; else as the settings say.
-    Raises AddressUnavailable, maybe in a group, UnusableTlsFiles, TooFewDescriptors, and StoreError when the database cannot be had; a node
-    of a cluster LeaseLost, in a group, when others have taken it for dead: it may begin anew.
+    Races that an earlier server on the same database left running go on. tls: a context that the caller may change later; by default the
+    settings' own. Raises UnusableTlsFiles, TooFewDescriptors, AddressUnavailable (perhaps in a group), and StoreError if the database
+    cannot be used. A cluster node also raises LeaseLost, in a group, if the others have taken it for dead: it may be started again.
     """
     tls = tls or tls_of(settings)
     admission = _admission(settings)
@@ -257,12 +257,12 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     await dispatch.forwarding.send_away()
             nursery.cancel_scope.cancel()
     finally:
-        # In no thread: whoever is cancelled here may wait for nothing any more, and closing a file takes no time.
+        # Not in a thread: a cancelled task cannot await any more, and closing a file takes no time.
         store.close()
 
 
 def tls_of(settings: Settings) -> ssl.SSLContext | None:
-    """What the settings say of TLS. Raises UnusableTlsFiles."""
+    """The TLS context that the settings ask for, if any. Raises UnusableTlsFiles."""
     if settings.tls_cert is None or settings.tls_key is None:
         return None
     return tls_context(settings.tls_cert, settings.tls_key)
@@ -275,7 +275,7 @@ def _administered(nursery: trio.Nursery, settings: Settings, administration: Adm
         if where is not None:
             if settings.admin_socket is None:
                 with suppress(OSError):
-                    # Where the database is elsewhere, nobody has made it.
+                    # If the database is on another machine, nothing has created this folder yet.
                     where.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
                 stack.enter_context(administered(nursery, where, administration.answer))
@@ -315,12 +315,12 @@ def _admission(settings: Settings) -> Admission:
 
 
 async def _opened(settings: Settings) -> Store:
-    """The store; one whose server does not answer is waited for."""
+    """The store. Waits for a database server that does not answer yet."""
     until = trio.current_time() + settings.wait_for_database_s
     last = ""
     while True:
         try:
-            # Whoever is stopped meanwhile waits for no answer.
+            # Abandoned on cancellation: a server that is stopped must not wait for the answer.
             opening = partial(open_store, settings.database, shared=settings.cluster is not None)
             return await trio.to_thread.run_sync(opening, abandon_on_cancel=True)
         except StoreAway as error:
@@ -333,7 +333,7 @@ async def _opened(settings: Settings) -> Store:
 
 
 async def _joined(store: Store, journal: Journal, settings: Settings) -> tuple[ClusterNode, Directory] | tuple[None, None]:
-    """This server as a node of its cluster; None for a server alone."""
+    """This server as a node of its cluster, and the cluster's directory; None for a server on its own."""
     if settings.advertise is None or settings.cluster is None:
         return None, None
     from server.cluster.directory import Directory
@@ -362,7 +362,7 @@ def _loads(node: ClusterNode, rooms: Rooms, admission: Admission, overload: Over
 
 
 def _topics(tournaments: TournamentService, loads: Loads, lobby: Lobby) -> tuple[Topic, ...]:
-    """What the nodes of a place tell each other, beside who is where."""
+    """What the nodes of a place tell each other, apart from who is where."""
     from server.cluster.directory import Topic
 
     return (

@@ -1,4 +1,4 @@
-"""The settings of a server, checked once, before anything is started."""
+"""The settings of a server. They are checked once, before anything is started."""
 
 from __future__ import annotations
 
@@ -18,34 +18,35 @@ if TYPE_CHECKING:
 
 DEFAULT_CONNECTIONS = 50_000
 DEFAULT_WORKERS = 1
-"""Of a machine with two processors, one is left to the event loop."""
+"""On a machine with two processors, this leaves one to the event loop."""
 
 
 class BadSettings(ValueError):
-    """Settings that do not fit together; the sentence says which and what to do."""
+    """Settings that do not fit together. The message says which ones and what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """host, port: where to listen; port 0 takes any free one. rate, burst: messages of one client, a second and at once.
+    """host, port: where to listen; port 0 takes any free one. rate, burst: how many messages a client may send per second, and at once.
 
-    database: the path of a SQLite file or a PostgreSQL URL, None for the usual file, `memory` to keep nothing.
-    origins: web origins whose pages may connect. embedders: those whose pages may show races in a frame; `*` for all.
-    bots_wait: house bots play at the pace of a person, else as fast as they can.
-    max_connections: at once; None for DEFAULT_CONNECTIONS or as many as there are file descriptors for.
+    database: the path of a SQLite file or a PostgreSQL URL; None for the default file, `memory` to keep nothing.
+    origins: web origins whose pages may connect. embedders: web origins whose pages may show races in a frame; `*` for all.
+    bots_wait: house bots play at the pace of a person; otherwise as fast as they can.
+    max_connections: at once; None for DEFAULT_CONNECTIONS, or as many as there are file descriptors for.
     max_connections_per_address: at once; 0 for no limit.
-    workers: processes for what takes long, at most: to find winnable deals, pair large rounds, check records, make pages. They are started
-    when they are needed.
-    cluster: the URL of the Valkey or Redis of a place of several servers, of which this is one; None for a server alone. advertise: the
-    WebSocket URL at which players reach this one.
-    wait_for_database_s: for how long a database that does not answer at the start is waited for.
-    prune_after_days: rooms that were opened and left, players who only said hello and challenges that nobody took up go then; 0 for never.
-    admin_socket: where the host's commands come in; None for beside the database (`admin_socket_of`).
-    metrics: `[HOST:]PORT` at which Prometheus can ask for figures, None for nowhere.
-    plain_sockets: a task for each connection, as over TLS and where there is no epoll, in place of one for all.
-    trusted_proxies: networks of proxies whose word is taken for where a client is.
-    trust_pings: believe a client's answers to pings where the kernel cannot tell its round trip.
-    records: of races that can be played on here beside those in the database; they have passed the audit.
+    workers: the most processes for long jobs: finding winnable deals, pairing large rounds, checking records, making pages. They are
+    started on demand.
+    cluster: the URL of the Valkey or Redis that the servers of this place share; None for a server on its own.
+    advertise: the WebSocket URL at which players reach this server.
+    wait_for_database_s: how long to wait at the start for a database that does not answer.
+    prune_after_days: the age at which abandoned rooms, players who only said hello and challenges that nobody took up are deleted; 0 for
+    never.
+    admin_socket: where the host's commands come in; None for a socket beside the database (`admin_socket_of`).
+    metrics: `[HOST:]PORT` where Prometheus can read figures; None for nowhere.
+    plain_sockets: serve each connection with a task of its own, as over TLS or without epoll, instead of all of them with one.
+    trusted_proxies: networks of proxies that are believed about a client's address.
+    trust_pings: believe a client's answers to pings if the kernel cannot measure its round trip.
+    records: records of races that can be played on here, in addition to those in the database; they have passed the audit.
     """
 
     host: str = "127.0.0.1"
@@ -118,20 +119,20 @@ class Settings:
 
     @property
     def administered_at(self) -> Path | None:
-        """Where the host's commands come in; None for nowhere. Raises BadSettings."""
+        """The socket for the host's commands; None if there is none. Raises BadSettings."""
         return Path(self.admin_socket).expanduser() if self.admin_socket is not None else admin_socket_of(self.database)
 
     @property
     def metrics_address(self) -> tuple[str, int]:
-        """Where figures are to be had; the port is -1 where it is no number."""
+        """The address at which figures are served; the port is -1 if it is not a number."""
         host, _, port = (self.metrics or "").rpartition(":")
         return host.strip("[]") or "127.0.0.1", int(port) if port.isascii() and port.isdecimal() else -1
 
 
 def admin_socket_of(database: str | None) -> Path | None:
-    """Where a server on this database takes its host's commands unless told otherwise: beside its file, or where the usual file would be.
+    """The default socket for the host's commands: beside the database's file, or beside where the default file would be.
 
-    None for one that keeps nothing. Raises BadSettings for what is no database.
+    None for a server that keeps nothing. Raises BadSettings if this is no database.
     """
     from server.store.errors import StoreError
     from server.store.locations import default_path, locate

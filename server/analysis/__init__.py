@@ -1,1 +1,1 @@
-"""Deals and games looked at with every card known: win rates, frames of a replay."""
+"""Analysis of deals with every card known: win rates."""

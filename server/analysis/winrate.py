@@ -1,6 +1,6 @@
-"""How many deals of a rule set can be won, and how many a house bot wins that sees what a player sees.
+"""Measures how many deals of a rule set can be won, and how many a house bot wins, seeing only what a player sees.
 
-Owns the sample: which deals, what is counted of each, and the interval that the counts allow. A chunk of it is a job for a worker.
+Owns the sample: which deals, what is counted in each, and the confidence interval that follows. Each chunk of it is a job for a worker.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from server.solver.solution import OutcomeFound
 from server.solver.solve import solve
 
 CHUNK: Final = 25
-"""Deals in a job: enough to be worth the way to a worker and back, few enough for a bar that moves."""
+"""Deals in a job: enough to be worth sending to a worker, few enough for the progress bar to move."""
 
 DEEP_CHUNK: Final = 2
-"""The same where a bot thinks."""
+"""Deals in a job for a bot that thinks."""
 
 _SPAN: Final = 1.959964
 """Standard deviations on either side that hold 95 % of a normal distribution."""
@@ -39,7 +39,7 @@ def deal_seed(first: bytes, number: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """`hits` of `tries`, and the 95 % interval (Wilson's) of what the share is in all deals."""
+    """`hits` of `tries`, and the 95 % confidence interval (Wilson's) of the share among all deals."""
 
     hits: int
     tries: int
@@ -69,8 +69,8 @@ def _wilson(hits: int, tries: int, side: int) -> float:
 class Sample:
     """Which deals are looked at, and by whom.
 
-    first: 32 bytes that name the sample. deals: how many, numbers 0 to deals - 1. budget: positions for each search, None for the usual.
-    bots: names of house bots. thought_over: of the deals, the first so many are played by a bot that thinks for long.
+    first: 32 bytes that name the sample. deals: how many there are, numbered 0 to deals - 1. budget: positions for each search; None for
+    the default. bots: names of house bots. thought_over: how many of the deals, from the first, a bot that thinks plays; None for all.
     """
 
     rules: str
@@ -88,7 +88,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A run of deals, solved (bot: None) or played by a bot."""
+    """A range of deals to be solved (bot: None) or played by a bot."""
 
     sample: Sample
     bot: str | None
@@ -97,7 +97,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What came of the deals of a job. home: cards home in all. unknown: the search gave up."""
+    """The results of a job's deals. home: cards home, in all. unknown: deals on which the search gave up."""
 
     deals: int
     won: int
@@ -108,7 +108,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Odds:
-    """The whole sample: the deals as solved, and as each bot played them."""
+    """The results of the whole sample: of solving the deals, and of each bot."""
 
     sample: Sample
     solved: Counts
@@ -116,17 +116,17 @@ class Odds:
 
     @property
     def found(self) -> Share:
-        """The deals that were won by the search: all that can be where none is unknown, otherwise at least those."""
+        """The deals that the search won: a lower bound of those that can be won, and exact if none is unknown."""
         return Share(self.solved.won, self.solved.deals)
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where the share of deals that can be won lies, with 95 %: all that is unknown may be lost or may be won."""
+        """The 95 % interval of the share of deals that can be won, allowing for all unknown ones to be lost, or to be won."""
         return self.found.low, Share(self.solved.won + self.solved.unknown, self.solved.deals).high
 
 
 def jobs(sample: Sample) -> list[Job]:
-    """All that is to be done, the slow things first: so no worker is left with them at the end."""
+    """All jobs, the slow ones first, so that no worker is left with one at the end."""
     bots = sorted(sample.bots, key=lambda name: not house_bot(name).thinks)
     found = [Job(sample, bot, chunk) for bot in bots for chunk in _chunks(sample.deals_of(bot), _size(bot))]
     return found + [Job(sample, None, chunk) for chunk in _chunks(sample.deals, CHUNK)]
@@ -141,7 +141,7 @@ def _chunks(deals: int, size: int) -> Iterable[range]:
 
 
 def do(job: Job) -> Counts:
-    """Look at the deals of a job: a worker's part."""
+    """Solve or play the deals of a job, in a worker."""
     row = rule_set(job.sample.rules)
     seeds = [(number, deal_seed(job.sample.first, number)) for number in job.numbers]
     if job.bot is None:
@@ -165,7 +165,7 @@ def _solved(row: RuleSet, budget: int | None, seeds: Sequence[bytes]) -> Counts:
 
 
 def _play(row: RuleSet, bot: str, seed: bytes, number: int) -> tuple[bool, int]:
-    """One game of a bot, whose whims are those of the deal's number: so the run repeats."""
+    """One game of a bot: whether it won, and its cards home. Its seed is the deal's number, so that a run can be repeated."""
     strategy = house_bot(bot).make(row.id, number)
     position = row.deal(seed)
     moves = 0
@@ -176,7 +176,7 @@ def _play(row: RuleSet, bot: str, seed: bytes, number: int) -> tuple[bool, int]:
 
 
 async def measure(sample: Sample, workers: Workers, *, processes: int, progress: Callable[[int, int], None]) -> Odds:
-    """Look at the whole sample. progress: told how many games are done, and of how many."""
+    """Measure the whole sample. progress: called with how many games are done, and of how many."""
     waiting = jobs(sample)
     total = sum(len(job.numbers) for job in waiting)
     waiting.reverse()

@@ -1,4 +1,4 @@
-"""House bots: strategies that play from what a player sees, and the driver that seats them.
+"""House bots: strategies that play from what a player sees. `server.rooms.bots` seats and drives them.
 
-A strategy is pure and is given a `protocol.views.View` and nothing more. Must not know of positions, nor of any seat but its own.
+A strategy is pure and is given a `protocol.views.View` and nothing more. It must not know positions, nor any seat but its own.
 """

@@ -1,8 +1,8 @@
 """The strategy that thinks ahead over cards it cannot see, for the rule sets of the carpet family in which a gap can wait.
 
-Owns what is done with a table's one question (server/bots/table.py), and how the answer becomes a move. `Deep` answers it so:
-order the unseen cards at random many times, play each order out by the simple rule after each of the answers, and take
-the answer that wins most often. All the answers are tried on the same orders, so that luck weighs on none of them.
+Owns how a table's one question (server/bots/table.py) is answered, and how the answer becomes a move. `Deep` orders the unseen cards at
+random many times, plays each order out by the simple rule after each possible answer, and takes the answer that wins most often. All
+answers are tried on the same orders, so that none is luckier than another.
 """
 
 from typing import Final
@@ -20,28 +20,28 @@ from server.rules.position import RuleSet
 SAMPLES: Final = 160
 
 _WIN: Final = 1000
-"""What a win is worth in cards home: more cards home only ever decide between answers that win as often."""
+"""What a win counts for, in cards home: so much that cards home only decide between answers that win equally often."""
 _CODES: Final = 64
 
 
 def _plays_ahead(rules: CarpetRules) -> bool:
-    """Whether there is something to think about that a table can say: gaps that wait, and turning when one likes.
+    """Whether there is something to think about that a table can model: gaps can wait, and the stock can be turned at any time.
 
-    Where the waste fills a gap at once there is nothing to choose at all: a card that can go home brings the next card of the
-    waste into play from wherever it goes, so that all orders come to the same.
+    If the waste fills a gap at once, there is nothing to choose: a card that can go home brings the next card of the waste into play
+    wherever it lies, so all orders lead to the same result.
     """
     return rules.refill is not Refill.WASTE_FIRST and rules.turning is Turning.ANY_TIME
 
 
 def deep(rules: RuleSet, seed: int, *, samples: int = SAMPLES) -> Strategy:
-    """The strategy for a rule set; Greedy where it has none of its own. samples: orders of the stock tried a decision, at least 1."""
+    """The strategy for a rule set; Greedy if there is nothing to think about. samples: stock orders tried per decision, at least 1."""
     if isinstance(rules, CarpetRules) and _plays_ahead(rules):
         return Deep(seed, holds_back=rules.refill is Refill.CHOICE, samples=samples)
     return Greedy(seed)
 
 
 class Deep:
-    """Plays what cannot be wrong, and thinks where a gap can be filled from the waste: see the module.
+    """Plays what cannot be wrong, and thinks when a gap can be filled from the waste: see the module.
 
     Stateless: the same view and seed give the same move, however the view was reached.
     """
@@ -76,12 +76,12 @@ class Deep:
 
     def _fills(self, view: View) -> bool:
         table = Table.of(view)
-        # A card that can go home once the carpet's have takes a gap for no longer than it takes to play on.
+        # The waste's top can go home as soon as the carpet's cards have, so it takes up a gap only briefly.
         goes_home = len(table.waste) < len(view.waste)
         return goes_home or self.fills(table, view)
 
     def fills(self, table: Table, view: View) -> bool:
-        """Whether to lay the waste's top into a gap (there is one of each), or to go on: turn, redeal, fill the pending gap unseen."""
+        """Whether to lay the waste's top into a gap (both exist) or to go on: turn, redeal, or fill the pending gap unseen."""
         answers = [table]
         while answers[-1].can_fill:
             answers.append(answers[-1].filled())
@@ -101,7 +101,7 @@ class Deep:
 
 
 def _try(answer: Table, order: tuple[Code, ...], priority: tuple[int, ...], view: View, *, blind: bool) -> int:
-    """Cards home when the stock comes in this order. blind: its first card goes into a gap, whatever it is."""
+    """Cards home at the end if the stock comes in this order. blind: its first card goes into a gap, whatever it is."""
     if blind:
         answer = answer.filled_with(order[0])
         order = order[1:]

@@ -1,4 +1,4 @@
-"""The table of the house bots: what the server offers, weakest first.
+"""The table of the house bots that the server offers, weakest first.
 
 Must not know how a bot is driven or seated.
 """
@@ -15,7 +15,7 @@ from server.rules.catalogue import rule_set
 
 
 class UnknownBot(LookupError):
-    """No house bot has this name. Says which there are."""
+    """No house bot has this name. The message says which bots there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class HouseBot:
     thinks: bool
     """A move may take tens of milliseconds: ask for it in a thread."""
     make: Callable[[str, int], Strategy]
-    """The bot for one game: the rule set's id (UnknownRules is raised by a bot that must know it) and a randomness seed."""
+    """Makes the bot for one game, from the rule set's id and a seed for its randomness. Bots that need the rules may raise UnknownRules."""
 
 
 _ROWS: Final = (
@@ -58,7 +58,7 @@ HOUSE_BOTS: Final[Mapping[str, HouseBot]] = MappingProxyType({row.name: row for 
 
 
 def house_bot(name: str) -> HouseBot:
-    """The bot with this name; UnknownBot otherwise."""
+    """The bot with this name. Raises UnknownBot."""
     bot = HOUSE_BOTS.get(name)
     if bot is None:
         raise UnknownBot(f"no house bot {name!r}; there are: {', '.join(HOUSE_BOTS)}")

@@ -1,6 +1,6 @@
 """Two strategies that play any rule set from the text of its moves alone: one without a plan, one without foresight.
 
-Must not know any rule set, nor what a family allows: `view.moves` says it.
+Must not know any rule set, nor what a family of them allows: `view.moves` says that.
 """
 
 from typing import Final
@@ -15,12 +15,12 @@ _NEVER: Final = 2 * SUIT_SIZE
 
 
 def seed_bytes(seed: int) -> bytes:
-    """A strategy's randomness seed, any int, as the seed of a word stream."""
+    """Turn a strategy's seed, which may be any int, into the seed of a word stream."""
     return (seed % (1 << 8 * SEED_BYTES)).to_bytes(SEED_BYTES, "big")
 
 
 class RandomMoves:
-    """Any legal move is as good as the other."""
+    """Plays any legal move, at random."""
 
     def __init__(self, seed: int) -> None:
         self._words = WordStream(seed_bytes(seed), b"random")
@@ -30,7 +30,7 @@ class RandomMoves:
 
 
 class Greedy:
-    """Sends home whatever can go; then fills, builds, turns and redeals, in this order; looks ahead at nothing."""
+    """Sends home whatever can go; otherwise fills, builds, turns or redeals, in this order. Never looks ahead."""
 
     def __init__(self, seed: int) -> None:
         self._words = WordStream(seed_bytes(seed), b"greedy")
@@ -43,7 +43,7 @@ class Greedy:
         first = min(urgency.values())
         equals = [text for text in view.moves if urgency[text] == first]
         if first == _SHUFFLING_ABOUT:
-            # Cards could go round in circles here: only chance leads out of one.
+            # Cards could go round in circles here, and only chance breaks a circle.
             return equals[self._words.below(len(equals))]
         if len(equals) > 1 and moves[equals[0]].target is not None:
             return max(equals, key=lambda text: _room(view, moves[text].target))
@@ -54,7 +54,7 @@ _SHUFFLING_ABOUT: Final = 7
 
 
 def _urgency(move: Move) -> int:
-    """0 for the kind of move to make first."""
+    """How early to make this kind of move: 0 is first."""
     match move:
         case Move(source="w", target=None):
             return 0
@@ -75,14 +75,14 @@ def _urgency(move: Move) -> int:
 
 
 def _room(view: View, target: str | None) -> int:
-    """How long the cards at the target can do without the top of their pile: the card that is wanted first decides."""
+    """How long the pile at the target can be covered: until the first of its cards is wanted."""
     if target is None or target == WASTE:
         return 0
     return min((_wait(view, parse_card(card)) for card in view.piles.get(target, ())), default=_NEVER)
 
 
 def _wait(view: View, card: Card) -> int:
-    """The number of cards that must go home before this one can."""
+    """How many cards must go home before this one can."""
     waits = []
     for foundation, height in view.foundations.items():
         if foundation[0] == SUITS[card // SUIT_SIZE]:

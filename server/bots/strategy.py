@@ -1,6 +1,6 @@
-"""The port of the bots: what a strategy is to the driver that plays it.
+"""The interface of a bot's strategy, as the driver that plays it uses it.
 
-A strategy sees what a player sees. Whatever it knows of the cards it has from the view; it must not be handed a position.
+A strategy sees what a player sees. All it knows about the cards comes from the view; it must never be handed a position.
 """
 
 from typing import Protocol
@@ -9,7 +9,7 @@ from protocol.views import View
 
 
 class Strategy(Protocol):
-    """One bot in one game: made at the deal, asked move by move, then dropped."""
+    """One bot in one game: made when the cards are dealt, asked move by move, then dropped."""
 
     def choose(self, view: View) -> str:
-        """One of `view.moves`, of which there must be at least one. May take many milliseconds; see HouseBot.thinks."""
+        """One of `view.moves`, which must not be empty. May take many milliseconds: see HouseBot.thinks."""

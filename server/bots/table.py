@@ -1,14 +1,14 @@
-"""A carpet table as a bot thinks of it, small and quick to play out; and the simple rule by which it is played out.
+"""A bot's model of a carpet table, small and quick to play out; and the simple rule by which it is played out.
 
-Owns the reading of a view into such a table, the rule, and the count of the cards that the view does not show.
+Owns how a view becomes such a table, the rule, and which cards the view does not show.
 Must not know a position: all of it follows from what a player sees.
 
-One model serves the rule sets in which a gap can wait. A playable card left lying on the carpet is a gap in waiting, since
-playing it makes room at any time; and to turn the next stock card and then see it into a gap is never worse than to fill
-the gap with it unseen. So the carpet cards that can go home are counted as home and their slots as gaps, and one question
-is left between two turns: how many cards from the top of the waste to lay into gaps.
+One model serves all rule sets in which a gap can wait. A playable card left on the carpet is as good as a gap, since it can be played at
+any time to make room. And turning the next stock card, then laying it into a gap, is never worse than filling the gap with it unseen. So
+carpet cards that can go home count as home and their slots as gaps, and one question is left between two turns: how many cards from the top
+of the waste to lay into gaps.
 
-A card here is 16 times its suit plus its place in the suit (Ace 0), so that the number after a King is no card.
+A card is a number here: 16 times its suit plus its place in the suit (Ace 0), so that the number after a King is no card.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ def code(text: str) -> Code:
 
 
 class Table:
-    """Carpet, waste and foundations; never the stock, whose order nobody here knows. Always settled: nothing can go home."""
+    """Carpet, waste and foundations; never the stock, whose order is unknown here. Always settled: nothing can go home."""
 
     __slots__ = ("carpet", "gaps", "wanted", "waste")
 
     def __init__(self, carpet: bytearray, gaps: int, wanted: list[Code], waste: list[Code]) -> None:
         self.carpet = carpet
-        """1 at the code of each card on the carpet; what stands below `wanted` is stale."""
+        """1 at the code of each card on the carpet; entries below `wanted` are stale."""
         self.gaps = gaps
         self.wanted = wanted
         """By suit, the card that the foundation takes next."""
@@ -69,32 +69,32 @@ class Table:
         return Table(self.carpet[:], self.gaps, self.wanted[:], self.waste[:])
 
     def filled(self) -> Table:
-        """The table after the waste's top card went into a gap."""
+        """The table after the waste's top card has gone into a gap."""
         table = self.copy()
         table._fill(table.waste.pop())
         return table
 
     def filled_with(self, card: Code) -> Table:
-        """The table after a card that lay neither on it nor in the waste went into a gap."""
+        """The table after a card from elsewhere, neither carpet nor waste, has gone into a gap."""
         table = self.copy()
         table._fill(card)
         return table
 
     def play_out(self, order: Sequence[Code]) -> int:
-        """Cards home at the end, when the stock comes in this order and gaps are filled by the simple rule; the table stays.
+        """Cards home at the end if the stock comes in this order and gaps are filled by the simple rule. Leaves the table as it is.
 
-        The rule: the waste's top card goes into a gap when no more cards must go home before it than there are gaps, and one.
+        The rule: the waste's top card goes into a gap if the cards that must go home before it are at most one more than there are gaps.
         """
         table = _play(self, order)
         return _drain(table)
 
     def play_out_redealing(self, order: Sequence[Code], redeals: int, priority: Sequence[int]) -> int:
-        """The same where redeals are left: each sorts the waste by the priority of the cards' codes."""
+        """The same with redeals left: each sorts the waste by the priority of the cards' codes."""
         table = _play(self, order)
         for _ in range(redeals):
             if _drain(table) == DECK_SIZE:
                 break
-            # The redeal comes before the gaps are filled at any price: they are worth more with a whole stock to come.
+            # Redeal before filling the gaps regardless of the rule: they are worth more with a whole stock to come.
             table = _play(Table(table.carpet, table.gaps, table.wanted, []), sorted(table.waste, key=priority.__getitem__))
         return _drain(table)
 
@@ -123,7 +123,7 @@ def _home(wanted: list[Code]) -> int:
 
 
 def _play(table: Table, order: Sequence[Code]) -> Table:
-    """The table after all of `order` was turned. The hot loop of the bots: plain locals, and nothing is called in it but a list."""
+    """The table after all of `order` has been turned. The bots' hot loop: only local variables, and no calls but a list's methods."""
     carpet, gaps, wanted, waste = table.carpet[:], table.gaps, table.wanted[:], table.waste[:]
     for turned in order:
         card = turned
@@ -151,7 +151,7 @@ def _play(table: Table, order: Sequence[Code]) -> Table:
 
 
 def _drain(table: Table) -> int:
-    """Cards home when the waste comes off into the gaps as far as they reach; the table stays."""
+    """Cards home after laying the waste into the gaps for as long as there are any. Leaves the table as it is."""
     waste, gaps = table.waste, table.gaps
     if not waste:
         return _home(table.wanted)
@@ -173,7 +173,7 @@ def _drain(table: Table) -> int:
 
 
 def unseen(view: View) -> tuple[Code, ...]:
-    """The cards that the view does not show: a set, in the order of a fresh deck."""
+    """The cards that the view does not show, in the order of a fresh deck, which says nothing about where they lie."""
     seen = {code(card) for pile in view.piles.values() for card in pile}
     seen.update(code(card) for card in (*view.waste, *view.stock_next))
     for index, suit in enumerate(SUITS):

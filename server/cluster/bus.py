@@ -1,7 +1,7 @@
-"""What nodes tell each other at once, over a Valkey or Redis: each hears a channel of its own, and one for each race that it lets watch.
+"""Messages between nodes, by channels of a Valkey or Redis: each hears its own, and one for each race of another node that it shows.
 
-What is said within a tick goes out together, one message for each channel, all of them in one pipeline. Nothing is kept: who does not
-listen at that moment, or is cut off, has missed it, and is told so with the next that they hear. So nothing here is the truth of anything.
+What is said within a tick goes out together: one message per channel, all in one pipeline. Nothing is kept. A node that does not listen at
+that moment, or is cut off, misses the message, and notices the gap at the next one it hears. So nothing may depend on a message arriving.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 logger = logging.getLogger("carpet.cluster")
 
 TICK_S: Final = 0.1
-"""Seconds between two messages on a channel. A publication costs a tenth in a pipeline of what it does alone."""
+"""Seconds between two messages on a channel. Publishing in a pipeline costs a tenth of publishing alone."""
 
 QUEUE_BYTES: Final = 8 * 2**20
-"""What may wait for a tick. When it is full, more is dropped: who listens misses it, and finds that out."""
+"""Bytes that may wait for a tick. When they are used up, more is dropped; listeners notice the gap."""
 
 MESSAGE_BYTES: Final = 2 * QUEUE_BYTES
-"""No node says more in a tick: what is longer is not read."""
+"""No node says more in a tick: a longer message is not read."""
 
 NODE: Final = "node:"
 
 _UNREADABLE: Final = (ValueError, RecursionError)
-"""What msgspec raises for bytes that it cannot read: not all are errors of its own (UTF-8, too deep a nesting)."""
+"""What msgspec raises for bytes that it cannot read. Not all are its own errors: bad UTF-8 and deep nesting raise others."""
 
 Told = TypeVar("Told")
 
 Hear: TypeAlias = Callable[[list[bytes], bool], None]
-"""Called with what was said together, and whether it follows on what was heard before. It must not block or raise."""
+"""Called with the parts of one message, and whether it directly follows the one heard before. Must not block or raise."""
 
 
 def readable(texts: Iterable[bytes], decoder: msgspec.msgpack.Decoder[Told]) -> list[Told]:
-    """What can be read of these: a server of another version may say something else."""
+    """Those of these that can be read: a server of another version may say something else."""
     read: list[Told] = []
     for text in texts:
         with suppress(*_UNREADABLE):
@@ -52,12 +52,12 @@ def readable(texts: Iterable[bytes], decoder: msgspec.msgpack.Decoder[Told]) -> 
 
 
 def node_channel(node: int) -> str:
-    """What is said to this node."""
+    """The channel of what is said to this node."""
     return f"{NODE}{node}"
 
 
 class _Message(msgspec.Struct, array_like=True, frozen=True):
-    """speaker: one connection of a process. serial: the number of its messages on the channel, from 1 up without gaps."""
+    """speaker: names one connection of a process. serial: numbers its messages on the channel, from 1 up without gaps."""
 
     speaker: bytes
     serial: int
@@ -72,7 +72,7 @@ class _Ear:
 
 
 class Bus:
-    """`serve` is run by the directory, with each of its connections. place: a prefix that no other place has."""
+    """`serve` is run by the directory, once for each of its connections. place: a prefix that no other place has."""
 
     def __init__(self, place: str) -> None:
         self._place = place
@@ -85,14 +85,14 @@ class Bus:
         self._ears_changed = trio.Event()
         self._decoder = msgspec.msgpack.Decoder(_Message)
         self.is_up = False
-        """Whether what is said is heard, as far as is known."""
+        """Whether messages get through, as far as is known."""
 
     def say(self, channel: str, part: bytes) -> None:
-        """Tell all who listen to this channel, with the next tick; nobody while the engine is gone."""
+        """Tell all who listen to this channel, at the next tick. Does nothing while the engine is gone."""
         if not self.is_up:
             return
         if self._queued + len(part) > QUEUE_BYTES:
-            # The number is taken, so that whoever listens knows.
+            # Use up a serial, so that listeners notice.
             self._serials[channel] = self._serials.get(channel, 0) + 1
             return
         self._queued += len(part)
@@ -100,22 +100,22 @@ class Bus:
         self._said.set()
 
     def serial(self, channel: str) -> int:
-        """Of the last message that this process said there, what still waits included; 0 for none."""
+        """Serial of the last message that this process said there, including one that still waits; 0 if there is none."""
         return self._serials.get(channel, 0) + (channel in self._queue)
 
     def hush(self, channel: str) -> None:
-        """Nothing more will be said there for now."""
+        """Drop what still waits to be said there: nothing more will be said for now."""
         self._serials.pop(channel, None)
         for part in self._queue.pop(channel, ()):
             self._queued -= len(part)
 
     def listen(self, channel: str, hear: Hear) -> None:
-        """Hear what is said there, from some moment soon on."""
+        """Start to hear, in a moment, what is said there."""
         self._ears[channel] = _Ear(hear)
         self._ears_changed.set()
 
     def heard(self, channel: str) -> int:
-        """The serial of the last message that was heard there; 0 for none."""
+        """Serial of the last message that was heard there; 0 if there is none."""
         return self._ears[channel].serial if channel in self._ears else 0
 
     def stop_listening(self, channel: str) -> None:
@@ -123,7 +123,7 @@ class Bus:
         self._ears_changed.set()
 
     async def serve(self, client: Redis[bytes], own: str) -> None:
-        """Carry it until cancelled. own: the channel that is always listened to. Raises what the engine's client does when it is gone."""
+        """Carry messages until cancelled. own: the channel that is always heard. Raises the client's errors when the engine is gone."""
         names = {self._name(channel): channel for channel in (own, *self._ears)}
         try:
             async with client.pubsub(channels=list(names), ignore_subscribe_messages=True, retry_policy=None) as channels:
@@ -135,13 +135,13 @@ class Bus:
                         channel = names.get(message["channel"].decode() if isinstance(message["channel"], bytes) else message["channel"])
                         if channel is not None and isinstance(message["data"], bytes):
                             self._hear(channel, message["data"])
-                    # It has no other end than that the engine is gone.
+                    # The loop only ends when the engine is gone.
                     raise ConnectionResetError("nothing is heard any more")
         finally:
             self.is_up = False
             self._queue.clear()
             self._queued = 0
-            # What is said from now on follows on nothing, and neither does what is heard.
+            # The next messages, said or heard, follow nothing.
             self._speaker = secrets.token_bytes(6)
             self._serials.clear()
             for ear in self._ears.values():
@@ -190,7 +190,7 @@ class Bus:
 
     async def _send(self, client: Redis[bytes], queue: Mapping[str, list[bytes]]) -> None:
         async with client.pipeline(transaction=False) as pipeline:
-            # What is said to a node may be about what was said to all.
+            # Nodes come last: what is said to one may be about what was said to all.
             for channel, parts in sorted(queue.items(), key=lambda each: each[0].startswith(NODE)):
                 serial = self._serials[channel] = self._serials.get(channel, 0) + 1
                 pipeline.publish(self._name(channel), msgspec.msgpack.encode(_Message(self._speaker, serial, parts)))

@@ -1,7 +1,7 @@
-"""What is fleeting and known at all nodes, in Valkey or Redis: the lobby, who is connected where, who has a seat in which room.
+"""The short-lived facts that all nodes share, in Valkey or Redis: the lobby, who is connected where, who has a seat in which room.
 
-Nothing here is the truth of anything: that is in PostgreSQL. While the engine is gone races go on, each node shows its own part of the
-lobby, and all is told anew once it is back. Each node writes what is its own, again and again, and it lapses with the node.
+None of it is the truth, which is in PostgreSQL. While the engine is gone, races go on and each node shows only its own part of the lobby;
+once it is back, everything is told again. Each node writes its own entries again and again, and they expire when it is gone.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from server.cluster.node import ClusterNode
 logger = logging.getLogger("carpet.cluster")
 
 _BROKEN: Final = (anyio.BrokenResourceError, anyio.ClosedResourceError)
-"""What coredis raises too, where it cleans up after a connection that is gone."""
+"""What coredis also raises, while it cleans up after a lost connection."""
 
 TICK_S: Final = 0.5
 """Seconds between two looks at what the other nodes have written."""
 
 ANSWER_S: Final = 1.0
-"""Seconds that the engine has to answer. Who says hello waits no longer for it."""
+"""Seconds that the engine has to answer. A hello waits no longer for it."""
 
 AGAIN_S: Final = 1.0
-"""Seconds between two tries to reach it."""
+"""Seconds between two attempts to reach the engine."""
 
 LAPSES_S: Final = 5
-"""Seconds after which what a node has written of itself is forgotten, unless it writes it again."""
+"""Seconds after which a node's entries expire unless it writes them again."""
 
 ARRIVAL_LAPSES_S: Final = 86_400
 ARRIVALS_AGAIN_S: Final = 6 * 3600
-"""Seconds after which who is here is told again, before it lapses."""
+"""Seconds after which a node says again who is connected to it, before those entries expire."""
 
 ARRIVALS_AT_ONCE: Final = 500
 
@@ -71,21 +71,21 @@ end
 redis.call('SET', key, arrival .. ':' .. string.format('%d', at), 'EX', ARGV[5])
 return {1, code}
 """
-"""Who said hello last, over all nodes: decided in one step, by the engine's clock. Gives whether it is this connection, and the room in
-which the player has a seat at one of the nodes that are named last. Whoever says hello now is always the last; what is told again
-afterwards, because the engine was away or has forgotten it, is as old as it is.
+"""Decides which of a player's connections, over all nodes, said hello last: in one step, by the engine's clock. Returns whether it is this
+one, and the code of the room in which the player has a seat at one of the nodes in the last arguments. A hello that is said now always
+wins. One that is told later, because the engine was away or has forgotten it, counts with its real age.
 """
 
 AWAY: Final = (RedisError, OSError, trio.TooSlowError, RuntimeError)
-"""What comes of a question while the engine is away. RuntimeError: of a client that is being closed, as its connection has broken."""
+"""What a request may raise while the engine is away. RuntimeError: the client is being closed because its connection broke."""
 
 TOLD_AT_ONCE: Final = 500
-"""Players of whom a node hears in one look that they are connected elsewhere by now."""
+"""Players that a node hears of in one look as having moved on to another node, at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """Something else that every node tells all others, twice a second: `say` gives it, empty for nothing; `hear` is told the others'."""
+    """Something else that every node tells all others twice a second. say: gives it, empty for nothing. hear: is told the others'."""
 
     name: str
     say: Callable[[], bytes]
@@ -94,7 +94,7 @@ class Topic:
 
 @dataclass(slots=True)
 class _Arrival:
-    """A connection of a player here. name: of it, in the whole place. at: Trio's time. is_known: whether the engine was told."""
+    """A player's connection here. name: unique in the whole place. at: in Trio's time. is_known: whether the engine was told."""
 
     name: str
     at: float
@@ -108,14 +108,14 @@ class _Connected:
 
 
 class Directory:
-    """`run` is its one task. place: what the nodes of one place have in common, and no other place has."""
+    """`run` is its one task. place: a name that all nodes of one place share, and no other place has."""
 
     def __init__(self, url: str, node: ClusterNode, place: str) -> None:
         self._url = url
         self._node = node
         self._prefix = f"carpet:{place}"
         self.bus = Bus(self._prefix)
-        # It has a line for each try while the engine is gone; ours says so once.
+        # coredis logs every attempt while the engine is gone; this module says so once.
         logging.getLogger("coredis").setLevel(logging.CRITICAL)
         self._connected: _Connected | None = None
         self._was_told = False
@@ -136,10 +136,10 @@ class Directory:
         moved_on: Callable[[str], None],
         topics: Sequence[Topic] = (),
     ) -> None:
-        """Say and hear, until cancelled; come back by itself after the engine was gone.
+        """Say and hear until cancelled; reconnects by itself after the engine was gone.
 
-        lobby: this node's part of it. seats: player to the code of the room in which they hold a seat here. hear: told the others' parts.
-        moved_on: told of a player who has a newer connection at another node.
+        lobby: gives this node's part of the lobby. seats: gives the code of the room in which each player holds a seat here. hear: is told
+        the others' parts of the lobby. moved_on: is told of a player who has a newer connection at another node.
         """
         while True:
             try:
@@ -162,7 +162,7 @@ class Directory:
                                         moved_on(player)
                                 await trio.sleep(TICK_S)
                     finally:
-                        # Before it is closed, which takes a moment.
+                        # Before the client is closed, which takes a moment.
                         self._connected = None
             except* (RedisError, OSError, trio.TooSlowError, *_BROKEN) as group:
                 self._lose(group)
@@ -173,7 +173,7 @@ class Directory:
 
     def _lose(self, group: BaseExceptionGroup[Exception]) -> None:
         self._connected = None
-        # Where the server ends, its client says much the same of its own connections.
+        # When the server ends, the client raises much the same for connections that it closes itself.
         if not self._was_told and trio.current_effective_deadline() > -math.inf:
             self._was_told = True
             why = reason_of(group)
@@ -182,15 +182,15 @@ class Directory:
     async def _tick(
         self, connected: _Connected, lobby: Lobby, seats: Mapping[str, str], topics: Sequence[Topic], moved_on: Callable[[str], None]
     ) -> dict[str, list[bytes]]:
-        """Say all that this node has to say, in one round trip; what the others have said, by topic. Raises what the client does.
+        """Say all that this node has to say, and return what the others have said, by topic. Raises the client's errors.
 
-        It is one more where the engine knows nothing of the seats here.
+        Takes one round trip, and one more if the engine knows nothing of the seats here.
         """
         client, told = connected.client, list[Awaitable[object]]()
         heard: dict[str, list[bytes]] = {name: [] for name in ("lobby", *(topic.name for topic in topics))}
         others = [other for other in self._node.alive if other != self._node.id]
         keys = [(name, self._key(name, other)) for name in heard for other in others]
-        # An engine that is full refuses what it would have to keep, and gives away what it keeps all the same: that must not be lost.
+        # A full engine refuses to store anything, but still hands out what LPOP takes from it: that must not be lost.
         async with client.pipeline(transaction=False, raise_on_error=False) as pipeline:
             newer = pipeline.lpop(self._key("moved-on", self._node.id), count=TOLD_AT_ONCE)
             told.append(pipeline.set(self._key("lobby", self._node.id), encode(lobby, MSGPACK), ex=LAPSES_S))
@@ -205,7 +205,7 @@ class Directory:
         for each in told:
             await each
         if not await is_known:
-            # This node or the engine was away, or the engine has forgotten everything. No player has this name: so there always is a key.
+            # This node or the engine was away, or the engine has forgotten everything. The empty name, no player's, makes sure of a key.
             self._forget_told()
             async with client.pipeline(transaction=False) as pipeline:
                 self._tell_seats(pipeline, {}, {**seats, "": ""})
@@ -231,7 +231,7 @@ class Directory:
         return gone
 
     def _tell_seats(self, pipeline: Pipeline[bytes], before: Mapping[str, str], seats: Mapping[str, str]) -> list[Awaitable[object]]:
-        """Add to the pipeline what has changed."""
+        """Add to the pipeline the seats that have changed."""
         key, told = self._key("seats", self._node.id), list[Awaitable[object]]()
         if gone := [player for player in before if player not in seats]:
             told.append(pipeline.hdel(key, gone))
@@ -243,14 +243,13 @@ class Directory:
         try:
             message = self._decoder.decode(text)
         except Refusal:
-            # Of a node with a newer version.
+            # From a node with a newer version.
             return None
         return message if isinstance(message, Lobby) else None
 
     async def arrive(self, player: str) -> str | None:
-        """A player has said hello here: their connection at another node goes. Gives the code of the room in which they have a seat there.
-
-        None where there is none, or nobody answers.
+        """A player has said hello here: any connection of theirs at another node goes. Returns the code of the room at another node in
+        which they have a seat; None if there is none, or nobody answers.
         """
         connected, now, code = self._connected, trio.current_time(), None
         arrival = self._here[player] = _Arrival(f"{self._node.id}:{next(self._serials)}:{now:.3f}", now)
@@ -270,7 +269,7 @@ class Directory:
         return _ARRIVE, [], [player, arrival.name, str(age_ms), self._prefix, str(ARRIVAL_LAPSES_S), *others]
 
     async def _tell_arrivals(self, client: Redis[bytes]) -> list[str]:
-        """Tell of those who said hello while nobody heard it; gives those who have a newer connection at another node."""
+        """Tell the engine of hellos that it has not heard. Returns the players who have a newer connection at another node."""
         if trio.current_time() - self._told_all_at > ARRIVALS_AGAIN_S:
             self._forget_told()
         untold = [(player, arrival) for player, arrival in self._here.items() if not arrival.is_known][:ARRIVALS_AT_ONCE]
@@ -304,7 +303,7 @@ class Directory:
         return None
 
     async def seat(self, player: str) -> str | None:
-        """The code of the room at another node in which they hold a seat. None where there is none, or nobody answers."""
+        """The code of the room at another node in which they hold a seat; None if there is none, or nobody answers."""
         connected, code = self._connected, None
         if connected is not None:
             try:
@@ -320,13 +319,13 @@ class Directory:
 
 
 def reason_of(why: BaseException) -> str:
-    """One sentence, without what was to be said: a pipeline's error quotes all of that, boards too, before what was wrong."""
+    """The error in one sentence, without the request: a pipeline's error quotes that in full, boards and all, before what was wrong."""
     while isinstance(why, BaseExceptionGroup):
         why = why.exceptions[0]
     return str(why).rpartition(" of pipeline caused error: ")[2] or type(why).__name__
 
 
 def _answered(answer: object) -> tuple[bool, str | None]:
-    """Of the script: whether this is the player's last connection, and the code of their room elsewhere."""
+    """The script's answer: whether this is the player's newest connection, and the code of their room elsewhere."""
     is_last, code = cast(list[Any], answer)
     return bool(is_last), code.decode(errors="replace") or None

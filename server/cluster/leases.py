@@ -1,4 +1,4 @@
-"""Whom a node may take for dead. The decision alone: who looks, and what is done about it, is `node`'s."""
+"""Decides which other nodes a node may take for dead. `node` does the rest: it looks at the leases, and takes over the races."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import Final
 from server.store.nodes import Node
 
 BEAT_S: Final = 0.5
-"""Seconds from one renewal of the own lease to the next, with a look at the others'."""
+"""Seconds between two renewals of a node's own lease; with each it looks at the others'."""
 
 ABSENT_S: Final = 2.0
-"""Whoever has not seen the others for so long has been away: asleep, or without the database. Then it may be the same for them."""
+"""A node that has not seen the others for this long was away itself: asleep, or without the database. The others may have been too."""
 
 PATIENCE_S: Final = 5.0
-"""For so long a node that has been away gives the others time to renew their leases: as long as these last."""
+"""Seconds that a node which was away gives the others to renew their leases: as long as a lease lasts."""
 
 
 class Watch:
-    """What a node sees of the others' leases, by its own clock."""
+    """How a node sees the others' leases, by its own clock."""
 
     def __init__(self, now: float) -> None:
         self._seen_at = now
         self._trusts_from = now
 
     def dead(self, nodes: Sequence[Node], *, own: int, now: float) -> tuple[Node, ...]:
-        """Those whose races may be taken over. nodes: as the database has just shown them. now: seconds of a clock that never jumps."""
+        """The nodes whose races may be taken over. nodes: as the database has just shown them. now: seconds of a clock that never jumps."""
         if now - self._seen_at > ABSENT_S:
             self._trusts_from = now + PATIENCE_S
         self._seen_at = now
-        # One that has left has said so, and of one whose process has ended the database knows: that needs no patience.
+        # No patience for a node that has left, since it said so, or whose process has ended, since the database knows.
         return tuple(
             node
             for node in nodes

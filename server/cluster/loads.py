@@ -1,4 +1,4 @@
-"""How busy each server of a place is, as all tell each other twice a second. Nothing here is the truth of anything: it is a second old."""
+"""How busy each server of a place is. The servers tell each other twice a second; what they say is a hint, up to a second old."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from msgspec.structs import replace
 from server.cluster.bus import readable
 
 _CONNECTIONS_A_ROOM: Final = 10
-"""Connections that cost about as much as a room in which a race is run."""
+"""Connections that together cost about as much as a room with a running race."""
 
 MUCH: Final = 2.0
 MORE: Final = 50.0
-"""A server is much busier than another that has less than half as much to do, 50 rooms left aside. Whoever is sent from one to the other
-is not sent back: for that the other would need more than twice as much as the first one has."""
+"""A server is much busier than another if its load is more than twice the other's plus 50 rooms. So nobody is sent back and forth: to send
+them back, the other server would have to become much busier in its turn."""
 
 _BESIDE: Final = 10.0
-"""Rooms: who has less than that is as good as idle, where the rooms of a server that is gone are divided."""
+"""Rooms added to every server's load when the rooms of a dead server are divided: a server with fewer than these counts as idle."""
 
 UNTOLD: Final = 4
-"""Connections, or rooms, of one address of which the other servers are told nothing."""
+"""The other servers are not told of an address with no more connections or rooms than this."""
 
 PLACES: Final = 1_000
-"""Addresses of which the others are told, at most."""
+"""Addresses that the others are told of, at most."""
 
 
 class Load(msgspec.Struct, frozen=True):
-    """Of one server. rooms: that are open there. takes: whether it takes new ones. places: connections and rooms of what counts as one
-    address, of those that have several. writes: whether it reaches the database; an older server does not
-    say, but one that takes rooms does.
+    """How busy one server is. rooms: how many are open there. takes: whether it takes new ones. places: connections and rooms by address,
+    for addresses that have several. writes: whether it reaches the database; an older server does not say so, but if it takes rooms it
+    does.
     """
 
     node: int
@@ -44,7 +44,7 @@ class Load(msgspec.Struct, frozen=True):
 
     @property
     def weight(self) -> float:
-        """In rooms."""
+        """The load in rooms."""
         return self.rooms + self.connections / _CONNECTIONS_A_ROOM
 
 
@@ -52,20 +52,20 @@ _DECODER: Final = msgspec.msgpack.Decoder(Load)
 
 
 class Loads:
-    """own: how busy this server is now. places: as of `Load`, which takes longer to say."""
+    """own: gives this server's current load. places: gives its `Load.places`, which take longer to compute."""
 
     def __init__(self, own: Callable[[], Load], places: Callable[[], dict[str, tuple[int, int]]] = dict) -> None:
         self.own = own
         self._places = places
         self.others: dict[int, Load] = {}
-        """By node; empty while nobody can be heard."""
+        """By node; empty while no other server can be heard."""
         self._connections, self._rooms = Counter[str](), Counter[str]()
 
     def say(self) -> bytes:
         return msgspec.msgpack.encode(replace(self.own(), places=self._places()))
 
     def hear(self, texts: Sequence[bytes]) -> None:
-        """What each of the others has said last."""
+        """Take in what each of the others has said last."""
         told = readable(texts, _DECODER)
         self.others = {load.node: load for load in told}
         self._connections, self._rooms = Counter[str](), Counter[str]()
@@ -75,25 +75,25 @@ class Loads:
                 self._rooms[place] += rooms
 
     def less_busy(self) -> Load | None:
-        """Where to send who would open a room here; None where they may as well stay."""
+        """The server at which a room should rather be opened; None if it may as well open here."""
         best = min((load for load in self.others.values() if load.takes), key=lambda load: load.weight, default=None)
         own = self.own()
         return best if best is not None and (not own.takes or own.weight > MUCH * best.weight + MORE) else None
 
     @property
     def others_write(self) -> bool:
-        """Whether any of the others reaches the database, be it full or not."""
+        """Whether any of the others reaches the database, even if it takes no rooms."""
         return any(load.takes or load.writes for load in self.others.values())
 
     def takers(self) -> float:
-        """Into how many parts the rooms of a server that is gone are divided where this one takes one part: the more, the busier it is."""
+        """Into how many parts to divide a dead server's rooms, of which this server takes one: the busier it is, the more parts."""
         own = self.own().weight + _BESIDE
         return sum(own / (load.weight + _BESIDE) for load in self.others.values()) + 1
 
     def meeting_point(self, nodes: Sequence[int]) -> int:
-        """Where those who wait for each other meet: the first of these that takes rooms and is not much busier than the least busy one.
+        """The node at which all who look for an opponent wait: the first that takes rooms and is not much busier than the least busy one.
 
-        nodes: in an order on which all agree; one that is not heard is taken for one that is not busy.
+        nodes: in an order on which all nodes agree. One that has not been heard counts as not busy.
         """
         known = {load.node: load for load in (self.own(), *self.others.values())}
         least = min((known[node].weight for node in nodes if node in known and known[node].takes), default=0.0)
@@ -101,15 +101,15 @@ class Loads:
         return next(fits, nodes[0])
 
     def connections_elsewhere(self, place: str) -> int:
-        """Of what counts as one address, at the other servers, as they have told last."""
+        """Connections of this address at the other servers, as they last said."""
         return self._connections[place]
 
     def rooms_elsewhere(self, place: str) -> int:
-        """The same of rooms that were opened from there."""
+        """Rooms opened from this address at the other servers, as they last said."""
         return self._rooms[place]
 
 
 def places_told(connections: Mapping[str, int], rooms: Mapping[str, int]) -> dict[str, tuple[int, int]]:
-    """Of how many by address the others are told: those with most, and more than a few."""
+    """The connections and rooms by address that the others are told: only the largest, and none of just a few."""
     most = Counter({place: max(connections.get(place, 0), rooms.get(place, 0)) for place in {**connections, **rooms}}).most_common(PLACES)
     return {place: (connections.get(place, 0), rooms.get(place, 0)) for place, number in most if number > UNTOLD}

@@ -1,4 +1,4 @@
-"""This server as a node of a cluster: it holds its lease, knows the others, and takes over the races of those that are gone."""
+"""This server as a node of a cluster: it renews its lease, knows the other nodes, and takes over the races of dead ones."""
 
 from __future__ import annotations
 
@@ -20,47 +20,47 @@ from server.store.nodes import LEASE_MS, Node
 from server.store.takeover import TakenOver
 
 if TYPE_CHECKING:
-    # It loads the database's library.
+    # Importing it loads the database library.
     from server.store.shared import SharedStore
 
 logger = logging.getLogger("carpet.cluster")
 
 LEAVING: Final = "leaving"
-"""The channel of the bus on which a node that has left says so: whoever hears it looks at once."""
+"""The bus channel on which a node says that it has left. Nodes that hear it look at the leases at once."""
 
 LOOKS_APART_S: Final = 0.1
-"""Seconds between two looks at least, whatever is said."""
+"""Seconds between two looks at the leases, at least, whatever the bus says."""
 
 ASK_AGAIN_S: Final = 0.25
 WAIT_S: Final = 3.0
-"""For so long who asks for a room of a node that is gone waits for another to take it over, before they are asked to try again."""
+"""Seconds that a request for a dead node's room waits for another node to take it over. Then the client is asked to try again."""
 
 DOUBTFUL_MS: Final = LEASE_MS - 1_000
-"""Who has not renewed their lease for so long that less is left of it may be gone: nobody is sent there."""
+"""A node with less than this left of its lease may be gone: nobody is sent there."""
 
 NEWER_S: Final = 10.0
-"""Seconds between two looks at a node that is gone, while there are rooms that only a newer server can take."""
+"""Seconds between two looks at a dead node, while there are rooms that only a newer server can take."""
 
 TWIN_S: Final = 3 * LEASE_MS / 1000
-"""A lease that is held still after so long is another server's, which runs."""
+"""Seconds after which a lease that is still held must belong to another running server."""
 
 CLOCK_S: Final = 5
-"""Seconds by which a server's clock may differ from the database's, without a word of it."""
+"""Seconds by which a server's clock may differ from the database's before it logs a warning."""
 
 NODES_TOLD: Final = 16
 """Other nodes that a client is told of, at most."""
 
 CUT_OFF_LOOKS: Final = round(LEASE_MS / 1000 / BEAT_S)
-"""Who has asked for their lease in vain at so many looks in a row, and has not heard that it is the same for the others, is cut off: these
-have their races by now. Looks are counted and not seconds, so that a server that stands still itself does not take the engines for gone.
+"""Looks in a row at which a node has failed to renew its lease before it is cut off, unless it hears that the others fail too: after so
+many the others have its races. Looks are counted, not seconds, so that a server that stood still itself does not take the engines for gone.
 """
 
 LETTING_GO_S: Final = 1.0
-"""Seconds for players to be told that they have to go, when the lease is lost."""
+"""Seconds for telling players that they have to go, when the lease is lost."""
 
 
 class ClusterNode:
-    """`join` first; `run` is its one task. url: at which players reach this node."""
+    """Call `join` first; `run` is its one task. url: where players reach this node."""
 
     def __init__(self, store: SharedStore, journal: Journal, url: str) -> None:
         self.url = url
@@ -72,13 +72,13 @@ class ClusterNode:
         self._renewals = 0
         self._takes = True
         self._newer: set[str] = set()  # rooms that this version cannot read
-        self._looked_at: dict[int, float] = {}  # each node that is gone
+        self._looked_at: dict[int, float] = {}  # by dead node
         self._taking = trio.Lock()
         self._hurried = trio.Event()
         self._taken_up = trio.Event()
         self._asks_in_vain = False
         self.takers: Callable[[], float] = lambda: len(self.alive)
-        """Into how many parts the rooms of a node that is gone are divided: this one takes one part, and looks again."""
+        """Into how many parts to divide a dead node's rooms: this node takes one part, and looks again."""
 
     @property
     def id(self) -> int:
@@ -101,15 +101,15 @@ class ClusterNode:
 
     @property
     def answering(self) -> tuple[int, ...]:
-        """The ids of those that have renewed their lease a moment ago, this one among them; the oldest first."""
+        """The ids of the nodes that have renewed their lease recently, this one among them; the oldest first."""
         return tuple(sorted(node.id for node in self._nodes if node.left_ms >= DOUBTFUL_MS or node.id == self.id))
 
     def url_of(self, node: int) -> str | None:
-        """At which players reach this node; None while it is not alive."""
+        """Where players reach this node; None while it is not alive."""
         return next((each.url for each in self._nodes if each.id == node and each.is_alive), None)
 
     async def join(self) -> None:
-        """Hold the lease; an earlier process of this URL may have to lose it first. Raises StoreError."""
+        """Get the lease. An earlier process with this URL may have to lose it first. Raises StoreError."""
         until = trio.current_time() + TWIN_S
         while not await trio.to_thread.run_sync(self._store.join, self.url):
             if trio.current_time() >= until:
@@ -121,7 +121,7 @@ class ClusterNode:
         logger.info("node %d of the cluster, at %s, with %d others", self.id, self.url, len(self.others))
 
     def _check_clock(self) -> None:
-        """Leases are kept by the database's clock, but times of day, and how long ago something was, by the server's own."""
+        """Leases go by the database's clock, but dates, and how long ago something was, go by the server's own."""
         database_s = next(((node.lease_ms - node.left_ms) / 1000 for node in self._nodes if node.id == self.id), time.time())
         ahead_s = round(time.time() - database_s)
         if abs(ahead_s) >= CLOCK_S:
@@ -131,7 +131,7 @@ class ClusterNode:
     async def run(self, take_up: Callable[[TakenOver], Awaitable[None]], let_go: Callable[[], None]) -> None:
         """Renew the lease until cancelled. Raises LeaseLost when it is lost.
 
-        take_up: called with what was taken over. let_go: called when the lease is lost.
+        take_up: called with what was taken over. let_go: called when the lease is lost, before the exception.
         """
         with self._beating:
             await self._beat(take_up, let_go)
@@ -150,9 +150,9 @@ class ClusterNode:
                     await trio.sleep(LETTING_GO_S)
                 raise
             except StoreError as error:
-                # Races may have been taken over, and the answer lost.
+                # A takeover may have been committed, and only its answer lost.
                 self._is_in_doubt = True
-                # The journal says so too, and for how long.
+                # The journal logs this too, and for how long it lasts.
                 logger.debug("the lease could not be renewed: %s", error)
             await trio.sleep(LOOKS_APART_S)
             with trio.move_on_after(BEAT_S - LOOKS_APART_S):
@@ -160,11 +160,11 @@ class ClusterNode:
             self._hurried = trio.Event()
 
     def hurry(self) -> None:
-        """Look now which nodes are gone."""
+        """Look at once which nodes are gone."""
         self._hurried.set()
 
     async def take_no_more(self) -> None:
-        """Returns once nothing is being taken over, and nothing will be: this node is about to go itself. Its lease is held on."""
+        """Take over nothing more, since this node is about to go itself. Returns once no takeover is under way. The lease is kept."""
         self._takes = False
         async with self._taking:
             pass
@@ -176,7 +176,7 @@ class ClusterNode:
             if taken is not None:
                 await self._take_up(taken, take_up)
         for dead in gone:
-            # Most are settled by then.
+            # Most dead nodes are settled after one look. One whose rooms need a newer server is not, and is looked at less often.
             if not self._newer or trio.current_time() - self._looked_at.get(dead.id, -NEWER_S) >= NEWER_S:
                 await self._take_over(dead, take_up)
 
@@ -187,10 +187,10 @@ class ClusterNode:
         self._renewals += 1
 
     async def watch_engines(self, directory_answers: Callable[[], bool], loads: Loads, cut_off: Callable[[bool], None]) -> None:
-        """Tell, until cancelled, when this node is cut off from the database, and when it no longer is.
+        """Say, until cancelled, when this node is cut off from the database, and when it no longer is.
 
-        Who hears by the directory of no other node that reaches the database waits with these. One that is full reaches it too, and takes
-        races over. One that knows of no other node never is cut off: there is nowhere to go.
+        If the directory shows no other node that reaches the database, this one waits together with them. A node that is full still reaches
+        it, and takes races over. A node that knows of no other is never cut off: its clients have nowhere to go.
         """
         was, silent, renewals = False, 0, self._renewals
         while True:
@@ -221,7 +221,7 @@ class ClusterNode:
             logger.warning("took over %d rooms of node %d, at %s, which is gone", rooms, dead.id, dead.url)
 
     async def _take_up(self, taken: TakenOver, take_up: Callable[[TakenOver], Awaitable[None]]) -> None:
-        """Bring the rooms back, and hold the lease meanwhile: they may be thousands."""
+        """Bring the rooms back, renewing the lease meanwhile: there may be thousands of them."""
         done, failure = trio.Event(), None
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._hold_until, done)
@@ -237,23 +237,23 @@ class ClusterNode:
 
     async def _hold_until(self, done: trio.Event) -> None:
         while not done.is_set():
-            # What is wrong with it shows again at the next beat.
+            # An error will show again at the next beat.
             with suppress(StoreError):
                 await self._renew(partial(self._journal.tidy, self._store.renew))
             with trio.move_on_after(BEAT_S):
                 await done.wait()
 
     async def owner(self, code: str, is_here: Callable[[], bool]) -> Node | None:
-        """The node that has the room with this code; None when it is here, by now. Waits while it is being taken over.
+        """The node that has the room with this code; None once the room is here. Waits while it is being taken over.
 
-        Raises Refusal: `room/no-such-code`; `server/busy` when nobody has taken it over in time, or the database does not answer.
+        Raises Refusal: `room/no-such-code`; `server/busy` if nobody has taken it over in time, or the database does not answer.
         """
         until = trio.current_time() + WAIT_S
         while not is_here():
             try:
                 node = (await self._journal.ask(self._store.find_rooms, (code,))).get(code)
             except StoreError as error:
-                # The journal says that it cannot be asked; here it would be a line for each who wants in.
+                # The journal has a warning of its own; here there would be one for each player who wants in.
                 logger.debug("it cannot be found out where room %s is: %s", code, error)
                 raise Refusal(ErrorCode.SERVER_BUSY, "the database does not answer", retry_after_ms=1000) from error
             if node is None:
@@ -269,7 +269,7 @@ class ClusterNode:
         return None
 
     async def heirs(self, codes: Collection[str]) -> dict[str, str]:
-        """Of these rooms, which this node had, those that another has by now, with its URL."""
+        """Those of this node's former rooms with these codes that another node now has, each with that node's URL."""
         try:
             found = await self._journal.ask(self._store.find_rooms, codes)
         except StoreError as error:
@@ -278,12 +278,12 @@ class ClusterNode:
         return {code: node.url for code, node in found.items() if node.id != self.id and node.is_alive}
 
     async def knows(self, code: str) -> bool:
-        """Whether any node has the room with this code, or did when it went. Raises StoreError."""
+        """Whether any node has the room with this code, or a node that is gone had it. Raises StoreError."""
         return code in await self._journal.ask(self._store.find_rooms, (code,))
 
     async def leave(self) -> None:
-        """Nothing is written any more: let the others have the races of this node at once."""
-        # Another renewal would hold the lease again; one that is under way is over first.
+        """Let the others have this node's races at once. To be called when nothing is written any more."""
+        # Another renewal would take the lease back. One that is under way is finished before `leave` is.
         self._beating.cancel()
         try:
             await self._journal.tidy(self._store.leave)

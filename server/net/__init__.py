@@ -1,1 +1,1 @@
-"""The wire: the listener, connections over it, what their messages ask for, and what an enemy may not do. The only user of websockets."""
+"""The wire: the listener, its connections, what their messages ask for, and limits against abuse. The only user of websockets."""

@@ -1,10 +1,10 @@
-"""One WebSocket connection as the dispatch sees it, and what the two kinds of it share: messages from frames, frames from messages.
+"""One WebSocket connection as the dispatch sees it, and what its two kinds share: turning frames into messages and messages into frames.
 
-A connection of the hub has no task of its own; a plain one (`plain_connection`) is the library's, with a task that reads. Both hand a
-whole message to the dispatch where it was read, and `post` without waiting.
+A connection of the hub has no task of its own; a plain one (`plain_connection`) is the library's, with a task that reads. Both call the
+dispatch with a whole message directly after reading it, and neither waits in `post`.
 
-When a peer does not read: OUTBOX_BYTES may wait for it. Past that, messages are dropped until the queue is empty, and then the peer is
-told everything anew (`resynchronise`). When nothing of what waits is taken for STALL_S, the connection is closed with 4008.
+A peer that does not read: up to OUTBOX_BYTES wait for it. Beyond that, messages are dropped until the queue is empty; then the peer is told
+everything again (`resynchronise`). If it takes nothing of what waits for STALL_S, the connection is closed with 4008.
 """
 
 from __future__ import annotations
@@ -40,60 +40,61 @@ logger = logging.getLogger("carpet.net")
 _NUMBERS = itertools.count(1)
 
 OUTBOX_BYTES: Final = 64 * 1024
-"""Bytes that may wait for one socket, beside one message or bundle of any size. When there are more, the peer misses messages and is
-resynchronised once it has read what waited."""
+"""Bytes that may wait for one socket, plus one message or bundle of any size. Beyond that, the peer misses messages, and is resynchronised
+once it has read what waited."""
 
 LARGE_BYTES: Final = 16 * 1024
-"""A message to a peer that is larger counts against its rate, once for every so many bytes: a few of its own can ask for much."""
+"""A larger message to a peer counts against the peer's rate, once per so many bytes: a few small requests can ask for much."""
 
 STALL_S: Final = 20.0
-"""Seconds that a peer may take for one more message of those that wait; then it is asleep for good."""
+"""Seconds that a peer may take to read the next of the waiting messages. After that it is taken to be asleep for good."""
 
 BAD_MESSAGES: Final = 20
-"""Messages that could not be understood, in one connection, before it is closed: a program that sends them has a bug or a purpose."""
+"""Unreadable messages on one connection before it is closed: a program that sends so many has a bug or is hostile."""
 
 PING_INTERVAL_S: Final = 4.0
-"""Every ping is a measured round trip too, so they are more frequent than keeping a connection alive would need. A connection of the hub
-that says something meanwhile is pinged when it has been silent for so long, and at the latest after twice as long."""
+"""Seconds between two pings. Each also measures the round trip, so they are more frequent than keep-alive needs. A connection of the hub
+that says something meanwhile is pinged once it has been silent for this long, and after twice as long at the latest."""
 
 PING_TIMEOUT_S: Final = 6.0
-"""Seconds that a peer has to answer a ping. With the interval before it and the time to close, the opponent of somebody who has vanished
-hears of it within 12 s."""
+"""Seconds that a peer has to answer a ping. With the interval before it and the time to close, a player hears within 12 s that their
+opponent has vanished."""
 
 WATCHER_PING_S: Final = 20.0
-"""Seconds between two pings to who only watches: no move of theirs is timed, and a crowd's pings cost more than what it is told."""
+"""Seconds between two pings to a connection that only watches: it makes no moves to be timed, and a crowd's pings cost more than its news.
+"""
 
 _ANSWERS: Final = frozenset((PlayerView, CurrentView, Error))
-"""What may answer a move."""
+"""Messages that may answer a move."""
 
 _DECODERS: dict[str, Decoder[ClientMessage]] = {name: client_message_decoder(name) for name in SUBPROTOCOLS}
 
 
 class Dispatch(Protocol):
-    """What a connection does with what it hears. None of it blocks."""
+    """What a connection needs of the dispatch. No method blocks."""
 
     rate: float
     burst: int
     traffic: Traffic
 
     def visits(self) -> Sized:
-        """One for each connection that has arrived and not gone."""
+        """One entry for each connection that has arrived and not gone."""
 
     def arrived(self, connection: Connection) -> None:
-        """The handshake is done. What the peer says is held until the connection is told to `listen`."""
+        """The handshake is done. What the peer says is held back until the dispatch calls `listen`."""
 
     def heard(self, connection: Connection, message: ClientMessage) -> None:
         """A message has come. Raises Refusal to have it answered with an error."""
 
     def resynchronise(self, connection: Connection) -> None:
-        """Messages to this peer were dropped: tell it everything anew."""
+        """Messages to this peer were dropped: tell it everything again."""
 
     def gone(self, connection: Connection) -> None:
-        """It has ended, and so have the tasks that it had started. Once for each that has arrived."""
+        """The connection has ended, and so have its tasks. Called once for each connection that has arrived."""
 
 
 class Caller(ABC):
-    """Whoever has connected: from where, and whether they may come in."""
+    """The peer of a connection: where it comes from, and whether it may come in."""
 
     __slots__ = ("_client_host", "_ticket")
 
@@ -105,11 +106,11 @@ class Caller(ABC):
     @property
     @abstractmethod
     def remote_address(self) -> Any:
-        """The peer's address and port, also after the end; None where it has none."""
+        """The peer's address and port, also after the end; None if it has none."""
 
     @property
     def remote_host(self) -> str:
-        """The numeric address of the client without its port, which a trusted proxy may have named; empty where it has none."""
+        """The client's numeric address without a port; a trusted proxy may have named it. Empty if there is none."""
         if self._client_host:
             return self._client_host
         address = self.remote_address
@@ -117,17 +118,17 @@ class Caller(ABC):
 
     @property
     def entry(self) -> AdmissionOutcome:
-        """Whether it may come in at all."""
+        """Whether the peer may come in at all."""
         ticket = self._ticket
         return ticket.entry if ticket is not None else AdmissionOutcome.ADMITTED
 
     @property
     def is_by_proxy(self) -> bool:
-        """Whether a trusted proxy says for whom it comes."""
+        """Whether it comes through a trusted proxy, which says for whom."""
         return self._ticket is not None and self._ticket.by_proxy
 
     def find_client(self, headers: Headers) -> None:
-        """Where it comes by a trusted proxy, let it count for the address that its request names."""
+        """If it comes through a trusted proxy, count it for the client address that its request names."""
         ticket = self._ticket
         if ticket is not None and ticket.by_proxy:
             named = named_by_proxies(headers.get_all("X-Forwarded-For"), headers.get_all("Forwarded"))
@@ -163,11 +164,11 @@ class Connection(Caller):
     def __init__(self, dispatch: Dispatch, round_trip_rule: RoundTripRule) -> None:
         super().__init__()
         self._dispatch = dispatch
-        # Asked directly, once for each move.
+        # Called directly, since it is read for every move.
         self._clock = trio.lowlevel.current_clock().current_time
         self._round_trip_rule = round_trip_rule
         self._limit = RateLimit(rate=dispatch.rate, burst=dispatch.burst)
-        # Heard before the dispatch listens: at most as much as the limit passes.
+        # Messages heard before the dispatch listens, at most as many as the rate limit passes; None while it listens.
         self._early: list[tuple[bytes, bool]] | None = []
         self._data: bytearray | None = None
         self._text = False
@@ -176,21 +177,21 @@ class Connection(Caller):
         self._round_trips = RoundTrips()
         self._kernel_least_ms: int | None = None
         self.round_trip_ms: int | None = None
-        """The smallest of the last round trips, as far as they count."""
+        """The smallest of the last round trips, as far as they are believed."""
         self._missed = False
         self._encoding = ""
-        # When that was read which is being heard.
+        # When the message that is being heard was read.
         self._read_at = 0.0
         self.waited_ms = 0
-        """For how long it lay here before, as far as that is known."""
-        # The first of the moves that wait for their answer; None while none does.
+        """How long that message had lain in the kernel before it was read, as far as that is known."""
+        # When the first of the moves that wait for an answer was read; None while none waits.
         self._move_read_at: float | None = None
         self._shut = False
         self.number = str(next(_NUMBERS))
-        """Which connection of this server it is, as in the log."""
+        """The number of this connection in the log."""
         self.waiting_bytes = 0
 
-    # ---- what each kind does its own way
+    # ---- what each kind does in its own way
 
     @property
     @abstractmethod
@@ -199,33 +200,33 @@ class Connection(Caller):
 
     @abstractmethod
     def shut(self, code: CloseCode | int, reason: str) -> None:
-        """Close the connection, some time soon; what it still sends is not heard. Never blocks."""
+        """Start to close the connection; what the peer still sends is not heard. Never blocks."""
 
     @abstractmethod
     def start_soon(self, work: Callable[..., Awaitable[object]], *arguments: Any) -> None:
-        """A task that lives no longer than the connection. One that fails ends it."""
+        """Start a task that lives no longer than the connection. If it fails, it ends the connection."""
 
     @abstractmethod
     def after(self, seconds: float, act: Callable[[], None]) -> None:
-        """Call it later, unless the connection has ended by then."""
+        """Call `act` later, unless the connection has ended by then."""
 
     @abstractmethod
     def serve_watcher(self, *, alone: bool) -> None:
-        """Whether this connection only watches: then it is pinged to see that somebody is there, and no more often."""
+        """alone: this connection only watches. Then it is pinged only as often as needed to see that somebody is there."""
 
     @abstractmethod
     def _put(self, frames: bytes) -> None:
-        """Send whole frames, some time: what the kernel does not take at once waits, counted in `waiting_bytes`."""
+        """Send whole frames. What the kernel does not take at once waits, and is counted in `waiting_bytes`."""
 
     # ---- in
 
     def _measured(self, ping_ms: int) -> None:
         """A ping was answered."""
-        # The kernel knows the way to the proxy, and nothing of that behind it.
+        # The kernel knows the round trip to a proxy, but not beyond it.
         kernel_ms = self._kernel_ms() if not self.is_by_proxy else None
         if kernel_ms is not None:
-            # It tells the smallest of five minutes. Who reads late for so long, two messages at a time, has their own kernel acknowledge
-            # both 40 ms late, and ours takes that for the way.
+            # The kernel's figure is the smallest of the last five minutes. A client that for so long reads late, two messages at a time,
+            # makes its kernel acknowledge both 40 ms late, and ours takes that for the round trip. So keep the smallest of all.
             least_ms = self._kernel_least_ms
             kernel_ms = self._kernel_least_ms = kernel_ms if least_ms is None else min(kernel_ms, least_ms)
         self._round_trips.add(self._round_trip_rule.worth(ping_ms, kernel_ms))
@@ -233,15 +234,15 @@ class Connection(Caller):
 
     @abstractmethod
     def _kernel_ms(self) -> int | None:
-        """What the kernel says of the round trip to the other end of the socket."""
+        """The round trip to the other end of the socket, as the kernel measures it."""
 
     def listen(self) -> None:
-        """From now on the dispatch hears what the peer says, and at once what it has said already."""
+        """Let the dispatch hear what the peer says, starting with what it has said already."""
         early = deque(self._early or ())
         self._early = None
         while early and not self._shut:
             if not self._hears:
-                # What was said last has to be dealt with before the next.
+                # The last message has made the dispatch hold the connection: the rest waits.
                 self._early = list(early)
                 return
             data, is_text = early.popleft()
@@ -252,7 +253,7 @@ class Connection(Caller):
         return self._early is None
 
     def hold(self) -> None:
-        """Until `listen` the dispatch hears nothing more: what the peer says waits, as much of it as the rate lets through."""
+        """Let the dispatch hear nothing until `listen`. What the peer says waits, as much of it as the rate limit passes."""
         if self._early is None:
             self._early = []
 
@@ -262,7 +263,7 @@ class Connection(Caller):
         self._dispatch.arrived(self)
 
     def _frame_heard(self, frame: Frame) -> None:
-        # Every frame counts, an empty fragment and a ping too: they cost the server as much as a message does.
+        # Every frame counts, even an empty fragment or a ping: each costs the server as much as a message.
         allowed = self._allowed()
         if frame.opcode in DATA_OPCODES:
             self._collect(frame, allowed=allowed)
@@ -279,7 +280,7 @@ class Connection(Caller):
         return False
 
     def _collect(self, frame: Frame, *, allowed: bool) -> None:
-        # The protocol has checked the order and the summed size of fragments already.
+        # The protocol has already checked the order of fragments and their total size.
         if frame.opcode is not CONT:
             self._text = frame.opcode is TEXT
         whole = self._whole and allowed
@@ -296,7 +297,7 @@ class Connection(Caller):
             self._message(data, is_text=self._text)
 
     def _message(self, data: bytes, *, is_text: bool) -> None:
-        """A whole message that the limit has let pass."""
+        """Hear a whole message that the rate limit has passed."""
         if self._early is not None:
             self._early.append((data, is_text))
             return
@@ -314,10 +315,10 @@ class Connection(Caller):
         if type(message) is Move:
             if self._move_read_at is None:
                 self._move_read_at = self._read_at
-        # For its frame it has paid.
+        # One token was paid for its frame.
         elif (price := PRICES.get(type(message), 1) - 1) and not self._allowed(price, message.ref):
             return
-        # Of a move nothing is logged unless something is wrong.
+        # A move logs nothing unless something is wrong, so the variable is not set for moves: that saves time.
         about = log_lines.connection.set(self.number) if type(message) is not Move else None
         try:
             self._dispatch.heard(self, message)
@@ -338,7 +339,7 @@ class Connection(Caller):
     # ---- out
 
     def post(self, outgoing: Outgoing) -> None:
-        """Send, some time; never blocks, never raises."""
+        """Send a message, not necessarily at once. Never blocks, never raises."""
         if self._missed or not self.is_open:
             pass
         elif self.waiting_bytes > OUTBOX_BYTES:
@@ -352,7 +353,7 @@ class Connection(Caller):
             self._count(outgoing.message)
 
     def _count(self, answer: ServerMessage) -> None:
-        # A move that was made before is answered by a current view alone: the time of the next one begins with that one.
+        # A repeated move is answered with a current view. It clears the time too, so that the next move is timed from its own reading.
         read_at, self._move_read_at = self._move_read_at, None
         if isinstance(answer, PlayerView):
             traffic = self._dispatch.traffic
@@ -364,7 +365,7 @@ class Connection(Caller):
             self._dispatch.traffic.refused(answer.code, is_move=read_at is not None)
 
     def post_together(self, outgoings: Sequence[Outgoing]) -> None:
-        """The same with several, in one call of the kernel: for a small message that call is nearly all that sending costs."""
+        """Send several messages with one system call, which is nearly all that sending a small message costs."""
         if len(outgoings) == 1 or self._missed or not self.is_open or self.waiting_bytes > OUTBOX_BYTES:
             for outgoing in outgoings:
                 self.post(outgoing)
@@ -380,7 +381,7 @@ class Connection(Caller):
                 self._count(outgoing.message)
 
     def post_all(self, bundle: Bundle) -> None:
-        """The same with what goes to many, and answers nobody."""
+        """Send a bundle, which goes to many and answers nobody."""
         if self._missed or not self.is_open:
             return
         if self.waiting_bytes > OUTBOX_BYTES:
@@ -397,7 +398,7 @@ class Connection(Caller):
 
 def _framed(outgoing: Outgoing, encoding: str) -> bytes:
     codec = ENCODINGS[encoding]
-    # What nobody else has had encoded is kept as a frame alone.
+    # A message that is encoded only for this is kept as a frame alone, without its payload.
     payload = codec.pack(outgoing.message) if outgoing.payloads is None else outgoing.payload(encoding)
     frame = outgoing.frames[encoding] = framed(payload, binary=codec.binary)
     return frame

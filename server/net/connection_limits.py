@@ -1,9 +1,9 @@
-"""How many connections there may be, in all and from one address: bookkeeping, pure.
+"""Limits the number of connections, in all and from one address. Only bookkeeping; pure.
 
-An address is what one host or household has: an IPv4 address, or the first 64 bits of an IPv6 one, of which anybody has as many as they
-like. All of this machine are one, with a generous share. Who comes by a trusted proxy counts for the address that the proxy names.
+An address is what one host or household has: an IPv4 address, or the first 64 bits of an IPv6 address, since the rest can be chosen freely.
+All loopback addresses count as one, with a generous share. A client behind a trusted proxy counts for the address that the proxy names.
 
-A connection that rests, since a browser may ask once more, has a place as long as nobody else needs it.
+A connection that rests (a browser keeps it in case it asks again) keeps its place as long as nobody else needs it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from functools import lru_cache
 from typing import Final
 
 REFUSED_AT_ONCE = 100
-"""Connections that are being told that there are too many. When there are more, the next are closed without a word."""
+"""Connections that are being told at one time that there are too many. Beyond that, the next are closed without a word."""
 
 THIS_MACHINE: Final = "this machine"
-"""The place of all loopback addresses. It may have all connections but a fifth, which is kept for others."""
+"""The place of all loopback addresses. It may have all connections except a fifth, which is kept for others."""
 
 
 REMEMBERED: Final = 1024
-"""Addresses that are not taken apart anew: a connection is counted by its address several times while it comes, and people come back."""
+"""Addresses whose parsing is cached: a connection's address is looked up several times when it comes, and people come back."""
 
 
 class AdmissionOutcome(Enum):
@@ -37,9 +37,9 @@ class AdmissionOutcome(Enum):
 
 
 class Ticket:
-    """What a connection has been given on coming, to be handed back when it ends.
+    """What a connection is given when it comes, and hands back when it ends.
 
-    place: None where it counts for none. by_proxy: it comes from a trusted proxy, which says for whom.
+    place: the address it counts for; None for none. by_proxy: it comes from a trusted proxy, which says for whom.
     """
 
     __slots__ = ("_admission", "by_proxy", "entry", "place")
@@ -51,7 +51,7 @@ class Ticket:
         self._admission: Admission | None = admission
 
     def name_client(self, proxy: str, named: Sequence[str]) -> str:
-        """The client's address, for which it counts from now on. named: by the proxies of its request, the nearest last."""
+        """Count the connection for its client from now on; returns the client's address. named: by the proxies, the nearest last."""
         if self._admission is None or not self.by_proxy:
             return proxy
         client = self._admission.proxies.client(proxy, named)
@@ -59,24 +59,26 @@ class Ticket:
         return client
 
     def rest(self, give_way: Callable[[], None]) -> None:
-        """Nothing is being asked. give_way: is called when the place has been given to another."""
+        """No request is being made. give_way: called when the connection's place has been given to another."""
         if self._admission is not None:
             self._admission.rested(self, give_way)
 
     def wake(self) -> None:
-        """Something may be asked again."""
+        """A request may be made again."""
         if self._admission is not None:
             self._admission.woke(self)
 
     def hand_back(self) -> None:
-        """Does nothing the second time."""
+        """The connection has ended. Does nothing the second time."""
         admission, self._admission = self._admission, None
         if admission is not None:
             admission.left(self)
 
 
 class Admission:
-    """most, most_per_address: connections at once; 0 for no limit of one address. All of a server's listeners share one of these."""
+    """Counts connections and decides which come in; all listeners of a server share one. most, most_per_address: connections at once; 0 for
+    no limit per address.
+    """
 
     def __init__(self, *, most: int, most_per_address: int, proxies: TrustedProxies | None = None) -> None:
         self.proxies = proxies or TrustedProxies()
@@ -84,16 +86,16 @@ class Admission:
         self.most_per_address = most_per_address
         self.inside = 0
         self.elsewhere: Callable[[str], int] = lambda _: 0
-        """Connections of an address at other servers of the place."""
+        """Gives the connections of an address at the other servers of the place."""
         self.refusals: Counter[str] = Counter()
-        """How many were not let in, by why."""
+        """How many connections were not let in, by reason."""
         self._refused = 0
         self._by_place: Counter[str] = Counter()
-        # Who rests, the longest first, by place.
+        # The resting connections by place, those that have rested longest first.
         self._resting: dict[str | None, dict[Ticket, Callable[[], None]]] = {}
 
     def enter(self, host: str) -> Ticket:
-        """Somebody has come from the address `host`."""
+        """A connection has come from the address `host`."""
         by_proxy = self.proxies.trusts(host)
         place = None if by_proxy else place_of(host)
         self._make_room(place)
@@ -128,7 +130,7 @@ class Admission:
 
     @property
     def by_place(self) -> Mapping[str, int]:
-        """The connections of each address, this machine left out: what is on it is another one for each server."""
+        """The connections of each address, except this machine, which is another machine for each server."""
         return {place: number for place, number in self._by_place.items() if place != THIS_MACHINE}
 
     def _judge(self, place: str | None) -> AdmissionOutcome:
@@ -152,7 +154,7 @@ class Admission:
             self._resting.pop(ticket.place, None)
 
     def _make_room(self, place: str | None) -> None:
-        """For one more of this place."""
+        """Close resting connections if that is needed for one more of this place."""
         while self._crowded(place) and place in self._resting:
             self._send_away(self._resting[place])
         while not self._crowded(place) and self.inside >= self.most and self._resting:
@@ -177,7 +179,7 @@ class Admission:
 
 
 class TrustedProxies:
-    """Networks whose word is taken for where a request comes from. Raises ValueError where one is none."""
+    """Networks of proxies that are believed about where a request comes from. Raises ValueError if one is not a network."""
 
     def __init__(self, networks: Iterable[str] = ()) -> None:
         self._networks = tuple(ipaddress.ip_network(network, strict=False) for network in networks)
@@ -187,7 +189,7 @@ class TrustedProxies:
         return address is not None and any(address in network for network in self._networks)
 
     def client(self, proxy: str, named: Sequence[str]) -> str:
-        """The last address that a trusted proxy vouches for: what stands before that, anybody may have written."""
+        """The furthest address that a trusted proxy vouches for: anybody may have written those before it."""
         client = proxy
         for host in reversed(named):
             if not self.trusts(client) or _address(host) is None:
@@ -197,7 +199,7 @@ class TrustedProxies:
 
 
 def named_by_proxies(forwarded_for: Sequence[str], forwarded: Sequence[str]) -> list[str]:
-    """The addresses in the headers `X-Forwarded-For`, or else in `Forwarded` (RFC 7239), the nearest last."""
+    """The addresses in the `X-Forwarded-For` headers, or else in `Forwarded` (RFC 7239), the nearest last."""
     if forwarded_for:
         return [_without_port(host) for host in ",".join(forwarded_for).split(",")]
     found = []
@@ -216,7 +218,7 @@ def _without_port(text: str) -> str:
 
 @lru_cache(REMEMBERED)
 def place_of(host: str) -> str | None:
-    """What of an address is counted as one; None for what is no IP address."""
+    """What this address counts as; None if it is not an IP address."""
     address = _address(host)
     if address is None:
         return None

@@ -1,4 +1,4 @@
-"""File descriptors: a connection takes one, and a process may have only so many."""
+"""The limit on file descriptors: each connection takes one, and a process may have only so many."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from contextlib import suppress
 from server.net.connection_limits import REFUSED_AT_ONCE
 
 RESERVED = REFUSED_AT_ONCE + 64
-"""Those that are not for connections: the store, listeners, workers, and who is being refused."""
+"""Descriptors kept for other things than connections: the store, listeners, workers, and peers that are being refused."""
 
 FEWEST = 8
-"""Connections that a server has to be able to take, or it does not start."""
+"""Connections that a server must be able to take, or it does not start."""
 
 GOOD = 65_536
 
 _TRIES = (65_536, 10_240)
-"""Where the hard limit is none, a system may still refuse more than some figure of its own."""
+"""Tried in turn: even without a hard limit, a system may refuse more than some number of its own."""
 
 
 class TooFewDescriptors(Exception):
-    """A server could take next to no connections. Says what the limit is and how to raise it."""
+    """The server could take hardly any connections. The message says what the limit is and how to raise it."""
 
 
 def raise_limit() -> None:
-    """Take as many as this process may have: what it is given at first is often a thousand, for programs of another age."""
+    """Raise the limit as far as this process may. It often starts at a thousand, which suited the programs of another age."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     for wanted in (hard, *_TRIES):
         if soft != resource.RLIM_INFINITY and (wanted == resource.RLIM_INFINITY or wanted > soft):
@@ -34,7 +34,7 @@ def raise_limit() -> None:
 
 
 def connections_for(wanted: int) -> int:
-    """As many connections as are wanted, or as there are descriptors for. Raises TooFewDescriptors."""
+    """As many connections as are wanted, or as there are descriptors for if that is less. Raises TooFewDescriptors."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return wanted

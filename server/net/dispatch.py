@@ -1,6 +1,6 @@
-"""What each message of a client asks for, and of whom: the lobby, the list of rooms, or the room the client is in.
+"""Dispatches each message of a client to what serves it: the lobby, the rooms, the spectators, the runs or the tournaments.
 
-One `Visit` a connection holds what the server knows of it: nobody before the hello, then a player, at times in a room.
+Each connection has a `Visit`, which holds what the server knows about it: nobody before the hello, then a player, who may be in a room.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ from server.tournaments.service import TournamentService
 logger = logging.getLogger("carpet.net")
 
 _BEGINNINGS = frozenset((OpenRace, QuickMatch, RunDaily, RunChallenge, PlayOn, CreateTournament))
-"""Requests for more to do, which are refused while there is too much."""
+"""Requests that begin something new. They are refused while the server is overloaded."""
 
 
 class Dispatch:
@@ -97,7 +97,9 @@ class Dispatch:
         seat_elsewhere: Callable[[str], Awaitable[str | None]] | None = None,
         connections_per_address: int = 0,
     ) -> None:
-        """node, seat_elsewhere: see `Forwarding`; announce, connections_per_address: `Identification`. departed: told of who is gone."""
+        """node, seat_elsewhere: see `Forwarding`. announce, connections_per_address: see `Identification`. departed: called with the id of
+        a player whose last connection has gone.
+        """
         self.traffic = Traffic()
         self._bans = bans
         self._departed = departed
@@ -138,7 +140,7 @@ class Dispatch:
         connection.listen()
 
     def visits(self) -> tuple[Visit, ...]:
-        """What is known of each connection, the oldest first."""
+        """What is known about each connection, the oldest first."""
         return tuple(self._visits.values())
 
     def gone(self, connection: Connection) -> None:
@@ -171,7 +173,7 @@ class Dispatch:
         if self._matchmaker.seeks(player.id):
             self._matchmaker.remind(player.id)
         elif visit.has_sought:
-            # What they have missed may be just this.
+            # This may be the very message that they missed.
             connection.post(Outgoing(WaitingOver(reason="cancelled")))
         if room is not None and not room.catch_up(player.id, connection) and self._rooms.of(player.id) is not room:
             connection.post(Outgoing(Left(code=room.code, reason="left")))
@@ -179,11 +181,12 @@ class Dispatch:
     def heard(self, connection: Connection, message: ClientMessage) -> None:
         visit = self._visits.get(connection)
         if visit is None or self.forwarding.is_leaving:
-            # It is gone, or this server is, and this was still on its way: nothing may be begun that nobody would end.
+            # The message was still on its way when the connection ended, or this server began to leave. Nothing may start that nobody would
+            # end.
             return
         room = visit.room
         if type(message) is Move and room is not None and visit.player is not None and not room.is_closed:
-            # As below, but nearly all messages are moves, in the room to which they have come by this connection.
+            # A fast path for nearly all messages: moves in the room that this connection has entered.
             room.move(visit.player, connection, message, connection.waited_ms)
             return
         if type(message) in _BEGINNINGS and visit.player is not None and not getattr(message, "cancel", False):
@@ -202,7 +205,7 @@ class Dispatch:
             self._serve(visit, visit.player, message)
 
     def _check_busy(self, message: ClientMessage) -> None:
-        """The races that run come first."""
+        """Refuse to begin anything while the server is overloaded: running races come first."""
         if (retry_after_ms := self._overload.wait_to_begin_ms(trio.current_time())) and not self.forwarding.relieves(message):
             raise Refusal(ErrorCode.SERVER_BUSY, retry_after_ms=retry_after_ms)
 
@@ -233,7 +236,7 @@ class Dispatch:
         | RoomMessage,
     ) -> None:
         match message:
-            # First of all, as each race has several of them, and to see what a message is not takes as long as to see what it is.
+            # These come first: every race sends several of them, and each case before them would cost time.
             case Ready() | Move() | Rematch() | Stop() | Resign() | LeaveRace():
                 self._ask(visit, player, message)
             case FollowLobby(follow=follow, changes=changes):
@@ -247,7 +250,7 @@ class Dispatch:
                 given_up = self._rooms.given_up_for(options, player.id)
                 if given_up is None:
                     self._rooms.check_free(player.id)
-                # Where this is refused they stay where they are.
+                # If this is refused, they stay in the room they have.
                 room = self._rooms.open(options, place=visit.place) if not self.forwarding.takes_opener(visit, ref) else None
                 if given_up is not None:
                     given_up.ask(Ask(player, visit.connection, LeaveRace()))
@@ -263,7 +266,7 @@ class Dispatch:
                     self._rooms.check_free(player.id)
                 self._enter(visit, player, room, version=version, ref=ref)
             case RunDaily() | RunChallenge() | PlayOn():
-                # The store takes its time, and what is said meanwhile is heard after the answer.
+                # The store takes a while. What the client says meanwhile is heard after the answer.
                 visit.connection.hold()
                 self._overload.coming += 1
                 visit.connection.start_soon(self._enter_run, visit, player, message)
@@ -319,7 +322,7 @@ class Dispatch:
     async def _enter_run(self, visit: Visit, player: PlayerName, message: RunStart) -> None:
         try:
             await self.forwarding.check_free(visit, player)
-            # A room of its own is opened for each: not before it is known that they can go there.
+            # A room is opened for each of these, so first make sure that they are free to enter it.
             if isinstance(message, PlayOn):
                 self._rooms.check_free(player.id)
             if not self._runs.has_room_for(player.id) and self.forwarding.takes_opener(visit, message.ref):
@@ -330,7 +333,7 @@ class Dispatch:
                 self._rooms.check_free(player.id)
             self._enter(visit, player, room, version=0, ref=message.ref)
         except (Refusal, StoreError) as error:
-            # At another server: also where the directory does not say so, or that one is just being taken over from.
+            # The run is at another server, although the directory does not say so, or that server is just being taken over from.
             if isinstance(error, RunUnderWay) and self.forwarding.takes(visit, JoinRace(code=error.room, ref=message.ref)):
                 return
             visit.connection.refuse(_as_refusal(error), message.ref)
@@ -351,9 +354,9 @@ class Dispatch:
     def _enter(self, visit: Visit, player: PlayerName, room: Room, *, version: int, ref: int) -> None:
         room.ask(Enter(player, visit.connection, version, ref))
         if self._rooms.in_outage:
-            # As those were told who were there when it began: the answer has to wait.
+            # As those in the room were told when the outage began: the answer has to wait.
             visit.connection.post(CANNOT_WRITE)
-        # Who is refused a seat goes on looking for another. That it is theirs is known at once, however long the answer takes.
+        # A player who is refused a seat goes on looking for another. Whether they have it is known at once, even if the answer takes long.
         if self._rooms.of(player.id) is room:
             visit.room = room
             self._matchmaker.leave(player.id, reason="elsewhere")
@@ -366,7 +369,7 @@ class Dispatch:
             self._say_watching(visit, message)
 
     def _boards_key(self, player: PlayerName, code: str) -> str:
-        """For the host of a race, who has its first seat, and for who directs its tournament without playing in it."""
+        """The key to a race's whole boards: for its host, who has the first seat, or for its tournament's director, if not a player too."""
         tournament = self._tournaments.elsewhere.directed_table(read_code(code), player.id)
         if tournament is not None:
             return self._spectators.tournament_key(tournament)
@@ -376,14 +379,14 @@ class Dispatch:
         return self._spectators.boards_key(room)
 
     def _say_watching(self, visit: Visit, message: Say) -> None:
-        """To those who watch the same race."""
+        """Say a line of chat to those who watch the same race."""
         watched = self._spectators.watched(visit.connection)
         if watched is None or (message.code is not None and read_code(message.code) != watched):
             raise Refusal(ErrorCode.NOT_IN_ROOM)
         self._spectators.say(visit.connection, words(message), free=message.phrase is None)
 
     def _ask(self, visit: Visit, player: PlayerName, message: RoomMessage) -> None:
-        # By the registry for those who have come back and not joined yet: they may leave a race without looking at it again.
+        # The registry knows players who have come back and not joined yet: they may leave a race without joining it again.
         room = self._rooms.of(player.id) or visit.room
         if room is None:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
@@ -391,7 +394,7 @@ class Dispatch:
 
 
 def _as_refusal(error: Refusal | StoreError, *, writes: bool = False) -> Refusal:
-    """writes: what was asked for is something to be kept."""
+    """The refusal for an error. writes: the request was to store something."""
     if isinstance(error, Refusal):
         return error
     logger.warning("what was asked for cannot be had of the store: %s", error)

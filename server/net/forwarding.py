@@ -1,4 +1,4 @@
-"""Clients on their way to another node of the cluster: whoever asks here for a room that is there is told where to go."""
+"""Sends clients on to other nodes of the cluster: those who ask here for a room that is at another node are told where to go."""
 
 from __future__ import annotations
 
@@ -33,23 +33,24 @@ from server.store.nodes import Node
 logger = logging.getLogger("carpet.net")
 
 SEAT_S: Final = 1.2
-"""For so long a seat at another node that was just left may still be told of."""
+"""Seconds for which the directory may still show a seat at another node that has just been left."""
 
 ASK_AGAIN_S: Final = 0.3
 
 HEIRS_S: Final = 2.0
-"""For so long the players of a server that goes wait there for another to have their race, and are not sent to any."""
+"""Seconds that players of a leaving server wait there for another to take over their race, before they are sent to just any."""
 
 HEIRS_LOOK_S: Final = 0.05
 
 SETTLES_S: Final = 2.0
-"""For so long a node goes on to take those who look for an opponent when they are to wait at another: not all see that at one moment."""
+"""Seconds for which a node still accepts those who look for an opponent after they are to wait at another: not all nodes see the change at
+one moment."""
 
 
 class Forwarding:
-    """node: this one; None for a server alone, which sends nobody anywhere. visits: all that are open. hear: the dispatch's.
+    """node: this one; None for a server on its own, which sends nobody anywhere. visits: all that are open. hear: the dispatch's `heard`.
 
-    seat_elsewhere: the code of the room at another node in which a player holds a seat, if any.
+    seat_elsewhere: gives the code of the room at another node in which a player holds a seat, if any.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class Forwarding:
         seat_elsewhere: Callable[[str], Awaitable[str | None]] | None,
     ) -> None:
         self.relay: Relay | None = None
-        """By which races of other nodes are watched at this one; without it whoever wants to is sent there."""
+        """Shows races of other nodes at this one; without it, those who want to watch them are sent there."""
         self.loads: Loads | None = None
         """How busy all nodes are."""
         self._rooms = rooms
@@ -75,11 +76,11 @@ class Forwarding:
         self._is_cut_off = False
         self._seekers_until = -math.inf
         self.is_leaving = False
-        """What is said is not heard any more: it is said again where everybody is sent."""
+        """Whether nothing is heard any more: clients will say it again at the node to which they are sent."""
 
     @property
     def seekers_url(self) -> str | None:
-        """Of the node at which those wait who look for an opponent: all at one. None where that is this one, or was a moment ago."""
+        """The URL of the one node at which all who look for an opponent wait. None if it is this one, or was a moment ago."""
         node, now = self._node, trio.current_time()
         if node is None:
             return None
@@ -90,13 +91,13 @@ class Forwarding:
         return node.url_of(found) if now >= self._seekers_until else None
 
     def takes_seeker(self, visit: Visit, ref: int) -> bool:
-        """Whether who looks for an opponent is sent to another node."""
+        """Send somebody who looks for an opponent to another node, if that is where to wait. Returns whether they were sent."""
         return self._send_on(visit, self.seekers_url, "opponents wait", ref)
 
     async def gather_seekers(self, seeks: Callable[[str], bool]) -> None:
-        """Send those on who wait here when all others wait elsewhere: until cancelled. seeks: whether this player waits here.
+        """Until cancelled, send on those who wait here although all others wait elsewhere. seeks: whether this player waits here.
 
-        They are not forgotten before they go: one who does not may still find somebody here.
+        They are not forgotten before they go: those who stay may still find somebody here.
         """
         while True:
             url = self.seekers_url
@@ -108,12 +109,12 @@ class Forwarding:
 
     @property
     def relief(self) -> str | None:
-        """The URL of another node, where rooms are better opened: this one is much busier, or too busy to open any."""
+        """The URL of another node at which rooms should rather be opened, if this one is much busier, or too busy to open any."""
         load = self.loads.less_busy() if self.loads is not None else None
         return self._node.url_of(load.node) if self._node is not None and load is not None else None
 
     def relieves(self, message: ClientMessage) -> bool:
-        """Whether who asks for this is sent to another node, which costs this one next to nothing."""
+        """Whether a client that asks for this is sent to another node, which costs this one next to nothing."""
         match message:
             case QuickMatch():
                 return self.seekers_url is not None
@@ -123,7 +124,7 @@ class Forwarding:
                 return False
 
     def takes_opener(self, visit: Visit, ref: int) -> bool:
-        """Whether who would open a room is sent to another node."""
+        """Send somebody who would open a room to a less busy node, if there is one. Returns whether they were sent."""
         return self._send_on(visit, self.relief, "there is less to do", ref)
 
     @staticmethod
@@ -143,14 +144,15 @@ class Forwarding:
     def told(self) -> tuple[str, ...]:
         """The addresses that clients are told: the others', or this node's own while it knows of no other.
 
-        By that they know it from a server alone: a player who is told of no seat may have one in a race that is still to be taken over.
+        By these, clients tell a cluster from a server on its own: in a cluster, a player who is told of no seat may have one in a race that
+        is still to be taken over.
         """
         return self.others or ((self._node.url,) if self._node is not None else ())
 
     async def tell_nodes(self) -> None:
-        """Tell everybody who is here when the nodes are others than their welcome has said: until cancelled.
+        """Until cancelled, tell everybody here when the nodes are no longer those of their welcome.
 
-        Whoever came before there was another one would not know where to go when this one is gone.
+        Otherwise those who came before there was another node would not know where to go when this one is gone.
         """
         told = self.told
         while True:
@@ -159,20 +161,20 @@ class Forwarding:
                 told = self.told
                 news = Outgoing(Nodes(nodes=told))
                 for visit in self._visits.values():
-                    # Who is not welcomed yet hears it by their welcome.
+                    # Those who have not been welcomed yet will hear it in their welcome.
                     if visit.player is not None or visit.watches_as is not None:
                         visit.connection.post(news)
 
     def takes(self, visit: Visit, message: JoinRace | WatchRace) -> bool:
-        """Whether the room that is asked for may be on another node, or gone. Then it is looked for, and the client hears where it is, or
-        who would watch it how it ended.
+        """Look for the room that is asked for, if it may be on another node, or gone. Returns whether it is looked for: then the client
+        hears where it is. A spectator of a race that is over hears how it ended.
         """
         if message.code is None or self._rooms.has(message.code) or (self._node is None and isinstance(message, JoinRace)):
             return False
         if not is_code(read_code(message.code)):
-            # Nobody has it, and neither database nor log need hear of it.
+            # Not a code at all: neither the database nor the log need hear of it.
             return False
-        # What is said meanwhile is heard after the answer.
+        # What the client says meanwhile is heard after the answer.
         visit.connection.hold()
         visit.connection.start_soon(self._look, visit, message, message.code)
         return True
@@ -182,7 +184,7 @@ class Forwarding:
         try:
             owner = await self._owner(code)
             if owner is None:
-                # Taken over by this node in the meantime.
+                # This node has taken it over meanwhile.
                 self._hear(connection, message)
             else:
                 self._lead(connection, player, message, owner)
@@ -195,7 +197,7 @@ class Forwarding:
         connection.listen()
 
     async def _tells_over(self, refusal: Refusal, connection: Connection, player: PlayerName | None, message: JoinRace | WatchRace) -> bool:
-        """Whether who has come too late to watch was told of the result."""
+        """Tell the result to somebody who came too late to watch. Returns whether that was possible."""
         if refusal.code is not ErrorCode.NO_SUCH_ROOM or isinstance(message, JoinRace) or player is None:
             return False
         return await self._spectators.show_over(connection, player, read_code(message.code or ""), ref=message.ref)
@@ -210,11 +212,11 @@ class Forwarding:
             self.relay.watch(connection, player, read_code(message.code or ""), owner, ref=message.ref)
             return
         connection.post(Outgoing(Moved(url=owner.url, code=read_code(message.code or ""), ref=message.ref)))
-        # For clients that do not know of such places.
+        # For clients that do not know `Moved`.
         raise Refusal(ErrorCode.ELSEWHERE, f"it is at {owner.url}")
 
     def delays(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch) -> bool:
-        """Whether somebody who asks for a seat here may hold one at another node. Then that is looked up first."""
+        """If somebody who asks for a seat here may hold one at another node, look that up first. Returns whether it is looked up."""
         code = read_code(message.code) if isinstance(message, JoinRace) and message.code is not None else None
         if visit.elsewhere is None or (isinstance(message, JoinRace) and (code == visit.elsewhere or not self._rooms.has(code or ""))):
             return False
@@ -231,8 +233,8 @@ class Forwarding:
         visit.connection.listen()
 
     async def check_free(self, visit: Visit, player: PlayerName) -> None:
-        """Raises Refusal `room/already-in-one` where they hold a seat at another node. They can take or leave one there by another
-        connection only, so whoever had none when they said hello here has none.
+        """Raises Refusal `room/already-in-one` if they hold a seat at another node. Taking one there would need another connection, so
+        those who had none when they said hello here have none.
         """
         until = trio.current_time() + SEAT_S
         while visit.elsewhere is not None and self._seat_elsewhere is not None:
@@ -242,11 +244,11 @@ class Forwarding:
             await trio.sleep(ASK_AGAIN_S if visit.elsewhere is not None else 0)
 
     def begin_to_leave(self) -> None:
-        """This node is about to go: nobody is let in, and nothing is heard, where there is another to go to."""
+        """This node is about to go: let nobody in and hear nothing any more, if there is another node to go to."""
         self.is_leaving = bool(self.others)
 
     async def send_away(self) -> None:
-        """This node goes: everybody is told where their race goes on, and who has none of some other node."""
+        """This node goes: tell everybody where their race goes on, and those who have none the address of some other node."""
         urls, node = cycle(self.others), self._node
         if node is None or not self.others:
             return
@@ -267,12 +269,14 @@ class Forwarding:
                 await trio.sleep(HEIRS_LOOK_S)
 
     def let_go(self) -> None:
-        """This node has lost its lease: what it knows of races is not true any more. Who is here goes, and who comes is sent away."""
+        """This node has lost its lease, so what it knows about races is no longer true: send away everybody, now and from now on."""
         self._has_let_go = True
         self._put_out()
 
     def cut_off(self, is_cut_off: bool) -> None:
-        """This node does not reach the database, and others may: these have its races, or soon will. False: it waits with them, or does."""
+        """True: this node does not reach the database, but others may, and have its races or soon will. False: it reaches the database
+        again, or no other node does either.
+        """
         self._is_cut_off = is_cut_off
         if is_cut_off:
             logger.error("cut off from the database, which other servers may reach: everybody is sent away, to come back by any of these")
@@ -285,7 +289,7 @@ class Forwarding:
             self.refuse(visit.connection)
 
     def refuse(self, connection: Connection) -> bool:
-        """Whether nobody is let in any more; then this connection is shut."""
+        """Shut this connection if nobody is let in any more. Returns whether that is so."""
         refused = self._has_let_go or self._is_cut_off or self.is_leaving
         if refused:
             why = "this server is going" if self.is_leaving else "this server has lost its part of the place"

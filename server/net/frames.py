@@ -1,5 +1,5 @@
-"""WebSockets by hand, where most come and go: openings as clients write them, their whole small messages and pongs, and all messages of the
-server. Pure.
+"""WebSocket handshakes and frames by hand, for the most frequent cases: usual requests for a WebSocket, clients' whole small messages and
+pongs, and all messages of the server. Pure.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ except ImportError:
 BINARY_FRAME: Final = 0x82
 TEXT_FRAME: Final = 0x81
 PONG_FRAME: Final = 0x8A
-"""The first byte of a whole binary message, of a whole text, and of a pong."""
+"""The first byte of a frame that holds a whole binary message, a whole text message, or a pong."""
 
 _MASKED: Final = 0x80
 _SHORT_HEADER: Final = 6
 _SHORT_MORE: Final = _MASKED - _SHORT_HEADER
 SHORT_FRAME: Final = _MASKED + 126
-"""The second byte of a client's frame is less where that is its length, with the bit that says that it is masked."""
+"""The second byte of a client's frame is below this if it holds the length itself, along with the bit for masking."""
 
 _OPENING: Final = re.compile(rb"GET [!-~]+ HTTP/1\.1\r\n(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t -~\x80-\xff]*\r\n){5,100}\r\n")
 _ASKED: Final = "upgrade", "sec-websocket-version", "sec-websocket-key", "sec-websocket-protocol", "connection"
@@ -42,8 +42,8 @@ _ACCEPTED: Final = (
 
 
 class Opening(NamedTuple):
-    """A request for a WebSocket. lines: name and value of each header. from_page: one of them says which page it is. answer: which opens
-    it.
+    """A request for a WebSocket. lines: name and value of each header. from_page: it has an `Origin`, so it is a web page's. answer: the
+    response that opens the WebSocket.
     """
 
     lines: list[tuple[str, str]]
@@ -57,7 +57,7 @@ class Opening(NamedTuple):
 
 
 def opening(head: bytes) -> Opening | None:
-    """The request with this head, to its empty line, where there is nothing odd about it; None for what the library has to judge."""
+    """The request with this head, up to its empty line, if there is nothing odd about it; None if the library has to judge it."""
     if _OPENING.fullmatch(head) is None:
         return None
     lines = [(name, value.strip(" \t")) for name, _, value in [line.partition(":") for line in head.decode("latin-1").split("\r\n")[1:-2]]]
@@ -90,13 +90,13 @@ def _header(first: int, length: int) -> bytes:
 
 
 COMMON: Final = 1024
-"""Bytes of nearly all that the server says are fewer."""
+"""Nearly all of the server's messages have fewer bytes than this."""
 
 _HEADERS: Final = tuple(_header(BINARY_FRAME, length) for length in range(COMMON))
 
 
 def frame_size(data: bytes, start: int) -> int:
-    """Bytes of the frame that starts there; 0 when too little of it is there to tell, -1 when it is none that a client may send."""
+    """The size of the frame that starts there; 0 if too little of it has come to tell, -1 if no client may send such a frame."""
     if len(data) < start + 2:
         return 0
     length = data[start + 1] - _MASKED
@@ -112,7 +112,7 @@ def frame_size(data: bytes, start: int) -> int:
 
 
 def short_message(data: bytes) -> bytes | None:
-    """What is in it, where it is one whole binary message in a short frame and nothing else, as nearly all is that comes."""
+    """The message, if the data is exactly one whole binary message in a short frame: nearly all input is. Otherwise None."""
     length = len(data)
     if length > _SHORT_HEADER and data[0] == BINARY_FRAME and length + _SHORT_MORE == data[1] < SHORT_FRAME:
         return apply_mask(data[_SHORT_HEADER:], data[2:_SHORT_HEADER])
@@ -120,12 +120,12 @@ def short_message(data: bytes) -> bytes | None:
 
 
 def unmasked(frame: bytes) -> bytes:
-    """What is in a client's short frame."""
+    """The contents of a client's short frame."""
     return apply_mask(frame[_SHORT_HEADER:], frame[2:_SHORT_HEADER])
 
 
 def is_utf8(data: bytes) -> bool:
-    """Whether it may be in a text. Otherwise that text has to end the connection: RFC 6455, 8.1."""
+    """Whether a text message may hold this. If not, the connection has to be failed: RFC 6455, 8.1."""
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -134,7 +134,7 @@ def is_utf8(data: bytes) -> bool:
 
 
 def framed(payload: bytes, *, binary: bool) -> bytes:
-    """A message of the server in one frame. It is not masked, so one serves everybody of the same encoding."""
+    """A message of the server in one frame. It is not masked, so one frame serves everybody with the same encoding."""
     length = len(payload)
     if binary and length < COMMON:
         return _HEADERS[length] + payload

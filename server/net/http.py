@@ -1,8 +1,8 @@
-"""Plain HTTP on the same port: finds the page that a request is for, and says in a sentence why there is none.
+"""Plain HTTP on the same port: finds the page that a request is for, or says in a sentence why there is none.
 
-Knows paths, headers and limits; what stands in a page comes from the routes that the composition root hands in. To add one, hand in one
-more `Route`. All of it is public, for reading alone, and the same for everybody: no request carries who asks, so pages of any web origin
-may have it (`access-control-allow-origin: *`).
+Knows paths, headers and limits. The contents of pages come from the routes that the composition root passes in; to add a page, pass in
+another `Route`. All pages are public, read-only and the same for everybody. No request says who asks, so pages of any web origin may read
+them (`access-control-allow-origin: *`).
 """
 
 from __future__ import annotations
@@ -36,30 +36,31 @@ JSON_TYPE: Final = "application/json; charset=utf-8"
 TEXT_TYPE: Final = "text/plain; charset=utf-8"
 
 TARGET_CHARACTERS: Final = 1024
-"""Of a path with its query: several times what the longest name takes when each of its characters is written as percent signs."""
+"""The longest path with its query: several times what the longest name takes with all its characters percent-encoded."""
 
 QUERY_FIELDS: Final = 8
 
 PAGES_A_SECOND: Final = 10.0
 PAGES_AT_ONCE: Final = 40
-"""Pages that one address may ask for; past it the answer is 429. Many people may sit behind one address, or a proxy before all of them."""
+"""Pages that one address may ask for; beyond that the answer is 429. Many people may share one address, or a proxy stand before them all.
+"""
 
 FILES_A_SECOND: Final = 50.0
 FILES_AT_ONCE: Final = 1000
-"""The same for what lies in memory as it is sent. It costs the server what a refusal does, and a browser asks for a dozen of it at once,
-each time that somebody comes: a school class behind one address may open the page in the same second."""
+"""The same for files that are served as they lie in memory. Each costs no more than a refusal, and a browser asks for a dozen at once on
+every visit: a school class behind one address may open the page in the same second."""
 
 QUICK_BYTES: Final = 64 * 1024
-"""Of a document that is tagged and made small here, in half a millisecond. A larger one brings both with it, or neither."""
+"""The largest document that is tagged and compressed here, in half a millisecond. A larger one comes with both already, or has neither."""
 
 WORTH_ZIPPING: Final = 1400
-"""Bytes: what fits one packet is as soon there."""
+"""Bytes from which compression is worth it: what fits in one packet arrives no sooner compressed."""
 
 FOREVER: Final = "public, max-age=31536000, immutable"
-"""How long whoever asks may keep what never changes."""
+"""The `cache-control` of what never changes."""
 
 VARIES: Final = (("Vary", "Accept"),)
-"""Of what is at `/`: browsers get another page than programs."""
+"""Headers of `/`, where browsers and programs get different pages."""
 
 _WELCOME = """\
 This is a Carpet Race server: two people race at the patience game Carpet on the same shuffle, from their terminals.
@@ -83,11 +84,11 @@ _BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request for a page. values: what stands in the place of the names in its route; query: each name once. All of it decoded, and
-    printable.
+    """A request for a page. values: by name, what the request has in place of the names in the route. query: its fields, each name once.
+    Both are decoded and printable.
 
-    path: as it was asked for, with percent signs. base: this server's address as the asker wrote it, `https://HOST`; nothing where that is
-    not to be told. It is the asker's word, good for what they alone are sent.
+    path: as requested, percent-encoded. base: this server's address as the client wrote it, `https://HOST`; empty if it cannot be told. It
+    is only the client's word, good enough for what is sent to that client alone.
     """
 
     values: Mapping[str, str]
@@ -96,7 +97,7 @@ class Asked:
     base: str = ""
 
     def number(self, name: str, *, usual: int, most: int) -> int:
-        """That field of the query, or `usual` where it has none. Raises NoPage for what is no number from 1 to `most`."""
+        """This field of the query, or `usual` if it is missing. Raises NoPage unless it is a number from 1 to `most`."""
         text = self.query.get(name, str(usual))
         if re.fullmatch(r"[0-9]{1,4}", text) is None or not 1 <= int(text) <= most:
             raise NoPage(HTTPStatus.BAD_REQUEST, f"{name} is a number from 1 to {most}.")
@@ -105,9 +106,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A document. cache: what `cache-control` says. tag: an `etag`, with its quotes, or nothing. headers: further ones.
+    """A document. cache: the `cache-control` header. tag: the `etag` with its quotes, or empty. headers: further headers.
 
-    zipped: the same by gzip, for who takes that; nothing where it is not worth it.
+    zipped: the body compressed with gzip, for clients that take it; empty if that is not worth it.
     """
 
     body: bytes
@@ -119,7 +120,7 @@ class Page:
 
 
 class Elsewhere(Exception):
-    """What is asked for has another address by now. place: a path of this server."""
+    """The page now has another address. place: a path of this server."""
 
     def __init__(self, place: str) -> None:
         super().__init__(place)
@@ -127,7 +128,7 @@ class Elsewhere(Exception):
 
 
 class NoPage(Exception):
-    """There is none. sentence: why, for whoever asked. retry_after_s: when asking again may help."""
+    """There is no such page. sentence: why, for the person who asked. retry_after_s: when asking again may help."""
 
     def __init__(self, status: HTTPStatus, sentence: str, *, retry_after_s: int | None = None) -> None:
         super().__init__(sentence)
@@ -137,13 +138,13 @@ class NoPage(Exception):
 
 
 Show: TypeAlias = Callable[[Asked], Awaitable[Page]]
-"""Makes a page. Raises NoPage, or Elsewhere. It is cancelled when it takes longer than a request may."""
+"""Makes a page. Raises NoPage or Elsewhere. Cancelled if it takes longer than a request may."""
 
 
 class Route:
-    """path: such as `/players/{name}/races.json`; what is in braces stands for one step of a path, or a part of one.
+    """path: such as `/players/{name}/races.json`; a name in braces stands for one step of a path, or part of one.
 
-    is_file: its page lies in memory as it is sent.
+    is_file: the page is served as it lies in memory.
     """
 
     def __init__(self, path: str, show: Show, *, is_file: bool = False) -> None:
@@ -153,7 +154,7 @@ class Route:
         self.is_file = is_file
 
     def ask(self, path: str, query: str = "", base: str = "") -> Asked | None:
-        """The request for this path, or None where it is another route's. Raises NoPage for one that cannot be read."""
+        """The request for this path, or None if it belongs to another route. Raises NoPage if it cannot be read."""
         found = self._pattern.fullmatch(path)
         if found is None:
             return None
@@ -161,16 +162,16 @@ class Route:
 
 
 Problems: TypeAlias = Callable[[HTTPStatus, str], Page]
-"""The page that says in a sentence why there is none."""
+"""Makes the page that says in a sentence why there is no page."""
 
 
 class Site:
     """All pages of a server."""
 
     def __init__(self, routes: Sequence[Route] = (), *, problem: Problems | None = None, bans: Bans | None = None) -> None:
-        """problem: what browsers are shown in place of a page that is not to be had; else it is a document for programs."""
+        """problem: makes the page that browsers are shown if there is no page. By default they get the document for programs."""
         self.refused = 0
-        """Requests for pages that were too many from their address."""
+        """Requests for pages refused because too many came from their address."""
         self._bans = bans
         self._routes = tuple(routes)
         self._problem = problem
@@ -178,10 +179,10 @@ class Site:
         self._file_rates = AddressRates(rate=FILES_A_SECOND, burst=FILES_AT_ONCE)
 
     async def answer(self, caller: Caller, request: Request, *, secure: bool) -> Response | None:
-        """The answer to a request that is not for a WebSocket, or None for one that is. secure: it came over TLS."""
+        """The answer to a request, or None if it is for a WebSocket. secure: the request came over TLS."""
         path = request.path.partition("?")[0]
         reads = request.method in ("GET", "HEAD")
-        # A monitor is told that the server is well whatever else it says.
+        # A monitor is always told that the server is alive, even if every other request is refused.
         if path == "/healthz" and reads:
             response = told(HTTPStatus.OK, "ok\n")
         elif refusal := _REFUSALS.get(caller.entry):
@@ -212,13 +213,13 @@ class Site:
                 self.refused += 1
                 raise NoPage(HTTPStatus.TOO_MANY_REQUESTS, "Too many questions from one address; ask more slowly.", retry_after_s=1)
             page = _tagged(await route.show(asked))
-            # The header may stand there several times, and a proxy that compresses makes the tag a weak one.
+            # The header may be repeated, and a proxy that compresses makes the tag a weak one.
             known = ",".join(request.headers.get_all("If-None-Match")).split(",")
             if page.tag and page.tag in (tag.strip().removeprefix("W/") for tag in known):
                 return _response(HTTPStatus.NOT_MODIFIED, replace(page, body=b"", zipped=b""))
             return _response(HTTPStatus.OK, _as_taken(page, request))
         except Elsewhere as moved:
-            # Not for ever: a code is used again when its room is gone.
+            # Not permanent: a code is used again when its room is gone.
             response = _response(HTTPStatus.SEE_OTHER, Page(b"", TEXT_TYPE, "no-store"))
             response.headers["Location"] = moved.place
             return response
@@ -227,7 +228,7 @@ class Site:
         except Refusal as refusal:
             return self._refused(NoPage(HTTPStatus.FORBIDDEN, refusal.sentence), request)
         except Exception:
-            # The supervisor of every page: the library would say that a WebSocket failed.
+            # Caught here for every page: one that fails must not end the connection, and its client gets an answer.
             logger.exception("the page %s could not be made", request.path)
             sentence = "Something went wrong on the server; its log says what."
             return self._refused(NoPage(HTTPStatus.INTERNAL_SERVER_ERROR, sentence), request)
@@ -239,7 +240,7 @@ class Site:
         return _refusal(refused, self._problem(refused.status, refused.sentence))
 
     def _find(self, target: str, base: str) -> tuple[Route, Asked]:
-        """Raises NoPage."""
+        """The route for this target, and its request. Raises NoPage."""
         if len(target) > TARGET_CHARACTERS:
             raise NoPage(HTTPStatus.REQUEST_URI_TOO_LONG, "That address is longer than any page's.")
         if _BAD_PERCENT.search(target):
@@ -260,7 +261,7 @@ def _base(request: Request, *, secure: bool) -> str:
 
 
 def _tagged(page: Page) -> Page:
-    """With a tag of what is in it, and small where that costs less than to send it large."""
+    """The page with a tag made from its body, and compressed if that costs less than sending it as it is."""
     if page.tag or page.cache == "no-store" or len(page.body) > QUICK_BYTES:
         return page
     is_small = page.zipped or len(page.body) < WORTH_ZIPPING or page.content_type != JSON_TYPE
@@ -269,7 +270,7 @@ def _tagged(page: Page) -> Page:
 
 
 def _as_taken(page: Page, request: Request) -> Page:
-    """The page as small as the asker takes it."""
+    """The page, compressed if the client takes that."""
     if not page.zipped:
         return page
     vary = ", ".join([*(value for name, value in page.headers if name == "Vary"), "Accept-Encoding"])
@@ -311,12 +312,12 @@ def _unreadable() -> NoPage:
 
 
 def problem(refused: NoPage) -> Response:
-    """What a program is told in place of a page."""
+    """What a program is told if there is no page."""
     return _refusal(refused, Page(msgspec.json.encode(Problem(error=refused.sentence)) + b"\n", cache="no-store"))
 
 
 def told(status: HTTPStatus, sentence: str) -> Response:
-    """A line of text, with its line end, for whoever asked."""
+    """An answer of one line of text, given with its line end."""
     return _response(status, Page(sentence.encode(), TEXT_TYPE, "no-store"))
 
 
@@ -334,7 +335,7 @@ def _response(status: HTTPStatus, page: Page) -> Response:
             "Content-Length": str(len(page.body)),
             "Content-Type": page.content_type,
             "Cache-Control": page.cache,
-            # What a player has called themselves must not become a script because a browser takes the page for something else.
+            # A player's name must not run as a script because a browser takes the page for something else.
             "X-Content-Type-Options": "nosniff",
             "Access-Control-Allow-Origin": "*",
         }
@@ -344,6 +345,6 @@ def _response(status: HTTPStatus, page: Page) -> Response:
     for name, value in page.headers:
         headers[name] = value
     if status is HTTPStatus.NOT_MODIFIED:
-        # It would be read as the length of what is known already.
+        # It would be read as the length of the page that the client has already.
         del headers["Content-Length"]
     return Response(status.value, status.phrase, headers, page.body)

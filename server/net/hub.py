@@ -1,8 +1,8 @@
-"""One task for many sockets: a private epoll of all of them, and a heap of all their timers.
+"""The hub: one task that serves many sockets, with a private epoll for all of them and a heap of all their timers.
 
-Trio's own waiting costs a task for each socket, and two switches of tasks and a system call or two for each message. Here one task waits
-for the epoll itself, which is readable when any of the sockets is, and calls back. It is level-triggered: what a callback leaves unread
-is reported again.
+Waiting through Trio would cost a task for each socket, and two task switches and a system call or two for each message. Here one task waits
+for the epoll itself, which is readable when any of the sockets is, and makes callbacks. It is level-triggered: what a callback leaves
+unread is reported again.
 """
 
 from __future__ import annotations
@@ -27,41 +27,41 @@ from server.net.stream import RECEIVE_BYTES, STAMP_BYTES, SocketStream
 logger = logging.getLogger("carpet.net")
 
 EVENTS: Final = 256
-"""Sockets that are looked at before the other tasks of the server have their turn: more than a long tick brings, so that it is one turn and
-one commit. A turn costs as much as ten moves before it has served any, and a commit as much again."""
+"""Sockets served before the server's other tasks have their turn. It is more than a long tick brings, so that each tick is one turn and one
+commit. A turn costs as much as ten moves before it has served any, and a commit as much again."""
 
 IN_A_ROW: Final = 7
-"""Sockets that are read before what they had is dealt with, and before the next look at the clock. What is done several times in a row
-finds its code in the processor's cache, and to read a socket takes much of that."""
+"""Sockets that are read in a row before their data is handled and the clock is looked at. Code that runs several times in a row stays in
+the processor's cache, and reading a socket needs much of that."""
 
 TURN_S: Final = 0.008
-"""Seconds after which they have it however many sockets wait: to let somebody in takes as long as ten moves."""
+"""Seconds after which a turn ends, however many sockets still wait: letting somebody in takes as long as ten moves."""
 
 TICK_S: Final = 0.004
-"""While one socket after another has something to say, seconds from one look at them to the next. To wait for each costs several times what
-it takes to serve it, and what they say waits for one commit of the journal anyhow. A lone one is served at once. A move counts from when
-the kernel had it, so that nobody loses by the tick."""
+"""Seconds between two looks at the sockets while one after another has something to say. Waking up for each would cost several times as
+much as serving it, and their requests wait for a commit of the journal anyway. A lone socket is served at once. A move counts from when the
+kernel received it, so nobody loses by the tick."""
 
 LONG_TICK_S: Final = 0.016
-"""The same where the core is needed. To wake up, to commit and to wake up again costs as much as fifteen moves do. All but a few moves are
+"""The tick when the core is busy. Waking up, committing and waking up again costs as much as fifteen moves. All but a few moves are
 answered within two such ticks."""
 
 EASY: Final = 0.5
 HARD: Final = 0.85
-"""Parts of a core in use: up to the one ticks are short, from the other on they are long, between them something between. So they settle
-where the time that long ones save is not yet missed."""
+"""Shares of a core in use: up to EASY ticks are short, from HARD on they are long, and in between their length is in between too. So ticks
+are no longer than the load needs."""
 
 TIMERS: Final = 200
-"""Timers that are called between two looks at the sockets: with long ticks twice as many a second as 20,000 connections need."""
+"""Timers called between two looks at the sockets. With long ticks, that is twice as many a second as 20,000 connections need."""
 
 COARSE_S: Final = 1.0
 GRAIN_S: Final = 1 / 16
-"""Seconds from which on a timer may be late, and by how much: nearly all are pings, and those of the same moment are one entry of the heap.
-With an entry for each, timers of thousands of connections cost more than their pings."""
+"""Timers of COARSE_S or more may be late, by up to GRAIN_S. Nearly all are pings, and those of the same moment share an entry of the heap:
+with an entry for each, the timers of thousands of connections would cost more than their pings."""
 
 ENDED_AT_ONCE: Final = 8
-"""Sockets served in one turn whose peer has gone. Of a thousand that go together each costs as much as some moves, and nobody waits for it;
-who plays on is among the next sockets that are looked at."""
+"""Sockets of peers that have gone which are served in one turn. Each costs as much as several moves, and nobody waits for it: if a thousand
+go together, those who play on must not wait for them."""
 
 AVAILABLE: Final = hasattr(select, "epoll")
 
@@ -72,48 +72,48 @@ _FAILED: Final = "serving a connection failed; it is cut"
 
 Stamp: TypeAlias = tuple[int, int, bytes]
 Received: TypeAlias = tuple[bytes, list[Stamp], int, Any]
-"""As `recvmsg` gives it."""
+"""What `recvmsg` returns."""
 
 _NOTHING: Final[Received] = (b"", [], 0, None)
-"""Of a socket that has failed, as of one whose peer has gone."""
+"""Stands for a socket that has failed, the same as for one whose peer has gone."""
 
 
 class Peer(Protocol):
-    """What the hub calls for a socket. None of it blocks; what it raises ends the connection, but for `receive`."""
+    """What the hub calls for a socket. Nothing here blocks. An exception ends the connection, except from `receive`."""
 
     @property
     def receive(self) -> Callable[[int, int], Received]:
         """Its socket's `recvmsg`."""
 
     def hear(self, data: bytes, stamps: Sequence[Stamp]) -> None:
-        """Deal with what was received. It may have ended since. data: empty where the other end has gone. stamps: see `waited_ms`."""
+        """Handle what was received. The connection may have ended since. data: empty if the peer has gone. stamps: see `waited_ms`."""
 
     def writable(self) -> None: ...
 
     def cut(self) -> None:
-        """End it without a word."""
+        """End the connection without a word."""
 
 
 class Door(Protocol):
-    """Where connections come from, and whom they tell."""
+    """The hub's way in: decides which connections are let in, and hears when they end."""
 
     def retry_after_s(self) -> int:
-        """Not 0 while nobody is let in, since there is too much to do."""
+        """Seconds after which to ask again; 0 unless the server is too busy to let anybody in."""
 
     def admits(self, connection: Connection, opened: Opening) -> bool:
-        """Whether this request opens a WebSocket here."""
+        """Whether this request may open a WebSocket here."""
 
     def hand_over(self, stream: SocketStream) -> None:
-        """Not one for the hub: have it answered the plain way."""
+        """This connection is not for the hub: have it answered the plain way."""
 
     def ended(self, connection: Connection) -> None:
-        """It is over, and all that belonged to it."""
+        """The connection is over, and so is all that belonged to it."""
 
 
 class Hub:
-    """nursery: for what the peers have to do that waits for something else than a socket. overload: is told how late sockets are served.
+    """nursery: for tasks of the peers that wait for something other than a socket. overload: is told how late sockets are served.
 
-    answered: see `Overload.look`. gathering: entered for each turn; what is to be committed in it waits for its end, and is one commit.
+    answered: see `Overload.look`. gathering: entered for each turn, so that all that is to be committed in it is one commit at its end.
     """
 
     def __init__(
@@ -128,24 +128,24 @@ class Hub:
         self._answered = answered
         self._gathering = gathering or nullcontext()
         self.now = -math.inf
-        """When it was seen which sockets are to be served: all that they are read for is taken to have come then."""
+        """When this turn's sockets were found ready. Whatever is read from them counts as having come then."""
         self.tick_ms = round(TICK_S * 1000)
-        """For how long, at most, a socket that is read now was not looked at because of the tick."""
+        """How long, at most, a socket that is read now has had to wait because of the tick."""
         self._tick_s = TICK_S
         self._tick_for = 0.0
-        # Whether the next look is at the end of a tick. Not where sockets wait already that this turn had no time for.
+        # Whether the next look is at the end of a tick. Not if this turn has left sockets waiting.
         self._is_busy = False
         self._behind = False
-        # Of this turn's sockets, those whose peer has gone. To put them off is no lateness.
+        # This turn's sockets whose peer has gone. Putting them off does not count as being late.
         self._gone = 0
         self._caught_up = 0.0
         self._epoll = select.epoll()
         self._peers: dict[int, Peer] = {}
-        # A heap of moments, and what is to be called at each.
+        # A heap of moments, and what to call at each.
         self._timers: list[float] = []
         self._acts: dict[float, deque[Callable[[], None]]] = {}
         self._sleep = trio.CancelScope()
-        # Asked directly, several times for each look at the sockets.
+        # Called directly, since it is read several times for each look at the sockets.
         self._clock = trio.lowlevel.current_clock().current_time
 
     def add(self, descriptor: int, peer: Peer) -> None:
@@ -153,17 +153,17 @@ class Hub:
         self._peers[descriptor] = peer
 
     def remove(self, descriptor: int) -> None:
-        """To be called before the socket is closed."""
+        """Call this before closing the socket."""
         if not self._epoll.closed:
             self._epoll.unregister(descriptor)
         del self._peers[descriptor]
 
     def watch_writes(self, descriptor: int, watch: bool) -> None:
-        """Whether to call `writable` as well; at first it is not called."""
+        """Start or stop calling `writable`. It is not called at first."""
         self._epoll.modify(descriptor, _IN | _OUT if watch else _IN)
 
     def after(self, seconds: float, act: Callable[[], None]) -> float:
-        """Call it later; gives when. A timer cannot be taken back: what it calls sees for itself whether it is still wanted."""
+        """Call `act` later; returns when. A timer cannot be cancelled: `act` has to check whether it is still wanted."""
         when = self._clock() + seconds
         if seconds >= COARSE_S:
             when = math.ceil(when / GRAIN_S) * GRAIN_S
@@ -177,7 +177,7 @@ class Hub:
         return when
 
     async def run(self) -> None:
-        """Serve all sockets, until it is cancelled."""
+        """Serve all sockets until cancelled."""
         try:
             while True:
                 if self._is_busy:
@@ -214,12 +214,12 @@ class Hub:
         self._note_lateness(behind)
 
     def _receive(self, ready: Sequence[tuple[int, int]]) -> list[tuple[Peer, Received]]:
-        """What these sockets have; what waits to be sent is sent first."""
+        """Read these sockets, first sending what waits for them."""
         received: list[tuple[Peer, Received]] = []
         for descriptor, events in ready:
             peer = self._peers.get(descriptor)
             if peer is None:
-                # One of those before it in this turn has ended it.
+                # An earlier one in this turn has ended it.
                 continue
             if events & _GONE:
                 self._gone += 1
@@ -245,7 +245,7 @@ class Hub:
         self.tick_ms = round(self._tick_s * 1000)
 
     def _note_lateness(self, behind: bool) -> None:
-        # Where a turn has all that it can take, there are more. They have been waiting since the last turn that took all.
+        # After a turn that was full, more sockets wait. They have been waiting since the last turn that served all.
         now = self.now
         if self._behind and now - self._caught_up >= LATE_S:
             self._overload.note(now - self._caught_up, now)
@@ -270,7 +270,7 @@ class Hub:
 
 
 def worked_s() -> tuple[float, float]:
-    """Processor time of all threads; and of this one, with what it has waited for a core on which something else ran."""
+    """Processor time of all threads; and that of this thread, plus the time it waited for a core that was busy with something else."""
     try:
         with open("/proc/thread-self/schedstat", encoding="ascii") as counts:
             ran_ns, waited_ns, _ = map(int, counts.read().split())

@@ -1,9 +1,10 @@
-"""A connection served by the hub: no task of its own, the library's protocol without I/O, and a short way for what comes most.
+"""A connection served by the hub: no task of its own, the library's Sans-I/O protocol, and a fast path for the most common input.
 
-Nearly all that a client sends is one small binary message in one frame, or the answer to a ping. Those are taken apart by hand, and so is
-the opening of a WebSocket as clients write it. Everything else (fragments, text, close, what is no frame) goes to the library's protocol,
-whole frame by whole frame, so that it is always at the start of a frame when a short one comes; it is made when it is needed. Until the
-handshake is done, nothing but such an opening stays here: pages, refusals and whatever is odd go with all that was read to the plain way.
+Nearly all that a client sends is a small binary message in one frame, or the answer to a ping. These are parsed by hand, and so is the
+usual request for a WebSocket. Everything else (fragments, text, close, malformed frames) goes to the library's protocol, which is created
+when first needed. It gets whole frames only, so it is always at the start of a frame when a short one comes. Until the handshake is done,
+only a usual request is handled here: requests for pages, refusals and anything odd are handed over, with all that was read, to be served
+the plain way.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ logger = logging.getLogger("carpet.net")
 _LIBRARY_LOGGER = logging.getLogger("carpet.net.websocket")
 
 REQUEST_BYTES: Final = 8192
-"""Of a request, at most. A longer one is answered the plain way, which knows what to say."""
+"""The largest request that is read here. A longer one is handed over to the plain way, which knows what to answer."""
 
 EARLY_S: Final = 0.05
-"""Seconds by which a ping, or the end of the wait for its answer, may be early, rather than be waited for once more."""
+"""Seconds by which a ping or its timeout may be early: for less than that, no further timer is set."""
 
 
 class HubConnection(Connection):
@@ -74,7 +75,7 @@ class HubConnection(Connection):
         self._hub = hub
         self._door = door
         self._peer_name = stream.peer_name
-        self._socket, self._ticket, self._partial = stream.detach()  # the start of a request, then of a frame
+        self._socket, self._ticket, self._partial = stream.detach()  # _partial: the start of a request, later of a frame
         self._descriptor = self._socket.fileno()
         round_trip_rule.stamp(self._socket)
         self.receive, self._send = self._socket.recvmsg, self._socket.send
@@ -82,17 +83,17 @@ class HubConnection(Connection):
         self._outbox: deque[bytes | memoryview] | None = None
         self._took_at = 0.0
         self._stall_watched = self._eof = self._closing = self._arrived = self._ended = False
-        self.is_open = False  # True from the arrival on, until either side begins to close. Asked for each message that goes out.
+        self.is_open = False  # True from arrival until either side begins to close. An attribute, since every message sent reads it.
         self._ping: bytes | None = None
         self._pinged_at = self._ping_due = 0.0
         self._ping_s = PING_INTERVAL_S
-        # Only while there are any: each refers to the other, and who is only turned away would be left to the collection of garbage.
+        # Exists only while there are tasks, since it forms a cycle with this: a connection that is turned away must be freed at once.
         self._tasks: Tasks | None = None
         hub.add(self._descriptor, self)
         hub.after(HANDSHAKE_S, lambda: None if self._arrived else self.cut())
 
     def begin(self) -> None:
-        """Read what came with the stream."""
+        """Read what had been received before the stream came here."""
         if self._partial:
             self._shake_hands(b"")
 
@@ -132,7 +133,7 @@ class HubConnection(Connection):
             return
         self._shut = True
         if self.is_open:
-            # What comes in is thrown away from now on. An orderly close would go on taking apart all that a flood brings.
+            # From now on input is thrown away. An orderly close would go on parsing all that a flood brings.
             self.protocol.fail(code, reason)
             self._flush_protocol()
         self._part()
@@ -140,20 +141,20 @@ class HubConnection(Connection):
     # ---- in
 
     def hear(self, data: bytes, stamps: Sequence[Stamp]) -> None:
-        """For the hub."""
+        """Called by the hub with what was received."""
         if self._ended:
             return
         self.waited_ms = waited_ms(stamps, self._hub.tick_ms)
         if not data:
             self.cut()
         elif self._closing:
-            # Behind a close frame nothing is said.
+            # Nothing after a close frame counts.
             return
         elif self._arrived:
             is_whole = not self._partial and (self._protocol is None or self._protocol.current_size is None)
             message = short_message(data) if is_whole else None
             if message is not None:
-                # As `_frames` would do it.
+                # What `_frames` would do, written out.
                 self._read_at = now = self._hub.now
                 limit = self._limit
                 if (not limit.excess and limit.take(now)) or self._allowed():
@@ -164,12 +165,12 @@ class HubConnection(Connection):
             self._shake_hands(data)
 
     def _frames(self, data: bytes) -> None:
-        """Everything up to the last whole frame of this; the rest is kept."""
+        """Handle all whole frames in `data`, and keep the rest for later."""
         start, end = 0, len(data)
         while start < end and not self._closing and not self._ended:
             size = frame_size(data, start)
             if size < 0:
-                # The protocol says what is wrong with it, and closes.
+                # The protocol will say what is wrong with it, and close.
                 self._unusual(data[start:])
                 return
             if not 0 < size <= end - start:
@@ -213,7 +214,7 @@ class HubConnection(Connection):
                 self._hand_over()
             return
         if self._door.retry_after_s() and not head[4:].decode("latin-1").startswith(UNTIRING):
-            # By hand, as there is too much to do.
+            # Written by hand, since the server is overloaded.
             self._shut = True
             self._dispatch.traffic.refused_connections["busy"] += 1
             self._put(BUSY_RESPONSE.format(self._door.retry_after_s()).encode())
@@ -257,25 +258,25 @@ class HubConnection(Connection):
         if self._shut or not self.is_open or now < self._ping_due:
             return
         if self._ping is None:
-            # Who has just said something is there: they are asked half as often, only for the round trip.
+            # A peer that has just said something is there, and is pinged half as often, only to measure the round trip.
             early_s = min(self._read_at, self._pinged_at + PING_INTERVAL_S) + PING_INTERVAL_S - now
             if early_s > EARLY_S:
                 self._ping_after(early_s)
             else:
                 self._send_ping()
         elif self._outbox is not None:
-            # The ping may be among what waits. Who does not read has STALL_S for that.
+            # The ping may still be waiting to be sent. A peer that does not read gets STALL_S.
             self._ping_after(self._ping_s)
         elif (left_s := self._pinged_at + PING_TIMEOUT_S - now) > EARLY_S:
             self._ping_after(min(self._ping_s, left_s))
         else:
-            # Who does not answer pings would not answer a close frame either.
+            # A peer that does not answer pings would not answer a close frame either.
             self.cut()
 
     # ---- out
 
     def post_all(self, bundle: Bundle) -> None:
-        # For nearly all of a crowd the frames are there and nothing waits. To call three methods to see that costs a tenth of sending.
+        # For nearly all of a crowd the frames exist already and nothing waits. Three method calls to find that out cost a tenth of sending.
         frames = bundle.frames.get(self._encoding)
         if frames is None or self._outbox is not None or self._missed or not self.is_open:
             super().post_all(bundle)
@@ -285,7 +286,7 @@ class HubConnection(Connection):
         except OSError:
             sent = 0
         if sent < len(frames):
-            # Tried once more there, and kept where that does not help.
+            # `_put` tries once more, and queues what is left.
             self._put(memoryview(frames)[sent:])
 
     def _put(self, frames: bytes | memoryview) -> None:
@@ -298,7 +299,7 @@ class HubConnection(Connection):
         except (BlockingIOError, InterruptedError):
             sent = 0
         except OSError:
-            # The next reading sees the same, and ends the connection.
+            # The next read fails in the same way, and ends the connection.
             return
         if sent < len(frames):
             rest = memoryview(frames)[sent:]
@@ -311,7 +312,7 @@ class HubConnection(Connection):
                 self._hub.after(STALL_S, self._check_stall)
 
     def writable(self) -> None:
-        """For the hub."""
+        """Called by the hub when the socket takes more."""
         outbox = self._outbox
         while outbox:
             frames = outbox[0]
@@ -358,20 +359,20 @@ class HubConnection(Connection):
                     self._end_writing()
 
     def _end_writing(self) -> None:
-        # Where the peer has gone already, reading says so.
+        # If the peer has gone already, reading will show it.
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
 
     # ---- the end
 
     def _part(self) -> None:
-        """Goodbye has been said, or could not be: the peer has a little while to end its side."""
+        """Goodbye has been said, or could not be: give the peer a moment to end its side."""
         if not self._closing:
             self._closing, self.is_open = True, False
             self._hub.after(CLOSING_S, self.cut)
 
     def cut(self) -> None:
-        """End it now. Does nothing the second time."""
+        """End the connection now. Does nothing the second time."""
         if self._ended:
             return
         self._ended, self.is_open = True, False
@@ -381,7 +382,7 @@ class HubConnection(Connection):
             self._ticket.hand_back()
         if self._protocol is not None:
             self._protocol.receive_eof()
-            self._protocol.parser_exc = None  # Whose traceback refers to the protocol: a cycle.
+            self._protocol.parser_exc = None  # Its traceback refers to the protocol: a cycle.
         self._outbox = None
         self.waiting_bytes = 0
         if self._tasks is None:

@@ -1,6 +1,6 @@
-"""Who is at the other end of a connection: its hello, the questions who somebody is, and new names.
+"""Finds out who is at the other end of a connection: handles hellos, questions who somebody is, and new names.
 
-All of these wait for the store, and what the peer says meanwhile is held: it is heard after the answer.
+All of these wait for the store. What the peer says meanwhile is held, and heard after the answer.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ HELLO_S = 10.0
 
 NEWCOMERS_PER_CONNECTION: Final = 5
 NEWCOMERS_A_SECOND: Final = 1 / 1000
-"""New players from one address, at once and a second, for each connection that it may have: a school may all come in one minute, but nobody
-fills the store, which keeps them for months, nor takes all names."""
+"""New players that one address may make, at once and per second, for each connection that it may have. A whole school may come in one
+minute, but nobody can take all names, nor fill the store, which keeps players for months."""
 
 NEWCOMER_AGAIN_MS: Final = 10_000
 
 LATE_S = 1.0
-"""A timer that is late by so much was not late: this server stood still."""
+"""Seconds. If a timer is late by this much, it is the server that stood still."""
 
 
 @dataclass(slots=True)
 class Visit:
-    """What the server knows of one connection. player: who races by it; None for one that only watches.
+    """What the server knows about one connection. player: who races through it; None before the hello, and if it only watches.
 
-    watches_as: of one that only watches, the player who does by another connection what else there is to do, or NOBODY. elsewhere: the code
-    of the room at another server of the place in which the player held a seat when they came.
+    watches_as: of a connection that only watches, the player whose it is (they race through another connection), or NOBODY. elsewhere: the
+    code of the room at another server of the place in which the player held a seat when they came.
     """
 
     connection: Connection
@@ -58,20 +58,21 @@ class Visit:
     watches_as: PlayerName | None = None
     room: Room | None = None
     elsewhere: str | None = None
-    has_sought: bool = False  # an opponent, at some time
-    is_looked_up: bool = False  # in the store, by their hello
+    has_sought: bool = False  # whether they have ever looked for an opponent
+    is_looked_up: bool = False  # whether their hello waits for the store
 
     @property
     def place(self) -> str | None:
-        """By which limits count; None for this machine, where its host sits, or a proxy that is not known to be one."""
+        """The address by which limits count; None for this machine: there the host sits, or a proxy that is not declared as trusted."""
         return place if (place := place_of(self.connection.remote_host)) != THIS_MACHINE else None
 
 
 class Identification:
-    """Finds out who it is, and tells everybody whom it concerns. visits: all that are open, kept by the dispatch.
+    """Finds out who a peer is, and tells everybody concerned. visits: all that are open; the dispatch keeps them.
 
-    nodes: the addresses of other servers that are the same place. announce: tells them that a player is here, and gives the code of the
-    room in which they hold a seat there, if any. connections_per_address: by which goes how many new players one may make; 0 for no limit.
+    nodes: gives the addresses of the servers of the same place, as clients are told. announce: tells the other servers that a player is
+    here, and returns the code of the room in which they hold a seat there, if any. connections_per_address: determines how many new players
+    one address may make; 0 for no limit.
     """
 
     def __init__(
@@ -109,7 +110,7 @@ class Identification:
         if visit.player is not None or visit.watches_as is not None:
             return
         if visit.is_looked_up or trio.current_time() - due > LATE_S:
-            # It is the store that does not answer, or this server that was asleep: the hello may lie there unread.
+            # Not the peer's fault: the store does not answer, or this server was asleep and the hello may be unread.
             self.expect_hello(visit)
         else:
             visit.connection.shut(CloseCode.HELLO_TIMEOUT, "no hello")
@@ -123,7 +124,7 @@ class Identification:
         visit.is_looked_up = True
         visit.connection.hold()
         if message.token is None and not message.watch and self._announce is None:
-            # Most who come so are new where many come at once: for them it goes without a task.
+            # When a crowd comes at once, most are new players: for them, no task is started.
             self._players.make(message.name, partial(self._made, visit, message))
         else:
             visit.connection.start_soon(self._find_player, visit, message)
@@ -150,7 +151,7 @@ class Identification:
     def _let_in(self, visit: Visit, player: PlayerName) -> None:
         visit.player, visit.watches_as = player, None
         visit.connection.serve_watcher(alone=False)
-        # Whatever their older connection asked for: by this one they are told of no room now, so there must be none in a moment.
+        # Even if their older connection was looking for an opponent: this one is told now that they have no room, so none must follow.
         self._matchmaker.leave(player.id)
 
     def _greet(self, visit: Visit, player: PlayerName, token: str) -> None:
@@ -176,13 +177,13 @@ class Identification:
         connection.listen()
 
     async def _let_watch(self, visit: Visit, hello: Hello) -> None:
-        """A token tells who watches, so that they are kept from their own races by this connection too; it takes nothing over."""
+        """Let somebody watch. Their token says who they are, so that they cannot watch their own races; it takes no connection over."""
         watching, token = NOBODY, ""
         if hello.token is not None:
             try:
                 watching, token = await self._players.find(hello.token), hello.token
             except Refusal as refusal:
-                # A token that is not known makes them nobody, and nobody may watch.
+                # An unknown token makes them NOBODY, who may watch.
                 if refusal.code is not ErrorCode.UNKNOWN_TOKEN:
                     raise
         visit.watches_as = watching
@@ -221,7 +222,7 @@ class Identification:
                 visit.connection.post(Outgoing(YouAre(player=player.id, name=player.name, ref=0)))
 
     def _welcome(self, player: PlayerName, token: str, *, watches: bool = False, elsewhere: str | None = None) -> Welcome:
-        # By a connection that only watches there is no way back to a seat.
+        # A connection that only watches offers no way back to a seat.
         room = self._rooms.of(player.id) if not watches else None
         return Welcome(
             player=player.id,
@@ -237,12 +238,14 @@ class Identification:
 
 
 def put_out(connection: Connection, refusal: Refusal, ref: int = 0) -> None:
-    """Tell them why, and close."""
+    """Tell a banned peer why, and close its connection."""
     connection.refuse(refusal, ref)
     connection.shut(CloseCode.BANNED, "banned")
 
 
 def _would_race(visit: Visit, hello: Hello) -> bool:
-    """Whether somebody who watches by their token says hello again, to race: as the same player, or what they watch may be their own."""
+    """Whether this is a second hello, to race, from somebody who watches with a token. It must be the same token: what they watch might
+    otherwise be their own race.
+    """
     before = visit.hello
     return visit.watches_as is not NOBODY and before is not None and not hello.watch and hello.token == before.token

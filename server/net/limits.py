@@ -1,4 +1,4 @@
-"""How much one connection or one address may ask for, and how often the log is told of what happens too often. Pure."""
+"""Limits on how much one connection or one address may ask for, and on how often the log repeats itself. Pure."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class RateDecision(Enum):
 
 
 class RateLimit(Bucket):
-    """`rate` messages a second, `burst` at once. Who goes on after being told loses the connection after another `burst` messages.
+    """Allows `rate` messages a second, `burst` at once. A peer that goes on after being told loses its connection after another `burst`.
 
-    What costs the server more than a message does counts for several. While there is no `excess`, a message that can `take` its token
-    passes; `judge` says the same of it, and of all others.
+    A message that costs the server more than others counts for several. While `excess` is 0, a message passes if `take` gets its token:
+    that is what `judge` would decide, only faster.
     """
 
     __slots__ = ("excess",)
@@ -31,14 +31,14 @@ class RateLimit(Bucket):
     def __init__(self, *, rate: float, burst: int) -> None:
         super().__init__(rate=rate, burst=burst)
         self.excess = 0
-        """Messages that came too fast, of late."""
+        """Messages that came too fast, since the peer was last forgiven."""
 
     def judge(self, now: float, price: int = 1) -> RateDecision:
-        """Something has come that counts for `price` messages, or a whole burst. now: seconds of any clock that does not go back."""
+        """Judge a message that counts for `price` messages, but at most a burst. now: seconds of any clock that does not go back."""
         if price > 1:
             price = min(price, self._burst)
         if self.take(now, price):
-            # Who has been quiet for a while is forgiven.
+            # A peer that has been quiet for a while is forgiven.
             if self.excess and self.tokens + price >= self._burst / 2:
                 self.excess = 0
             return RateDecision.PASS
@@ -49,7 +49,7 @@ class RateLimit(Bucket):
 
 
 class Seldom:
-    """Counts what may happen a thousand times a second and says when the log is to hear of it: at once, then once in `every_s`."""
+    """Counts events that may happen a thousand times a second, and says when to log them: at once, then once in `every_s`."""
 
     __slots__ = ("_count", "_every_s", "_told_at")
 
@@ -59,7 +59,7 @@ class Seldom:
         self._count = 0
 
     def happened(self, now: float) -> int:
-        """How often it has happened since it was last told, if it is to be told now, else 0. now: as in `RateLimit.judge`."""
+        """How often it has happened since it was last logged, if it is to be logged now; otherwise 0. now: as in `RateLimit.judge`."""
         self._count += 1
         if self._told_at is not None and now < self._told_at + self._every_s:
             return 0
@@ -69,11 +69,11 @@ class Seldom:
 
 
 ADDRESSES = 4096
-"""Addresses that are remembered. The one not heard of for longest is forgotten for a new one; it begins anew when it comes again."""
+"""Addresses that are remembered. The one unheard of for longest makes way for a new one, and starts afresh when it comes again."""
 
 
 class AddressRates:
-    """A rate limit for each of the addresses that asked last, as `connection_limits` counts them."""
+    """A rate limit for each of the addresses that asked most recently, counted as in `connection_limits`."""
 
     def __init__(self, *, rate: float, burst: int, addresses: int = ADDRESSES) -> None:
         self._rate = rate
@@ -82,7 +82,7 @@ class AddressRates:
         self._limits: OrderedDict[str, RateLimit] = OrderedDict()
 
     def allow(self, host: str, now: float) -> bool:
-        """Whether one more may come from this host, by its numeric address. now: as in `RateLimit.judge`."""
+        """Whether one more request may come from this host, a numeric address. now: as in `RateLimit.judge`."""
         place = place_of(host)
         if place is None:
             return True

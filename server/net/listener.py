@@ -1,4 +1,4 @@
-"""Listening: sockets, TLS, the handshake's terms, and the orderly end."""
+"""Listens for connections: sockets, TLS, the terms of the handshake, and the orderly end."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ from server.net.stream import CLOSING_S, HANDSHAKE_S, RoundTripRule, SocketListe
 from server.net.traffic import Traffic
 
 STOPPING_S = 3.0
-"""Seconds until the connections are cut of those who have not gone when the server stops: who does not read, or is still shaking hands."""
+"""Seconds after which connections that are still open when the server stops are cut: of peers that do not read, or still shake hands."""
 
 logger = logging.getLogger("carpet.net")
 
 BACKLOG = 1024
 
 HANDED_OVER = 1024
-"""WebSockets on their way to the library. They are taken as fast as they come; when there are more, the next are closed."""
+"""WebSockets that may wait for the library. It takes them as fast as they come; when there are more, the next are closed."""
 
 REFUSED_TOGETHER = 8
 REFUSING_S = 0.005
-"""Seconds until the next so many connections are accepted, while the server is too busy to let them in: where a thousand a second knock,
-all are told so, at a tenth of a core. Those whom nobody accepts would wait in the kernel's queue, and learn nothing once that is full."""
+"""While the server is too busy to let anybody in, it accepts REFUSED_TOGETHER connections and then waits for REFUSING_S. So a thousand a
+second can be told, at a tenth of a core. Unaccepted ones would wait in the kernel's queue, and learn nothing once that is full."""
 
 _STOPS = "the server stops"
 
 
 async def open_listeners(host: str, port: int, admission: Admission) -> tuple[int, list[SocketListener]]:
-    """Those of a host's addresses, with their port: the one chosen, where `port` is 0. Raises AddressUnavailable."""
+    """The port (a free one if `port` is 0), and a listener for each of the host's addresses. Raises AddressUnavailable."""
     try:
         listeners = await trio.open_tcp_listeners(port, host=host, backlog=BACKLOG)
     except OSError as error:
@@ -60,7 +60,7 @@ async def open_listeners(host: str, port: int, admission: Admission) -> tuple[in
         raise AddressUnavailable(f"cannot listen on {host} port {port}: {why}; choose another with --host and --port") from error
     chosen: int = listeners[0].socket.getsockname()[1]
     if port == 0:
-        # A host's other addresses were given other ports: clients can be told of only one.
+        # The host's other addresses were given other ports, but clients can be told only one.
         for listener in listeners[1:]:
             await listener.aclose()
         del listeners[1:]
@@ -80,10 +80,11 @@ async def serving(
     plain_sockets: bool = False,
     gathering: AbstractContextManager[None] | None = None,
 ) -> AsyncIterator[None]:
-    """Accept connections inside the context. On leaving, every client is told with close code 1001.
+    """Accept connections inside the context. On exit, every client is told with close code 1001.
 
-    origins: of web pages that may connect, beside the server's own and whoever names none (a browser always does). site: the pages for who
-    asks by plain HTTP. plain_sockets: do not serve by the hub, as over TLS and where there is no epoll. gathering: of the hub.
+    origins: which web pages may connect, in addition to the server's own; a request without an origin may too, but browsers always send
+    one.
+    site: the pages for plain HTTP. plain_sockets: do not use the hub, just as over TLS or without epoll. gathering: see `Hub`.
     """
     async with trio.open_nursery() as nursery:
         by_hub = tls is None and not plain_sockets and HUB_AVAILABLE
@@ -104,13 +105,13 @@ async def serving(
         server = await nursery.start(
             partial(
                 serve,
-                # The library's annotations ask for its own classes; what it does with them is in the port of ours.
+                # The library's annotations ask for its own classes; ours have all that it uses of them.
                 cast(Any, PlainConnection.attend),
                 listeners=cast(Any, [door.others]),
                 create_connection=cast(Any, partial(PlainConnection, dispatch=dispatch, round_trip_rule=round_trip_rule)),
                 process_request=cast(Any, PlainConnection.find_requester),
                 subprotocols=[Subprotocol(name) for name in SUBPROTOCOLS],
-                # Compression would cost memory and time a connection, and mix secrets with text that an enemy chooses.
+                # Compression would cost each connection memory and time, and mix secrets with text that an attacker chooses.
                 compression=None,
                 server_header=None,
                 ping_interval=PING_INTERVAL_S,
@@ -122,7 +123,7 @@ async def serving(
         try:
             yield
         finally:
-            # Where everything is being cancelled the server is too, and nobody would come to tell that it has ended.
+            # If everything is being cancelled, the library's server is too, and `aclose` would wait for an end that nobody reports.
             if trio.current_effective_deadline() > -math.inf:
                 with trio.move_on_after(STOPPING_S, shield=True):
                     async with trio.open_nursery() as closing:
@@ -133,15 +134,15 @@ async def serving(
 
 
 async def _look(overload: Overload, dispatch: Dispatch) -> None:
-    """See how much there is to do where there is no hub that does. How late sockets are read nobody knows here."""
+    """Watch the load in place of the hub. How late sockets are read is not known here."""
     while True:
         overload.look(worked_s, dispatch.traffic.answered, trio.current_time(), connections=len(dispatch.visits()))
         await trio.sleep(LOOK_S)
 
 
 class _Door:
-    """Lets connections in: to the hub where there is one, else to the pages. From there, one on which a WebSocket is asked for goes to the
-    hub, or to the library, whose listener is `others`, where the request is one that the hub does not read.
+    """Lets connections in: to the hub if there is one, otherwise to the pages. If a connection at the pages asks for a WebSocket, it goes
+    on to the hub, or to the library (whose listener is `others`) if the hub cannot read the request.
     """
 
     def __init__(
@@ -186,7 +187,7 @@ class _Door:
             while True:
                 stream = await listener.accept()
                 if self.retry_after_s():
-                    # To refuse costs something too.
+                    # Refusing has a cost too.
                     refused += 1
                     if refused % REFUSED_TOGETHER == 0:
                         await trio.sleep(REFUSING_S)
@@ -226,7 +227,7 @@ class _Door:
         self._nursery.start_soon(self._serve_pages, stream)
 
     async def _serve_pages(self, below: trio.abc.HalfCloseableStream) -> None:
-        """Until the connection is over, or one for a WebSocket."""
+        """Serve pages until the connection ends, or asks for a WebSocket."""
         stream: trio.abc.Stream = below
         connection = None
         is_handed_on = False
@@ -281,7 +282,7 @@ class _Door:
             self._empty.set()
 
     async def aclose(self) -> None:
-        """Let nobody in any more, tell all who are here, and wait until they have gone."""
+        """Let nobody in any more, tell everybody here, and wait until they have gone."""
         self._accepting.cancel()
         self._empty = trio.Event()
         for connection in list(self._connections):
@@ -293,7 +294,7 @@ class _Door:
             await self._empty.wait()
 
     def cut_all(self) -> None:
-        """Those who are still here, without another word."""
+        """Cut the connections that are still here, without another word."""
         self._accepting.cancel()
         for connection in list(self._connections):
             if isinstance(connection, HubConnection):
@@ -301,10 +302,10 @@ class _Door:
 
 
 class _HandedOver(trio.abc.Listener[trio.abc.Stream]):
-    """A listener for the library, whose connections have been accepted elsewhere."""
+    """A listener for the library. Its connections have been accepted elsewhere."""
 
     def __init__(self, listeners: Sequence[trio.abc.Listener[trio.abc.HalfCloseableStream]]) -> None:
-        # The library names in its log the address that it listens on.
+        # The library logs the address that it listens on.
         self.socket = cast(Any, listeners[0]).socket
         self._taken, self._waiting = trio.open_memory_channel[trio.abc.Stream](HANDED_OVER)
 
@@ -328,17 +329,17 @@ class _HandedOver(trio.abc.Listener[trio.abc.Stream]):
 
 
 class AddressUnavailable(Exception):
-    """Nobody can listen there: the address is not of this machine, or is taken. Says where, why, and which option names another."""
+    """The address is not this machine's, or is in use. The message says where, why, and which option names another."""
 
 
 class UnusableTlsFiles(Exception):
-    """The PEM files cannot be read, are none, or do not belong together. Says which files and why."""
+    """The PEM files cannot be read, are not PEM, or do not belong together. The message says which files and why."""
 
 
 def tls_context(certificate: str, key: str) -> ssl.SSLContext:
     """A server's TLS context from PEM files. Raises UnusableTlsFiles."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    # Some systems have Python leave it to OpenSSL.
+    # On some systems Python leaves the minimum to OpenSSL.
     context.minimum_version = max(context.minimum_version, ssl.TLSVersion.TLSv1_2)
     try:
         context.load_cert_chain(certificate, key, password=_no_password)
@@ -349,7 +350,7 @@ def tls_context(certificate: str, key: str) -> ssl.SSLContext:
 
 
 def renew(context: ssl.SSLContext, certificate: str, key: str) -> None:
-    """Have new connections get what is in these files now. Raises UnusableTlsFiles, with the context as it was."""
+    """Use what is in these files now for new connections. If it raises UnusableTlsFiles, the context is as it was."""
     tls_context(certificate, key)
     context.load_cert_chain(certificate, key, password=_no_password)
 

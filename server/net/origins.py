@@ -1,4 +1,4 @@
-"""Which web pages may open a socket here. A browser lets every page try, and says with `Origin` whose it is; a program says nothing."""
+"""Which web pages may open a WebSocket here. A browser lets any page try, and says with `Origin` whose it is; programs send none."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from websockets.datastructures import Headers
 
 class Origins:
     def __init__(self, allowed: Sequence[str] = (), *, of_place: Callable[[], Sequence[str]] = tuple) -> None:
-        """allowed: origins of pages that may connect beside the server's own. of_place: those of other servers that are the same place."""
+        """allowed: origins of pages that may connect, beside the server's own. of_place: gives those of the place's other servers."""
         self._allowed = frozenset(allowed)
         self._of_place = of_place
 
     def admit(self, headers: Headers) -> bool:
-        """Whether who sends these may have a socket.
+        """Whether a request with these headers may open a WebSocket.
 
-        A page is the server's own when it came from the host and port that the request is for. The scheme is not compared: a proxy may have
-        taken off the TLS. A name that its owner lets point here counts as the server's too; the specification says what that is worth.
+        A page is the server's own if it came from the host and port that the request is for. The scheme is not compared, since a proxy may
+        have removed the TLS. Any name that its owner points here counts as the server's own too; the specification says what that is worth.
         """
         origins, hosts = headers.get_all("Origin"), headers.get_all("Host")
         if not origins:
@@ -30,7 +30,7 @@ class Origins:
 
 
 def page_origin(url: str) -> str:
-    """The origin of the pages of a server that players reach at this `ws://…` or `wss://…`, as browsers write it."""
+    """The origin, as browsers write it, of the pages of a server that players reach at this `ws://…` or `wss://…`."""
     parts = urlsplit(url)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     port = parts.port if parts.port != {"ws": 80, "wss": 443}[parts.scheme] else None

@@ -1,12 +1,15 @@
-"""Whether the server has more to do than it can: then it takes no new races and connections, so that the running races stay quick.
+"""Decides whether the server is overloaded. Then it takes no new races and connections, so that the running races stay quick.
 
-Pure, but for what spreads the times that are told.
+Pure, apart from the random spread of retry times.
 
-It shows in three ways. Lateness is how long sockets wait that have something to be read, while there are more of them than one turn of the
-hub can serve. One pause, as for a collection of garbage, is no overload; several within a second are. And where nearly all of a core is in
-use nobody waits yet, but those who have just been let in have still to make their moves: so that counts before anybody is late. Where other
-work has the core too, waiting for it counts as using it. Last, those who race feel it when moves are answered much later than at the best,
-whatever it is that they wait for: a thread that writes, or a disk that others write to. A disk that is slow by itself is no overload.
+Overload shows in three ways:
+
+- Lateness: how long sockets with something to read wait, while there are more of them than one turn of the hub can serve. One pause, as for
+  a garbage collection, is not overload; several within a second are.
+- Use of the core: when nearly all of it is in use nobody waits yet, but those who were just let in have still to make their moves. So this
+  counts before anybody is late. If other work shares the core, waiting for it counts as using it.
+- Slow answers: moves are answered much later than at best, whatever they wait for: a thread that writes, or a disk that others write to.
+  A disk that is always slow is not overload.
 """
 
 from __future__ import annotations
@@ -17,64 +20,64 @@ from collections.abc import Callable
 from typing import Final
 
 LATE_S: Final = 0.025
-"""Half of what a move may take from its arrival to its answer."""
+"""Seconds of waiting that count as late: half of what a move may take from its arrival to its answer."""
 
 ENOUGH: Final = 4.0
-"""Times LATE_S, summed up over the last seconds, from which on the server is busy."""
+"""Lateness summed over the last seconds, in units of LATE_S, from which on the server is busy."""
 
 FORGIVEN_A_SECOND: Final = 4.0
 
 CALM_S: Final = 0.5
-"""Seconds without lateness until the server is open again."""
+"""Seconds without lateness before the server is open again."""
 
 FULL: Final = 0.9
-"""Of a core, from which on the server is busy. What serves connections runs on one core only, however many there are."""
+"""Share of a core in use from which on the server is busy. Connections are served on a single core, however many there are."""
 
 LASTING: Final = 0.8
 LASTING_S: Final = 2.0
-"""The same over so many seconds, about. Else each quarter of a second with a little less to do would let some more in, until there is too
-much to do in all of them."""
+"""The same for the average over about LASTING_S seconds. Otherwise each quarter of a second with a little less to do would let some more
+in, until there is too much to do in all of them."""
 
 PACED: Final = 0.5
-"""Of a core, from which on races begin at a pace, so that those before show what they cost before there are too many: it is nothing until
-their countdown is over."""
+"""Share of a core from which on new races are paced. A race costs nothing until its countdown is over, so too many could begin before the
+first of them show what they cost."""
 
 BEGIN: Final = 400
-"""Races a second for each core that is left to LASTING: those of a second take about a tenth of what is left."""
+"""Races that may begin per second, for each core left until LASTING is reached. Those of one second take about a tenth of what is left."""
 
 RACE_MOVES: Final = 20
-"""Moves that cost as much as it does to open a race, seat two players and deal to them."""
+"""Moves that cost as much as opening a race, seating two players and dealing to them."""
 
 MUCH: Final = 1000
-"""Moves a second from which on they are what the core is used for."""
+"""Moves per second from which on the use of the core is taken to be due to them."""
 
 DEAREST_S: Final = 30.0
-"""Of what moves have cost, the most counts for so long at least, and twice as long at most. A machine whose cores others use too is slower
-in one minute than in another: by what they cost at its quickest, it would let in more, little by little, than it serves at its slowest."""
+"""The highest cost of a move counts for at least so many seconds, and at most for twice as many. A machine that shares its cores is slower
+in one minute than in another. Judged by the cost at its quickest, it would gradually let in more than it can serve at its slowest."""
 
 BEGUN_S: Final = 1.0
-"""Seconds of their pace that races may have begun ahead of it: those of a tournament do not ask."""
+"""Seconds' worth of races that may have begun ahead of the pace: a tournament's races do not ask."""
 
 LOOK_S: Final = 0.25
-"""Seconds from one look at the processor time to the next. Over so many are those spread who are told when to ask again: all at one moment
-would be late together, and find as many places as the first of them."""
+"""Seconds between two looks at the processor time. Retry times are spread over as many seconds: if all asked again at one moment, they
+would be late together, and find no more places than the first of them."""
 
 FEW: Final = 500
-"""Connections, below which a core that is used up is no matter: it is for something that passes, such as all of them coming at once."""
+"""With fewer connections than this, a fully used core does not matter: it will pass, as when all of them come at once."""
 
 SLOWER_S: Final = 0.015
 SLOWER_FOR_S: Final = 1.0
-"""Seconds by which moves are answered later than at the best, in the mean over the last second, about, from which on the server is busy:
-one in a hundred waits for twice as long. Long ticks account for 12 ms of it."""
+"""The server is busy if over about the last SLOWER_FOR_S seconds moves are answered, on average, this much later than at best: one in a
+hundred then waits for twice as long. Long ticks account for 12 ms of it."""
 
 ENOUGH_MOVES: Final = 50
-"""Of which a mean is taken: in one look, or in several where there are fewer."""
+"""Moves needed for a mean. If one look has fewer, several are taken together."""
 
 WORSE: Final = 1.0002
-"""Times what was best, with each look: in a quarter of an hour twice as much is taken for the best that can be had."""
+"""Factor by which the best mean is relaxed at each look: it doubles in a quarter of an hour."""
 
 UNTIRING: Final = ("/healthz", "/readyz")
-"""What is answered however much there is to do."""
+"""Paths that are answered even when the server is busy."""
 
 BUSY_SENTENCE: Final = "This server has more to do than it can; try again in a moment.\n"
 
@@ -82,11 +85,11 @@ BUSY_RESPONSE: Final = (
     "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: {}\r\nContent-Type: text/plain; charset=utf-8\r\n"
     f"Content-Length: {len(BUSY_SENTENCE)}\r\nCache-Control: no-store\r\n\r\n{BUSY_SENTENCE}"
 )
-"""With the seconds until the next try."""
+"""To be formatted with the seconds until the next attempt."""
 
 
 class Overload:
-    """spread: gives a number from 0 up to 1, by which two who are refused at once are told different times."""
+    """spread: gives a number from 0 up to 1, so that two who are refused at the same time are told different times to ask again."""
 
     __slots__ = (
         "_answered",
@@ -114,18 +117,19 @@ class Overload:
     def __init__(self, spread: Callable[[], float] = random.random) -> None:
         self._spread = spread
         self.coming = 0
-        """Those who may begin a race, and will when they have been answered something else."""
+        """Players who may begin a race, and will once something else has been answered."""
         self.load = 0.0
-        """The part of a core that was in use lately; 0 while only a few are connected."""
+        """The share of a core that was in use at the last look; 0 while only a few are connected."""
         self._score = 0.0
         self._worked: tuple[float, ...] = ()
         self._share = 0.0
-        # Moves a second, and what races cost that have begun; seconds of a core for one of them at the most, now and in the time before.
+        # Work per second, in moves, including the cost of races that have begun; then the highest cost of one move, in seconds of a core,
+        # in the current period and in the one before.
         self._work = 0.0
         self._moves = self._begun = 0
         self._dearest = self._dearest_before = 0.0
         self._dearest_since = -math.inf
-        # Races that may begin until the next look. Less than none where more did: the next looks make up for it.
+        # Races that may begin until the next look. Negative if too many have begun: the next looks make up for it.
         self._places = math.inf
         self._answered = 0, 0.0
         self._uncompared_s = 0.0
@@ -136,7 +140,7 @@ class Overload:
         self._busy_until = -math.inf
 
     def note(self, late_s: float, now: float) -> None:
-        """Something had to wait for so long. What is below LATE_S is no matter. now: seconds of any clock that does not go back."""
+        """Note that something had to wait. Less than LATE_S does not matter. now: seconds of any clock that does not go back."""
         if late_s < LATE_S:
             return
         self._score = max(self._score - (now - self._noted_at) * FORGIVEN_A_SECOND, 0.0) + late_s / LATE_S
@@ -148,16 +152,16 @@ class Overload:
     def look(
         self, worked: Callable[[], tuple[float, ...]], answered: Callable[[], tuple[int, float]], now: float, *, connections: int
     ) -> None:
-        """To be called often. worked: for how many seconds of a core there has been work since the server was started; by one way of
-        counting or several, of which the largest counts. answered: how many moves have been since then, and the seconds they have waited
-        for it in all. now: as in `note`.
+        """Take a look at the load; to be called often. worked: gives the seconds of a core used since the server started, counted in one or
+        several ways, of which the largest counts. answered: gives how many moves have been answered since then, and the seconds that they
+        waited for it in all. now: as in `note`.
         """
         if now < self._looked_at + LOOK_S:
             return
         before, self._worked = self._worked, worked()
         seconds, self._looked_at = now - self._looked_at, now
         share = max((new - old for old, new in zip(before, self._worked, strict=False)), default=0.0) / seconds
-        # With several cores more than one may be in use for a moment. It shall not count for longer than a full one.
+        # With several cores, more than one may be in use for a moment. That must not count for more than one full core.
         self._share += (min(share, 1.0) - self._share) * min(seconds / LASTING_S, 1.0)
         self.load = share if connections >= FEW else 0.0
         moves, waited_s = answered()
@@ -166,14 +170,14 @@ class Overload:
             self._places = math.inf
         else:
             pace = max(LASTING - used, 0.0) * BEGIN
-            # What nobody took is no more than one: they would come all at once. And what was taken beyond shows before long.
+            # Unused places are capped at one, or many would begin at once. A debt is capped too: races begun too many soon show as load.
             self._places = min(max(self._places, -pace * BEGUN_S), 1.0) + pace * seconds
         self._compare(moves, waited_s, seconds)
         if connections >= FEW and (share >= FULL or self._share >= LASTING or self._slower_s >= SLOWER_S):
             self._busy_until = max(self._busy_until, now + CALM_S)
 
     def _at_the_dearest(self, moves: int, seconds: float) -> float:
-        """The part of a core that all there is to do would take, at what it has cost at the most lately."""
+        """The share of a core that the current work would take at the highest recent cost."""
         made, self._moves = moves - self._moves, moves
         work, self._begun = made + RACE_MOVES * self._begun, 0
         self._work += (work / seconds - self._work) * min(seconds / LASTING_S, 1.0)
@@ -187,7 +191,7 @@ class Overload:
         before, waited_before_s = self._answered
         self._uncompared_s += seconds
         if moves - before < ENOUGH_MOVES:
-            # Those of several looks are taken together. Where they are too few for that too, what was known of them fades.
+            # Taken together with the next look's. If they stay too few for too long, what was known about them fades.
             if self._uncompared_s >= SLOWER_FOR_S:
                 self._slower_s -= self._slower_s * min(seconds / SLOWER_FOR_S, 1.0)
             return
@@ -198,11 +202,11 @@ class Overload:
         self._uncompared_s = 0.0
 
     def retry_after_ms(self, now: float) -> int:
-        """When to ask again for what is refused while the server is busy; 0 while it is not."""
+        """Milliseconds after which to ask again for what is refused while the server is busy; 0 while it is not."""
         return math.ceil((self._busy_until - now) * 1000) if self._busy_until > now else 0
 
     def wait_to_begin_ms(self, now: float) -> int:
-        """Somebody would begin a race: 0 where they may; else when to ask again, not the same for all."""
+        """0 if somebody may begin a race now; otherwise the milliseconds after which to ask again, not the same for all."""
         wait_s = self._busy_until - now
         if wait_s <= 0:
             if self._places >= 1 + self.coming:
@@ -211,6 +215,6 @@ class Overload:
         return max(math.ceil((wait_s + self._spread() * LOOK_S) * 1000), 1)
 
     def begun(self) -> None:
-        """A race has got its room. Whoever asked, and was refused for something else or only waits, takes nobody's place."""
+        """A race has got its room. Only then is a place taken: not by a request that is refused for another reason, or that only waits."""
         self._places -= 1
         self._begun += 1

@@ -1,10 +1,10 @@
 """A connection that asks for pages: HTTP/1.1, one request after another, until one of them opens a WebSocket.
 
-The next request is read when the last one has been answered: what is sent ahead waits in the kernel, and is answered in order. No body is
-ever read. A request that has one, or may have one, is answered and the connection closed behind it, so that nothing which a proxy takes
-for a body is taken for a request here. What is no readable request is answered with 400.
+A request is read when the one before it has been answered: pipelined requests wait in the kernel, and are answered in order. No body is
+ever read. A request that has a body, or may have one, is answered and the connection then closed, so that nothing which a proxy takes for a
+body is taken for a request here. An unreadable request is answered with 400.
 
-A connection that waits for its next request gives way where its place is needed for another.
+A connection that waits for its next request is closed if its place is needed for another.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ IDLE_S: Final = 15.0
 """Seconds from an answer to the beginning of the next request."""
 
 MOST_REQUESTS: Final = 1000
-"""On one connection."""
+"""Requests on one connection, at most."""
 
 HEAD_BYTES: Final = 64 * 1024
-"""Of a head that has no end. When it is longer, the library says what is too long about it."""
+"""The most of a request's head that is read while its end is missing. Of a longer one, the library says what is too long."""
 
 _END = re.compile(rb"\r?\n\r?\n")
 _REQUEST_LINE = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+ [^\x00\r\n \x80-\xff]+ HTTP/1\.[01]")
@@ -42,11 +42,11 @@ _HEADER = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\x00-\x08\x0a-\x1f\x7f]*")
 _OF_BODY = (b"content-length", b"transfer-encoding", b"expect")
 
 Answer: TypeAlias = Callable[[Caller, Request], Awaitable[Response | None]]
-"""To one request; None where it may open a WebSocket."""
+"""Answers one request; None if it may open a WebSocket."""
 
 
 class PageConnection(Caller):
-    """stream: of which nothing has been read, but what it gives again by itself. socket_stream: what is below it, or itself."""
+    """stream: unread, apart from what it will give again by itself. socket_stream: the one below it, or the stream itself."""
 
     __slots__ = ("_closing", "_reading", "_received", "_socket_stream", "_stream")
 
@@ -64,14 +64,14 @@ class PageConnection(Caller):
         return self._socket_stream.peer_name if self._socket_stream is not None else None
 
     def close(self) -> None:
-        """Behind the answer that is being given; at once where none is."""
+        """Close the connection: after the answer that is being given, or at once if there is none."""
         self._closing = True
         if self._reading is not None:
             self._reading.cancel()
 
     async def serve(self, answer: Answer) -> bytes:
-        """Answer requests until the connection is to be cut, or one opens a WebSocket: gives that one and all that came behind it.
-        Raises what the stream raises.
+        """Answer requests until one opens a WebSocket: returns that request and all that came after it. Returns nothing if the connection
+        is to be cut. Raises the stream's errors.
         """
         for left in reversed(range(MOST_REQUESTS)):
             head = await self._next_head(is_first=left == MOST_REQUESTS - 1)
@@ -90,7 +90,7 @@ class PageConnection(Caller):
         return b""
 
     async def _next_head(self, *, is_first: bool) -> bytes:
-        """Up to its empty line, or what is too long to be one; nothing when there is none to come."""
+        """The next request's head with its empty line, or all that was read if that is too long for one; empty if no request will come."""
         searched = 0
         with self._may_close(HANDSHAKE_S if is_first else IDLE_S) as reading:
             while (end := _END.search(self._received, max(searched - 3, 0))) is None and len(self._received) <= HEAD_BYTES:
@@ -128,7 +128,7 @@ class PageConnection(Caller):
             self._ticket.wake()
 
     async def _answered(self, head: bytes, answer: Answer, *, is_last: bool) -> tuple[bytes, bool]:
-        """The answer to a request, and whether the connection ends behind it; nothing where it opens a WebSocket."""
+        """The answer to a request, and whether the connection ends after it. The answer is empty if the request opens a WebSocket."""
         request_line, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
         if len(head) <= HEAD_BYTES and len(request_line) <= HEAD_BYTES // 8 and (fault := _fault(head, request_line, lines)):
             return _ending(problem(NoPage(HTTPStatus.BAD_REQUEST, fault)))
@@ -159,7 +159,7 @@ class PageConnection(Caller):
         return response.serialize(), False
 
     async def _part(self) -> None:
-        # To close on what has not been read would take the answer back from the peer.
+        # Closing with unread input would reset the connection, and the peer could lose the answer.
         with trio.move_on_after(CLOSING_S):
             if isinstance(self._stream, trio.abc.HalfCloseableStream):
                 await self._stream.send_eof()
@@ -170,7 +170,7 @@ class PageConnection(Caller):
 
 
 def _forget_tracebacks(error: BaseException | None) -> None:
-    """They refer to the protocol that keeps the error: cycles, for each who is turned away."""
+    """Tracebacks refer to the protocol that keeps the error: a cycle for each peer that is turned away."""
     while error is not None:
         error.__traceback__ = None
         error = error.__context__
@@ -184,7 +184,7 @@ def _ending(response: Response) -> tuple[bytes, bool]:
 
 
 def _fault(head: bytes, request_line: bytes, lines: list[bytes]) -> str:
-    """Why this is no request; nothing where it is one."""
+    """Why this is not a request; empty if it is one."""
     if not head.endswith(b"\r\n\r\n") or not _REQUEST_LINE.fullmatch(request_line):
         return "That is no request of HTTP/1.1."
     if any(line[:1] in (b" ", b"\t") for line in lines):

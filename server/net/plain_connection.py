@@ -1,9 +1,9 @@
-"""A connection as the library makes it, with a task that reads: over TLS, where there is no epoll, and to compare the hub with.
+"""A connection of the library's own kind, with a task that reads: used over TLS, without epoll, and to compare the hub with.
 
-The library keeps the handshake, the closing and the pings. `post` gives the kernel what it takes at once; the rest stays in the
-protocol's own queue of writes, and a task that exists only as long as there is something in it drains that.
+The library does the handshake, the closing and the pings. `post` gives the kernel what it takes at once. The rest stays in the protocol's
+own queue of writes, drained by a task that exists only while the queue holds something.
 
-A task of a connection that fails would take the whole server with it: the library owns its nursery. So each of ours has a supervisor.
+The library owns the nursery, so a connection's task that fails would take the whole server down. So each of our tasks has a supervisor.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ logger = logging.getLogger("carpet.net")
 
 
 class PlainConnection(Connection, ServerConnection):
-    """`attend` is its handler."""
+    """`attend` is the handler that the library calls for it."""
 
     protocol: ServerProtocol
 
@@ -45,7 +45,7 @@ class PlainConnection(Connection, ServerConnection):
         round_trip_rule: RoundTripRule,
         **options: Any,
     ) -> None:
-        # The library's base class starts to read in its constructor, so what reading needs comes first.
+        # The library's base class starts reading in its constructor, so what reading needs comes first.
         Connection.__init__(self, dispatch, round_trip_rule)
         socket_stream = stream.below if isinstance(stream, TlsStream) else stream
         self._socket_stream = socket_stream if isinstance(socket_stream, SocketStream) else None
@@ -63,7 +63,7 @@ class PlainConnection(Connection, ServerConnection):
                 assert self.protocol.subprotocol is not None
                 self._arrive(self.protocol.subprotocol)
                 with suppress(ConnectionClosed):
-                    # Its answer is the first measured round trip.
+                    # The answer measures the first round trip.
                     await self.ping()
                 await self.wait_closed()
                 self._tasks.cancel_scope.cancel()
@@ -71,7 +71,7 @@ class PlainConnection(Connection, ServerConnection):
             self._dispatch.gone(self)
 
     def find_requester(self, request: Request) -> None:
-        """What the library calls before it shakes hands, which somebody else has seen to be in order."""
+        """The library calls this before the handshake, whose request has been checked elsewhere."""
         self.find_client(request.headers)
 
     def start_soon(self, work: Callable[..., Awaitable[object]], *arguments: Any) -> None:
@@ -111,7 +111,7 @@ class PlainConnection(Connection, ServerConnection):
         return True
 
     async def keepalive(self) -> None:
-        # In place of the library's, which would end a connection while its ping waits behind what the peer has not read.
+        # Replaces the library's, which would end a connection whose ping still waits behind what the peer has not read.
         assert self.ping_interval is not None
         with suppress(ConnectionClosed):
             while not self.stream_closed.is_set():
@@ -124,7 +124,7 @@ class PlainConnection(Connection, ServerConnection):
                     with trio.move_on_after(PING_TIMEOUT_S) as late:
                         await answered.wait()
                     if late.cancelled_caught and read_all:
-                        # Who does not answer pings would not answer a close frame either.
+                        # A peer that does not answer pings would not answer a close frame either.
                         await trio.aclose_forcefully(self.stream)
                         return
 
@@ -144,7 +144,7 @@ class PlainConnection(Connection, ServerConnection):
         self._flush()
 
     def _flush(self) -> None:
-        """Give the kernel what it takes at once, and leave the rest to a task. Frames of the library's and ours keep their order."""
+        """Give the kernel what it takes at once, and leave the rest to a task. The library's frames and ours keep their order."""
         writes = self.protocol.writes
         if self._draining:
             return
@@ -167,13 +167,13 @@ class PlainConnection(Connection, ServerConnection):
             self.waiting_bytes = 0
 
     async def send_data(self) -> None:
-        # Reading and pinging must not wait for a peer that does not read. Handshakes may: their owners have a deadline.
+        # Reading and pinging must not wait for a peer that does not read. Handshakes may, since they have a deadline.
         if self.protocol.state is OPEN:
             self._flush()
             await trio.lowlevel.checkpoint()
             return
         if self.protocol.state is CLOSED and self._has_shaken_hands:
-            # The peer has gone, and the library believes that nothing but the end is left to be sent.
+            # The peer has gone, and the library assumes that only the end of the stream is left to send.
             self._forget_unsent()
         await super().send_data()
 
@@ -182,7 +182,7 @@ class PlainConnection(Connection, ServerConnection):
         return self.response is not None and self.response.status_code == HTTPStatus.SWITCHING_PROTOCOLS
 
     def _forget_unsent(self) -> None:
-        """Nobody will read what waits. (What is empty stands for the end of the stream.)"""
+        """Drop what waits, since nobody will read it. An empty entry stays: it stands for the end of the stream."""
         self.protocol.writes[:] = [data for data in self.protocol.writes if not data]
         self.waiting_bytes = 0
 
@@ -193,14 +193,14 @@ class PlainConnection(Connection, ServerConnection):
                     if self.protocol.state is not OPEN:
                         await super().send_data()
                         continue
-                    # Frame by frame, where the library takes all there is: so it is known at any time how much waits.
+                    # Frame by frame, unlike the library, which sends all at once: so `waiting_bytes` is always right.
                     async with self.send_lock:
                         while self.protocol.writes and self.protocol.state is OPEN:
                             frame = self.protocol.writes.pop(0)
                             await self.stream.send_all(frame)
                             self.waiting_bytes = max(self.waiting_bytes - len(frame), 0)
                             stalled.deadline = trio.current_time() + STALL_S
-            # Nothing may be awaited since there was nothing left, or what came meanwhile would be left lying.
+            # No await between finding the queue empty and this line, or a frame added meanwhile would stay in the queue.
             self._draining = False
             self.waiting_bytes = 0
             if stalled.cancelled_caught:
@@ -222,7 +222,7 @@ class PlainConnection(Connection, ServerConnection):
             return
         self._shut = True
         if self.protocol.state in (CONNECTING, OPEN):
-            # What comes in is thrown away from now on. An orderly close would go on taking apart all that a flood brings.
+            # From now on input is thrown away. An orderly close would go on parsing all that a flood brings.
             self.protocol.fail(code, reason)
         self.nursery.start_soon(self._part)
 

@@ -1,7 +1,7 @@
-"""TCP as a server of many small messages wants it: a Trio stream whose `try_send` never blocks, and a listener that makes them.
+"""TCP for a server of many small messages: a Trio stream with a `try_send` that never blocks, and a listener that makes such streams.
 
-`trio.SocketStream` can only send by waiting. A room tells eight players one after the other and may wait for none of them; with
-`try_send` nearly every message goes to the kernel at once and without a task.
+`trio.SocketStream` can only send by waiting. A room tells up to eight players one after another and must not wait for any of them. With
+`try_send`, nearly every message goes to the kernel at once, without a task.
 """
 
 from __future__ import annotations
@@ -27,40 +27,40 @@ logger = logging.getLogger("carpet.net")
 
 IN_A_ROW = 8
 AGAIN_S = 0.004
-"""Connections that are accepted before the other tasks have their turn; and seconds from when there was none left to the next look."""
+"""Connections accepted in a row before other tasks have their turn, and seconds to the next look once none is left."""
 
 SHORTAGE_S = 0.1
-"""Seconds until the next try where the system has no descriptor or no memory for one more connection."""
+"""Seconds until the next attempt if the system has no descriptor or memory for another connection."""
 
 TOLD_EVERY_S = 60.0
-"""Seconds between two lines of the log about connections that could not be taken."""
+"""Seconds between two log lines about connections that could not be taken."""
 
 HANDSHAKE_S = 10.0
-"""Seconds that a peer has for its request, and then the server for its answer, until the kernel has taken all of it."""
+"""Seconds that a peer has for its request; and that the server then has for its answer, until the kernel has taken all of it."""
 
 CLOSING_S = 2.0
-"""Seconds that a peer which is being shut has to take what is left for it, and to end its side."""
+"""Seconds that a peer has, when its connection is being shut, to read what is left for it and to end its side."""
 
 RECEIVE_BYTES = 8192
-"""Read at once: twice the largest message a client may send."""
+"""Bytes read at once: twice the largest message that a client may send."""
 
 _GONE = (errno.EBADF, errno.ENOTSOCK)
 
 _MIN_RTT_END = 152
-"""Of the bytes that Linux gives of a connection (struct tcp_info), those up to the end of tcpi_min_rtt."""
+"""Bytes of Linux's struct tcp_info up to the end of tcpi_min_rtt."""
 
 _NO_RTT_YET = 2**32 - 1
 
 _SO_TIMESTAMPNS = 35
-"""Linux's, which the standard library does not name."""
+"""Linux's value, which the standard library does not name."""
 
 _STAMP = struct.Struct("@ll")
 STAMP_BYTES = socket.CMSG_SPACE(_STAMP.size) if hasattr(socket, "CMSG_SPACE") else 0
-"""To be given to `recvmsg` for what `waited_ms` reads."""
+"""The size of ancillary data to ask `recvmsg` for, for `waited_ms`."""
 
 _SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS)
 
-# What accept() reports of the connection it was about to give, by accept(2): the next one may be well.
+# Errors of accept() that concern only the connection it was about to return (see accept(2)): the next one may be fine.
 _NEXT_PLEASE = frozenset(
     getattr(errno, name)
     for name in (
@@ -85,11 +85,11 @@ _NEXT_PLEASE = frozenset(
 
 
 def kernel_round_trip_ms(sock: socket.socket) -> int | None:
-    """The smallest round trip of late that the kernel has seen on this TCP connection; None where it cannot say."""
+    """The smallest recent round trip that the kernel has seen on this TCP connection; None if it cannot say."""
     if sys.platform != "linux":
         return None
     try:
-        # A socket of another family knows of no such thing.
+        # Raises for sockets of other families.
         info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _MIN_RTT_END)
     except OSError:
         return None
@@ -100,16 +100,16 @@ def kernel_round_trip_ms(sock: socket.socket) -> int | None:
 
 
 def stamp_arrivals(sock: socket.socket) -> None:
-    """Have the kernel say with what is received when it came, where it can."""
+    """Have the kernel say, with all that is received, when it came, if it can."""
     if sys.platform == "linux":
         with suppress(OSError):
             sock.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
 
 
 def waited_ms(ancillary: Sequence[tuple[int, int, bytes]], limit_ms: int) -> int:
-    """For how long what was received with this has been here; 0 where the kernel does not say.
+    """How long ago the data received with this came; 0 if the kernel does not say.
 
-    limit_ms: at most that. A client that sends the end of a message before its beginning has the time of the end.
+    limit_ms: the most that is returned. A client could otherwise send the end of a message before its beginning, and get the end's time.
     """
     for _, kind, data in ancillary:
         if kind == _SO_TIMESTAMPNS and len(data) == _STAMP.size:
@@ -124,9 +124,10 @@ def waited_ms(ancillary: Sequence[tuple[int, int, bytes]], limit_ms: int) -> int
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundTripRule:
-    """What a measured round trip is worth. A client can answer pings late, but not have its kernel acknowledge all that it is sent late.
+    """How much a measured round trip counts. A client can answer pings late, but cannot make its kernel acknowledge everything late.
 
-    kernel_ms: what the kernel says of a socket. stamp: has it say when something came. trust_pings: believe the pings where it cannot know.
+    kernel_ms: gives the kernel's round trip of a socket. stamp: makes the kernel say when data came. trust_pings: believe pings if the
+    kernel cannot know.
     """
 
     kernel_ms: Callable[[socket.socket], int | None] = kernel_round_trip_ms
@@ -134,7 +135,7 @@ class RoundTripRule:
     trust_pings: bool = False
 
     def worth(self, ping_ms: int, kernel_ms: int | None) -> int:
-        """Milliseconds that count."""
+        """The milliseconds that count."""
         if kernel_ms is None:
             return ping_ms if self.trust_pings else 0
         return min(ping_ms, kernel_ms)
@@ -143,7 +144,7 @@ class RoundTripRule:
 class SocketStream(trio.abc.HalfCloseableStream):
     """A connected, non-blocking stdlib socket as a Trio stream. It owns the socket, and the ticket with which it was let in.
 
-    received: what has been read from it already, and is to be read again. peer: the other end's address, where that is known.
+    received: data that has been read already, and is to be read again. peer: the other end's address, if it is known.
     """
 
     def __init__(self, sock: socket.socket, ticket: Ticket | None = None, *, received: bytes = b"", peer: Any = None) -> None:
@@ -156,15 +157,15 @@ class SocketStream(trio.abc.HalfCloseableStream):
         self.received = received
         self._sending = trio.Lock()
         self.peer_name: Any = (peer or sock.getpeername()) if is_tcp else None
-        """The address of the other end, also after closing; None for a socket that has none."""
+        """The other end's address, also after closing; None if the socket has none."""
 
     def kernel_round_trip(self, of: Callable[[socket.socket], int | None]) -> int | None:
-        """Of its socket, by the given way."""
+        """The round trip that `of` finds for its socket."""
         return of(self._socket)
 
     def try_send(self, data: bytes) -> int:
-        """Give the kernel what it takes of `data` at once; how many bytes that were. Raises BrokenResourceError when the connection is
-        gone.
+        """Give the kernel as much of `data` as it takes at once; returns how many bytes. Raises BrokenResourceError if the connection is
+        gone, ClosedResourceError if it was closed.
         """
         try:
             return self._socket.send(data)
@@ -207,7 +208,7 @@ class SocketStream(trio.abc.HalfCloseableStream):
             await trio.lowlevel.checkpoint()
             received, self.received = self.received[:max_bytes], self.received[max_bytes:] if max_bytes else b""
             return received
-        # Wait first: on a quiet connection the first recv would nearly always be for nothing.
+        # Wait first: on a quiet connection a first recv would nearly always find nothing.
         while True:
             try:
                 self._check_open()
@@ -219,7 +220,7 @@ class SocketStream(trio.abc.HalfCloseableStream):
                 raise _translated(error) from error
 
     def _check_open(self) -> None:
-        # Trio would wait for file descriptor -1, and remember it.
+        # Otherwise Trio would wait for file descriptor -1, and remember it.
         if self._socket.fileno() == -1:
             raise trio.ClosedResourceError("this socket was closed")
 
@@ -228,7 +229,7 @@ class SocketStream(trio.abc.HalfCloseableStream):
         await trio.lowlevel.checkpoint()
 
     def cut(self) -> None:
-        """Close it now."""
+        """Close the socket now."""
         if self._socket.fileno() != -1:
             trio.lowlevel.notify_closing(self._socket)
             self._socket.close()
@@ -236,14 +237,14 @@ class SocketStream(trio.abc.HalfCloseableStream):
                 self.ticket.hand_back()
 
     def detach(self) -> tuple[socket.socket, Ticket | None, bytes]:
-        """What it owns, for another owner, and what has been read already. The stream must not be used any more."""
+        """Give up the socket and the ticket to another owner, with what is to be read again. The stream must not be used any more."""
         return self._socket, self.ticket, self.received
 
 
 class TlsStream(trio.abc.Stream):
-    """TLS over a stream, the server's side, as browsers speak it: they end without a word.
+    """The server's side of TLS over a stream, for browsers, which end it without a word.
 
-    received: what has been read from it already, and is to be read again.
+    received: data that has been read already, and is to be read again.
     """
 
     def __init__(self, below: trio.abc.Stream, context: ssl.SSLContext) -> None:
@@ -272,18 +273,18 @@ class TlsStream(trio.abc.Stream):
 
 
 class SocketListener(trio.abc.Listener[SocketStream]):
-    """Accepts on a listening socket, which it owns. admission: who counts the connections; None for no limit."""
+    """Accepts connections on a listening socket, which it owns. admission: counts the connections; None for no limit."""
 
     def __init__(self, listening: socket.socket, admission: Admission | None = None) -> None:
         listening.setblocking(False)
         self.socket = listening
         self._admission = admission
-        self._accepted = 0  # since it had to wait for somebody
+        self._accepted = 0  # connections, since it last had to wait
         self._short = Seldom(TOLD_EVERY_S)
         self._too_many = Seldom(TOLD_EVERY_S)
 
     async def accept(self) -> SocketStream:
-        """The next one. Whoever has come meanwhile is given at once, without letting other tasks run, but for each eighth."""
+        """The next connection. If one has come already it is returned at once, without letting other tasks run, except for every eighth."""
         while True:
             if self._accepted % IN_A_ROW == IN_A_ROW - 1:
                 await trio.lowlevel.checkpoint()
@@ -299,7 +300,7 @@ class SocketListener(trio.abc.Listener[SocketStream]):
                     continue
                 if error.errno not in _SHORT:
                     raise
-                # Whoever has come waits in the kernel's queue until somebody leaves. Trio would wait too, with a traceback each time.
+                # Those who have come wait in the kernel's queue until somebody leaves. Trio would wait too, but log a traceback each time.
                 if count := self._short.happened(trio.current_time()):
                     logger.warning("no connection can be accepted (%s, %d times); trying again", error.strerror, count)
                 await trio.sleep(SHORTAGE_S)
@@ -317,7 +318,7 @@ class SocketListener(trio.abc.Listener[SocketStream]):
                 ticket.hand_back()
 
     async def _wait(self) -> None:
-        # To be woken for each costs more than to look again in a moment, where one comes after the other.
+        # While connections keep coming, being woken for each costs more than looking again in a moment.
         if self._accepted:
             self._accepted = 0
             await trio.sleep(AGAIN_S)

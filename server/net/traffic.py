@@ -1,6 +1,6 @@
-"""What connections have asked for and been refused, counted for whoever shows figures. A move is asked for and acknowledged here.
+"""Counts for the metrics what connections have asked for and been refused, and how long moves take from being read to being acknowledged.
 
-On a move's way this costs a look at the type of each message and one reading of the clock at either end, so it is always done.
+It is always on: per move it costs only a look at each message's type, and a reading of the clock at either end.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from server.runtime.figures import Durations
 
 
 class Traffic:
-    """refused_moves, errors: by error code; the first are among the second. dropped: messages beyond the rate, by whether their number
-    (`rate`) or their price was too high. refused_connections: by why. move_s: from the moment at which a move was read until its answer was
-    given to the kernel; of several moves that a client sends at once, that of the first. untimed_moves: the others.
+    """errors: by error code. refused_moves: those of them that answered a move. dropped: messages beyond the rate, by whether their number
+    (`rate`) or their price (`price`) was too high. refused_connections: by reason. move_s: the time from reading a move to giving its
+    answer to the kernel; of several moves that a client sends at once, only the first is timed. untimed_moves: the number of the others.
     """
 
     __slots__ = ("dropped", "errors", "move_s", "refused_connections", "refused_moves", "untimed_moves")
@@ -29,11 +29,11 @@ class Traffic:
 
     @property
     def moves(self) -> int:
-        """Accepted and acknowledged."""
+        """Moves accepted and acknowledged."""
         return sum(self.move_s.counts) + self.untimed_moves
 
     def answered(self) -> tuple[int, float]:
-        """How many moves were timed, and the seconds that they took in all."""
+        """How many moves were timed, and how many seconds they took in all."""
         return sum(self.move_s.counts), self.move_s.sum_s
 
     def refused(self, code: ErrorCode | str, *, is_move: bool) -> None:

@@ -1,1 +1,1 @@
-"""What the process needs that is no part of a race: workers, token buckets, settings of the garbage collector."""
+"""What the server process needs beside the races: workers, tasks, token buckets, logging, metrics, settings of the garbage collector."""

@@ -1,6 +1,6 @@
-"""Figures of a server, for whoever shows them. Must not know who that is.
+"""A server's figures, for metrics. Must not know who shows them.
 
-They are read in another thread: what `read` gives must be there already, or be made without waiting and without changing anything.
+They are read in another thread: `read` must return what is there already, or compute it without waiting and without changing anything.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 BOUNDS: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""Seconds, up to which durations are counted together."""
+"""Upper bounds, in seconds, of the buckets in which durations are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """name: without the prefix, and without the `_total` of a counter."""
+    """One figure. name: without the prefix, and without a counter's `_total`."""
 
     name: str
     what: str
@@ -26,7 +26,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class FigureBy:
-    """The same for each of several things. by: what these are, as `code`."""
+    """One figure for each of several things. by: the label that tells them apart, such as `code`."""
 
     name: str
     what: str
@@ -36,7 +36,7 @@ class FigureBy:
 
 
 class Durations:
-    """How long something took, by BOUNDS: `counts[n]` took BOUNDS[n] at most and more than BOUNDS[n - 1], the last one more than all."""
+    """How long something took: `counts[n]` counts those above BOUNDS[n - 1] and up to BOUNDS[n]; the last, those above all bounds."""
 
     __slots__ = ("counts", "sum_s")
 
@@ -51,7 +51,7 @@ class Durations:
 
 @dataclass(frozen=True, slots=True)
 class DurationFigure:
-    """name: with its unit, `_seconds`."""
+    """The durations of one thing. name: with its unit, `_seconds`."""
 
     name: str
     what: str

@@ -1,6 +1,6 @@
-"""Lines of the log, as text or as JSON, each with the connection and the race that it is about.
+"""Log lines as text or as JSON, each with the connection and the race that it is about.
 
-Whoever handles a request says in `connection` and `race` whose it is; a line that is logged meanwhile has both.
+Code that handles a request sets `connection` and `race`; every line that is logged meanwhile carries both.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _TEXT = "%(asctime)s %(levelname)s %(name)s%(about)s: %(message)s"
 
 
 def log_to(stream: TextIO = sys.stderr, *, level: int | str, as_json: bool) -> None:
-    """Have everything logged there."""
+    """Log everything to this stream."""
     handler = logging.StreamHandler(stream)
     handler.addFilter(_about)
     handler.setFormatter(JsonLines() if as_json else logging.Formatter(_TEXT))
@@ -33,7 +33,7 @@ def _about(record: logging.LogRecord) -> bool:
 
 
 class JsonLines(logging.Formatter):
-    """One object a line: time, level, logger, message; connection and race where there is one; the traceback of an exception."""
+    """One object per line: time, level, logger, message; connection and race if there is one; the traceback of an exception."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {

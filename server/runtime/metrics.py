@@ -1,7 +1,6 @@
-"""What a server tells Prometheus, by HTTP on a port of its own. The one importer of prometheus-client.
+"""A server's metrics for Prometheus, by HTTP on a port of their own. The one importer of prometheus-client.
 
-Most figures are there already, in whoever counts them: they are read when somebody asks. What is measured here is how late the event loop
-wakes up.
+Most figures are counted elsewhere, and read when Prometheus asks. Only the lag of the event loop is measured here.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from prometheus_client.registry import Collector
 from server.runtime.figures import BOUNDS, AnyFigure, DurationFigure, Durations, Figure, FigureBy
 
 LOOK_S: Final = 0.1
-"""Seconds between two looks at how late the event loop is."""
+"""Seconds between two measurements of the event loop's lag."""
 
 ENDING_S: Final = 5.0
 
@@ -33,14 +32,14 @@ class Metrics:
         self.registry.register(_Figures([*figures, DurationFigure("loop_lag_seconds", "How late the event loop wakes up.", self._lag)]))
 
     async def watch_loop(self) -> None:
-        """Until cancelled."""
+        """Measure how late the event loop wakes up, until cancelled."""
         while True:
             due = trio.current_time() + LOOK_S
             await trio.sleep_until(due)
             self._lag.add(max(trio.current_time() - due, 0.0))
 
     def serve(self, host: str, port: int) -> AbstractContextManager[int]:
-        """Answer at this address inside the context; gives the port, chosen where it is 0. Raises OSError at once where that cannot be."""
+        """Serve at this address inside the context, which yields the port (a free one for 0). Raises OSError at once if it cannot."""
         server, thread = start_http_server(port, host, registry=self.registry)
         return _served(server, thread)
 
@@ -76,7 +75,7 @@ def _family(figure: AnyFigure) -> Metric:
             return family(name, figure.what, value=figure.read())
         case FigureBy():
             labelled = (GaugeMetricFamily if figure.kind == "gauge" else CounterMetricFamily)(name, figure.what, labels=[figure.by])
-            # A copy in one step: meanwhile the event loop may count on.
+            # Copied in one step, since the event loop may go on counting meanwhile.
             for label, value in dict(figure.read()).items():
                 labelled.add_metric([label], value)
             return labelled

@@ -1,4 +1,4 @@
-"""Tasks of one owner in a nursery that many share: they can be ended together, and one that fails harms no other owner."""
+"""Tasks of one owner in a nursery that many owners share: they can be ended together, and one that fails harms no other owner."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import trio
 
 
 class Tasks:
-    """failed: called in place of an exception that one of them raises, and `complaint`, which takes the owner's name, is logged with it.
-    ended: called when the last one is over.
+    """failed: called when a task raises an exception, which goes no further. It is logged with `complaint`, which takes the owner's name.
+    ended: called when the last task is over.
     """
 
     __slots__ = ("_complaint", "_ended", "_failed", "_logger", "_nursery", "_owner", "_scopes")
@@ -36,14 +36,14 @@ class Tasks:
         self._scopes: list[trio.CancelScope] = []
 
     def start_soon(self, work: Callable[..., Awaitable[object]], *arguments: Any) -> trio.CancelScope:
-        """What ends it early."""
+        """Start a task; returns the scope that ends it early."""
         scope = trio.CancelScope()
         self._scopes.append(scope)
         self._nursery.start_soon(self._run, scope, partial(work, *arguments))
         return scope
 
     def cancel(self) -> None:
-        """End all of them, for good. Nobody is told how they end. Forgets `failed`, so that the owner is in no cycle with this."""
+        """End all tasks for good, without telling anybody how they end. Forgets `failed`, so that no cycle with the owner remains."""
         self._failed = _forget
         for scope in self._scopes:
             scope.cancel()

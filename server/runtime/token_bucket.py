@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Bucket:
-    """`burst` tokens at first and at most, filling at `rate` a second."""
+    """Starts with `burst` tokens, never has more, and fills at `rate` a second."""
 
     __slots__ = ("_burst", "_last", "_rate", "tokens")
 
@@ -15,8 +15,8 @@ class Bucket:
         self._last = 0.0
 
     def take(self, now: float, count: float = 1) -> bool:
-        """Take so many tokens, if they are there. now: seconds of any clock that does not go back."""
-        # As `_fill` does it, once for each message.
+        """Take `count` tokens if they are there. now: seconds of any clock that does not go back."""
+        # `_fill` written out, since this runs for every message.
         tokens = self.tokens + (now - self._last) * self._rate
         if tokens > self._burst:
             tokens = self._burst
@@ -28,7 +28,7 @@ class Bucket:
         return True
 
     def owe(self, now: float, count: float) -> None:
-        """Take so many, whether they are there or not: what is missing has to come first. Nobody owes more than a bucket."""
+        """Take `count` tokens even if they are not there: the debt is filled first. It never exceeds one bucket."""
         self._fill(now)
         self.tokens = max(self.tokens - count, -float(self._burst))
 

@@ -1,7 +1,7 @@
-"""Processes that compute, so that the event loop does not: a bounded number, started when first needed and kept for the next job.
+"""Worker processes that keep computation off the event loop: a bounded number, started when first needed and kept for the next job.
 
-Where the system can fork, workers are forks of a template process that has loaded all their code when the server started. So a worker that
-starts an hour later still runs the code of its server, whatever has become of the installed files since.
+If the system can fork, workers are forks of a template process that loads all their code when the server starts. So a worker that starts an
+hour later still runs its server's code, whatever has happened to the installed files since.
 
 The one importer of trio-parallel. Must not know what is computed: a job is a function that can be imported, with arguments and a result
 that can be pickled.
@@ -27,10 +27,10 @@ Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
 
 IDLE_S = 60.0
-"""A worker that had nothing to do for so long ends itself, and gives its memory back."""
+"""Seconds without a job after which a worker ends itself and gives its memory back."""
 
 ENDING_S = 5.0
-"""Seconds that idle workers have to end when the server does, before they are killed."""
+"""Seconds that idle workers have to end when the server ends, before they are killed."""
 
 
 class WorkerDied(Exception):
@@ -50,25 +50,25 @@ class Workers:
         return self._limiter.statistics().tasks_waiting
 
     async def run(self, function: Callable[Parameters, Answer], *args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:
-        """What the function returns or raises, from a process of its own. Waits its turn while all workers are busy.
+        """Run the function in a worker; returns or raises what it does. Waits its turn while all workers are busy.
 
-        Cancelling kills the worker that does the job, so a job must be one that nobody misses. Raises WorkerDied.
+        Cancelling kills the worker, so a job must be one that nobody will miss. Raises WorkerDied.
         """
         assert not kwargs, "arguments go by position"
         _leave_deleted_folder()
         try:
-            # Within the limiter nothing is queued, so who is cancelled while they wait costs no worker.
+            # Jobs wait outside the limiter, so cancelling one that waits costs no worker.
             answer: Answer = await self._context.run_sync(function, *args, kill_on_cancel=True, limiter=self._limiter)
         except trio_parallel.BrokenWorkerError as error:
             raise WorkerDied(f"the worker process that ran {function.__name__} ended in the middle of it{_how(error)}") from error
         except (ImportError, AttributeError) as error:
-            # Of a job that a worker cannot find: it is not the job that failed.
+            # The worker could not find the job's code: the job itself did not fail.
             raise WorkerDied(f"the worker process could not load {function.__module__}.{function.__name__}: {error}") from error
         return answer
 
 
 def _leave_deleted_folder() -> None:
-    """Where this process stands in a folder that is gone: a worker begins in the folder of its parent, and so could not begin."""
+    """If this process's working directory is gone, change to the root: a worker starts in its parent's directory, and could not start."""
     try:
         os.getcwd()
     except FileNotFoundError:
@@ -76,22 +76,22 @@ def _leave_deleted_folder() -> None:
 
 
 def _how(error: trio_parallel.BrokenWorkerError) -> str:
-    """What is known of the end of a process, to follow a sentence."""
+    """How the process ended, as far as is known, to be added to a sentence."""
     status = getattr(error.args[-1] if error.args else None, "exitcode", None)
     if not isinstance(status, int):
         return ""
     if status >= 0:
         return f", with exit status {status}"
     name = next((known.name for known in signal.Signals if known == -status), f"signal {-status}")
-    # Nobody else sends that to a process of the server.
+    # Nobody but the system sends SIGKILL to a process of the server.
     return f", by {name}" + (" (the system may have run out of memory)" if name == "SIGKILL" else "")
 
 
 @asynccontextmanager
 async def open_workers(processes: int, *, code: Sequence[str] = ()) -> AsyncIterator[Workers]:
-    """Room for `processes` workers (1 or more); none is started yet. On leaving they are ended; jobs must be over by then.
+    """A pool of at most `processes` workers (1 or more); none is started yet. They are ended on exit, when all jobs must be over.
 
-    code: the modules of all jobs. Where the system can fork they are loaded now, once, for all workers that will ever be started.
+    code: the modules of all jobs. If the system can fork, they are loaded now, once for all workers that will ever be started.
     """
     forks = bool(code) and "forkserver" in multiprocessing.get_all_start_methods()
     kind = trio_parallel.WorkerType.FORKSERVER if forks else trio_parallel.WorkerType.SPAWN
@@ -102,7 +102,7 @@ async def open_workers(processes: int, *, code: Sequence[str] = ()) -> AsyncIter
             async with trio_parallel.open_worker_context(idle_timeout=IDLE_S, grace_period=ENDING_S, worker_type=kind) as context:
                 yield Workers(context, processes)
     except trio_parallel.BrokenWorkerError as error:
-        # Said on the way out by workers that had to be killed: nothing is lost with them.
+        # Raised on exit if workers had to be killed: nothing is lost with them.
         logger.warning("workers did not end by themselves: %s", error)
 
 
@@ -116,7 +116,7 @@ def _start_template(code: Sequence[str]) -> None:
 
 @contextmanager
 def _without_main_file() -> Iterator[None]:
-    """Meanwhile nobody can tell from which file this program was started: each new worker would run that file again."""
+    """Hide inside the context which file this program was started from: each new worker would run that file again."""
     main = sys.modules["__main__"]
     kept = {name: main.__dict__.pop(name) for name in ("__file__", "__spec__") if name in main.__dict__}
     main.__spec__ = None

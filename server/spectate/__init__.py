@@ -1,1 +1,1 @@
-"""Who watches races without a seat in them: what they may see, when, and how it gets to a thousand of them."""
+"""Spectators, who watch a race without a seat in it: what they may see, when, and how it reaches a thousand of them."""

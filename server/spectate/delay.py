@@ -1,12 +1,12 @@
-"""The delay of boards: what has happened goes in at once, the boards that spectators may see come out when they are due. Pure.
+"""The delay of boards: events go in as they happen, and the boards that spectators may see come out when they are due. Pure.
 
-A board is due `delay_s` after the server had the move that led to it, the first one so long after the start. When the race is over
-everything is due, since the record tells it all. Until then cards lie face down that a seat still racing has not seen (`race.face_down`),
-whatever the delay.
+A board is due `delay_s` after the server received the move that led to it; the first board, `delay_s` after the start. When the race is
+over everything is due, since the record shows it all. Until then, whatever the delay, a card that a seat still racing has not seen lies
+face down (`race.face_down`).
 
-Held back are moves, not positions: the longest delay of the longest race costs what its list of moves does, and the board of a seat is one
-position that follows them. So a race that nobody has watched yet can be joined in the middle from the moves it has
-(`race.board_history`), with the same outcome as if it had been followed from the start; that is also how a race of an earlier server is.
+Moves are held back, not positions: even the longest delay costs no more than a list of moves, and each seat's board is a single position
+that follows them. So a race that nobody has watched yet can be joined in the middle, from its moves so far (`race.board_history`), with the
+same result as if it had been followed from the start. Races of an earlier server are joined in the same way.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from server.rules.position import Position
 
 @dataclass(frozen=True, slots=True)
 class DueBoard:
-    """A seat's board whose time has come. ply, state: as they were then. elapsed_ms: when its last move counted, from the start."""
+    """A seat's board that is due. ply, state: as they were at the time. elapsed_ms: when its last move counted, from the start."""
 
     seat: int
     ply: int
@@ -33,16 +33,16 @@ class DueBoard:
     turns: Turns
 
     def shown(self, seen: Turn) -> LateBoard:
-        """As spectators may see it. seen: how far the seats still racing on its deal have all seen the stock."""
+        """The board as spectators may see it. seen: how far all seats still racing on its deal have seen the stock."""
         view = see_face_down(self.position, self.turns, seen)
         return LateBoard(seat=self.seat, ply=self.ply, elapsed_ms=self.elapsed_ms, state=self.state, view=view)
 
 
 class DelayedBoards:
-    """The boards of one race, `delay_ms` late. Times are milliseconds of the race's clock and never go back."""
+    """The boards of one race, `delay_ms` late. Times are milliseconds on the race's clock and never go back."""
 
     def __init__(self, delay_ms: int, *, seats: int, history: RaceHistory | None = None) -> None:
-        """history: what has happened so far, where that is not nothing."""
+        """history: what has happened so far, if anything has."""
         history = history or RaceHistory((SeatNow(),) * seats, starts_at=0, changes=(), over=False)
         self._delay_ms = delay_ms
         self._seats = list(history.seats)
@@ -53,7 +53,7 @@ class DelayedBoards:
         self._shown: dict[tuple[int, bool], tuple[DueBoard, Turn, LateBoard]] = {}
 
     def note(self, event: RaceEvent, at: int) -> None:
-        """Something has happened at the moment `at`."""
+        """Take in an event that happened at the moment `at`."""
         match event:
             case SeatDealt(seat=seat, starts_at=starts_at, position=position):
                 self._seats[seat], self._starts_at = SeatNow(position, seen_by_player(position)), starts_at
@@ -64,7 +64,7 @@ class DelayedBoards:
             case SeatEnded(seat=seat, ply=ply, state=state, at_ms=at_ms):
                 self._seats[seat] = replace(self._seats[seat], racing=False)
                 if self._seats[seat].first is not None:
-                    # At the settling of a race moves may be struck out again.
+                    # When a race is settled, moves may be struck out.
                     self._changes = deque(change for change in self._changes if change.seat != seat or change.ply <= ply)
                     self._changes.append(BoardChange(self._starts_at + at_ms, seat, ply, state))
             case RaceEnded():
@@ -74,24 +74,24 @@ class DelayedBoards:
 
     @property
     def next_due(self) -> int | None:
-        """When the next board is due, or None where none waits."""
+        """When the next board is due, or None if none waits."""
         if not self._changes:
             return None
         return self._changes[0].at if self._over else self._changes[0].at + self._delay_ms
 
     def due(self, now: int, *, most: int) -> tuple[DueBoard, ...]:
-        """The boards that have come due by `now` and were not given before, in order; `most` at a time."""
+        """The boards that have come due by `now` and were not returned before, in order; at most `most`."""
         boards: list[DueBoard] = []
         while len(boards) < most and (due := self.next_due) is not None and (due <= now or self._over):
             boards.append(self._follow(self._changes.popleft()))
         return tuple(boards)
 
     def latest(self) -> tuple[DueBoard, ...]:
-        """The last board of each seat that has been due, in seat order."""
+        """The last board of each seat that has come due, in seat order."""
         return tuple(self._boards[seat] for seat in sorted(self._boards))
 
     def seen(self, seat: int) -> Turn:
-        """How far every seat still racing on the deal of this one has seen the stock, now."""
+        """How far all seats still racing on this seat's deal have seen the stock by now."""
         if self._over:
             return EVERYTHING_SEEN
         first = self._seats[seat].first
@@ -99,7 +99,7 @@ class DelayedBoards:
         return min(racing, default=EVERYTHING_SEEN)
 
     def shown(self, *, whole: bool = False) -> tuple[LateBoard, ...]:
-        """The last board of each seat as spectators may see it now. whole: with every card open."""
+        """The last board of each seat, as spectators may see it now. whole: with every card face up."""
         boards: list[LateBoard] = []
         for board in self.latest():
             seen = EVERYTHING_SEEN if whole else self.seen(board.seat)

@@ -1,11 +1,11 @@
-"""When spectators are posted to: who comes first, and how much at a time. The rules of the file:
+"""Decides when messages are posted to spectators, and to how many at a time, so that players come first. The rules:
 
-Slices   Connections are posted to for SLICE_S, however many that are; then every other task of the server has its turn. All rooms share one
-         `FanoutScheduler`, so at most one slice lies between players and their views.
-Players  What is done for a player may take more than one task, each of which runs when the one before it has: a slice between any two would
-         be waited for each time. So the next slice begins when nobody else has anything to do.
-Patience Where somebody always has something to do it begins after PATIENCE_S all the same. So a server that is as busy as it can be gives a
-         sixth of its time to those who watch, and they hear less often, of more at once.
+Slices   Messages are posted for SLICE_S, to however many connections that allows; then every other task of the server has its turn. All
+         rooms share one `FanoutScheduler`, so a player waits for one slice at most.
+Players  Serving a player may take several tasks, one after another. With a slice between any two the player would wait each time, so the
+         next slice begins only when no other task has anything to do.
+Patience If other tasks are always busy, the next slice begins after PATIENCE_S anyway. So even a fully loaded server gives a sixth of its
+         time to spectators; they hear less often, of more at once.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from typing import Final, TypeVar
 import trio
 
 SLICE_S: Final = 0.001
-"""Seconds of posting in one go; CHECKED connections more may be begun. Between two slices the event loop looks at every socket, which costs
-as much as posting to ten."""
+"""Seconds of posting in one go; up to CHECKED connections may be posted to beyond that. Between two slices the event loop looks at every
+socket, which costs as much as posting to ten."""
 
 CHECKED: Final = 16
-"""Connections between two looks at the stopwatch, which cost a tenth of posting to one, and in one call of who posts to them."""
+"""Connections posted to in one call, between two looks at the stopwatch. A look costs a tenth of posting to one."""
 
 PATIENCE_S: Final = 0.005
-"""Seconds of them that a slice waits for the server's other tasks, at most."""
+"""Seconds of the stopwatch that a slice waits for the server's other tasks, at most."""
 
 QUIET: Final = 2
-"""Steps of the posting task between which nobody else was scheduled. Whoever was by the first of them, just before, has run by the last."""
+"""Steps of the posting task in a row without any other task being scheduled. A task scheduled just before the first has run by the last."""
 
 Each = TypeVar("Each")
 
 
 class FanoutScheduler:
-    """stopwatch: seconds of processor time of the thread: where other processes have the machine, nobody here was served meanwhile."""
+    """stopwatch: the thread's processor time, in seconds: while other processes have the machine, nobody here is served."""
 
     def __init__(self, stopwatch: Callable[[], float] = time.thread_time) -> None:
         self._stopwatch = stopwatch
@@ -43,7 +43,7 @@ class FanoutScheduler:
         self._telling = 0
 
     async def tell(self, everybody: Sequence[Each], tell: Callable[[Sequence[Each]], bool]) -> None:
-        """Call `tell` with everybody in their order, a few at a time, until it says False. It must not block or raise."""
+        """Call `tell` with everybody in order, a few at a time, until it returns False. It must not block or raise."""
         told = 0
         with self._others_counted():
             while told < len(everybody):
@@ -58,7 +58,7 @@ class FanoutScheduler:
                             break
 
     async def _let_others(self) -> None:
-        """Let everybody else do what there is to be done."""
+        """Let all other tasks do what they have to do."""
         until = self._stopwatch() + PATIENCE_S
         others = self._others
         others.myself = trio.lowlevel.current_task()
@@ -70,7 +70,7 @@ class FanoutScheduler:
 
     @contextmanager
     def _others_counted(self) -> Iterator[None]:
-        # Not for good: it is a call for every step of every task.
+        # Installed only while needed: it is called for every step of every task.
         if not self._telling:
             trio.lowlevel.add_instrument(self._others)
         self._telling += 1
@@ -83,7 +83,7 @@ class FanoutScheduler:
 
 
 class _Others(trio.abc.Instrument):
-    """Counts whoever is to run beside the task `myself`. scheduled: since it was last set."""
+    """Counts how often tasks other than `myself` are scheduled. scheduled: the count since it was last set to 0."""
 
     def __init__(self) -> None:
         self.scheduled = 0

@@ -1,11 +1,11 @@
-"""Watching at any server of a place: races of others that are watched here, and races of this one that are watched elsewhere.
+"""Lets people watch a race at any server of a place: other servers' races that are watched here, and this server's that are watched there.
 
-A server whose watchers watch another's race says so to its owner, again and again, with how many they are. For all of them together the
-owner takes up one spectator, whose connection is a channel of the bus: what goes there is what any spectator may see, with delay and cards
-face down, once however many servers listen. A race that nobody watches elsewhere has no such spectator, and costs nothing.
+A server whose spectators watch another server's race keeps telling that race's owner so, and how many they are. The owner admits one
+spectator for all of them, whose connection is a channel of the bus. What it is sent is what any spectator may see, delayed and with cards
+face down; it goes out once, however many servers listen. A race that nobody watches elsewhere has no such spectator, and costs nothing.
 
-When the owner is gone, its watchers wait until another server has the race, and go on with that one. When the bus is gone, here or at the
-owner, they are sent to the owner; and so is, at any time, whoever has the host's key.
+When the owner is gone, the spectators wait until another server has the race, and go on with that one. When the bus is gone, here or at the
+owner, they are sent to the owner. Spectators with the host's key are always sent there.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from server.spectate.spectator_registry import SpectatorRegistry, watched_over
 from server.store.nodes import Node
 
 ASK_S: Final = 1.0
-"""Seconds between two times that a server says which races of others are watched at it."""
+"""Seconds between two messages in which a server says which races of others are watched at it."""
 
 SILENT_S: Final = 3.0
-"""Seconds without a word after which an owner is taken for gone, a server for one at which nobody watches any more."""
+"""Seconds of silence after which an owner is taken to be gone, and a watching server to have no spectators left."""
 
 DEAF_S: Final = 2 * SILENT_S
-"""Seconds without a word after which an owner that is there all the same is taken for one that the bus does not reach."""
+"""Seconds of silence after which an owner that still has the race is taken to be out of reach of the bus."""
 
 BROUGHT_BACK_S: Final = 5.0
-"""Seconds in which an owner that has no such race may still bring it back, as long as the database says that the race is there."""
+"""Seconds that an owner which does not have the race yet gets to bring it back, as long as the database says that the race is there."""
 
 
 class Asks(msgspec.Struct, frozen=True, tag="asks"):
-    """To the owner of races. watchers: by code, how many watch at the node that says so. snapshots: codes of those where somebody waits."""
+    """To the owner of races. watchers: by code, how many watch at the sending node. snapshots: the codes for which somebody needs one."""
 
     node: int
     watchers: dict[str, int]
@@ -54,7 +54,7 @@ class Asks(msgspec.Struct, frozen=True, tag="asks"):
 
 
 class Answers(msgspec.Struct, frozen=True, tag="answers"):
-    """What the owner says to that. serials: by code, of the last message on its channel. refused: by code, why it cannot be shown."""
+    """The owner's answer. serials: by code, that of the last message on the race's channel. refused: by code, why it cannot be shown."""
 
     node: int
     serials: dict[str, int]
@@ -79,25 +79,25 @@ class _Channel(Member):
         self.post_all(Bundle([outgoing]))
 
     def post_all(self, bundle: Bundle) -> None:
-        # What they would have heard before was left out, where it was too much.
+        # True if messages before this one were dropped because they were too many.
         anew = self._spectators.waits(self)
         messages = tuple(outgoing.payload(MSGPACK) for outgoing in bundle.messages)
         self._bus.say(race_channel(self._room.code), msgspec.msgpack.encode(Packet(self._room.summary.holders, messages, anew)))
 
     def shut(self, code: CloseCode, reason: str) -> None:
-        """There is nothing to close."""
+        """Does nothing: there is nothing to close."""
 
 
 @dataclass(slots=True, eq=False)
 class _Shown:
-    """A race of this server that is watched elsewhere. counts: by node, how many watch there, and until when that holds."""
+    """A race of this server that is watched elsewhere. counts: by node, how many watch there, and until when that count is valid."""
 
     channel: _Channel
     counts: dict[int, tuple[int, float]] = field(default_factory=dict)
 
 
 class Relay:
-    """`run` is its one task; each race of another server that is watched here has one more in the nursery."""
+    """`run` is its one task; each race of another server that is watched here has another in the nursery."""
 
     def __init__(self, nursery: trio.Nursery, node: ClusterNode, bus: Bus, rooms: Rooms, spectators: SpectatorRegistry) -> None:
         self._nursery = nursery
@@ -125,7 +125,7 @@ class Relay:
         self._begin(race)
 
     def lead_to(self, code: str) -> RelayedRace | None:
-        """The race of another server to which somebody is led; whose it is, is looked up. None where nothing is heard of any."""
+        """Another server's race, for somebody who follows the closest one; its owner is looked up. None while the bus is down."""
         if not self._bus.is_up:
             return None
         race = self._races.get(code) or self._relayed(code, owner=0, url="")
@@ -143,7 +143,7 @@ class Relay:
         self._wanted.set()
 
     async def run(self) -> None:
-        """Say what is watched here, and forget who watches elsewhere no more, until cancelled."""
+        """Until cancelled, say what is watched here, and forget servers at which nobody watches any more."""
         while True:
             self._wanted = trio.Event()
             now = trio.current_time()
@@ -208,7 +208,7 @@ class Relay:
             if race is None or race.owner != answers.node:
                 continue
             race.answered_at, race.refused_at = now, None
-            # It is said behind all that was said there: so something was missed.
+            # The answer was sent after everything on the race's channel, so something was missed.
             if serial != self._bus.heard(race_channel(code)) and not race.wants_snapshot:
                 race.start_anew()
                 self._wanted.set()
@@ -226,12 +226,12 @@ class Relay:
                 self._nursery.start_soon(self._seek, race)
 
     async def _seek(self, race: RelayedRace) -> None:
-        """Find out which server has the race by now."""
+        """Find out which server has the race now."""
         try:
             owner = await self._node.owner(race.code, partial(self._rooms.has, race.code))
         except Refusal as refusal:
             if refusal.code is ErrorCode.NO_SUCH_ROOM:
-                # It may have ended while nobody here could hear of it.
+                # It may have ended unheard.
                 room = await self._spectators.over(race.code)
                 if room is not None:
                     race.close(lambda each: watched_over(room, each.take_ref()))
@@ -248,7 +248,7 @@ class Relay:
                     race.answered_at, race.refused_at = trio.current_time(), None
                 race.asked_at = -1.0
                 race.start_anew()
-        # Else it is looked for again, when as much time has passed.
+        # If it was not found, it is looked up again after the same time.
         race.sought_at = trio.current_time()
         race.is_sought = False
         self._wanted.set()
@@ -275,7 +275,7 @@ class Relay:
         self._bus.say(node_channel(asks.node), msgspec.msgpack.encode(answers))
 
     def _show(self, code: str) -> _Shown:
-        """Raises Refusal."""
+        """The race with this code, shown to other servers from now on. Raises Refusal."""
         shown = self._shown.get(code)
         if shown is not None and self._spectators.watched(shown.channel) is not None:
             return shown
@@ -285,7 +285,7 @@ class Relay:
         try:
             self._spectators.watch(channel, NOBODY, code)
         except Refusal:
-            # Nobody else forgets that it has asked.
+            # The registry has remembered the request, and nobody else would make it forget.
             self._spectators.gone(channel)
             raise
         shown = self._shown[code] = _Shown(channel)

@@ -1,9 +1,9 @@
-"""A race of another server that is watched at this one: what its owner says of it once, for all who watch it here. The rules of the file:
+"""A race of another server that is watched at this one. Its owner sends everything once, for all who watch it here. The rules:
 
-In       The owner's connection that stands for them is a spectator like any other, so what comes is what any spectator may see, in order:
-         a snapshot, and all that follows it. Nothing here knows more of the race.
-Joining  Newcomers wait for the next snapshot, which the relay asks for. One serves all who wait.
-Gaps     Where something was missed, or more than BACKLOG waits, everybody waits for a snapshot.
+In       At the owner, one ordinary spectator stands for all of them. So what comes is what any spectator may see, in order: a snapshot, and
+         everything that follows it. Nothing here knows more about the race.
+Joining  Newcomers wait for the next snapshot, which the relay asks for. One snapshot serves all who wait.
+Gaps     If something was missed, or more than BACKLOG bundles wait, everybody waits for a snapshot.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from server.spectate.spectator import Spectator
 logger = logging.getLogger("carpet.spectate")
 
 BACKLOG: Final = 256
-"""Bundles that may wait for the task. When it is full the spectators are behind by seconds: all get a snapshot."""
+"""Bundles that may wait for the task. When it is full, the spectators are seconds behind: all get a snapshot."""
 
 LINES_WAITING: Final = 20
-"""Lines of chat that wait to be told to the owner, who lets no more through at once. Whoever says more is refused."""
+"""Lines of chat that may wait for the next message to the owner, which lets no more through at once. More are refused."""
 
 
 class Packet(msgspec.Struct, array_like=True, frozen=True):
     """What an owner says in one go. holders: the players who have a seat in the race. messages: as spectators are sent them.
 
-    anew: what was before has not been said in full.
+    anew: what came before was not said in full.
     """
 
     holders: tuple[str, ...]
@@ -47,7 +47,7 @@ class Packet(msgspec.Struct, array_like=True, frozen=True):
 
 
 class TalkLine(msgspec.Struct, array_like=True, frozen=True):
-    """Of chat. free: in somebody's own words."""
+    """A spectator's line of chat. free: in their own words."""
 
     code: str
     name: str
@@ -59,22 +59,22 @@ OnClose: TypeAlias = "Callable[[RelayedRace, list[Spectator]], None]"
 
 
 class RelayedRace(Audience):
-    """`run` is its task, for as long as anybody watches. owner, url: the node that has the race, and where players reach it."""
+    """`run` is its task, for as long as anybody watches. owner: the node that has the race. url: where players reach that node."""
 
     def __init__(self, code: str, *, owner: int, url: str, scheduler: FanoutScheduler, on_close: OnClose) -> None:
         super().__init__(code, scheduler)
         self.owner = owner
         self.url = url
         self.answered_at = trio.current_time()
-        """When the owner last said anything of it; before that, when it was found."""
+        """When the owner last said anything about the race; before that, when the owner was found."""
         self.sought_at = -1.0
-        """When it was last looked for."""
+        """When its owner was last looked up."""
         self.asked_at = -1.0
-        """When it was last asked for a snapshot."""
+        """When the owner was last asked for a snapshot."""
         self.refused_at: float | None = None
-        """Since when the owner has said that it has no such race; None while it has not."""
+        """Since when the owner has refused to show the race; None while it does not."""
         self.is_sought = False
-        """Whether it is being looked for."""
+        """Whether its owner is being looked up."""
         self.lines: list[TalkLine] = []
         self.holders: tuple[str, ...] = ()
         self._on_close = on_close
@@ -97,7 +97,7 @@ class RelayedRace(Audience):
         self.lines.append(TalkLine(self.code, spectator.player.name, text, free))
 
     def hear(self, parts: list[bytes], follows: bool) -> None:
-        """What the owner has said. follows: nothing was missed since the last time."""
+        """Take in what the owner has said. follows: nothing was missed since the last time."""
         if not follows or len(self._items) + len(parts) > BACKLOG:
             self.start_anew()
         self._items.extend(parts)
@@ -108,7 +108,7 @@ class RelayedRace(Audience):
         self._all_anew()
 
     def close(self, told: Callable[[Spectator], Outgoing] | None) -> None:
-        """It is watched here no more. told: what each of them is told."""
+        """Stop showing the race here. told: gives what each spectator is told; None for nothing."""
         spectators = self.watched_by()
         self._items.clear()
         for spectator in spectators:
@@ -116,12 +116,12 @@ class RelayedRace(Audience):
         self._on_close(self, spectators)
 
     def ended(self, reason: str, code: str = ErrorCode.NO_SUCH_ROOM) -> None:
-        """The same, with what they are told of a race that is not to be had any more. code: of the error, for those who have just asked."""
+        """Stop showing a race that is no longer available, and say so. code: the error for those who have only just asked."""
         gone = Refusal(ErrorCode(code) if code in set(ErrorCode) else ErrorCode.NO_SUCH_ROOM)
         self.close(lambda each: refused(gone, each.ref) if each.ref else Outgoing(Unwatched(code=self.code, reason=reason)))
 
     async def run(self) -> None:
-        """Tell the watchers until there are none. A crash ends their watching and nothing else."""
+        """Tell the spectators until there are none. A crash ends their watching and nothing else."""
         try:
             while self._spectators:
                 self._wake = trio.Event()
@@ -168,7 +168,7 @@ class RelayedRace(Audience):
             try:
                 read.append(self._messages.decode(message))
             except Refusal:
-                # Of a node with a newer version.
+                # From a node with a newer version.
                 logger.debug("a message of node %d is left out", self.owner)
         return read
 
@@ -184,7 +184,7 @@ class RelayedRace(Audience):
             await self._post(Bundle([Outgoing(msgspec.structs.replace(watched, closest=closest, ref=ref))]), chosen, joining=True)
 
     def _keep_players_out(self) -> None:
-        """Whoever holds a seat in a race is shown nothing of it."""
+        """Remove spectators who hold a seat in the race: players are shown nothing of their own races."""
         own = [spectator for spectator in self._spectators if spectator.player.id in self.holders]
         for spectator in own:
             self._put_out(spectator, self._told_seated)
@@ -196,7 +196,7 @@ class RelayedRace(Audience):
         return refused(own, spectator.ref) if spectator.ref else Outgoing(Unwatched(code=self.code, reason="seated"))
 
     def _put_out(self, spectator: Spectator, told: Callable[[Spectator], Outgoing] | None) -> None:
-        # Whoever wants the closest race is told of the next one, or that there is none.
+        # Those who follow the closest race will be told of the next one, or that there is none.
         if told is not None and not spectator.closest:
             spectator.connection.post(told(spectator))
         self.dismiss(spectator)

@@ -1,16 +1,17 @@
-"""Those who watch one room: what happens there goes to all of them, by a task that lives as long as anybody watches. The rules of the file:
+"""The spectators of one room: a task that lives as long as anybody watches passes on to them all that happens there. The rules:
 
-In       The room hands over each event once and waits for nothing. What comes in is dealt with in order. BACKLOG of it may wait; past that
-         all of it is dropped, and everybody gets a snapshot in its place.
+In       The room hands over each event once and waits for nothing. Events are handled in order. BACKLOG of them may wait; beyond that all
+         are dropped, and everybody gets a snapshot instead.
 Joining  Newcomers wait for the next snapshot. It takes its place among the events: they hear all that follow it and none before, so there
          are no gaps. One snapshot serves all who wait.
-Out      All that waits goes out together as one bundle: made, encoded and framed once, and posted in one call for each spectator, since the
-         call is what a small message costs. What happens meanwhile is the next bundle, so whoever is behind gets through more with each.
-         `fanout_scheduler` says when a bundle is posted, and that players come first.
-Boards   Come late, by `delay`. Of several boards of one seat that are due at once, or while a bundle is posted, the last is shown. Whoever
-         watches with the host's key gets boards with every card open, of a sealed race too; its players are told that somebody does.
-Talk     Spectators hear it at once. Players hear it while their race is not being run, and what was said meanwhile when it ends.
-Slow     A spectator whose outbox has run over gets a snapshot once they have read it (`SpectatorRegistry.catch_up` has the policy).
+Out      All that waits goes out as one bundle. It is made, encoded and framed once, and posted in one call per spectator, since the call is
+         most of what a small message costs. Events that happen meanwhile form the next bundle, so a task that is behind catches up.
+         `fanout_scheduler` decides when a bundle is posted, and puts players first.
+Boards   Come late, by `delay`. If several boards of one seat are due at once, or while a bundle is posted, the last one is shown.
+Spectators
+         with the host's key get boards with every card face up, even of a sealed race; the players are told that somebody does.
+Talk     Spectators hear it at once. Players hear it while their race is not running; what was said during the race, they hear at its end.
+Slow     A spectator whose outbox has overflowed gets a snapshot once they have read it (`SpectatorRegistry.catch_up` has the policy).
 """
 
 from __future__ import annotations
@@ -44,64 +45,64 @@ from server.spectate.spectator import Spectator
 logger = logging.getLogger("carpet.spectate")
 
 BACKLOG: Final = 256
-"""What may wait for the task. When it is full the spectators are behind by seconds: it is emptied, and everybody gets a snapshot."""
+"""Items that may wait for the task. When it is full, the spectators are seconds behind: it is emptied, and everybody gets a snapshot."""
 
 STEPS: Final = 64
-"""Moves that the boards follow in one go."""
+"""Moves by which boards are advanced in one go."""
 
 COUNT_S: Final = 1.0
-"""Seconds between two messages about how many watch, at least."""
+"""Seconds between two messages about the number of spectators, at least."""
 
 LINES_KEPT: Final = 50
-"""Lines of watchers that are kept for who comes later, and for players until their race is over. When it is full the oldest goes."""
+"""Spectators' lines that are kept for those who come later, and for players until their race is over. When full, the oldest goes."""
 
 LINES_A_SECOND: Final = 5.0
 LINES_AT_ONCE: Final = 20
-"""Lines of all watchers of a room: each goes to all of them. More are refused with `watch/too-much-talk`."""
+"""Lines of chat of all spectators of a room together: each goes to all of them. More are refused with `watch/too-much-talk`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """whole: whether it is for those with the host's key; None where it is for all."""
+    """A message to spectators. whole: whether it is for those with the host's key or for the others; None if it is for all."""
 
     message: ServerMessage
     whole: bool | None = None
 
 
 _Count: TypeAlias = tuple[int, bool]
-"""How many watch, and whether somebody with the host's key does."""
+"""How many watch, and whether any of them has the host's key."""
 _NOBODY: Final[_Count] = (0, False)
 
 OnClose: TypeAlias = "Callable[[RoomSpectators, list[Spectator]], None]"
 
 _Item: TypeAlias = Happened | Shown | RoomMessage | WatcherLine | Error
-"""A room message: another race has begun. An error: time stands still."""
+"""A room message means that another race has begun; an error, that time stands still."""
 
 
 class RoomSpectators(Audience):
-    """Satisfies `SpectatorPort`. Once anybody has watched, it stays until the room is closed; `run` is its task."""
+    """Satisfies `SpectatorPort`. `run` is its task. Once anybody has watched, it stays until the room is closed."""
 
     def __init__(self, room: Room, *, clock: Clock, scheduler: FanoutScheduler, on_close: OnClose) -> None:
-        """on_close: called with this and those who watched to the end."""
+        """on_close: called with this object and those who watched to the end."""
         super().__init__(room.code, scheduler)
         self.room = room
         self.beyond = 0
-        """How many watch at other servers, without the one whose connection here stands for them."""
+        """How many watch at other servers, not counting the spectator here who stands for them."""
         self.running = False
         self._clock = clock
         self._on_close = on_close
         self._items: deque[_Item] = deque()
         self._boards: DelayedBoards | None = None
-        # What the two kinds of spectators were last shown of each seat: those with the host's key, and all others.
+        # The board of each seat last shown to those with the host's key (True) and to all others (False).
         self._told: dict[bool, dict[int, LateBoard]] = {True: {}, False: {}}
         self._sealed = False
         self._race = 0
-        # From the first snapshot on what happens is of interest.
+        # Events are kept only from the first snapshot on.
         self._live = False
         self._asked = False
         self._told_count = _NOBODY
         self._count_at = -COUNT_S
-        # Boards have been shown whole since the count was told: the players are to know it, also where that watcher is gone by then.
+        # Whole boards have been shown since the count was last told. The players have to know, even if that spectator has gone since.
         self._key_used = False
         self._numbers = 0
         self._lines: deque[WatcherLine] = deque(maxlen=LINES_KEPT)
@@ -113,7 +114,7 @@ class RoomSpectators(Audience):
     def admit(self, spectator: Spectator) -> None:
         super().admit(spectator)
         if self._clock.is_paused:
-            # Their snapshot has to wait where something before it does.
+            # While the store cannot write, their snapshot may have to wait.
             spectator.connection.post(CANNOT_WRITE)
 
     def count_beyond(self, number: int) -> None:
@@ -163,7 +164,7 @@ class RoomSpectators(Audience):
         self._put(CANNOT_WRITE.message)
 
     def show_all_again(self) -> None:
-        # What was asked for by now is of a moment when the clock had not been set right.
+        # A snapshot asked for earlier is of a moment when the clock had not been set right.
         self._asked = False
         self._all_anew()
         self._wake.set()
@@ -174,7 +175,7 @@ class RoomSpectators(Audience):
         told = Outgoing(Unwatched(code=self.room.code, reason=reason)) if reason is not None else None
         for spectator in spectators:
             self.dismiss(spectator)
-            # Whoever wants the closest race is told of the next one, or that there is none.
+            # Those who follow the closest race will be told of the next one, or that there is none.
             if told is not None and not spectator.closest:
                 spectator.connection.post(told)
         self._on_close(self, spectators)
@@ -186,16 +187,16 @@ class RoomSpectators(Audience):
     # ---- the task
 
     async def run(self) -> None:
-        """Serve the watchers until there are none. A crash ends their watching and nothing else."""
+        """Serve the spectators until there are none. A crash ends their watching and nothing else."""
         self.running = True
         try:
-            # The players are told when the last one has gone.
+            # Not only while somebody watches: the players are also told when the last one has gone.
             while self._has_work:
                 await self._serve()
         except Exception:
             logger.exception("watching room %s failed", self.room.code)
             self.closed("failed")
-            # Nobody is left who would tell the players.
+            # The task that would tell the players is over.
             self._told_count = _NOBODY
             self.room.tell_players(self._counted())
         finally:
@@ -207,7 +208,7 @@ class RoomSpectators(Audience):
         return bool(self._spectators) or self._key_used or self._told_count != _NOBODY
 
     async def _serve(self) -> None:
-        """All there is to be done now, then wait."""
+        """Do all that there is to do now, then wait."""
         self._wake = trio.Event()
         self._ask_for_snapshot()
         await self._tell(await self._waiting())
@@ -223,9 +224,9 @@ class RoomSpectators(Audience):
 
     def _ask_for_snapshot(self) -> None:
         if not self._asked and self._newcomers:
-            # The answer may come at once, and be more than may wait: then it is to be asked for again.
+            # Set first: the answer may come at once, overflow the backlog and so clear it again.
             self._asked = True
-            # All are of the same moment.
+            # The first snapshot brings its boards, so that both are of the same moment.
             if not self.room.show(partial(self._show, self._era), with_boards=self._boards is None):
                 self._asked = False
 
@@ -251,7 +252,7 @@ class RoomSpectators(Audience):
         self._all_anew()
 
     async def _waiting(self) -> list[_Told]:
-        """What those are to be told who have had their snapshot, up to the next one; in its order."""
+        """What to tell those who have had their snapshot, in order, up to the next snapshot."""
         era = self._era
         told: list[_Told] = []
         while self._items and not isinstance(item := self._items[0], Shown):
@@ -262,7 +263,7 @@ class RoomSpectators(Audience):
                     if self._boards is not None and event is not None:
                         self._boards.note(event, at_ms)
                     if isinstance(event, RaceEnded):
-                        # The last boards come before the result, as they do where nobody is behind.
+                        # The last boards come before the result, just as they do when nobody is behind.
                         told += await self._boards_due()
                     told.append(_Told(WatchedEvent(code=self.room.code, event=message)))
                 case RoomMessage():
@@ -275,7 +276,7 @@ class RoomSpectators(Audience):
                 case _:
                     assert_never(item)
         told += await self._boards_due()
-        # Whoever gets a snapshot of all that is now may not be told of what was before it.
+        # After a new era everybody waits for a snapshot of the present, and must not be told what came before it.
         return told if era == self._era else []
 
     def _begin(self, room: RoomMessage, history: RaceHistory | None, *, sealed: bool) -> None:
@@ -322,7 +323,7 @@ class RoomSpectators(Audience):
         return boards.shown(whole=whole) if whole or not self._sealed else ()
 
     async def _boards_due(self) -> list[_Told]:
-        """The newest of each seat, where what may be shown of it has changed: a card is turned up when all who race have seen it."""
+        """The newest board of each seat whose visible part has changed: a card is turned up once all who race have seen it."""
         while (boards := self._boards) is not None:
             due = boards.due(self._now_ms(), most=STEPS)
             if len(due) < STEPS:
@@ -339,19 +340,19 @@ class RoomSpectators(Audience):
         return new
 
     def _now_ms(self) -> int:
-        """By the room's time."""
+        """The time by the room's clock."""
         return self._clock.now_ms() + self.room.summary.ahead_ms
 
     # ---- out
 
     def _kinds(self) -> dict[bool, list[Spectator]]:
-        """Those who see every card, and all others; of both only where there are any."""
+        """Those who see every card (True) and all others (False), each only if there are any."""
         everybody, with_key = list(self._spectators), self._with_key
         kinds = {True: list(with_key), False: [each for each in everybody if each not in with_key] if with_key else everybody}
         return {whole: chosen for whole, chosen in kinds.items() if chosen}
 
     async def _tell(self, told: Sequence[_Told]) -> None:
-        """All who have had their snapshot."""
+        """Tell all who have had their snapshot."""
         if not told:
             return
         outgoing = [(each.whole, Outgoing(each.message)) for each in told]

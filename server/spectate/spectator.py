@@ -1,4 +1,4 @@
-"""One who watches, and which of their requests are too many."""
+"""One spectator, and how many requests they may make."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from server.runtime.token_bucket import Bucket
 
 ASKS_A_SECOND: Final = 1.0
 ASKS_AT_ONCE: Final = 5
-"""Races that somebody may ask to watch: each costs a snapshot. More are refused with `watch/too-often`."""
+"""Requests to watch a race that a spectator may make: each costs a snapshot. More are refused with `watch/too-often`."""
 
 LINES_A_SECOND: Final = 0.5
 LINES_AT_ONCE: Final = 3
@@ -19,20 +19,20 @@ LINES_AT_ONCE: Final = 3
 
 
 class SpectatorConnection(PlayerConnection, Protocol):
-    """A connection by which somebody can watch: it takes several messages at once."""
+    """A connection that can be used for watching: it takes several messages at once."""
 
     def post_all(self, bundle: Bundle) -> None:
-        """Send all of a bundle, some time, or nothing of it where the peer is too slow. Never blocks and never raises."""
+        """Send all of a bundle, not necessarily at once, or none of it if the peer is too slow. Never blocks and never raises."""
 
 
 @dataclass(slots=True, eq=False)
 class Spectator:
     """A connection by which somebody watches or has watched.
 
-    closest: they are moved on when a race is over. told_none: they know that there is none. whole: they see boards with every card open.
-    ref: of the request that the next snapshot answers. joined: they have had their snapshot, and hear all that follows it.
-    again: they want another one, and stand for others who have had none.
-    missed_at: when their outbox last ran over, in Trio's seconds.
+    closest: they follow the closest race, and are moved on when it is over. told_none: they know that there is none. whole: they see boards
+    with every card face up. ref: the request that the next snapshot answers. joined: they have had their snapshot, and hear what follows.
+    again: they want another snapshot, since they stand for others who have had none.
+    missed_at: when their outbox last overflowed, in Trio's seconds.
     """
 
     connection: SpectatorConnection
@@ -48,6 +48,6 @@ class Spectator:
     lines: Bucket = field(default_factory=lambda: Bucket(rate=LINES_A_SECOND, burst=LINES_AT_ONCE))
 
     def take_ref(self) -> int:
-        """The request to be answered; 0 where it has been."""
+        """The request to be answered; 0 if it has been answered already."""
         ref, self.ref = self.ref, 0
         return ref

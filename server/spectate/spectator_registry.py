@@ -1,9 +1,9 @@
-"""Who watches what: admits spectators to rooms, keeps them out of their own races, and leads those who want the closest race.
+"""Who watches what: admits spectators to rooms, keeps them out of their own races, and leads those who want it to the closest race.
 
-The policy for slow spectators is here; what becomes of them where the server is slow, `room_spectators` and `fanout_scheduler` say. A
-spectator whose outbox has run over (`OUTBOX_BYTES` of a connection) misses messages until they have read what waited, and then gets a
-snapshot; meanwhile they cost nothing. When that happens again within FORGIVEN_S the connection is closed with 4008, unless they hold a seat
-in some race: then it stays, and they watch no more. Whoever takes nothing at all is closed as any peer is.
+The policy for slow spectators is here (for a slow server, see `room_spectators` and `fanout_scheduler`). A spectator whose outbox has
+overflowed (`OUTBOX_BYTES` of a connection) misses messages until they have read what waited, and then gets a snapshot; meanwhile they cost
+nothing. If it happens again within FORGIVEN_S, the connection is closed with 4008. If they hold a seat in some race, it stays open instead,
+but they watch no more. A peer that reads nothing at all is closed as on any connection.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ from server.spectate.spectator import Spectator, SpectatorConnection
 logger = logging.getLogger("carpet.spectate")
 
 FORGIVEN_S: Final = 60.0
-"""Seconds after which it is forgotten that a spectator was behind."""
+"""Seconds after which a spectator is forgiven for having fallen behind."""
 
 RESULT_S: Final = 5.0
-"""Seconds for which the result is shown to who is then moved on to the closest race."""
+"""Seconds that those who follow the closest race are shown its result before they are moved on."""
 
 LOOK_S: Final = 1.0
-"""Seconds between two looks at all races for the closest one, while somebody waits for it."""
+"""Seconds between two searches of all races for the closest one, while somebody follows it."""
 
 REST_S: Final = 0.2
-"""Seconds between two of them, at least, whoever asks for it meanwhile."""
+"""Seconds between two such searches, at least, even if somebody asks meanwhile."""
 
 LOOKED_AT: Final = 500
-"""Rooms looked at in one go."""
+"""Rooms looked at in one go, before other tasks have their turn."""
 
 
 class SpectatorRegistry:
-    """`run` is its one task; each room that is watched has one more in the nursery. Nothing else here waits."""
+    """`run` is its one task; each room that is watched has another in the nursery. Hardly anything else here waits."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class SpectatorRegistry:
         over: Callable[[str], Awaitable[RoomMessage | None]],
         scheduler: FanoutScheduler | None = None,
     ) -> None:
-        """over: gives a room that is gone as it stood after its last race, for who comes back too late; None for what is not shown."""
+        """over: gives a room that is gone as it stood after its last race, for those who come back too late; None if it is not shown."""
         self._nursery = nursery
         self._rooms = rooms
         self._clock = clock
@@ -74,11 +74,11 @@ class SpectatorRegistry:
         self._watching: dict[Spectator, Audience] = {}
         self._key_secret = secrets.token_bytes(32)
         self.tournament_secret: Callable[[str], bytes | None] = lambda _: None
-        """Gives a secret that all servers of the place know, of tournaments that are known."""
+        """Gives a known tournament's secret, which all servers of the place share."""
         self.closest_elsewhere: Callable[[], Sequence[CloseRace]] = tuple
         """Gives the closest races of other servers of the place, the closest first."""
         self.relayed: Callable[[str], RelayedRace | None] = lambda _: None
-        """Gives the race of another server with this code as it is watched here; None where it cannot be."""
+        """Gives another server's race with this code, as it is watched here; None if it cannot be watched."""
         self.over = over
         self._led: dict[Spectator, None] = {}
         self._wanted = trio.Event()
@@ -87,10 +87,10 @@ class SpectatorRegistry:
     # ---- requests
 
     def watch(self, connection: SpectatorConnection, player: PlayerName, code: str | None, *, key: str = "", ref: int = 0) -> None:
-        """Show this connection the race with a code as somebody typed it, or the closest one. key: to see whole boards of that race.
+        """Show this connection the race with this code, as somebody typed it, or the closest race. key: to see whole boards of that race.
 
-        Raises Refusal: `room/no-such-code`, `room/closed`, `watch/not-shown`, `watch/own-race`, `watch/wrong-key`, `watch/too-often`. Then
-        what was watched before still is.
+        Raises Refusal: `room/no-such-code`, `room/closed`, `watch/not-shown`, `watch/own-race`, `watch/wrong-key`, `watch/too-often`. The
+        connection then goes on watching what it watched before.
         """
         spectator = self._asking(connection, player)
         if code is None:
@@ -116,13 +116,13 @@ class SpectatorRegistry:
         race.admit(spectator)
 
     async def show_over(self, connection: SpectatorConnection, player: PlayerName, code: str, *, ref: int) -> bool:
-        """Show this connection how the last race of a room that is gone has ended; it watches nothing then. False where that is not known.
+        """Show this connection how the last race of a room that is gone has ended; it then watches nothing. False if that is not known.
 
         Raises Refusal `watch/too-often`.
         """
         spectator = self._asking(connection, player)
         room = await self.over(code)
-        # Meanwhile the connection may have ended.
+        # The connection may have ended meanwhile.
         if room is None or self._by_connection.get(connection) is not spectator:
             return False
         self._let_go(spectator)
@@ -130,7 +130,7 @@ class SpectatorRegistry:
         return True
 
     def _asking(self, connection: SpectatorConnection, player: PlayerName) -> Spectator:
-        """Raises Refusal for who asks too often."""
+        """The spectator of this connection. Raises Refusal if they ask too often."""
         spectator = self._by_connection.get(connection)
         if spectator is None:
             spectator = self._by_connection[connection] = Spectator(connection, player)
@@ -139,24 +139,24 @@ class SpectatorRegistry:
         return spectator
 
     def boards_key(self, room: Room) -> str:
-        """With this key whole boards of the room are shown, and with that of any other table of its tournament. Until the server ends; of a
-        tournament, as long as that runs, and at all servers of the place.
+        """The key with which whole boards of the room are shown. It is valid until the server ends. All tables of a tournament share one
+        key, which is valid as long as the tournament runs, at all servers of the place.
         """
         tournament = room.spec.tournament if room.spec is not None else ""
         return self.tournament_key(tournament) if tournament else _key(self._key_secret, f"room {room.code}")
 
     def tournament_key(self, tournament: str) -> str:
-        """The same for all tables of this one."""
+        """The key with which whole boards of all tables of this tournament are shown."""
         return _key(self.tournament_secret(tournament) or self._key_secret, f"tournament {tournament}")
 
     def renamed(self, connection: SpectatorConnection, player: PlayerName) -> None:
-        """Whoever may watch by this connection is called something else now."""
+        """The player of this connection has a new name."""
         spectator = self._by_connection.get(connection)
         if spectator is not None:
             spectator.player = player
 
     def unwatch(self, connection: SpectatorConnection, *, ref: int = 0) -> None:
-        """Show this connection nothing any more, and tell it so."""
+        """Stop showing this connection anything, and tell it so."""
         spectator = self._by_connection.get(connection)
         code = self._let_go(spectator) if spectator is not None else None
         connection.post(_unwatched(code, "asked", ref=ref))
@@ -173,7 +173,7 @@ class SpectatorRegistry:
         return found[1].code if found is not None else None
 
     def say(self, connection: SpectatorConnection, text: str, *, free: bool) -> None:
-        """A cleaned line of chat to those who watch the same. free: in the spectator's own words, not a phrase.
+        """Say a cleaned line of chat to those who watch the same race. free: in the spectator's own words, not a phrase.
 
         Raises Refusal `room/not-in-one`, `room/phrases-only` or `watch/too-much-talk`.
         """
@@ -184,7 +184,7 @@ class SpectatorRegistry:
         watching.say(spectator, text, free=free)
 
     def catch_up(self, connection: SpectatorConnection) -> None:
-        """This connection has missed something."""
+        """This connection has missed messages."""
         found = self._found(connection)
         if found is None:
             return
@@ -204,32 +204,32 @@ class SpectatorRegistry:
     # ---- for the relay
 
     def show_again(self, connection: SpectatorConnection) -> None:
-        """Who stands for others by this connection needs a snapshot."""
+        """Send another snapshot to the spectator who stands for others by this connection."""
         found = self._found(connection)
         if found is not None:
             found[1].show_again(found[0])
 
     def waits(self, connection: SpectatorConnection) -> bool:
-        """Whether a snapshot is what this connection has to be sent next."""
+        """Whether this connection has to be sent a snapshot next."""
         found = self._found(connection)
         return found is not None and not found[0].joined
 
     def count_beyond(self, connection: SpectatorConnection, number: int) -> None:
-        """So many are stood for by this connection."""
+        """This connection now stands for so many spectators."""
         found = self._found(connection)
         if found is not None and isinstance(found[1], RoomSpectators):
             found[1].count_beyond(number - 1)
             self._rooms.changed(found[1].room)
 
     def say_for(self, connection: SpectatorConnection, player: PlayerName, text: str, *, free: bool) -> None:
-        """A line of one of those who are stood for by this connection; left out where it is too much."""
+        """Say a line of chat of one of those for whom this connection stands; it is dropped if it is refused."""
         found = self._found(connection)
         if found is not None:
             with suppress(Refusal):
                 found[1].say(Spectator(connection, player), text, free=free)
 
     def take_home(self, race: RelayedRace) -> None:
-        """This server has that race by now: who watches it goes on here."""
+        """This server now has that race: those who watch it go on here."""
         room = self._rooms.find(race.code)
         for spectator in race.watched_by():
             race.dismiss(spectator)
@@ -237,7 +237,7 @@ class SpectatorRegistry:
             try:
                 self._check_shown(room, spectator.player)
             except Refusal as refusal:
-                # The owner has not come to say so.
+                # The former owner had no time to say so.
                 ref = spectator.take_ref()
                 reason = "seated" if refusal.code is ErrorCode.OWN_RACE else "closed"
                 spectator.connection.post(refused(refusal, ref) if ref else _unwatched(race.code, reason))
@@ -245,7 +245,7 @@ class SpectatorRegistry:
                 self._admit(spectator, room)
 
     def forget(self, watched: Audience, spectators: Iterable[Spectator]) -> None:
-        """They watch it no more, and know it."""
+        """They no longer watch it, and have been told."""
         for spectator in spectators:
             if self._watching.get(spectator) is watched:
                 del self._watching[spectator]
@@ -279,7 +279,7 @@ class SpectatorRegistry:
                 spectator.connection.post(_unwatched(room.code, "seated"))
 
     def _let_go(self, spectator: Spectator) -> str | None:
-        """They watch nothing now; the code of the room that they have watched."""
+        """Have them watch nothing. Returns the code of the room that they watched, if any."""
         self._led.pop(spectator, None)
         spectator.closest = spectator.whole = False
         watching = self._watching.pop(spectator, None)
@@ -339,7 +339,7 @@ class SpectatorRegistry:
     async def _move(self, waiting: list[Spectator]) -> None:
         races = await self._closest()
         for spectator in waiting:
-            # Meanwhile they may have asked for something else, or taken a seat.
+            # They may have asked for something else meanwhile, or taken a seat.
             if spectator not in self._led:
                 continue
             watching = self._watching.get(spectator)
@@ -347,7 +347,7 @@ class SpectatorRegistry:
             if found is not None and (watching is None or watching.code != found.code):
                 race = self.relayed(found.code) if isinstance(found, CloseRace) else found
                 if race is None:
-                    # The others cannot be heard any more: they are known to have none in a moment.
+                    # The other servers cannot be heard any more; in a moment their races will be gone from the list.
                     continue
                 spectator.told_none = False
                 if watching is not None:
@@ -368,7 +368,7 @@ class SpectatorRegistry:
         return not race.is_closed and not self._has_part(race, spectator.player)
 
     async def _closest(self) -> list[Room | CloseRace]:
-        """The public races that are being run, here or elsewhere, the closest first."""
+        """The public races that are running, here or elsewhere, the closest first."""
         close: list[tuple[LeadRank, Room | CloseRace]] = [(race.rank, race) for race in self.closest_elsewhere()]
         for number, room in enumerate(list(self._rooms), 1):
             rank = room.summary.lead_rank if room.is_listed else None
@@ -380,7 +380,7 @@ class SpectatorRegistry:
 
 
 def watched_over(room: RoomMessage, ref: int) -> Outgoing:
-    """All there is to be seen of a room that is gone."""
+    """All that can be shown of a room that is gone."""
     return Outgoing(Watched(room=room, boards=(), watchers=0, lines=(), closest=False, ref=ref))
 
 
