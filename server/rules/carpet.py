@@ -198,7 +198,7 @@ class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
         return CarpetPosition(self.rules, self.seed, self.carpet, (), stock, self.heights, None, self.redeals_left - 1, self.home)
 
     def _after(self, waste: tuple[Card, ...], stock: tuple[Card, ...], heights: tuple[int, ...]) -> "CarpetPosition":
-        """The position after a move that leaves the carpet alone."""
+        """The position after a move that leaves the carpet alone; no gap is pending in it."""
         home, slots = (self.home, self._wanted_slots) if heights is self.heights else (self.home + 1, None)
         return CarpetPosition(
             self.rules, self.seed, self.carpet, waste, stock, heights, None, self.redeals_left, home, slots, _pile_texts=self._pile_texts
