@@ -1,4 +1,4 @@
-"""What the command lines of both programs have in common: examples below the help, and one sentence for a mistyped command."""
+"""What the command lines of both programs say in the same words: examples below the help, and one sentence for whoever mistypes."""
 
 from __future__ import annotations
 
