@@ -1,6 +1,6 @@
 """The cards: numbers inside, two characters outside.
 
-Owns the numbering of the 52 cards, their text and the order of a fresh deck. Must not know of deals, rules or messages.
+Owns the numbering of the 52 cards, their text and the order of a fresh deck. Must not know deals, rules or messages.
 
 A card is a number 0 to 51, suit by suit in the order S H D C and by rank A to K within a suit; so the successor of a
 card in its suit is that card plus one. The two copies of a card in a double deck are the same number. The text form is
@@ -19,7 +19,7 @@ SUIT_SIZE: Final = 13
 DECK_SIZE: Final = 52
 
 FACE_DOWN: Final = "??"
-"""What stands for a card on a board whose viewer may not know it."""
+"""Stands for a card that the viewer of a board may not know."""
 
 CARD_TEXT: Final[tuple[str, ...]] = tuple(rank + suit for suit in SUITS for rank in RANKS)
 _CARD_OF_TEXT: Final[Mapping[str, Card]] = MappingProxyType({text: card for card, text in enumerate(CARD_TEXT)})
@@ -36,14 +36,14 @@ def suit(card: Card) -> int:
 
 
 def card_text(card: Card) -> str:
-    """Two characters; ValueError where the number is no card (a negative one must not count from the end)."""
+    """Two characters. Raises ValueError if the number is not a card (a negative one must not count from the end)."""
     if not 0 <= card < DECK_SIZE:
         raise ValueError(f"a card is a number from 0 to {DECK_SIZE - 1}, not {card!r}")
     return CARD_TEXT[card]
 
 
 def parse_card(text: str) -> Card:
-    """The inverse of card_text; ValueError on anything else, lower case included."""
+    """The inverse of card_text. Raises ValueError for anything else, lower case included."""
     card = _CARD_OF_TEXT.get(text)
     if card is None:
         raise ValueError(f"not a card: {text!r} (a rank of {RANKS} and then a suit of {SUITS}, like TD)")

@@ -1,8 +1,8 @@
-"""Every message a client may send: `ClientMessage`. Here are those of a race, in the order in which a player comes to need them; those of
-watching, of runs and of tournaments have a module each.
+"""Every message a client may send: `ClientMessage`. This module has those of a race, in the order in which a player needs them; watching,
+runs and tournaments have a module each.
 
-The tag is the field `type`. `ref` is any number the client likes; it comes back in the answer, be it an error or a message that has a
-`ref`. Seat and race numbers are written out in what changes a race, so that a late message can never hit the next race or another seat.
+The tag is the field `type`. `ref` is any number the client likes; it comes back in the answer, whether that is an error or a message with
+a `ref`. Messages that change a race name its number and the seat, so that a late one can never hit the next race or another seat.
 """
 
 from __future__ import annotations
@@ -176,4 +176,4 @@ PRICES: dict[type, int] = {
     PlayOn: 20,
     CreateTournament: 20,
 }
-"""What a request takes from the sender's bucket, where it costs a server more than others do, which take 1."""
+"""What the more expensive requests take from the sender's token bucket; all others take 1."""

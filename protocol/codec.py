@@ -1,10 +1,10 @@
-"""Messages to bytes and back, in the two encodings that a WebSocket subprotocol name chooses between.
+"""Encodes messages to bytes and decodes them, in the two encodings that a WebSocket subprotocol name chooses between.
 
-The only importer of msgpack. Decoding is where a peer is believed or not: size, depth, tag and types are checked here, once; what
-comes out is a whole message and what cannot is a `Refusal` that names the field.
+The only importer of msgpack. Decoding is the trust boundary: size, depth, tag and types are checked here, once. The result is a whole
+message, or a `Refusal` that names the field.
 
-MessagePack is read by msgpack, which sees every byte of a message, those of unknown fields too, and is written by msgspec, which takes a
-message as it stands: by way of maps a view would cost four times as much and more (`tests/bench/codec_speed.py`).
+MessagePack is read by msgpack, which looks at every byte of a message, even in unknown fields. It is written by msgspec, which encodes a
+message directly: going through maps would make a view more than four times as expensive (`tests/bench/codec_speed.py`).
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ from protocol.server_messages import ServerMessage
 MSGPACK = "carpet.v1.msgpack"
 JSON = "carpet.v1.json"
 SUBPROTOCOLS = (MSGPACK, JSON)
-"""What a server accepts, best first. `v1` is the version of the wire: it changes only when old clients could no longer follow."""
+"""What a server accepts, best first. `v1` is the version of the wire: it changes only if old clients could no longer follow."""
 
 MAX_CLIENT_MESSAGE = 4096
-"""Bytes of one message from a client, at most."""
+"""The most bytes in one message from a client."""
 MAX_SERVER_MESSAGE = 1024 * 1024
-"""Bytes of one message from a server, at most: a record of eight seats with 2,000 moves each is the largest."""
+"""The most bytes in one message from a server: a record of eight seats with 2,000 moves each is the largest."""
 MAX_DEPTH = 8
-"""Maps and lists within each other, at most."""
+"""How deep maps and lists may nest."""
 _TOO_DEEP = f"at most {MAX_DEPTH} levels"
 
 _PARSED_DEPTH = 256
-"""JSON deeper than this is not parsed at all. Below it no interpreter's own limit of recursion is met, so none shows on the wire."""
+"""JSON deeper than this is not parsed at all. It is below any interpreter's recursion limit, so that none shows on the wire."""
 
 _WITHOUT_REF = 0x85
 _PLAIN_MOVE = (b"\x85\xa4type\xa4move", b"\x86\xa4type\xa4move")
-"""How nearly all messages begin: a map of the five fields that a move must have, or of these and its `ref`, the tag first. Where only one
-type is asked for, msgspec does not miss a tag."""
+"""How nearly all messages begin: a map of the five fields that a move must have, or of these and its `ref`, the tag first. The tag is
+checked here because msgspec, when asked for one type only, accepts a message without it."""
 
 _AS_LONG_AS_A_SURROGATE = b" " * len(r"\ud800")
 
 _JSON_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
-"""A string, so that what it quotes is not counted, or a bracket."""
+"""A bracket; or a string, so that brackets in it are not counted."""
 
 Incoming = TypeVar("Incoming")
 
 
 class Encoding(Protocol):
-    """One encoding of maps. `binary` tells which kind of WebSocket frame carries it."""
+    """One encoding of maps. binary: whether binary WebSocket frames carry it, or text frames."""
 
     name: str
     binary: bool
@@ -59,7 +59,7 @@ class Encoding(Protocol):
         ...
 
     def unpack(self, data: bytes) -> Any:
-        """Raise ValueError (or a subclass) when `data` is not one document, RecursionError when it is nested too deeply to tell."""
+        """Raises ValueError (or a subclass) if `data` is not one document, RecursionError if it is nested too deeply to tell."""
 
 
 class _MsgPack:
@@ -74,7 +74,7 @@ class _MsgPack:
             return msgpack.unpackb(data, strict_map_key=True, ext_hook=_no_extension)
         except msgpack.StackError as error:
             raise RecursionError from error
-        # msgpack raises its own unrelated exceptions beside ValueError; a peer must not be able to choose among them.
+        # Besides ValueError, msgpack raises unrelated exceptions of its own; a peer must not be able to choose among them.
         except (ValueError, TypeError, OverflowError, msgpack.UnpackException) as error:
             raise ValueError(str(error) or type(error).__name__) from error
 
@@ -89,13 +89,13 @@ class _Json:
     def unpack(self, data: bytes) -> Any:
         if data.count(b"[") + data.count(b"{") > _PARSED_DEPTH and _json_depth(data) > _PARSED_DEPTH:
             raise RecursionError
-        # Its errors are ValueErrors, those about UTF-8 too. Where less follows half a surrogate pair than the other half would take, it
-        # believes that the text was cut off.
+        # All its errors are ValueErrors, even those about UTF-8. The padding is for half a surrogate pair: if fewer bytes follow it than
+        # the other half would take, msgspec reports that the text was cut off.
         return msgspec.json.decode(data + _AS_LONG_AS_A_SURROGATE)
 
 
 def _json_depth(data: bytes) -> int:
-    """How deep brackets nest, in what may be no JSON at all; no parser gets deeper before it finds that out."""
+    """How deep brackets nest in text that need not be JSON. No parser gets deeper before it finds out that it is not."""
     depth = deepest = 0
     for token in _JSON_TOKEN.finditer(data):
         first = data[token.start()]
@@ -120,11 +120,11 @@ def encode(message: ClientMessage | ServerMessage, subprotocol: str) -> bytes:
 
 
 class Decoder(Generic[Incoming]):
-    """Turns the bytes of one frame into one message of a direction, or raises `Refusal` saying what was wrong and where."""
+    """Turns the bytes of one frame into one message of a direction, or raises a `Refusal` that says what is wrong and where."""
 
     def __init__(self, direction: Any, subprotocol: str) -> None:
         self._direction = direction
-        # msgspec would build the tree of a whole union's types anew for each message: a hundred times what one type costs.
+        # Given a whole union, msgspec would rebuild its type tree for each message, at a hundred times the cost of one type.
         self._types: dict[object, Any] = {kind.__struct_config__.tag: kind for kind in get_args(direction)}
         self._encoding = ENCODINGS[subprotocol]
         self.binary = self._encoding.binary
@@ -136,10 +136,10 @@ class Decoder(Generic[Incoming]):
             try:
                 move = self._move(data)
             except (msgspec.MsgspecError, UnicodeError):
-                # What is wrong with it is found out below.
+                # The general way below finds out what is wrong.
                 pass
             else:
-                # As many fields as are known to be there: so there is none besides, and none twice.
+                # The map has just as many fields as are known to be there: so there is no other, and none twice.
                 if data[0] == _WITHOUT_REF or move.ref:
                     return move  # type: ignore[return-value]
         try:
@@ -152,7 +152,7 @@ class Decoder(Generic[Incoming]):
             raise Refusal(ErrorCode.BAD_FRAME, f"it is a {type(document).__name__}")
         _check_shape(document)
         tag = document.get("type")
-        # A tag that is unknown or no text is left to the union, which words what is wrong with it.
+        # An unknown tag, or one that is not text, is left to the union, whose error says what is wrong.
         kind = self._types.get(tag, self._direction) if type(tag) is str else self._direction
         try:
             message: Incoming = msgspec.convert(document, kind)
@@ -162,17 +162,17 @@ class Decoder(Generic[Incoming]):
 
 
 def client_message_decoder(subprotocol: str) -> Decoder[ClientMessage]:
-    """What a server decodes with. Raises KeyError for a subprotocol that is not one of `SUBPROTOCOLS`."""
+    """The decoder for a server. Raises KeyError for a subprotocol that is not one of `SUBPROTOCOLS`."""
     return Decoder(ClientMessage, subprotocol)
 
 
 def server_message_decoder(subprotocol: str) -> Decoder[ServerMessage]:
-    """What a client decodes with. A newer server may send types that this program does not know: ignore `wire/unknown-type`."""
+    """The decoder for a client. A newer server may send types that this program does not know: ignore `wire/unknown-type`."""
     return Decoder(ServerMessage, subprotocol)
 
 
 def reference(document_bytes: bytes, subprotocol: str) -> int:
-    """The `ref` of a message that could not be decoded, as far as one can be made out; otherwise 0."""
+    """The `ref` of a message that could not be decoded, if one can be made out; otherwise 0."""
     try:
         document = ENCODINGS[subprotocol].unpack(document_bytes)
     except (ValueError, RecursionError):
@@ -188,7 +188,7 @@ _SCALARS = frozenset((str, int, bool, float, type(None)))
 def _check_shape(document: dict[Any, Any]) -> None:
     if {*map(type, document)} == _TEXT and _SCALARS.issuperset(map(type, document.values())):
         return
-    # Level by level, not by recursion: the depth is the peer's to choose.
+    # Level by level rather than by recursion, since the peer chooses the depth.
     level: list[Any] = [document]
     for _ in range(MAX_DEPTH):
         below: list[Any] = []
@@ -212,7 +212,7 @@ def _check_shape(document: dict[Any, Any]) -> None:
 
 
 def _refusal(error: Exception) -> Refusal:
-    # msgspec words its errors "what - at `$.path`"; the wire has the two apart. From the right: what may quote the peer, a path never does.
+    # msgspec words its errors "what - at `$.path`". Split at the last " - at": the text may quote the peer, the path never does.
     what, at, where = str(error).rpartition(" - at `")
     what, path = (what, where.rstrip("`")) if at else (where, "$")
     kind: Literal[ErrorCode.UNKNOWN_TYPE, ErrorCode.BAD_MESSAGE]

@@ -10,7 +10,7 @@ import shutil
 import textwrap
 from typing import Any, Final, TextIO
 
-# What the parser of both commands says of a number, in words for whoever typed it.
+# What the parser of both commands says about a number, and the words for the person who typed it.
 _NUMBERS = (
     (re.compile("Input should be a valid integer, .*"), "it takes a whole number"),
     (re.compile("Input should be a valid number, .*"), "it takes a number"),
@@ -40,7 +40,7 @@ def folded(sentence: str, stream: TextIO) -> str:
 
 
 def misuse_text(command: str, said: str) -> str:
-    """One sentence in place of usage, hint and error: the help is a flag away. said: by the parser of the command line."""
+    """One sentence in place of usage, hint and error: the help is a flag away. said: the message of the command line's parser."""
     said = said.rstrip(".")
     for pattern, words in _NUMBERS:
         said = pattern.sub(words, said)
@@ -48,13 +48,13 @@ def misuse_text(command: str, said: str) -> str:
 
 
 def examples(*commands: str) -> str:
-    """What stands below a command's help: a line for each example, whole however narrow the terminal, to be copied."""
-    # By a backspace the formatter knows lines that are not to be filled.
+    """The text below a command's help: one line per example, unbroken in any terminal, so that it can be copied."""
+    # A backspace tells the formatter not to fill the lines that follow.
     return "\b\n" + (f"Example: {commands[0]}" if len(commands) == 1 else "\n".join(["Examples:", *(f"  {each}" for each in commands)]))
 
 
 def with_plain_help(command: Any) -> Any:
-    """The command of Typer's, or group of them, its help naming arguments by their metavars alone: `FILE`, not `FILE <str>`."""
+    """The Typer command, or group, changed so that its help names arguments by their metavar alone: `FILE`, not `FILE <str>`."""
     for each in getattr(command, "commands", {}).values():
         with_plain_help(each)
     for parameter in getattr(command, "params", ()):

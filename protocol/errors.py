@@ -1,4 +1,4 @@
-"""Everything that can be refused, by stable code, with whose fault it is and a sentence; and the close codes.
+"""The table of errors: each has a stable code, whose fault it is, and a sentence. Also the WebSocket close codes.
 
 The table is the only place where an error is defined: the server raises by code, the wire carries the code, the specification prints
 the table, and a client may switch on the code. Codes are never renamed or reused; new ones may be added in any release.
@@ -173,23 +173,23 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
 
 
 class CloseCode(IntEnum):
-    """WebSocket close codes of our own (4000-4999), beside the standard ones named in the specification."""
+    """Our own WebSocket close codes (4000-4999), in addition to the standard ones named in the specification."""
 
     HELLO_TIMEOUT = 4001  # no hello within ten seconds
-    TOO_MANY_ERRORS = 4002  # a peer that keeps sending what is no message
-    BANNED = 4003  # the host has put this player out, or everybody at this address
+    TOO_MANY_ERRORS = 4002  # a peer that keeps sending things that are not messages
+    BANNED = 4003  # the host has banned this player, or everybody at this address
     ENDED_BY_HOST = 4004  # the host has closed this connection; another may be opened
-    TOO_SLOW = 4008  # took nothing of what waited for 20 seconds, or fell behind twice within a minute of watching
+    TOO_SLOW = 4008  # read nothing for 20 seconds while messages waited, or fell behind twice within a minute of watching
     TAKEN_OVER = 4009  # a newer connection of the same player
-    LET_GO = 4010  # this server of several is none of the place any more: come back by any
+    LET_GO = 4010  # this server has left the cluster: reconnect to any other
     FLOOD = 4029  # went on sending too fast after being told
 
 
 class Refusal(Exception):
-    """A request that is answered with an error; the state is as it was before.
+    """A request is refused: it is answered with an error, and nothing has changed.
 
-    `code` is one of `ErrorCode`, `detail` says what exactly was wrong (it may be empty) and `path` names the field as
-    `$.field[0]` when one is to blame. retry_after_ms: when the same may be asked again, where only time is needed.
+    detail: what exactly was wrong; may be empty. path: the field to blame, as `$.field[0]`, if there is one. retry_after_ms: when the
+    same may be asked again, if only time is needed.
     """
 
     def __init__(self, code: ErrorCode, detail: str = "", *, path: str = "", retry_after_ms: int = 0) -> None:
@@ -208,6 +208,6 @@ class Refusal(Exception):
 
     @property
     def sentence(self) -> str:
-        """One sentence for a person: the code's own, and the detail behind it."""
+        """One sentence for a person: the code's own, followed by the detail."""
         sentence = ERRORS[self.code].sentence
         return f"{sentence} ({self.detail})" if self.detail else sentence

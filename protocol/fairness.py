@@ -1,10 +1,10 @@
-"""Fair deals: how a seed comes from what both sides put in, so that neither can choose the cards.
+"""Fair deals: how a seed follows from what both sides contribute, so that neither can choose the cards.
 
 Owns the commitment and the derivation of seeds. Must not draw entropy itself (secrets and nonces come in as bytes) nor
 know what is dealt from a seed (protocol/shuffle.py).
 
 The server draws a secret and publishes its commitment; only then does each player send a nonce. The seed depends on the
-secret and on every nonce: the server cannot change it after seeing the nonces, nor a player foresee it. The secret is
+secret and on every nonce: the server cannot change it after seeing the nonces, nor can a player foresee it. The secret is
 revealed with the record, and anyone can derive the seed again.
 """
 
@@ -15,7 +15,7 @@ from typing import Final
 SECRET_BYTES: Final = 32
 NONCE_BYTES: Final = 16
 HOUSE_NONCE: Final = bytes(NONCE_BYTES)
-"""What a house bot puts in: nothing. Were it random, the host could draw it again until they liked the deal."""
+"""What a house bot contributes: nothing. If it were random, the host could draw it again until they liked the deal."""
 
 _NAMED_PREFIX: Final = b"carpet deal "
 
@@ -29,8 +29,8 @@ def commitment(secret: bytes) -> bytes:
 def derive_seed(secret: bytes, nonces: Sequence[bytes], k: int) -> bytes:
     """Seed number k: SHA-256(secret ‖ nonces in seat order ‖ k as 4 bytes big-endian).
 
-    The secret is 32 bytes, each nonce 16, k from 0 to 2³² - 1; ValueError otherwise. Fixed lengths are what keeps two
-    different sets of nonces from being the same bytes.
+    The secret is 32 bytes, each nonce 16, k from 0 to 2³² - 1; otherwise ValueError. The fixed lengths keep two different
+    sets of nonces from being the same bytes.
     """
     _check_length("secret", secret, SECRET_BYTES)
     for nonce in nonces:
@@ -41,14 +41,14 @@ def derive_seed(secret: bytes, nonces: Sequence[bytes], k: int) -> bytes:
 
 
 def swap_number(seat: int, race: int) -> int:
-    """In a swap, the number of the seed that a seat (from 0) plays in its race number 1 or 2: each seat first one, then the other."""
+    """In a swap, the number of the seed that a seat (from 0) plays in race number 1 or 2: each seat plays one, then the other."""
     return (seat + race - 1) % 2
 
 
 def daily_nonce(date: str, rules: str) -> bytes:
-    """What stands for the players' nonces in a day's deal under one rule set: the first 16 bytes of SHA-256("carpet daily DATE RULES").
+    """Replaces the players' nonces in a day's deal under one rule set: the first 16 bytes of SHA-256("carpet daily DATE RULES").
 
-    date: as 2026-11-21. So one secret, committed to in advance, gives every rule set a shuffle of its own that day.
+    date: such as 2026-11-21. So one secret, committed to in advance, gives every rule set its own shuffle that day.
     """
     return sha256(f"carpet daily {date} {rules}".encode()).digest()[:NONCE_BYTES]
 
@@ -56,7 +56,7 @@ def daily_nonce(date: str, rules: str) -> bytes:
 def named_seed(text: str) -> bytes:
     """The seed of the deal with this name: SHA-256("carpet deal " ‖ text in UTF-8). Anyone can look it up: never rated.
 
-    The text is taken as it is, neither trimmed nor normalised; ValueError where it has no UTF-8 form.
+    The text is taken as it is, neither trimmed nor normalised. Raises ValueError if it has no UTF-8 form.
     """
     return sha256(_NAMED_PREFIX + text.encode("utf-8")).digest()
 
@@ -64,8 +64,8 @@ def named_seed(text: str) -> bytes:
 def chained(root: bytes, links: int) -> bytes:
     """SHA-256 applied `links` times to 32 bytes (else ValueError).
 
-    With a chain the secrets of many rounds are committed to at once: the first to be told is the last link, each is the commitment of the
-    one that is told after it, and from those told no later one follows.
+    A chain commits to the secrets of many rounds at once. The last link is revealed first. Each secret is the commitment of the one
+    revealed after it, and no later one can be derived from those already revealed.
     """
     _check_length("secret", root, SECRET_BYTES)
     for _ in range(links):
@@ -74,8 +74,8 @@ def chained(root: bytes, links: int) -> bytes:
 
 
 def shared_nonce(nonces: Iterable[bytes]) -> bytes:
-    """What many put into one shuffle, as one nonce: the first 16 bytes of SHA-256 of the nonces in ascending order (16 bytes each, else
-    ValueError)."""
+    """The contributions of many to one shuffle, as one nonce: the first 16 bytes of SHA-256 of the nonces in ascending order (16 bytes
+    each, else ValueError)."""
     ordered = sorted(nonces)
     for nonce in ordered:
         _check_length("nonce", nonce, NONCE_BYTES)

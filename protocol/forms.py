@@ -1,6 +1,6 @@
-"""What whoever opens a race or makes a tournament is asked: the terminal's forms and the page's are both drawn from here.
+"""The forms for opening a race or making a tournament; both the terminal and the web page draw them from here.
 
-A field is one of `RaceOptions` or `TournamentOptions`. Rule sets and house bots are chosen from those of the server's `welcome`.
+A field is one of `RaceOptions` or `TournamentOptions`. Rule sets and house bots are chosen from those in the server's `welcome`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Value: TypeAlias = bool | int | str | SeriesOptions | None
 
 
 class Choice(Struct, frozen=True):
-    """One value of a field. explanation: of this one, in place of the field's."""
+    """One value of a field. explanation: that of this value, in place of the field's."""
 
     value: Value
     words: str
@@ -25,8 +25,8 @@ class Choice(Struct, frozen=True):
 
 
 class Field(Struct, frozen=True, kw_only=True):
-    """name: in the options. choices: none where a text is typed, and where the server says what there is. formats: of tournaments that have
-    the field; none for all."""
+    """One field. name: in the options. choices: empty if a text is typed, or if the server says what there is. formats: the tournament
+    formats that have the field; empty for all."""
 
     name: str
     label: str
@@ -35,7 +35,7 @@ class Field(Struct, frozen=True, kw_only=True):
     formats: tuple[TournamentFormat, ...] = ()
 
     def words(self, value: Value) -> str:
-        """What a value is called; of one that is not offered, itself."""
+        """What a value is called; the value itself if it is not offered."""
         return next((choice.words for choice in self.choices if choice.value == value), str(value))
 
     def explain(self, value: Value) -> str:
@@ -43,7 +43,7 @@ class Field(Struct, frozen=True, kw_only=True):
 
 
 USUAL_DEALS: Final = 5
-"""Of a session."""
+"""The usual number of deals in a session."""
 
 
 def _counts(*counts: int, zero: str, words: str = "{}") -> tuple[Choice, ...]:
@@ -188,16 +188,16 @@ TOURNAMENT_FORM: Final = (
 )
 
 USUAL_NAME: Final = "Carpet Open"
-"""Of a tournament."""
+"""The usual name of a tournament."""
 
 
 def tournament_fields(format_: TournamentFormat) -> tuple[Field, ...]:
-    """Those of the form that a tournament of this format has."""
+    """The fields of the form that a tournament of this format has."""
     return tuple(field for field in TOURNAMENT_FORM if not field.formats or format_ in field.formats)
 
 
 def forms_document() -> bytes:
-    """Both forms for the page, with what is chosen at first, as JSON."""
+    """Both forms for the page, with the initial choices, as JSON."""
     forms = {
         "race": {"fields": RACE_FORM, "usual": RaceOptions()},
         "tournament": {"fields": TOURNAMENT_FORM, "usual": TournamentOptions(name=USUAL_NAME)},

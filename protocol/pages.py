@@ -1,6 +1,6 @@
-"""The documents that a server gives out over plain HTTP, beside the record (`protocol.record`) and the lobby (`protocol.server_messages`).
+"""The documents that a server gives out over plain HTTP, besides the record (`protocol.record`) and the lobby (`protocol.server_messages`).
 
-JSON, for anybody who asks: nothing in them is told to players alone. A reader takes them for an enemy's words, like all that comes in.
+JSON, for anybody who asks: nothing in them is for players only. A reader must not trust them, like anything else that comes in.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from protocol.tournaments import TournamentListing
 from protocol.views import RulesInfo, SeatNumber, SeatRating, SeatState, View
 
 PAGE_RACES = 100
-"""Races on one page of a history, at most."""
+"""The most races on one page of a history."""
 
 LADDER_PLAYERS = 200
-"""Players on the ladder, at most."""
+"""The most players on the ladder."""
 
 FOUND = 20
-"""Of each kind that a search finds, at most."""
+"""The most results of each kind that a search finds."""
 
 SEARCH_CHARACTERS = 64
-"""Of what is looked for, at most."""
+"""The most characters to search for."""
 
 _RACE_ID = re.compile(r"[A-Z]{1,16}-[0-9]{1,10}-[0-9a-f]{2,32}")
 
 
 def is_race_id(text: str) -> bool:
-    """Whether it has the form of a race's id: letters, digits and hyphens, so that it can stand in a path and name a file."""
+    """Whether the text has the form of a race's id: letters, digits and hyphens, so that it is safe in a path and as a file name."""
     return _RACE_ID.fullmatch(text) is not None
 
 

@@ -1,4 +1,4 @@
-"""The quick phrases: all that players can say while their race is being run, so that nobody is told the cards, or talked out of their game.
+"""The quick phrases: all that players can say during their race, so that nobody gives cards away or is talked out of their game.
 
 An id is for the wire and is never renamed; the words are what a client shows. New ones may be added in any release.
 """

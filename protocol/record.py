@@ -1,7 +1,7 @@
-"""The record of a race: one document with all that is needed to replay and check it, and its canonical bytes and digest.
+"""The record of a race: one document with everything needed to replay and check it, and its canonical bytes and digest.
 
-Owns the shape, not the judgement: whether the moves were legal is for the server's rules (`carpet verify`). The digest covers every
-other field, so a record altered by accident or by hand is told from the one the server wrote, and players keep the digest they were sent.
+Owns the shape, not the judgement: the server's rules say whether the moves were legal (`carpet verify`). The digest covers every other
+field, so that a record altered by accident or by hand differs from the one the server wrote; players keep the digest they were sent.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from protocol.fairness import HOUSE_NONCE, commitment, derive_seed, named_seed, 
 from protocol.views import MAX_SERIES_RACES, Hex16, Hex32, SeatNumber, SeatState, SeriesFormat, SharedDeal
 
 FORMAT = 1
-"""Version of the record's shape; a reader refuses a newer one."""
+"""The version of the record's shape; a reader refuses a newer one."""
 
 LONGEST_RECORD: Final = 8 * 2**20
-"""Of a record as JSON, in bytes: several times that of eight seats with all the moves that any rules allow. Readers read one more, to see
-that there is more.
+"""The most bytes of a record as JSON: several times what eight seats need with all the moves that any rules allow. Readers read one byte
+more, to notice a longer one.
 """
 
 
@@ -132,12 +132,12 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def swaps(self) -> bool:
-        """Whether its seats have played different shuffles."""
+        """Whether its seats played different shuffles."""
         return self.series is not None and self.series.format == "swap"
 
 
 class _Versioned(Struct, frozen=True):
-    """What is read first of any record, however new."""
+    """The part of any record, however new, that is read first."""
 
     format: Annotated[int, Meta(ge=1)]
 
@@ -147,8 +147,8 @@ class BadRecord(ValueError):
 
 
 def canonical_bytes(record: Record) -> bytes:
-    """The record without its digest as JSON with sorted keys and no spaces, in UTF-8: what the digest is taken of."""
-    # Empty, it is at its default and left out.
+    """The bytes that the digest is taken of: the record without its digest, as JSON with sorted keys and no spaces, in UTF-8."""
+    # An empty digest is the default, so it is left out.
     return msgspec.json.encode(msgspec.structs.replace(record, digest=""), order="sorted")
 
 
@@ -163,16 +163,16 @@ def sealed(record: Record) -> Record:
 
 
 def to_json(record: Record) -> str:
-    """The document as people save it: JSON, a line a field, a move a line."""
+    """The document as people save it: JSON with one field or move per line."""
     return msgspec.json.format(msgspec.json.encode(record), indent=1).decode()
 
 
 def from_json(text: str | bytes) -> Record:
-    """Read a record back. Raises `BadRecord` naming the field that is wrong; judges nothing beyond size, types and the format number."""
+    """Read a record back. Raises a `BadRecord` that names the wrong field; checks only size, types and the format number."""
     if len(text) > LONGEST_RECORD:
         raise BadRecord(f"it is larger than {LONGEST_RECORD // 2**20} MiB")
     try:
-        # The number first: a newer record may have any other shape, and the reader should hear of its age, not of a missing field.
+        # The number first: a newer record may have any shape, and the reader should be told that it is newer, not that a field is missing.
         newest = msgspec.json.decode(text, type=_Versioned).format
         if newest > FORMAT:
             raise BadRecord(f"record format {newest} is newer than this program reads ({FORMAT}); update carpet-race")
@@ -182,7 +182,7 @@ def from_json(text: str | bytes) -> Record:
 
 
 def seed_of(record: Record, seat: int) -> bytes:
-    """The 32 bytes by which the cards of this seat (from 0) were shuffled: the deal's, but for those who began a swap with the other."""
+    """The 32 bytes by which this seat's cards (from 0) were shuffled: the deal's seed, unless it played the other one of a swap."""
     if record.series is None or not record.swaps:
         return bytes.fromhex(record.deal.seed)
     nonces = [bytes.fromhex(nonce) for nonce in record.deal.nonces]
@@ -190,7 +190,7 @@ def seed_of(record: Record, seat: int) -> bytes:
 
 
 def check_nonces(record: Record) -> None:
-    """Raise `BadRecord` unless every seat has one nonce, and those of house bots are the nonce that lets the host choose nothing."""
+    """Raise `BadRecord` unless every seat has one nonce, and house bots have the one that lets the host choose nothing."""
     nonces = record.deal.nonces
     if len(nonces) != len(record.seats):
         raise BadRecord(f"{len(nonces)} nonces for {len(record.seats)} seats")
@@ -200,9 +200,9 @@ def check_nonces(record: Record) -> None:
 
 
 def check_deal(deal: DealRecord) -> None:
-    """Raise `BadRecord` unless the seed follows from what was committed to and contributed. Needs no rules of the game.
+    """Raise `BadRecord` unless the seed follows from the commitment and the contributions. Needs no rules of the game.
 
-    Whether k is the first number that gives a winnable deal is for the solver (`carpet verify`).
+    Whether k is the first number that gives a winnable deal is left to the solver (`carpet verify`).
     """
     secret = bytes.fromhex(deal.secret)
     if commitment(secret).hex() != deal.commitment:

@@ -1,6 +1,6 @@
-"""A race made visible again: its record and, for every move, what the player who made it then saw.
+"""A race to be shown again: its record and, for every move, what the player saw after making it.
 
-Owns the shape only. `carpet-server frames` makes the document out of a record; `carpet replay` shows it, and judges nothing itself.
+Owns only the shape. `carpet-server frames` makes the document from a record; `carpet replay` shows it, and judges nothing itself.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from protocol.views import RulesInfo, SeatNumber, SeatState, View
 
 
 class Frame(Struct, frozen=True, kw_only=True):
-    """One move and what came of it.
+    """One move and its outcome.
 
-    at_ms: the moment that counts, from the start. ply: moves the seat has made with this one. state: the seat's, just after the move;
-    an end that no move brought about is in the record alone. view: what the seat's player saw from then on.
+    at_ms: the moment that counts, from the start. ply: moves the seat has made, this one included. state: the seat's, just after the
+    move; an end not caused by a move is only in the record. view: what the seat's player saw from then on.
     """
 
     seat: SeatNumber
@@ -28,9 +28,9 @@ class Frame(Struct, frozen=True, kw_only=True):
 
 
 class Replay(Struct, frozen=True, kw_only=True):
-    """A whole race. first: what every seat saw at the start, since all have the same deal. frames: by at_ms, then seat, then ply.
+    """A whole race. first: what every seat saw at the start, if all have the same deal. frames: by at_ms, then seat, then ply.
 
-    firsts: what each seat saw at the start, in a swap, where each has another deal; else none.
+    firsts: in a swap, where the seats' deals differ, what each seat saw at the start; otherwise empty.
     """
 
     record: Record
@@ -41,7 +41,7 @@ class Replay(Struct, frozen=True, kw_only=True):
 
 
 class BadReplay(ValueError):
-    """A document that is not the replay of a race, or whose parts do not fit together. Says which part."""
+    """The document is not the replay of a race, or its parts do not fit together. Says which part."""
 
 
 def to_json(replay: Replay) -> bytes:

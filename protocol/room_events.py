@@ -1,7 +1,7 @@
-"""The versioned events of a room, which its players are told, and in `watched-event` its watchers.
+"""The versioned events of a room, sent to its players and, in `watched-event`, to its watchers.
 
-They carry `version`, from 1 up without gaps: a client that has version n and receives n + 2 has missed one and joins again with `version`
-n. `room` is the exception that heals everything: it replaces all a client knew.
+They carry `version`, from 1 up without gaps: a client that has version n and receives n + 2 has missed one, and joins again with `version`
+n. `room` is the exception, which heals everything: it replaces all that a client knew.
 """
 
 from __future__ import annotations

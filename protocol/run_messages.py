@@ -1,4 +1,4 @@
-"""Messages about deals that are run alone, each at their own time: what they tell of, what a client asks, then what the server answers."""
+"""Messages about deals that players run alone, in their own time: first the values they carry, then requests, then answers."""
 
 from __future__ import annotations
 
@@ -126,9 +126,9 @@ class PlayOn(Request, frozen=True, kw_only=True, tag="play-on"):
 
 
 RunQuestion: TypeAlias = ListDailies | OpenChallenge | ListChallenges | ListRuns
-"""Looked up, and answered by what is found."""
+"""Requests that are looked up and answered with what is found."""
 RunStart: TypeAlias = RunDaily | RunChallenge | PlayOn
-"""Answered by a room to run in."""
+"""Requests that are answered with a room to run in."""
 RunRequest: TypeAlias = ListDailies | RunDaily | OpenChallenge | ListChallenges | RunChallenge | ListRuns | PlayOn
 
 # ---- answers

@@ -1,6 +1,6 @@
-"""Documents for those who write clients, made from the classes of the messages: AsyncAPI for the wire, OpenAPI for HTTP, JSON Schemas.
+"""Documents for writers of clients, made from the message classes: AsyncAPI for the wire, OpenAPI for HTTP, and JSON Schemas.
 
-They say what can be sent, not what it leads to: that is README.md beside this file. What stands here by hand is the list of the pages.
+They say what can be sent; the README.md beside this file says what it leads to. Only the list of pages is written by hand here.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ CSV: Final = "text/csv; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class PageAddress:
-    """What is at an address over HTTP. answer: the document's class, or a text's type. refused: statuses beside those of every page."""
+    """What an HTTP address serves. answer: the document's class, or a text's content type. refused: statuses that not every page has."""
 
     summary: str
     answer: type | str
@@ -94,7 +94,7 @@ PAGES: Final[Mapping[str, PageAddress]] = {
     "/healthz": PageAddress("`ok`: the server is alive.", TEXT),
     "/readyz": PageAddress("`ready`: it can take players, and its store works.", TEXT, (HTTPStatus.SERVICE_UNAVAILABLE,)),
 }
-"""In the order of the specification."""
+"""The pages by address, in the order of the specification."""
 
 SCHEMAS: Final[Mapping[str, type]] = {
     "record": Record,
@@ -111,7 +111,7 @@ SCHEMAS: Final[Mapping[str, type]] = {
     "tournament": TournamentDocument,
     "problem": Problem,
 }
-"""The documents with a JSON Schema of their own, by its name."""
+"""The documents that have their own JSON Schema, by its name."""
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _SPECIFICATION: Final = (
@@ -120,7 +120,7 @@ _SPECIFICATION: Final = (
 
 
 def make_document(name: str) -> Document:
-    """The one of this name: `asyncapi`, `openapi`, or one of `SCHEMAS`. Raises KeyError."""
+    """The document with this name: `asyncapi`, `openapi`, or one of `SCHEMAS`. Raises KeyError."""
     match name:
         case "asyncapi":
             return _asyncapi()
@@ -174,9 +174,9 @@ def _asyncapi() -> Document:
     directions = {"receive": get_args(ClientMessage), "send": get_args(ServerMessage)}
     messages = [message for kinds in directions.values() for message in kinds]
     schemas = _components(messages)
-    # Of all that stand in the table today: a newer server may have others.
+    # Examples rather than an enum: a newer server may have other codes.
     schemas["Error"]["properties"]["code"]["examples"] = [str(code) for code in ERRORS]
-    # OpenAPI has a map there, AsyncAPI the field's name.
+    # In OpenAPI the discriminator is a map, in AsyncAPI the field's name.
     schemas["WatchedEvent"]["properties"]["event"]["discriminator"] = "type"
     return {
         "asyncapi": "3.0.0",
@@ -230,5 +230,5 @@ def _components(kinds: Iterable[type]) -> Document:
 
 
 def _told(schemas: Document) -> Document:
-    """The same with what is said of each as text for people: the docstrings without their indentation."""
+    """The schemas with descriptions as text for people: the docstrings without their indentation."""
     return {name: {**schema, "description": inspect.cleandoc(schema["description"])} for name, schema in schemas.items()}

@@ -1,7 +1,7 @@
-"""Every message a server may send: `ServerMessage`. Here are the answers to one connection; the events of a room, and those of watching,
-of runs and of tournaments have a module each.
+"""Every message a server may send: `ServerMessage`. This module has the answers to one connection; room events, watching, runs and
+tournaments have a module each.
 
-The tag is the field `type`. `ref` is that of the request which the message answers, and 0 when it comes unasked.
+The tag is the field `type`. `ref` is that of the request which the message answers, or 0 if it comes unasked.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Cleaning of what people type: names and chat, which end up on other people's terminals. How codes are read, which people read out to
-each other, is here too.
+"""Cleans what people type: names and chat, which end up on other people's terminals. Also reads the codes that people read out to each
+other.
 
-Every text from a peer passes here before anything keeps or draws it: on the server at the edge, and again in the client, which has no
-reason to trust a server. What is left is NFC, printable, one line and bounded.
+Every text from a peer passes through here before anything keeps or draws it: on the server at the edge, and again in the client, which has
+no reason to trust a server. The result is NFC, printable, a single line, and bounded in length.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ import unicodedata
 NAME_LENGTH = 24
 CHAT_LENGTH = 200
 REFUSAL_LENGTH = 1000
-"""Of a server's sentence on why it refuses something. One that lists every rule set has 230 characters."""
+"""For a server's sentence on why it refuses something. One that lists every rule set has 230 characters."""
 
-# ECMA-48: CSI and OSC sequences, and the other two-byte escapes. They are taken out whole: dropping ESC alone would leave "[31m" behind.
+# ECMA-48: CSI and OSC sequences, and the other two-byte escapes. They are removed whole: dropping only ESC would leave "[31m" behind.
 _ESCAPE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
     r"|\x1b[ -/]*[0-~]?"
 )
 
-# Letters, marks and symbols by category, but without ink: fillers, blanks, variation selectors. A name of them alone would look empty, and
-# two names that differ in them alone would look the same.
+# Letters, marks and symbols by category, but invisible: fillers, blanks, variation selectors. A name made only of them would look empty,
+# and two names that differ only in them would look the same.
 _INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U000e0100-\U000e01ef]")
 
-# Vowels and finals of Hangul take no cell of a terminal by themselves: with one too many, a name would look like another.
+# Hangul vowels and finals take no terminal cell of their own: with one too many, a name would look like another.
 _LEAD, _PART = "[\u1100-\u115e\ua960-\ua97c]", "[\u1161-\u11ff\ud7b0-\ud7fb]"
 _STRAY_PART = re.compile(f"(?<!{_LEAD})(?<!{_LEAD}{_PART}){_PART}")
 
@@ -35,12 +35,12 @@ _MARKS = 2
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """`1 race`, `2 races`. plural: where it is not made by an s."""
+    """`1 race`, `2 races`. plural: needed if it is not formed with an s."""
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def read_code(text: str) -> str:
-    """The code of a race, or an id, as somebody typed it, in its one form: upper case, without the spaces and hyphens people put in."""
+    """A race's code, or an id, as somebody typed it, in canonical form: upper case, without the spaces and hyphens that people put in."""
     return "".join(text.replace("-", " ").split()).upper()
 
 
@@ -60,15 +60,15 @@ def clean_chat(text: str) -> str:
 
 
 def clean_refusal(text: str) -> str:
-    """Return what a server says of a refusal as one line of at most `REFUSAL_LENGTH` characters, for where there is room to read it."""
+    """Return a server's sentence about a refusal as one line of at most `REFUSAL_LENGTH` characters, for places with room for it."""
     return _clean(text, REFUSAL_LENGTH)
 
 
 def _clean(text: str, length: int) -> str:
-    # Anything far beyond the limit is cut first, so that an enemy cannot buy work with length.
+    # Anything far beyond the limit is cut first, so that an attacker cannot cause work with sheer length.
     text = text[: 8 * length]
     if text.isascii() and text.isprintable():
-        # As below, in a tenth of the time: so it is with nearly all names.
+        # The same result as below, in a tenth of the time, for nearly all names.
         return " ".join(text.split())[:length].rstrip()
     text = _INVISIBLE.sub("", _ESCAPE.sub("", text))
     text = _STRAY_PART.sub("", unicodedata.normalize("NFC", text))
@@ -77,7 +77,7 @@ def _clean(text: str, length: int) -> str:
     for character in text:
         category = unicodedata.category(character)
         if category.startswith("M"):
-            # A mark needs a letter to sit on, and only so many sit well on one.
+            # A mark needs a letter to sit on, and a letter takes only so many.
             marks += 1
             if not kept or kept[-1] == " " or marks > _MARKS or category == "Me":
                 continue

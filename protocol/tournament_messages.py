@@ -1,4 +1,4 @@
-"""Messages about tournaments: from who plays, from who directs, then from the server. Their values are in `protocol.tournaments`."""
+"""Messages about tournaments: from players, from the director, then from the server. Their values are in `protocol.tournaments`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from protocol.tournaments import (
 )
 from protocol.views import Hex16, Request
 
-# ---- who plays
+# ---- from players
 
 
 class FollowTournaments(Request, frozen=True, kw_only=True, tag="follow-tournaments"):
@@ -67,7 +67,7 @@ class CheckIn(Request, frozen=True, kw_only=True, tag="check-in"):
     nonce: Hex16
 
 
-# ---- who directs
+# ---- from the director
 
 
 class CreateTournament(Request, frozen=True, kw_only=True, tag="create-tournament"):

@@ -1,7 +1,7 @@
-"""The values of tournaments: how one is run, who plays, its rounds, tables and standings; and the document that is given out over HTTP.
+"""The values of tournaments: options, entrants, rounds, tables and standings, and the document that is given out over HTTP.
 
-Entrants are named by their id: a player's public one, or `bot:NAME:NUMBER` for a house bot that fills a seat. There are no fractions on the
-wire: points are counted in halves, tie-breaks in quarters.
+Entrants are named by id: a player's public one, or `bot:NAME:NUMBER` for a house bot that fills a seat. There are no fractions on the wire:
+points are counted in halves, tie-breaks in quarters.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ MAX_ENTRANTS = 256
 MAX_ROUNDS = 512
 """A double round robin of all entrants has 510."""
 TITLE_LENGTH = 60
-"""Characters of a tournament's name, at most."""
+"""The most characters in a tournament's name."""
 REASON_LENGTH = 200
 LISTED_TOURNAMENTS = 100
-"""Tournaments in one list, at most."""
+"""The most tournaments in one list."""
 LISTED_DECISIONS = 50
-"""The last decisions that a `tournament` tells. All of them are in the document over HTTP."""
+"""How many of the last decisions a `tournament` tells. The document over HTTP has all of them."""
 
 TournamentFormat = Literal["swiss", "round-robin", "elimination", "session"]
-"""swiss: a fixed number of rounds, equals against equals. round-robin: everybody meets everybody. elimination: the winner goes on. session:
-everybody plays the same deals alone, and a deal won is a point."""
+"""swiss: a fixed number of rounds, against opponents with about the same score. round-robin: everybody meets everybody. elimination: the
+winner goes on. session: everybody plays the same deals alone, and each deal won is a point."""
 
 TournamentPhase = Literal["registration", "check-in", "running", "between", "paused", "over", "ended"]
 """check-in: entrants confirm that they are here. running: a round is being run. between: the next round is not paired yet. paused: nothing
 new starts. over: played to its end. ended: called off by the director."""
 
 Verdict = Literal["first", "second", "draw", "neither"]
-"""The result of a table, by its sides. neither: both forfeited."""
+"""The result of a table: which side won. neither: both forfeited."""
 
 Title = Annotated[str, Meta(min_length=1, max_length=200)]
 Reason = Annotated[str, Meta(max_length=400)]
@@ -48,7 +48,7 @@ _TOURNAMENT_ID = re.compile(r"[A-Z]{6}")
 
 
 def is_tournament_id(text: str) -> bool:
-    """Whether it has the form of a tournament's id, so that it can stand in a path and name a file."""
+    """Whether the text has the form of a tournament's id, so that it is safe in a path and as a file name."""
     return _TOURNAMENT_ID.fullmatch(text) is not None
 
 

@@ -1,7 +1,7 @@
 """The values that messages carry: what a player sees of their position, seats, options, rule sets and bots.
 
-Frozen, typed and validated at the edge by `protocol.codec`; the same values are used inside both ends. Cards are their text
-("TD"), times whole milliseconds, byte strings lower-case hexadecimal, so that MessagePack and JSON carry the very same maps.
+Frozen, typed and validated at the edge by `protocol.codec`; both ends also use them inside. Cards are written as text ("TD"),
+times as whole milliseconds, byte strings as lower-case hexadecimal, so that MessagePack and JSON carry exactly the same maps.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from msgspec import Meta, Struct
 MAX_SEATS = 8
 MAX_SERIES_RACES = 25
 RATED_DELAY_S = 10
-"""Boards of a race that counts for ratings are shown to watchers no earlier than this."""
+"""Watchers see the boards of a rated race at least this much later."""
 
-# The length beside the pattern: `$` alone lets a newline follow.
+# The pattern needs the length as well: `$` alone lets a newline follow.
 Hex16 = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", max_length=32)]
 """16 bytes as 32 lower-case hexadecimal digits."""
 Hex32 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
 """32 bytes as 64 lower-case hexadecimal digits."""
 SeatNumber = Annotated[int, Meta(ge=0, lt=MAX_SEATS)]
 RoomCode = Annotated[str, Meta(min_length=1, max_length=16)]
-"""Of a room, as somebody typed it."""
+"""The code of a room, as somebody typed it."""
 
 Phase = Literal["waiting", "countdown", "racing", "over"]
 """waiting: seats fill and get ready. countdown: the start is set. racing: views are out. over: there is a result."""
 
 Unrated = Literal["by-choice", "one-seat", "house-bot", "named-deal", "two-shuffles", "early-boards"]
-"""Why a race does not count for ratings. by-choice: its host's. early-boards: watchers see them before RATED_DELAY_S."""
+"""Why a race does not count for ratings. by-choice: its host's. early-boards: watchers see boards sooner than RATED_DELAY_S."""
 
 
 def unfit_for_rating(*, seats: int, bots: bool, named: bool, swaps: bool) -> Unrated | None:
-    """Why a race of so many seats, with house bots, on a named deal or on two, never counts; None for one that may."""
+    """Why a race with these seats, bots and deals can never count for ratings; None if it can."""
     if seats < 2:
         return "one-seat"
     if bots:
@@ -43,11 +43,11 @@ def unfit_for_rating(*, seats: int, bots: bool, named: bool, swaps: bool) -> Unr
 
 
 SeatState = Literal["waiting", "racing", "won", "stalled", "stopped", "forfeited", "out-of-time"]
-"""waiting until the start, then racing, then for good one of the five ends."""
+"""waiting until the start, then racing, then one of the five ends for good."""
 
 
 class Request(Struct, frozen=True, kw_only=True, tag_field="type"):
-    """What every message of a client has. ref: a number of the client's own, which comes back in the answer."""
+    """What every message from a client has. ref: a number of the client's choice, which comes back in the answer."""
 
     ref: Annotated[int, Meta(ge=0, lt=2**31)] = 0
 
@@ -76,8 +76,8 @@ class View(Struct, frozen=True, kw_only=True, gc=False):
 
 
 SeriesFormat = Literal["single", "best-of", "session", "swap"]
-"""single: one race. best-of: whoever wins more of them. session: a fixed number of attempts, a patience won is a point. swap: two shuffles,
-each player plays one and then the other's."""
+"""single: one race. best-of: most races won. session: a fixed number of attempts, each game won is a point. swap: two shuffles, of which
+each player plays one and then the other."""
 
 
 class SeriesOptions(Struct, frozen=True, kw_only=True):
@@ -92,7 +92,7 @@ class SeriesOptions(Struct, frozen=True, kw_only=True):
 
 
 SharedKind = Literal["round", "daily", "challenge"]
-"""round: of a tournament, for all its tables. daily: of a day. challenge: of somebody who had others run it after them."""
+"""round: for all tables of a tournament's round. daily: the deal of a day. challenge: a deal that somebody opened for others to run."""
 
 
 class SharedDeal(Struct, frozen=True, kw_only=True):
@@ -137,12 +137,12 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def counts(self) -> bool:
-        """Whether a race of these options counts for ratings: between people, on one shuffle nobody could know, watched late enough."""
+        """Whether a race with these options counts for ratings: between people, on one shuffle nobody could know, boards late enough."""
         return self.unrated_because is None
 
     @property
     def unrated_because(self) -> Unrated | None:
-        """The first reason for which a race of these options does not count; None for one that does."""
+        """The first reason why a race with these options does not count; None if it does."""
         if not self.rated:
             return "by-choice"
         unfit = unfit_for_rating(seats=self.seats, bots=bool(self.bots), named=self.deal is not None, swaps=self.swaps)
@@ -346,7 +346,7 @@ class GhostInfo(Struct, frozen=True, kw_only=True):
 
 
 RunKind = Literal["daily", "challenge"]
-"""Of the deals that each player runs once, alone, and at their own time."""
+"""The kinds of deals that each player runs once, alone, and in their own time."""
 
 DealId = Annotated[str, Meta(min_length=1, max_length=64)]
-"""Of a deal of the day its date in UTC, such as 2026-11-21; of a challenge its six letters."""
+"""The date in UTC for a deal of the day, such as 2026-11-21; six letters for a challenge."""

@@ -1,4 +1,4 @@
-"""What a watcher and the server say to each other: first from the client, then to watchers, each with the code of the room it is about."""
+"""Messages about watching: first from the client, then to watchers, each with the code of the room it is about."""
 
 from __future__ import annotations
 

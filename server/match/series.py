@@ -1,13 +1,14 @@
-"""A series of races between the same seats: the races that are over, what they are worth, whether it is decided. The rules of the file:
+"""A series of races between the same seats: the races that are over, what they are worth, and whether it is decided. The rules:
 
-Points     best-of: a race won, by the first place alone. Who shares it, or has forfeited, gets none, and the race counts as one of the N.
-           session: a patience won: every card home. swap: a shuffle of the two, to whoever brought more of it home, or as much earlier.
-Places     More points; then more cards home in all races; who is equal in both shares a place. Who has given the series up stands behind.
-The end    best-of: when no other seat could reach the leader's points any more, else after N races. session: after N. swap: after two.
-           Any: when a seat has given it up. So a series never has more races than its options say, whatever is drawn.
+Points     best-of: one for each race won. A shared first place, or a forfeited one, earns none, and the race counts as one of the N.
+           session: one for each game won (every card home). swap: one for each of the two shuffles, to the player who brought more cards
+           of it home, or as many but earlier.
+Places     More points; then more cards home in all races; equals in both share a place. Seats that have given the series up come last.
+The end    best-of: when no other seat can reach the leader's points any more, or after N races. session: after N. swap: after two.
+           Any: when a seat has given it up. So a series never has more races than its options say, however many are drawn.
 
-A single race is a series of one. What is compared comes from records alone, so nothing here depends on the order in which things were
-heard. Must not know of rooms, nor who is there.
+A single race is a series of one. Everything compared comes from records, so nothing here depends on the order in which things were heard.
+Must not know of rooms, nor who is there.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from protocol.views import SeatState, SeriesInfo, SeriesOptions, SeriesSeat
 
 
 class SeatResult(Struct, frozen=True):
-    """What a seat brought to a series by one race: its name then, and of its record what is compared."""
+    """What a seat achieved in one race of a series: its name then, and the parts of the record that are compared."""
 
     name: str
     place: int
@@ -34,14 +35,14 @@ class SeatResult(Struct, frozen=True):
 
     @property
     def worth(self) -> tuple[bool, int, int]:
-        """Greater is better, on the same shuffle: as places in a race are given."""
+        """How good the result is on its shuffle, as in the places of a race: greater is better."""
         return (not self.forfeited, self.home, -self.home_at_ms)
 
 
 class Series(Struct, frozen=True, kw_only=True):
-    """id: the race id of its first race, empty before there is one. results: of the races that are over, each in seat order.
+    """One series. id: that of its first race, empty before there is one. results: those of the races that are over, each in seat order.
 
-    gone: the seats that have given it up. nonces: of the first race of a swap, in hexadecimal digits: its second is dealt by them too.
+    gone: the seats that have given it up. nonces: those of the first race of a swap, in hexadecimal digits: its second uses them too.
     """
 
     options: SeriesOptions
@@ -51,10 +52,10 @@ class Series(Struct, frozen=True, kw_only=True):
     gone: tuple[int, ...] = ()
     nonces: tuple[str, ...] = ()
 
-    # ---- what becomes of it
+    # ---- what changes it
 
     def raced(self, record: Record) -> Series:
-        """The series with this race in it. ValueError where it is over, or the record has other seats."""
+        """The series with this race added. Raises ValueError if it is over, or the number of seats does not match."""
         if self.is_over:
             raise ValueError("the series is over")
         if len(record.seats) != self.seats:
@@ -64,19 +65,19 @@ class Series(Struct, frozen=True, kw_only=True):
         return replace(self, results=(*self.results, result), nonces=nonces)
 
     def given_up(self, seat: int) -> Series:
-        """The series without this seat's player (from 0), and therefore over."""
+        """The series as given up by this seat (from 0), and therefore over."""
         return self if seat in self.gone else replace(self, gone=tuple(sorted((*self.gone, seat))))
 
     # ---- how it stands
 
     @property
     def number(self) -> int:
-        """Of the race that runs or comes next, from 1."""
+        """The number of the race that runs or comes next, from 1."""
         return len(self.results) + 1
 
     @property
     def is_under_way(self) -> bool:
-        """At least one race of it is over, and it is not."""
+        """At least one race is over, and the series is not."""
         return bool(self.results) and not self.is_over
 
     @property
@@ -91,7 +92,7 @@ class Series(Struct, frozen=True, kw_only=True):
 
     @property
     def points(self) -> tuple[int, ...]:
-        """Of each seat."""
+        """The points of each seat."""
         match self.options.format:
             case "single" | "best-of":
                 winners = [_sole_winner(result) for result in self.results]
@@ -103,18 +104,18 @@ class Series(Struct, frozen=True, kw_only=True):
 
     @property
     def home(self) -> tuple[int, ...]:
-        """Cards home in all races, of each seat."""
+        """The cards home of each seat, in all races."""
         return tuple(sum(result[seat].home for result in self.results) for seat in range(self.seats))
 
     @property
     def places(self) -> tuple[int, ...]:
-        """Of each seat, from 1. Equal ones share a place, and the places they fill are skipped."""
+        """The place of each seat, from 1. Equals share a place, and the places they fill are skipped."""
         keys = [(seat not in self.gone, points, home) for seat, (points, home) in enumerate(zip(self.points, self.home, strict=True))]
         return tuple(1 + sum(other > key for other in keys) for key in keys)
 
     @property
     def info(self) -> SeriesInfo | None:
-        """As players are told of it; None for a single race, of which its record tells all."""
+        """As players are told of it; None for a single race, whose record says everything."""
         if self.options.format == "single":
             return None
         names = [seat.name for seat in self.results[-1]] if self.results else [""] * self.seats
@@ -136,7 +137,7 @@ def _swap_points(results: tuple[tuple[SeatResult, ...], ...]) -> tuple[int, ...]
     points = [0, 0]
     first, second = results
     for seat in (0, 1):
-        # The shuffle that this seat played first, and the other one after it.
+        # The shuffle that this seat played first, and the other seat second.
         own, other = first[seat], second[1 - seat]
         if max(own.worth, other.worth)[0] and own.worth != other.worth:
             points[seat if own.worth > other.worth else 1 - seat] += 1

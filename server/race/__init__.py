@@ -1,1 +1,1 @@
-"""The race as a pure state machine: commands and the time go in, events come out; nothing here waits, sends or draws lots."""
+"""The race as a pure state machine: commands and times go in, events come out. Nothing here waits, sends or draws random numbers."""

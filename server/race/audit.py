@@ -1,7 +1,7 @@
-"""Checking a record: that the deal is the one committed to, every move legal, and the result what follows.
+"""Checks a record: that the deal is the one committed to, that every move is legal, and that the result follows.
 
-Says the first thing that is wrong as a `BadRecord`. Asks nobody: a record and the rules are enough. But for one thing: whether k
-is the first number that gives a winnable deal takes a solver (`server.solver.winnable`).
+Raises `BadRecord` for the first thing that is wrong. A record and the rules are all it needs, with one exception: whether k is the first
+number that gives a winnable deal takes a solver (`server.solver.winnable`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ENDS = (*_ENDS_BY_MOVE, "stopped", "forfeited", "out-of-time")
 
 
 def audited_start_position(document: bytes, seat: int, ply: int) -> StartPosition:
-    """From where a seat of this record can be played on: all of it a job for a worker. Raises BadRecord, NoSuchPosition."""
+    """The position from which a seat of this record can be played on. A job for a worker. Raises BadRecord, NoSuchPosition."""
     record = from_json(document)
     audit(record)
     return start_position_of(record, seat=seat, ply=ply)
@@ -158,9 +158,9 @@ def _check_end(number: int, seat: SeatRecord, position: Position, last_ms: int) 
 
 
 def _check_close(record: Record) -> None:
-    """The race closes at the first win, or when one seat is left that is not forfeited, and at the time limit at the latest.
+    """The race closes at the first win, or when only one seat is not forfeited, and at the latest at the time limit.
 
-    In a swap it closes at the limit alone.
+    A swap closes only at the limit.
     """
     limit = record.time_limit_s * 1000
     closes_at = min([limit, *(seat.ended_at_ms for seat in record.seats if seat.state == "won" and not record.swaps)])

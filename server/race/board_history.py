@@ -1,4 +1,4 @@
-"""How the boards of a race came to be what they are: first positions, and each change since. For spectators, who see them late. Pure."""
+"""The history of a race's boards: the first positions and each change since. For spectators, who see them late. Pure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from server.rules.position import Position
 
 @dataclass(frozen=True, slots=True)
 class BoardChange:
-    """What leads from one board of a seat to the next: a move, or nothing but another state.
+    """One step from a seat's board to its next: a move, or only a change of state.
 
-    at: the moment, in the milliseconds of the race's clock. elapsed_ms: of the last move; None where it stays as it was.
+    at: the moment, in milliseconds of the race's clock. elapsed_ms: that of the last move; None if unchanged.
     """
 
     at: int
@@ -30,7 +30,7 @@ class BoardChange:
 
 @dataclass(frozen=True, slots=True)
 class SeatNow:
-    """first: the position before the first move; None before it was dealt. seen: how far its player has seen the stock."""
+    """A seat as it is now. first: the position before the first move; None before it is dealt. seen: how far its player saw the stock."""
 
     first: Position | None = None
     seen: Turn = NOTHING_SEEN
@@ -48,13 +48,13 @@ class RaceHistory:
 
 
 def history_of(race: Race) -> RaceHistory | None:
-    """That of a race as it is now; None before its deal is known. Takes time for every move, little of it."""
+    """The history of a race so far; None before its deal is known. Takes a little time for every move."""
     if race.starts_at is None or not race.deal.firsts:
         return None
     changes: list[tuple[int, BoardChange]] = []
     for seat in race.seats:
         own = _changes_of(seat, race.starts_at) if seat.dealt else []
-        # A seat may be ended for a moment before its last move was there; it was told of the end behind the move all the same.
+        # A seat may end at a moment before its last move arrived, but the end was still told after the move.
         changes += zip(accumulate((change.at for change in own), max), own, strict=True)
     return RaceHistory(
         tuple(_seat_now(seat, first) for seat, first in zip(race.seats, race.deal.firsts, strict=True)),

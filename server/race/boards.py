@@ -1,4 +1,4 @@
-"""The positions of a race that is over, as a document: the first ones, and of each move what it changed. Pure; a job for a worker."""
+"""All positions of a race that is over, as a document: the first ones, and what each move changed. Pure; a job for a worker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from server.race.replay import frames
 
 
 def boards_document(record: bytes) -> tuple[bytes, bytes]:
-    """The `RaceBoards` of a record in JSON, plain and by gzip. Raises what a false record raises."""
+    """The `RaceBoards` of a record as JSON, plain and gzipped. A false record raises what replaying it raises."""
     replay = frames(from_json(record))
     firsts = replay.firsts or (replay.first,) * len(replay.record.seats)
     views = list(firsts)

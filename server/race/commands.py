@@ -1,4 +1,4 @@
-"""All that can be done to a race, as values. A race is the sum of its commands and their times: replaying them gives it again."""
+"""All that can be done to a race, as values. A race is the sum of its commands and their times: replaying them rebuilds it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class TakeSeat(Struct, frozen=True, gc=False):
-    """`player` sits down on the first free seat, or on `seat` when it is given (house bots take the last ones)."""
+    """`player` sits down on the first free seat, or on `seat` if it is given (house bots take the last ones)."""
 
     player: str
     name: str
@@ -17,7 +17,7 @@ class TakeSeat(Struct, frozen=True, gc=False):
 
 
 class LeaveSeat(Struct, frozen=True, gc=False):
-    """While the race waits the seat is free again; from the countdown on it is forfeited; after the end its player is gone from it."""
+    """Frees the seat of a waiting race, and forfeits it from the countdown on. After the end it only removes the player."""
 
     seat: int
 
@@ -35,7 +35,7 @@ class GetReady(Struct, frozen=True, gc=False):
 
 
 class PlayMove(Struct, frozen=True, gc=False, omit_defaults=True):
-    """waited_ms: how long it lay here before it was read, which does not count."""
+    """waited_ms: how long the move lay in the server before it was read, which does not count."""
 
     seat: int
     ply: int
@@ -44,7 +44,7 @@ class PlayMove(Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class StopSeat(Struct, frozen=True, gc=False):
-    """The player ends their part and keeps their cards home."""
+    """The player ends their part of the race and keeps their cards home."""
 
     seat: int
 
@@ -64,9 +64,9 @@ class RegainConnection(Struct, frozen=True, gc=False):
 
 
 class ChooseDeal(Struct, frozen=True, gc=False):
-    """The answer to `Race.deal_wanted`: seed number `k` is the first whose deal can be won. Its time sets the countdown.
+    """The answer to `Race.deal_wanted`: seed number `k` is the first whose deal can be won. The countdown runs from the command's time.
 
-    Or the release of a race that `is_held`, with the k it has. wait_ms: before the countdown, so that many races can start at one moment.
+    It also releases a race that `is_held`, with the k it has. wait_ms: time before the countdown, so that many races can start together.
     """
 
     k: int
@@ -74,7 +74,7 @@ class ChooseDeal(Struct, frozen=True, gc=False):
 
 
 class PassTime(Struct, frozen=True, gc=False):
-    """Nothing but the time: from here the race goes on after a restart, and not from before."""
+    """Only notes the time: after a restart the race goes on from here, not from an earlier moment."""
 
 
 OtherCommand: TypeAlias = (

@@ -1,6 +1,6 @@
 """All that can happen in a race, as values complete enough to be told to anybody at any later time.
 
-Events hold whole positions: they never leave the server. What a viewer is told of one is decided in `server.race.view`, nowhere else.
+Events hold whole positions, so they never leave the server. Only `server.race.view` decides what a viewer is told of one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class SeatFreed(Struct, frozen=True):
 
 
 class ConnectionChanged(Struct, frozen=True):
-    """away_until: when an absent player's grace ends (None while connected)."""
+    """away_until: when an absent player's grace ends; None while they are connected."""
 
     seat: int
     connected: bool
@@ -42,7 +42,7 @@ class StartSet(Struct, frozen=True):
 
 
 class SeatDealt(Struct, frozen=True):
-    """The first view goes out to this seat, ahead of the start by half its round trip."""
+    """This seat is sent its first view, half its round trip before the start."""
 
     seat: int
     starts_at: int
@@ -56,9 +56,9 @@ class RaceStarted(Struct, frozen=True):
 
 
 class MovePlayed(Struct, frozen=True, gc=False):
-    """position: after the move. ply: moves the seat has made by now. at_ms: the moment that counts, from the start.
+    """position: after the move. ply: moves the seat has made, this one included. at_ms: the moment that counts, from the start.
 
-    brings_home: more cards are home than before it, or it is the first one.
+    brings_home: more cards are home than before the move, or it is the first one.
     """
 
     seat: int
@@ -71,7 +71,7 @@ class MovePlayed(Struct, frozen=True, gc=False):
 
 
 class SeatEnded(Struct, frozen=True):
-    """The seat ended otherwise than by a move of its own. position: None before the start."""
+    """The seat ended, but not by a move of its own. position: None before the start."""
 
     seat: int
     state: SeatState
@@ -85,6 +85,6 @@ class RaceEnded(Struct, frozen=True):
 
 
 ToldAlike: TypeAlias = SeatTaken | SeatFreed | ConnectionChanged | SeatReady | StartSet | RaceStarted | SeatEnded | RaceEnded
-"""Of these every viewer is told the same."""
+"""The events of which every viewer is told the same."""
 
 RaceEvent: TypeAlias = ToldAlike | SeatDealt | MovePlayed

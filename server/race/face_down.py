@@ -1,12 +1,11 @@
 """Which cards of a board lie face down for those who watch it. Pure.
 
-The rule of the file: a board that is shown to anybody holds no card that a seat still racing on the same deal has not itself seen. Such a
-card lies face down; the rest of the board is shown as it is.
+The rule: no board shown to anybody holds a card that a seat still racing on the same deal has not itself seen. Such a card lies face down;
+the rest of the board is shown as it is.
 
-Everybody who races on a deal turns its stock in the same order. So a card is told apart from its double of the other pack by its *turn*:
-how far the stock had been turned when the card came to light, 0 for what lay open at the start. Whoever has turned the stock so far has
-seen the card. Turns go on counting behind a redeal that shuffles, for nobody has seen that order; a waste that is turned over brings
-nothing new.
+Everybody who races on a deal turns its stock in the same order. So a card is told apart from its double by its *turn*: how far the stock
+had been turned when the card came to light, 0 for what lay open at the start. A player who has turned the stock that far has seen the
+card. Turns go on counting after a redeal that shuffles, since nobody has seen the new order; turning the waste over brings nothing new.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ EVERYTHING_SEEN: Final[Turn] = 1_000_000
 """More than any stock has cards, however often it is dealt again."""
 
 _ROUND: Final[Turn] = 1_000
-"""From one shuffled stock to the next; more than any stock has cards."""
+"""The turns from one shuffled stock to the next; more than any stock has cards."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """The turn of every card of a position: piles, waste and stock as the position has them."""
+    """The turn of every card of a position, laid out like its piles, waste and stock."""
 
     piles: Mapping[str, tuple[Turn, ...]]
     waste: tuple[Turn, ...]
@@ -44,14 +43,14 @@ class Turns:
 
 
 def seen_by_player(position: Position) -> Turn:
-    """How far whoever plays this position has seen the stock."""
+    """How far the player of this position has seen the stock."""
     if _redealt(position) and not position.rules.reshuffles:
         return EVERYTHING_SEEN
     return _last_turn(position) - max(len(position.stock) - position.rules.visible_stock, 0)
 
 
 def first_turns(position: Position) -> Turns:
-    """Of a position from which a race starts: whatever lies open there has been seen by all who start from it."""
+    """The turns of a position from which a race starts: everybody who starts there has seen what lies open."""
     return Turns(
         piles={slot: (0,) * len(pile) for slot, pile in position.piles.items()},
         waste=(0,) * len(position.waste),
@@ -60,7 +59,7 @@ def first_turns(position: Position) -> Turns:
 
 
 def turns_after(turns: Turns, before: Position, move: str, after: Position) -> Turns:
-    """Those of the position that a legal move leads to. turns: of the position before it."""
+    """The turns of the position that a legal move leads to. turns: those of the position before it."""
     if move == REDEAL:
         return Turns(turns.piles, (), _stock_turns(after) if after.rules.reshuffles else turns.waste)
     source = parse_move(move).source
@@ -70,14 +69,14 @@ def turns_after(turns: Turns, before: Position, move: str, after: Position) -> T
     piles = {**turns.piles, WASTE: turns.waste}
     changed = [slot for slot, cards in after_piles.items() if slot == source or cards != before_piles[slot]]
     for slot in changed:
-        # The top card of the source has gone, even where its double has taken its place.
+        # The top card of the source has gone, even if its double has taken its place.
         cards = before_piles[slot][:-1] if slot == source else before_piles[slot]
         stayed = common_bottom(cards, after_piles[slot])
         moved += zip(before_piles[slot][stayed:], piles[slot][stayed:], strict=True)
         piles[slot] = piles[slot][:stayed]
     for slot in changed:
         for card in after_piles[slot][len(piles[slot]) :]:
-            # Where both copies of a card are on the move, the one turned later: that hides too much rather than too little.
+            # If both copies of a card are on the move, take the one turned later: better to hide too much than too little.
             came = max(pair for pair in moved if pair[0] == card)
             moved.remove(came)
             piles[slot] = (*piles[slot], came[1])
@@ -85,9 +84,9 @@ def turns_after(turns: Turns, before: Position, move: str, after: Position) -> T
 
 
 def see_face_down(position: Position, turns: Turns, seen: Turn) -> View:
-    """What those who watch may see of a position. seen: how far the seats still racing on its deal have all seen the stock.
+    """What those who watch may see of a position. seen: how far every seat still racing on its deal has seen the stock.
 
-    No move is named where a card lies face down, since a legal move can tell which card it is.
+    If a card lies face down no move is named, since a legal move can give the card away.
     """
     view = see(position)
     shown = turns.stock[: len(view.stock_next)]
@@ -112,7 +111,7 @@ def _stock_turns(position: Position) -> tuple[Turn, ...]:
 
 
 def _last_turn(position: Position) -> Turn:
-    """Of the last card of the stock."""
+    """The turn of the last card of the stock."""
     return _ROUND * (1 + _redealt(position) if position.rules.reshuffles else 1)
 
 
@@ -122,7 +121,7 @@ def _redealt(position: Position) -> int:
 
 
 def common_bottom(one: tuple[object, ...], other: tuple[object, ...]) -> int:
-    """How many cards from the bottom are the same."""
+    """How many cards, counted from the bottom, are the same."""
     length = 0
     for mine, theirs in zip(one, other, strict=False):
         if mine != theirs:

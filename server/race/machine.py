@@ -1,31 +1,30 @@
-"""The race itself: seats, readiness, the start, moves, the ends of seats and the end of all. The rules of the file:
+"""The race itself: seats, readiness, the start, moves, how each seat ends and how the race ends. The rules:
 
-Phases     waiting -> countdown -> racing -> over. All seats taken and ready leads to countdown; the start to racing; the
-           settling of the close to over. Where only a winnable deal is wanted, all being ready leads to `deal_wanted`: the race
-           goes on waiting, for ChooseDeal, and whoever leaves now frees their seat as before. So does a race that is held.
+Phases     waiting -> countdown -> racing -> over. When all seats are taken and ready, the countdown begins; the start leads to racing;
+           settling the close leads to over. If only a winnable deal is wanted, readiness leads to `deal_wanted` instead: the race goes
+           on waiting for ChooseDeal, and a player who leaves still frees their seat. A race that is held waits in the same way.
 Seats      waiting -> racing (once dealt to) -> one of: won, stalled (by a move, or by a deal without one); stopped, forfeited (by the
            player, or by being away longer than the grace); out-of-time. A seat that has ended never plays again.
-Deal       Seed = SHA-256(secret, nonces in seat order, k), or that of the deal's name. k is 0, or the chosen one. One position, the same
-           for every seat, but in a swap (`shuffles`). Each seat's first view goes out half its round trip ahead of the start, so that all
-           boards light up at one moment. Nobody plays before the start: over the connection that was measured, no answer to a first
-           view can be here by then.
+Deal       Seed = SHA-256(secret, nonces in seat order, k), or that of the deal's name. k is 0, or the chosen one. Every seat gets the
+           same position, except in a swap (`shuffles`). Each seat's first view goes out half its round trip before the start, so that
+           all boards light up at the same moment. Nobody plays before the start: over the connection that was measured, no answer to a
+           first view can arrive by then.
 Time       A move counts at its arrival less the credit of its connection (`timing`). Everything else a player does counts when it arrives.
-           From the close on, no connection counts as slower than before: else a late move would count if sent again over a slower one.
-The close  `closes_at` is the moment after which nothing counts. It starts as the time limit; the first win brings it forward to the
-           moment of that win, and so does a forfeit that leaves one seat which is not forfeited: that one has the race, even if its
-           player leaves before the start. What arrives later but counts earlier is still taken: the race is settled only when nothing
-           that counts can be on its way any more, or lie here unread (`timing`), or when no seat is racing. In a swap nothing but the
-           limit closes the race: each seat plays its shuffle to the end, because what it brings home is compared with what the other
-           seat brings home of that shuffle in the other race.
-Series     Players away while a race waits free their seats after the grace; in a series under way, after the series' longer one. What
-           would tell of a shuffle that another seat has yet to play is `sealed`: the first race of a swap has its record when it is
-           over, like any race, but nobody is to be told of it before the second is over. So is a race on a shuffle that other races
-           share, until `reveal`: of that one everybody is told how it ended, and nobody by which cards.
-Settling   What was taken but counts after the close is struck out again, so the result depends on when moves count alone, not on the
-           order in which they arrived. Seats still racing are out-of-time at the limit, stopped otherwise.
+           After the close, no connection counts as slower than before: otherwise a late move would count if resent over a slower one.
+The close  The moment after which nothing counts (`Close`). At first it is the time limit. The first win brings it forward to the moment
+           of that win. So does a forfeit that leaves only one seat not forfeited: that seat has the race, even if its player leaves
+           before the start. A move that arrives after the close but counts before it is still taken: the race is settled only when no
+           such move can be on its way or lie here unread (`timing`), or when no seat is racing. In a swap only the limit closes the
+           race: each seat plays its shuffle to the end, because the two seats are compared on the same shuffle across both races.
+Series     Players who are away while a race waits lose their seats after the grace; in a series under way, after the series' longer
+           one. A race is `sealed` while somebody has yet to play its shuffle. The first race of a swap gets its record when it is over,
+           like any race, but nobody is told of it before the second is over. A race on a shuffle shared with other races is sealed
+           until `reveal`: everybody is told how it ended, but not with which cards.
+Settling   Moves that were taken but count after the close are struck out again. So the result depends only on when moves count, not on
+           the order in which they arrived. Seats that are still racing are out-of-time at the limit, and stopped otherwise.
 
-`now` is whole milliseconds of a clock that never goes back, in the epoch of Unix time. The machine knows of no connection, no room and no
-clock: what is due by `now` is done first, then the command.
+`now` is whole milliseconds, in the epoch of Unix time, of a clock that never goes back. The machine knows no connection, no room and no
+clock: it does what is due by `now` first, then the command.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ from server.rules.catalogue import rule_set
 
 
 class Race:
-    """One race. Feed it commands with `apply` and the passing of time with `advance`; both return what has happened."""
+    """One race. Give it commands with `apply` and the passing of time with `advance`; both return the events."""
 
     def __init__(
         self,
@@ -79,10 +78,11 @@ class Race:
         start_position: StartPosition | None = None,
         shown_room: str | None = None,
     ) -> None:
-        """Raises UnknownRules for a rule set that is not in the catalogue. secret: 32 random bytes, nobody else's to know yet; the second
-        race of a swap has that of the first. place: in its series; None for the first race of one. shared: the deal, where other races are
-        dealt the same; then the secret is theirs too. held: it waits for ChooseDeal once all are ready. start_position: from where it
-        begins, where that is not its own deal. shown_room: what its record calls the room, where not by its code.
+        """Raises UnknownRules for a rule set that is not in the catalogue.
+
+        secret: 32 random bytes that nobody else knows yet; the second race of a swap has that of the first. place: in its series; None for
+        the first race of one. shared: the deal, if other races share it; the secret is then theirs too. held: wait for ChooseDeal once all
+        are ready. start_position: where it begins, if not at its own deal. shown_room: what its record calls the room, if not its code.
         """
         self.id = race_id
         self.room = room
@@ -102,7 +102,7 @@ class Race:
         self._close = Close(options.time_limit_s * 1000)
         self._walkover_at: int | None = None
         self.sealed = shared is not None or (options.swaps and place.number == 1)
-        """Whether it is played on a shuffle that somebody else has yet to play."""
+        """Whether somebody else has yet to play its shuffle."""
         self._due: int | None = None
         self._is_due_known = False
 
@@ -116,21 +116,21 @@ class Race:
 
     @property
     def is_settling(self) -> bool:
-        """It is decided, unless something is on its way that counts before that."""
+        """The race is decided, unless a move that counts earlier is still on its way."""
         return self.phase == "racing" and not self._close.by_limit
 
     def reveal(self) -> None:
-        """Nobody has to play any more what it is sealed for."""
+        """Unseal it: nobody has yet to play its shuffle."""
         self.sealed = False
 
     @property
     def deal_wanted(self) -> DealWanted | None:
-        """All are ready, and a winnable deal is to be found for them: answer with ChooseDeal. None at any other time."""
+        """What to search for once all are ready and want a winnable deal: answer with ChooseDeal. None at any other time."""
         return self.deal.wanted(self._nonces) if self.options.winnable and self._is_ready else None
 
     @property
     def is_held(self) -> bool:
-        """All are ready, and the race waits to be released: by ChooseDeal, with the k of its deal."""
+        """All are ready, and the race waits to be released by ChooseDeal, with the k of its deal."""
         return self.held and self._is_ready
 
     @property
@@ -142,13 +142,13 @@ class Race:
         return max(now - self.starts_at, 0) if self.starts_at is not None else 0
 
     def next_deadline(self) -> int | None:
-        """When `advance` has something to do next, or None while everything waits for a command."""
+        """When `advance` next has something to do, or None while everything waits for a command."""
         if not self._is_due_known:
             self._due, self._is_due_known = self._find_due(), True
         return self._due
 
     def advance(self, now: int) -> tuple[RaceEvent, ...]:
-        """Do all that is due by `now`, in the order in which it was due."""
+        """Do everything that is due by `now`, in the order in which it fell due."""
         events: list[RaceEvent] = []
         while (due := self.next_deadline()) is not None and due <= now:
             events.extend(self._do_what_is_due(due))
@@ -156,9 +156,9 @@ class Race:
         return tuple(events)
 
     def apply(self, command: Command, now: int) -> tuple[RaceEvent, ...]:
-        """Do what is due by `now`, then the command. A move that was played before has no event of its own.
+        """Do what is due by `now`, then the command. A repeated move has no event of its own.
 
-        Raises Refusal, with nothing changed by the command. Call `advance(now)` first where a refusal must not lose what is due.
+        Raises Refusal, with nothing changed by the command. Call `advance(now)` first if a refusal must not lose the events that are due.
         """
         due = self.advance(now) if not self._is_due_known or (self._due is not None and self._due <= now) else ()
         if isinstance(command, PlayMove):
@@ -170,9 +170,9 @@ class Race:
         return due + done if due else done
 
     def conclude(self, record: Record, players: Sequence[str | None]) -> None:
-        """Be over at once, as the record of this very race has it, which is kept. For a race to which nothing has happened yet.
+        """End a race in which nothing has happened yet, as the stored record of this same race says.
 
-        players: who sits on each seat now, house bots too; None where they have left since. People are away.
+        players: who sits on each seat now, house bots included; None for those who have left since. People are away.
         Raises LookupError, ValueError or IllegalMove for a record of another race.
         """
         self.deal.k = record.deal.k
@@ -182,7 +182,7 @@ class Race:
         self.phase = "over"
         self.record = record
         self._is_due_known = False
-        # A swap goes on at once, or never. Whether the others have played a shared deal is for those to say who know them.
+        # A swap goes on at once, or never, so it is not sealed. Others, who know all races on a shared deal, decide when it is revealed.
         self.sealed = self.deal.shared is not None
 
     # ---- commands
@@ -247,7 +247,7 @@ class Race:
         if self.phase != "waiting":
             raise Refusal(ErrorCode.NOT_WAITING)
         if seat.nonce is not None:
-            # A second nonce could be chosen after the others' were seen to be in; the first one stands.
+            # A second nonce could be chosen with the knowledge that the others are in, so the first one stands.
             return iter(())
         seat.nonce = nonce
         events: list[RaceEvent] = [SeatReady(seat.number)]
@@ -270,9 +270,9 @@ class Race:
         return StartSet(self.starts_at, tuple(seat.start_round_trip_ms for seat in self.seats))
 
     def play(self, command: PlayMove, now: int) -> MovePlayed | None:
-        """`apply` for a move, where nothing is due by `now`: what comes of its seat's end is left to `with_what_follows`.
+        """`apply` for a move when nothing is due by `now`. If it ends its seat, `with_what_follows` does the rest.
 
-        None for a move that was played before.
+        None for a repeated move.
         """
         number, ply, text = command.seat, command.ply, command.move
         seat = self.seats[number]
@@ -294,10 +294,10 @@ class Race:
         return MovePlayed(number, text, ply + 1, at_ms, state, position, not ply or position.home != last.home)
 
     def with_what_follows(self, event: MovePlayed, now: int) -> tuple[RaceEvent, ...]:
-        """The move that was just played; and where its seat has ended by it, what comes of that. To be asked then, if not before."""
+        """The move that was just played and, if it ended its seat, what follows. Must be called for a move that ended its seat."""
         if event.state == "racing":
             return (event,)
-        # Other moves change nothing in what is due.
+        # Other moves do not change what is due.
         self._is_due_known = False
         return (event, *self._ended_by(event, self.seats[event.seat], now))
 
@@ -342,7 +342,7 @@ class Race:
             self.phase = "racing"
             yield RaceStarted(self.deal.firsts)
             yield from self._end_where_no_move_is(due)
-            # Everybody may have left before the start.
+            # Everybody may have left during the countdown.
             yield from self._settle_if_done(due)
         elif self.phase == "racing" and self.elapsed(due) == self._close.settles_ms:
             yield from self._settle(due)
@@ -352,7 +352,7 @@ class Race:
                     yield from self._grace_over(seat, due)
 
     def _end_where_no_move_is(self, now: int) -> Iterator[RaceEvent]:
-        """A rule set without a stock can deal a position that has no legal move: rare."""
+        """End the seats whose first position has no legal move: rare, and only possible in a rule set without a stock."""
         for seat, first in zip(self.seats, self.deal.firsts, strict=True):
             if first.is_over and seat.state == "racing":
                 yield from self._end(seat, end_of(first), 0, now)
@@ -372,13 +372,13 @@ class Race:
 
     def _end(self, seat: Seat, state: SeatState, at_ms: int, now: int) -> Iterator[RaceEvent]:
         if state == "forfeited" and self._walkover_at is not None and now > self._walkover_at:
-            # It is the last one, and has the race already. Before the start no moment of the race tells the one from the other.
+            # It is the last seat, and has the race already. Compare by `now`: before the start, every moment of the race is 0.
             state = "stopped"
-        # Before the start not even the counts of a position are anybody's to know.
+        # Before the start, nobody may know even the counts of a position.
         yield seat.end(state, at_ms, shown=self.phase == "racing")
         left = sum(other.state != "forfeited" for other in self.seats)
         if left == 1 < len(self.seats) and not self.options.swaps:
-            # Nobody can catch up with the last one, however few cards they have home.
+            # Nobody can beat the last seat, however few cards it has home.
             self._walkover_at = now
             self._close.bring_forward(at_ms)
         yield from self._settle_if_done(now)
@@ -400,5 +400,5 @@ class Race:
 
     @property
     def _nonces(self) -> tuple[bytes, ...]:
-        """Of the seats; all of them once everybody is ready."""
+        """The nonces of the seats so far; all of them once everybody is ready."""
         return tuple(seat.nonce for seat in self.seats if seat.nonce is not None)

@@ -1,9 +1,9 @@
-"""Who came where. The rule of the file:
+"""The places of the seats in a race. The rules:
 
 1. A forfeited seat stands behind every seat that is not.
 2. More cards home is better. (A won seat has them all.)
 3. Of equal counts, the one that was reached earlier is better.
-4. What is equal in all of that shares the place; the place after a shared one is skipped (1, 1, 3).
+4. Seats that are equal in all of this share a place; the places they fill are skipped (1, 1, 3).
 """
 
 from __future__ import annotations
@@ -24,6 +24,6 @@ class PlacedSeat(NamedTuple):
 def places(standings: Sequence[PlacedSeat]) -> tuple[int, ...]:
     """The place of each standing, in the order given, from 1."""
     keys = [(standing.forfeited, -standing.home, standing.home_at_ms) for standing in standings]
-    # Boards of a deal of the day have as many lines as there were players.
+    # Sorted once, since the board of a deal of the day has as many lines as there were players.
     ordered = sorted(keys)
     return tuple(1 + bisect_left(ordered, key) for key in keys)

@@ -1,4 +1,4 @@
-"""What a race is dealt, and from what it follows: the secret, the nonces, which seed, which shuffle for which seat."""
+"""What a race is dealt, and what the deal follows from: the secret, the nonces, which seed, which shuffle for which seat."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from server.rules.position import Position
 
 @dataclass(frozen=True, slots=True)
 class DealWanted:
-    """What a search for a winnable deal needs to know, and what its answer is good for: other nonces want another answer."""
+    """What a search for a winnable deal needs to know. Its answer is good for exactly this: other nonces need another answer."""
 
     rules: str
     secret: bytes = field(repr=False)
@@ -25,8 +25,9 @@ class DealWanted:
 
 @dataclass(slots=True, kw_only=True)
 class RaceDeal:
-    """place: in its series. k: the number of the seed. commitment: what may be told of the secret before the race. seeds, firsts: by which
-    each seat is dealt, and the position that it begins from; empty before it is dealt.
+    """The deal of one race. place: in its series. k: the number of the seed. commitment: what may be told of the secret before the race.
+
+    seeds, firsts: each seat's seed, and the position from which it begins; empty before it is dealt.
     """
 
     options: RaceOptions
@@ -45,11 +46,11 @@ class RaceDeal:
             self.k = self.shared.number - 1
 
     def wanted(self, nonces: tuple[bytes, ...]) -> DealWanted:
-        """What a search for a winnable deal needs. nonces: of the seats."""
+        """What a search for a winnable deal needs. nonces: those of the seats."""
         return DealWanted(self.options.rules, self.secret, nonces)
 
     def deal(self, nonces: Sequence[bytes]) -> None:
-        """nonces: of the seats. Raises IllegalMove where a race cannot begin from where it should."""
+        """Deal to every seat. nonces: those of the seats. Raises IllegalMove if the moves to the start position are not legal."""
         seats, rules = self.options.seats, rule_set(self.options.rules)
         if self.start_position is not None:
             self.seeds = (bytes.fromhex(self.start_position.seed),) * seats
@@ -61,9 +62,9 @@ class RaceDeal:
         self.firsts = tuple(positions[seed] for seed in self.seeds)
 
     def record(self, nonces: tuple[bytes, ...]) -> DealRecord:
-        """What the record of the race says of it, once it is dealt. nonces: of the seats."""
+        """What the record of the race says of the deal, once it is dealt. nonces: those of the seats."""
         nonces = self.place.nonces or nonces
-        # In a swap only one seat plays the deal's own shuffle, each in its turn.
+        # In a swap only one seat at a time plays the deal's own shuffle.
         seed = derive_seed(self.secret, self._dealt_by(nonces), self.k) if self.options.swaps else self.seeds[0]
         return DealRecord(
             name=self.options.deal,

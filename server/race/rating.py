@@ -1,12 +1,12 @@
-"""How good players are, from the places in their races. The one importer of openskill. The rule of the file:
+"""Ratings: how good players are, from the places in their races. The only importer of openskill. The rules:
 
-1. The model is Plackett-Luce (Weng and Lin 2011, algorithm 4) with the library's own figures: it takes a whole ranking of any number of
-   seats as one outcome, shared places included; for two seats it is Bradley-Terry.
-2. A race is rated by its record alone: who sat where, and the places, in which who forfeited already stands last.
-3. Nobody's rating gets less certain by a race, so that a sole winner never falls; and nobody's gets more certain by a shared place. The
-   points shown are what a player is worth almost surely: they would grow by draws alone.
-4. Seats are rated in an order of their own, and equals with equal places get equal ratings, so that not even the last digit depends on
-   who sat where.
+1. The model is Plackett-Luce (Weng and Lin 2011, algorithm 4) with the library's default parameters. It takes a whole ranking of any
+   number of seats as one outcome, shared places included; for two seats it is Bradley-Terry.
+2. A race is rated by its record alone: who sat where, and the places. Forfeited seats are already placed last there.
+3. A race never makes a rating less certain, so that a sole winner never falls; and a shared place never makes it more certain. The points
+   shown are what a player is almost certainly worth, so they would otherwise grow by draws alone.
+4. Seats are sorted before rating, and equals with equal places get equal ratings, so that not even the last digit depends on who sat
+   where.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MODEL: Final = PlackettLuce(limit_sigma=True)
 FIRST: Final = 1000
 """What a player is worth before their first race."""
 POINTS: Final = 40
-"""Points of worth for one of the model's: the first win is worth some 140, and good players get to about 2000."""
+"""Points for each unit of the model's scale: the first win is worth some 140, and good players get to about 2000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,12 @@ class Rating:
 
     @property
     def sure(self) -> float:
-        """What the player is worth almost surely, on the model's scale; a ladder is ordered by it."""
+        """What the player is almost certainly worth, on the model's scale; a ladder is ordered by it."""
         return self.mu - 3 * self.sigma
 
     @property
     def worth(self) -> int:
-        """The same as people are shown it. 1000 before the first race."""
+        """The same in the points that people are shown. 1000 before the first race."""
         return FIRST + round(POINTS * self.sure)
 
 
@@ -60,12 +60,12 @@ class RatingChange:
 
     @property
     def shown(self) -> SeatRating:
-        """The same as people are shown it."""
+        """The change in the points that people are shown."""
         return SeatRating(before=self.before.worth, after=self.after.worth)
 
 
 def rate(places: Sequence[int], before: Sequence[Rating]) -> tuple[Rating, ...]:
-    """The ratings after a race, in the order given. places: 1 for the best; equal ones are a draw. At least two seats."""
+    """The ratings after a race of at least two seats, in the order given. places: 1 for the best; equal ones are a draw."""
     played = [(place, rating.mu, rating.sigma) for place, rating in zip(places, before, strict=True)]
     order = sorted(played)
     rated = _MODEL.rate([[_MODEL.rating(mu, sigma)] for _, mu, sigma in order], ranks=[float(place) for place, _, _ in order])
@@ -77,9 +77,9 @@ def rate(places: Sequence[int], before: Sequence[Rating]) -> tuple[Rating, ...]:
 
 
 def rate_record(record: Record, known: Mapping[str, Rating]) -> tuple[RatingChange, ...]:
-    """What a rated race did to the player of each seat, in seat order; none for a race that does not count.
+    """How a rated race changed the rating of each seat's player, in seat order; none for a race that does not count.
 
-    known: ratings by player id; who is not in it is new. Raises Unratable for a record that says it counts and cannot.
+    known: ratings by player id; a player who is missing is new. Raises Unratable for a record that says it counts but cannot.
     """
     if not record.rated:
         return ()
@@ -92,4 +92,4 @@ def rate_record(record: Record, known: Mapping[str, Rating]) -> tuple[RatingChan
 
 
 class Unratable(ValueError):
-    """A record of which no ratings follow. Says why."""
+    """A record from which no ratings follow. Says why."""

@@ -1,6 +1,6 @@
-"""A race played over again from its record: what each player saw after each of their moves.
+"""Replays a race from its record: what each player saw after each of their moves.
 
-Takes a record that has passed the audit. What a player sees of a position is decided in server/race/view.py, here as in the race.
+Takes a record that has passed the audit. As in the race, server/race/view.py decides what a player sees of a position.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From a race that is over to its record: ends, places and the document. Shared by the race and by whoever checks a record."""
+"""Makes the record of a race that is over: ends, places and the document. Used by the race and by the audit of a record."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from server.race.race_deal import RaceDeal
 from server.rules.position import Position
 
 LOOKED_ON_MS: Final = 30_000
-"""From the start. Whoever goes earlier and without a move did not race: the deal came to nothing, or their connection did. By then
-somebody who plays is well ahead, and who goes without a move has seen how far."""
+"""From the start. A player who leaves earlier without a move did not race: it came to nothing, or their connection did. Later, an opponent
+who plays is well ahead, and a player who leaves without a move has seen by how far."""
 
 _HOME: Final = attrgetter("home")
 _RECEIVED_MS: Final = attrgetter("received_ms")
@@ -34,7 +34,7 @@ class SeatReport(Struct, frozen=True):
 
 
 def home_and_when(played: tuple[MoveRecord, ...], first_home: int) -> tuple[int, int]:
-    """Cards home at the end, and the moment at which that count was reached (0 when no move brought a card home)."""
+    """Cards home at the end, and the moment at which that count was reached (0 if no move brought a card home)."""
     if not played or played[-1].home == first_home:
         return first_home, 0
     # No card ever leaves a foundation.
@@ -42,7 +42,7 @@ def home_and_when(played: tuple[MoveRecord, ...], first_home: int) -> tuple[int,
 
 
 def seat_records(seats: tuple[SeatReport, ...], firsts: tuple[Position, ...]) -> tuple[SeatRecord, ...]:
-    """The seats with their places, which follow from the moves and the ends alone. firsts: the position that each seat was dealt."""
+    """The seats with their places, which follow only from moves and ends. firsts: the position that each seat was dealt."""
     counts = [home_and_when(seat.played, first.home) for seat, first in zip(seats, firsts, strict=True)]
     standings = [PlacedSeat(seat.state == "forfeited", home, home_at_ms) for seat, (home, home_at_ms) in zip(seats, counts, strict=True)]
     return tuple(
@@ -63,9 +63,9 @@ def seat_records(seats: tuple[SeatReport, ...], firsts: tuple[Position, ...]) ->
 
 
 def have_raced(seats: tuple[SeatReport, ...]) -> bool:
-    """Whether it was a race: one seat has played to its end, or every seat has made a move, but for those that were forfeited late.
+    """Whether it was a race: some seat played to its end, or every seat made a move, except those that were forfeited late.
 
-    A race that was given up before is none. But whoever looks on without a move until another has nearly won has lost, too.
+    It was not a race if it was given up before that. But a player who watches without a move until another has nearly won has lost, too.
     """
     if any(seat.state in ("won", "stalled") for seat in seats) or all(seat.played for seat in seats):
         return True
@@ -75,7 +75,7 @@ def have_raced(seats: tuple[SeatReport, ...]) -> bool:
 
 
 class RecordHead(Struct, frozen=True):
-    """What a record says of a race whatever comes of it. room: as it is shown to all. race: its number there."""
+    """What a record says of a race regardless of how it goes. room: as it is shown to everybody. race: its number there."""
 
     id: str
     room: str
@@ -84,9 +84,9 @@ class RecordHead(Struct, frozen=True):
     software: str
 
     def record(self, *, started_at_ms: int, deal: RaceDeal, nonces: tuple[bytes, ...], seats: tuple[SeatReport, ...]) -> Record:
-        """The sealed record of a settled race. nonces: of the seats, where they are not those of the deal."""
+        """The record of a settled race, with its digest. nonces: those of the seats, unless the deal has its own."""
         options = self.options
-        # By arrival, then by seat, which is how they come; a seat's own stay in their order. Two arrivals in one millisecond have none.
+        # By arrival, then by seat (a stable sort of moves that come by seat); each seat's own stay in order.
         moves = sorted(chain.from_iterable(seat.played for seat in seats), key=_RECEIVED_MS)
         return sealed(
             Record(

@@ -1,6 +1,6 @@
-"""One seat of a race: who holds it, what its player has been dealt, and the moves they have made; and the close that ends it.
+"""One seat of a race: who holds it, what its player has been dealt, the moves they have made, and the close that ends it.
 
-Knows no other seat, and of the race nothing but its close.
+Knows no other seat, and nothing of the race but its close.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from server.rules.moves import NotAMove, parse_move
 from server.rules.position import Position
 
 NOT_PLAYED: Final = MoveRecord(seat=0, move="", at_ms=0, received_ms=0, credit_ms=0, home=0)
-"""Before the first move, at the start."""
+"""Stands for the last move before there is one: the start."""
 
 
 @dataclass(slots=True)
 class Seat:
     """One seat as the machine keeps it. Others read it; only the machine writes it.
 
-    away_until: when its player's grace is over; None where it does not run out. deal_at: when it is dealt to, where that is to come.
-    credit_ms: what its moves are moved back by, over the connection as it was measured last.
+    away_until: when its player's grace is over; None if it is not running out. deal_at: when it will be dealt to, if it has yet to be.
+    credit_ms: by how much its moves are moved back, from the last measurement of the connection.
     """
 
     number: int
@@ -74,14 +74,14 @@ class Seat:
             player=self.player if self.player is not None and self.bot is None else "",
         )
 
-    # ---- what happens to it
+    # ---- what happens to the seat
 
     def take(self, command: TakeSeat) -> SeatTaken:
         self.player, self.name, self.bot = command.player, command.name, command.bot
         return SeatTaken(self.number, command.name, command.bot)
 
     def lose_connection(self, away_until: int | None) -> ConnectionChanged:
-        """away_until: when the grace of somebody who has not ended is over; None where there is none."""
+        """away_until: when the grace is over, for a seat that has not ended; None if there is no grace."""
         self.connected = False
         if self.state in ("waiting", "racing"):
             self.away_until = away_until
@@ -98,7 +98,7 @@ class Seat:
         self.round_trip_ms, self.credit_ms = round_trip_ms, credit(round_trip_ms)
 
     def await_start(self, starts_at: int, *, first: Position, away_until: int) -> None:
-        """away_until: when the grace of somebody who is away now is over, if not before: that of a series is longer than a race's."""
+        """away_until: when the grace of a player who is away now is over at the latest: a series' grace is longer than a race's."""
         self.position = first
         self.start_round_trip_ms = self.round_trip_ms or 0
         self.deal_at = starts_at - self.credit_ms
@@ -106,16 +106,16 @@ class Seat:
             self.away_until = min(self.away_until, away_until)
 
     def end(self, state: SeatState, at_ms: int, *, shown: bool) -> SeatEnded:
-        """It ends otherwise than by a move. shown: its position may be known."""
+        """End the seat, but not by a move. shown: whether its position may be known."""
         self.state = state
         self.ended_at = at_ms
         self.away_until = None
-        # Whoever is gone before the first view is dealt none.
+        # A player who is gone before the first view is not dealt one.
         self.deal_at = None
         return SeatEnded(self.number, state, self.ply, at_ms, self.position if shown else None)
 
     def see_first(self, starts_at: int) -> SeatDealt:
-        """The first view goes out."""
+        """Deal to the seat: its first view goes out."""
         assert self.position is not None
         self.dealt = True
         self.deal_at = None
@@ -125,7 +125,7 @@ class Seat:
     # ---- moves
 
     def has_played(self, ply: int, text: str) -> bool:
-        """Whether this very move was made before. Raises Refusal where it is neither that nor the next one."""
+        """Whether this same move was made before. Raises Refusal if it is neither that nor the next move."""
         following = len(self.played)
         if ply < following:
             if self.played[ply].move == text:
@@ -138,35 +138,35 @@ class Seat:
         return False
 
     def play(self, text: str, at_ms: int, received_ms: int) -> Position:
-        """Make a move that counts at `at_ms` from the start; the position after it. Raises Refusal, with nothing changed."""
+        """Make a move that counts at `at_ms` from the start; returns the position after it. Raises Refusal, with nothing changed."""
         before = self.position
         assert before is not None
         if text not in before.legal_moves():
             raise Refusal(_why_refused(text), path="$.move")
         position = before.play_unchecked(text)
         if not self.played:
-            # The deal keeps it. Nobody keeps those after it.
+            # The deal keeps this position alive; later ones are kept by nobody.
             before.forget_derived()
         self.position = position
-        # With the credit that is really given, so that a record adds up.
+        # With the credit that was really given, so that the record adds up.
         self.played.append(MoveRecord(self.number, text, at_ms, received_ms, self.credit_ms, position.home))
         return position
 
     def before_last_move(self, first: Position) -> Seat:
-        """The seat as it was, still racing. first: the position from which it began."""
+        """The seat as it was before its last move, still racing. first: the position from which it began."""
         before = replace(self, played=self.played[:-1], state="racing", ended_at=0)
         before.position = position_after(before.played, first)
         return before
 
     def take_back(self, closes_at: int, *, first: Position) -> Position:
-        """Unmake what counts after this moment; the position before it. first: that from which the seat began."""
+        """Take back the moves that count after this moment; returns the position then. first: the position from which the seat began."""
         while self.played and self.played[-1].at_ms > closes_at:
             self.played.pop()
         self.position = position_after(self.played, first)
         return self.position
 
     def retold(self, since: int, *, first: Position) -> dict[int, MovePlayed]:
-        """The events of its moves from this ply on, by ply. Those that were taken back are not among them."""
+        """The events of its moves from this ply on, by ply, without those that were taken back."""
         position, events = position_after(self.played[: since - 1], first), {}
         for ply, move in enumerate(self.played[since - 1 :], since):
             position = position.play_unchecked(move.move)
@@ -175,7 +175,7 @@ class Seat:
 
 
 def position_after(played: Iterable[MoveRecord], first: Position) -> Position:
-    """Where these moves have led, which were all legal. first: the position from which they began."""
+    """The position that these moves, all of them legal, lead to. first: the position from which they began."""
     position = first
     for move in played:
         position = position.play_unchecked(move.move)
@@ -184,14 +184,14 @@ def position_after(played: Iterable[MoveRecord], first: Position) -> Position:
 
 @dataclass(slots=True)
 class Close:
-    """The moment after which nothing counts, from the start of the race. by_limit: it is the time limit still."""
+    """The moment after which nothing counts, from the start of the race. by_limit: whether it is still the time limit."""
 
     at_ms: int
     by_limit: bool = True
 
     @property
     def settles_ms(self) -> int:
-        """One past the window: what is read in the very millisecond in which it closes still counts."""
+        """When the race can be settled: one past the window, since a move read in its last millisecond still counts."""
         return self.at_ms + MAX_CREDIT_MS + MAX_WAITED_MS + 1
 
     def bring_forward(self, at_ms: int) -> None:
@@ -200,11 +200,11 @@ class Close:
 
     @property
     def refusal(self) -> Refusal:
-        """Of a move that counts after it."""
+        """The refusal of a move that counts after the close."""
         return Refusal(ErrorCode.RACE_OVER, "the time is up" if self.by_limit else "it was decided before this move")
 
     def strike_out(self, seat: Seat, first: Position) -> SeatEnded:
-        """End a seat with what it had by then. first: the position from which it began."""
+        """End a seat with what it had at the close. first: the position from which it began."""
         position = seat.take_back(self.at_ms, first=first)
         seat.state = "out-of-time" if self.by_limit else "stopped"
         seat.ended_at = self.at_ms
@@ -212,9 +212,9 @@ class Close:
 
 
 def seats_concluded(record: Record, players: Sequence[str | None], firsts: Sequence[Position]) -> list[Seat]:
-    """The seats of a race that is over, as its record has them. players: who sits there now; None where they have left since.
+    """The seats of a race that is over, as its record has them. players: who sits there now; None for those who have left since.
 
-    People are away. Raises IllegalMove, and ValueError where the numbers of seats differ.
+    People are away. Raises IllegalMove, and ValueError if the numbers of seats differ.
     """
     nonces = [bytes.fromhex(nonce) for nonce in record.deal.nonces]
     seats = [
@@ -243,7 +243,7 @@ def seats_concluded(record: Record, players: Sequence[str | None], firsts: Seque
 
 
 def state_after(position: Position, ply: int) -> SeatState:
-    """How a seat stands when its move number `ply` has led to this position."""
+    """The state of a seat after its move number `ply` has led to this position."""
     if not position.legal_moves():
         return end_of(position)
     limit = position.rules.move_limit
@@ -259,5 +259,5 @@ def _why_refused(text: str) -> Literal[ErrorCode.BAD_MOVE, ErrorCode.ILLEGAL_MOV
 
 
 def end_of(position: Position) -> SeatState:
-    """How a position without a legal move has ended."""
+    """The end that a position without a legal move means."""
     return "won" if position.is_won else "stalled"

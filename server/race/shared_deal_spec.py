@@ -1,4 +1,4 @@
-"""For what a race was opened, where that was not somebody's wish alone: a round of a tournament, a deal of the day, a challenge."""
+"""What a race on a shared deal was opened for: a round of a tournament, a deal of the day, or a challenge."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from protocol.views import SharedDeal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedDealSpec:
-    """invited: ids of the players who may sit there, by seat; house bots take the seats after them, and nobody else has any.
+    """invited: ids of the players who may sit there, by seat; house bots take the seats after them, and nobody else gets one.
 
-    table: of the round, from 1; 0 elsewhere. ghosts: race ids of earlier runs of the deal that are shown as they went.
+    table: its number in the round, from 1; 0 elsewhere. ghosts: race ids of earlier runs of the deal, which are shown as they went.
     held: when everybody is ready, the race waits until it is released (`server.rooms.requests.Release`).
-    listed: the lobby lists the race while it is run, as it does a public one.
+    listed: the lobby lists the race while it is run, like a public one.
     """
 
     deal: SharedDeal
@@ -25,10 +25,10 @@ class SharedDealSpec:
 
     @property
     def tournament(self) -> str:
-        """The id of the tournament for a round of which it was opened; empty for other deals."""
+        """The id of the tournament, if it was opened for a round of one; otherwise empty."""
         return self.deal.id.partition("/")[0] if self.deal.kind == "round" else ""
 
     @property
     def watchable(self) -> bool:
-        """Whether anybody may see how it goes: tables of a round are in public, other runs are their players' own."""
+        """Whether anybody may watch: tables of a round are public, other runs are private to their players."""
         return self.deal.kind == "round"

@@ -1,7 +1,7 @@
-"""Which shuffle each seat of a race is dealt, and what is known of the race's place in its series. Pure.
+"""Which shuffle each seat of a race is dealt, and the race's place in its series. Pure.
 
-One shuffle for all seats, but in a swap: there each seat plays seed number 0 in one of two races and number 1 in the other, both of one
-secret and of the nonces that were given before the first. So the second race cannot be dealt otherwise than the first has fixed.
+All seats get one shuffle, except in a swap: there each seat plays seed number 0 in one of the two races and number 1 in the other. Both
+seeds come from the same secret and the nonces given before the first race, so the first race already fixes how the second is dealt.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from protocol.views import RaceOptions
 
 
 class SeriesPlace(Struct, frozen=True, kw_only=True):
-    """Which race of which series a race is. id: the race id of the first one. number: from 1.
+    """Which race of which series a race is. id: the race id of the series' first race. number: from 1.
 
-    nonces: of the first race of a swap, by which its second is dealt; none where a race's own are taken.
+    nonces: those of the first race of a swap, by which the second is dealt; empty if a race uses its own.
     """
 
     id: str
@@ -34,7 +34,7 @@ class SeriesPlace(Struct, frozen=True, kw_only=True):
 
 
 def seeds(options: RaceOptions, place: SeriesPlace, *, secret: bytes, nonces: Sequence[bytes], k: int) -> tuple[bytes, ...]:
-    """Of each seat. nonces: one a seat, in seat order. k: the number of the one that all seats play, where they play one."""
+    """The seed of each seat. nonces: one per seat, in seat order. k: the number of the seed, if all seats play the same."""
     if options.deal is not None:
         return (named_seed(options.deal),) * options.seats
     if options.swaps:

@@ -1,4 +1,4 @@
-"""From where a race begins that is not begun at its deal: a position of an earlier race, played on from there. Pure."""
+"""Where a race begins if not at its deal: a position of an earlier race, to play on from. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from server.rules.position import Position, RuleSet
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartPosition:
-    """past: the position. ply: the moves that the seat had made in that race by then. seed: of the deal, in hexadecimal digits."""
+    """past: the position. ply: how many moves the seat had made in that race. seed: that of the deal, in hexadecimal digits."""
 
     past: PastPosition
     ply: int
@@ -20,14 +20,14 @@ class StartPosition:
 
 
 class NoSuchPosition(ValueError):
-    """The record has no such position, or none that can be played on. Says why."""
+    """The record has no such position, or it cannot be played on. Says why."""
 
 
 def start_position_of(record: Record, *, seat: int, ply: int) -> StartPosition:
-    """The position of a seat (from 0) after so many moves, of a record that has passed the audit. Raises NoSuchPosition."""
+    """The position of a seat (from 0) after `ply` moves, in a record that has passed the audit. Raises NoSuchPosition."""
     check_ply(record, seat=seat, ply=ply)
     made = [move.move for move in record.moves if move.seat == seat]
-    # Where it was played on itself, what was made before belongs to it.
+    # If that race was itself played on from a position, the moves to that position come first.
     moves = (*(record.deal.past.moves if record.deal.past is not None else ()), *made[:ply])
     start_position = StartPosition(
         ply=ply, past=PastPosition(race=record.id, digest=record.digest, seat=seat, moves=moves), seed=seed_of(record, seat).hex()
@@ -38,7 +38,7 @@ def start_position_of(record: Record, *, seat: int, ply: int) -> StartPosition:
 
 
 def check_ply(record: Record, *, seat: int, ply: int) -> None:
-    """Raises NoSuchPosition where the record has no such seat, or one with fewer moves. Takes no time."""
+    """Raises NoSuchPosition if the record has no such seat, or the seat made fewer moves. Takes no time."""
     if seat >= len(record.seats):
         raise NoSuchPosition(f"the race had {counted(len(record.seats), 'seat')} and no more")
     made = record.seats[seat].plies
@@ -52,14 +52,14 @@ def first_of(start_position: StartPosition, rules: RuleSet) -> Position:
 
 
 def played_on(position: Position, moves: tuple[str, ...]) -> Position:
-    """What these moves lead to. Raises IllegalMove."""
+    """The position that these moves lead to. Raises IllegalMove."""
     for move in moves:
         position = position.play(move)
     return position
 
 
 def first_positions(record: Record) -> tuple[Position, ...]:
-    """From where each seat of a race began. Raises UnknownRules, IllegalMove."""
+    """The position from which each seat of a race began. Raises UnknownRules, IllegalMove."""
     rules = rule_set(record.rules)
     past = record.deal.past
     return tuple(played_on(rules.deal(seed_of(record, seat)), past.moves if past is not None else ()) for seat in range(len(record.seats)))

@@ -1,8 +1,8 @@
-"""Who may see what: the one place where a position, an event or a race is turned into something that leaves the server.
+"""Who may see what: the only place where a position, an event or a race is turned into something that leaves the server.
 
-The rule of the file: players see their own position as `see` shows it, once dealt to them; of every other seat they see how far it is.
-Who may not see an event is told its version. Nobody is told the order of the stock, nor secret, nonces and seed before the record is out.
-Of a race that is `sealed` nobody is told which foundations another seat has built on, nor its record while it is.
+The rules: players see their own position as `see` shows it, once it is dealt to them; of every other seat they see only how far it is.
+A viewer who may not see an event is told only its version. Nobody is told the order of the stock, or the secret, nonces and seed before
+the record is out. While a race is `sealed`, nobody is told its record, nor on which foundations another seat has built.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Viewer: TypeAlias = int | None
 
 
 def see(position: Position) -> View:
-    """What its player may see of a position: all but the stock's order and the seed of redeals to come."""
+    """What a position's own player may see of it: everything but the stock's order and the seed of redeals to come."""
     stock = position.stock
     shown = position.rules.visible_stock
     foundations = position.foundations
@@ -70,12 +70,12 @@ def see(position: Position) -> View:
 
 
 def _texts(cards: tuple[Card, ...]) -> tuple[str, ...]:
-    # Twice as fast as a comprehension; a single card it would give without a tuple.
+    # Twice as fast as a comprehension, but for a single card it returns no tuple.
     return itemgetter(*cards)(CARD_TEXT) if len(cards) > 1 else tuple([CARD_TEXT[card] for card in cards])
 
 
 def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int, sealed: bool = False) -> RoomEvent:
-    """What `viewer` is told of an event that has this room version. `now` turns moments into time left. sealed: as of its race."""
+    """What `viewer` is told of the event with this room version. `now` turns moments into time left. sealed: whether the race is."""
     if isinstance(event, (MovePlayed, SeatDealt)):
         own, others = tell_apart(event, version=version, now=now, sealed=sealed)
         return own if viewer == event.seat else others
@@ -83,7 +83,7 @@ def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int, sealed: bo
 
 
 def tell_alike(event: ToldAlike, *, version: int, now: int, sealed: bool) -> RoomEvent:
-    """What `tell` gives every viewer, so that it need be made only once."""
+    """What `tell` gives every viewer alike, so that it is made only once."""
     match event:
         case SeatReady(seat=seat):
             return PlayerReady(version=version, seat=seat)
@@ -96,7 +96,7 @@ def tell_alike(event: ToldAlike, *, version: int, now: int, sealed: bool) -> Roo
                 foundations=tuple({} if sealed else position.foundations for position in positions),
             )
         case RaceEnded(record=record) if sealed:
-            # In a swap the score tells it.
+            # In a swap, the score tells that the race is over.
             return Hidden(version=version) if record.swaps else Ended(version=version, seats=record.seats)
         case RaceEnded(record=record):
             return Result(version=version, record=record)
@@ -122,7 +122,7 @@ def tell_alike(event: ToldAlike, *, version: int, now: int, sealed: bool) -> Roo
 
 
 def tell_apart(event: MovePlayed | SeatDealt, *, version: int, now: int, sealed: bool) -> tuple[PlayerView | Dealt, Progress | Hidden]:
-    """What `tell` gives the seat that the event is about, and what it gives everybody else."""
+    """What `tell` gives the seat that the event is about, and what it gives the others."""
     seat, view = event.seat, see(event.position)
     if type(event) is not MovePlayed:
         assert isinstance(event, SeatDealt)
@@ -136,7 +136,7 @@ def tell_apart(event: MovePlayed | SeatDealt, *, version: int, now: int, sealed:
 
 
 def current_view(race: Race, seat: Seat, *, ref: int = 0) -> CurrentView | None:
-    """The seat's own position as it is, or None before it was dealt."""
+    """The seat's own current position, or None before it was dealt."""
     if not seat.dealt or seat.position is None:
         return None
     return CurrentView(
@@ -163,9 +163,9 @@ def snapshot(
     ghosts: tuple[GhostInfo, ...] = (),
     ref: int = 0,
 ) -> Room:
-    """All that `viewer` may know of the room. again: seats that have asked for a rematch. ratings: what the race did to them, by seat.
+    """All that `viewer` may know of the room. again: seats that have asked for a rematch. ratings: how the race changed them, by seat.
 
-    series: how the race's one stands. ghosts: as they have been told of. ref: of the request that it answers.
+    series: how the race's series stands. ghosts: as they were last told. ref: that of the request it answers.
     """
     own = race.seats[viewer] if viewer is not None else None
     return Room(
@@ -192,7 +192,7 @@ def snapshot(
 
 
 def progress_curves(race: Race) -> tuple[Curve, ...]:
-    """How each seat got to where it is, as everybody was told it: for who comes in the middle. Of a race that is over its record tells."""
+    """The progress of each seat as everybody was told it, for those who come in the middle. Empty once the record tells it."""
     if race.phase != "racing" and not (race.phase == "over" and race.sealed):
         return ()
     return tuple(_curve(first, seat) for first, seat in zip(race.deal.firsts, race.seats, strict=True))
@@ -201,14 +201,14 @@ def progress_curves(race: Race) -> tuple[Curve, ...]:
 def _curve(first: Position, seat: Seat) -> Curve:
     points = [(0, first.home)]
     for played in seat.played:
-        # No card ever leaves a foundation, so there are as many points as cards at most.
+        # No card ever leaves a foundation, so there are at most as many points as cards.
         if played.home != points[-1][1]:
             points.append((played.at_ms, played.home))
     return Curve(at_ms=tuple(at_ms for at_ms, _ in points), home=tuple(home for _, home in points))
 
 
 def _seat_info(race: Race, seat: Seat, viewer: Viewer, *, again: bool) -> SeatInfo:
-    # Before the start no position is shown, not even by its counts: how many Aces lie on the foundations can depend on the deal.
+    # Not even counts are shown before the start: how many Aces lie on the foundations can depend on the deal.
     position = seat.position if race.phase in ("racing", "over") else None
     sealed = race.sealed and seat.number != viewer
     return SeatInfo(

@@ -1,1 +1,1 @@
-"""Rooms: where the players of a race meet. A pure core decides (`core`), a driver keeps and delivers (`driver`), a registry lists them."""
+"""Rooms, where players of a race meet. A pure core decides (`core`), a driver commits and delivers (`driver`), a registry lists them."""

@@ -1,6 +1,6 @@
-"""What is kept of a race that ends without a record: who sat where and how far they were, if it had begun.
+"""What is kept of a race that ends without a record: who sat where and, if it had begun, how far they had come.
 
-Only for its players' histories: nothing is judged, so there are no places.
+It is only for the players' histories. Nothing is judged, so there are no places.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ ABORTED_BECAUSE = {
     "called-off": "it was called off",
     "failed": "the server could not go on with it",
 }
-"""What histories say of a race without a result, by the reason that its players were told."""
+"""What a history says of a race without a result, keyed by the reason its players were given."""
 
 ENDED_BY_HOST = "the host of the server ended it"
 
 
 def seats_left(race: Race) -> tuple[PlayedSeat, ...]:
-    """The seats as they are; none where no countdown had begun: a room that waited is no race."""
+    """The seats as they are; none if no countdown had begun, since a room that is still waiting is not a race."""
     if race.starts_at is None:
         return ()
     return tuple(
@@ -44,14 +44,14 @@ def seats_left(race: Race) -> tuple[PlayedSeat, ...]:
 
 
 def seats_readable(running: RunningRace | None) -> tuple[PlayedSeat, ...]:
-    """The same of a race that no server can go on with, as far as its commands can be taken."""
+    """The same for a race that no server can resume, as far as its commands can be replayed."""
     if running is None:
         return ()
     try:
         race = as_opened(running.opened)
     except UnknownRules:
         return ()
-    # What comes after the first that cannot be taken makes no sense; what came before is true.
+    # Commands after the first one that fails make no sense; those before it did happen.
     with suppress(Refusal, LookupError, ValueError):
         for taken in running.commands:
             race.apply(taken.command, taken.at_ms)

@@ -1,7 +1,7 @@
-"""House bots as members of a room: each is posted what a player is posted, and asks as a player asks. They have the last seats.
+"""House bots as members of a room. They hold the last seats, and receive messages and make requests just as players do.
 
-Owns their pace and the thread that a long thought is given. Must not know the room or the race: a bot has a view, a strategy and a way to
-ask.
+Owns their pace and the thread in which a long thought runs. Must not know the room or the race: a bot has a view, a strategy and a way
+to ask.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from server.rooms.outgoing import Outgoing
 Asking: TypeAlias = "Callable[[BotPlayer, Move | Rematch], None]"
 
 PACE_S = (0.7, 1.9)
-"""Seconds that a bot takes for a move, evenly spread: about what a person needs who knows the game."""
+"""Seconds that a bot takes for a move, evenly distributed: about what a person who knows the game needs."""
 
 THOUGHTS = 1
-"""Long thoughts in the whole server at once: threads share one interpreter lock, and each that computes keeps the moves of all rooms
-waiting a little longer. When all are taken, a bot waits its turn."""
+"""How many long thoughts run at once in the whole server. Threads share one interpreter lock, so each one that computes delays the moves of
+all rooms a little. Other bots wait their turn."""
 
 
 class BotPlayer(Member):
-    """One bot in one room. Satisfies `server.rooms.member.Member`; `run` plays whenever there is something to play."""
+    """One bot in one room, as a `Member`; `run` plays whenever there is something to play."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class BotPlayer(Member):
         thoughts: trio.CapacityLimiter,
         ask: Asking,
     ) -> None:
-        """seed: all its randomness. waits: play at the pace of a person, else as fast as it thinks. thoughts: all bots' together."""
+        """seed: of all its randomness. waits: play at a person's pace, not as fast as it thinks. thoughts: shared by all bots."""
         self.player = player
         self._bot = bot
         self._rules = rules
@@ -56,7 +56,7 @@ class BotPlayer(Member):
         self._strategy = bot.make(rules, self._random.getrandbits(32))
         self._race = 1
         self._seat = 0
-        # Only the newest view matters, so there is no queue that could fill: a later one takes the place of an earlier one.
+        # Only the newest view matters, so it replaces the one before: there is no queue that could fill up.
         self._ply = 0
         self._view: View | None = None
         self._starts_in_s = 0.0
@@ -71,11 +71,11 @@ class BotPlayer(Member):
     def post(self, outgoing: Outgoing) -> None:
         match outgoing.message:
             case Room(race=race, phase=phase, seat=int(seat), seats=seats, view=view):
-                # It need not be a new race: the room is told anew after an outage of the store, or when the process has been stopped.
+                # It need not be a new race: the room is sent again after an outage of the store, or after the process was suspended.
                 if race != self._race:
                     self._race, self._done = race, False
                     self._strategy = self._bot.make(self._rules, self._random.getrandbits(32))
-                # Only at a server that has brought the room back is it over already.
+                # A race is already over at this point only if the server has brought the room back.
                 self._again = phase == "over"
                 self._stand(seat, seats[seat].ply, seats[seat].state, view)
             case Dealt(seat=seat, view=view, starts_in_ms=starts_in_ms):
@@ -89,14 +89,14 @@ class BotPlayer(Member):
             case Result(record=record):
                 self._race, self._view, self._again = record.race, None, True
             case Error(code=ErrorCode.RACE_OVER):
-                # Somebody has won, and its seat is racing on paper until the race is settled: no later move of its can count either.
+                # Somebody has won. Until the race is settled this seat is racing on paper only: none of its later moves can count either.
                 self._done, self._view = True, None
             case _:
                 return
         self._news.set()
 
     def _stand(self, seat: int, ply: int, state: SeatState, view: View | None) -> None:
-        """This is how its seat stands, whatever it was told before."""
+        """Take over the state of its seat, whatever it was told before."""
         self._seat, self._ply = seat, ply
         self._view = view if state == "racing" and not self._done else None
 
@@ -112,26 +112,26 @@ class BotPlayer(Member):
                 elif self._view is not None:
                     await self._play(self._view, self._ply)
             except Refusal:
-                # The room is closed.
+                # The room has closed.
                 return
 
     async def _play(self, view: View, ply: int) -> None:
         began = trio.current_time()
         if self._bot.thinks:
-            # Other rooms must not wait for a thought; abandoning it is safe, since a strategy only ever returns a move.
+            # Other rooms must not wait for a thought. Abandoning it is safe: all a strategy does is return a move.
             move = await trio.to_thread.run_sync(self._strategy.choose, view, abandon_on_cancel=True, limiter=self._thoughts)
         else:
             move = self._strategy.choose(view)
         pause = self._starts_in_s + (self._random.uniform(*PACE_S) if self._waits else 0.0)
         self._starts_in_s = 0.0
         await trio.sleep_until(began + pause)
-        # It may have been told the same anew meanwhile.
+        # It may have been sent the same view again meanwhile, so compare by value.
         if self._view == view:
             self._ask(self, Move(race=self._race, seat=self._seat, ply=ply, move=move))
 
 
 def house_bots(options: RaceOptions, *, alone: bool = False) -> dict[int, HouseBot]:
-    """By seat. alone: they may have all seats. Raises Refusal for an unknown bot, and when no seat is left for the opener."""
+    """The bots by seat. alone: they may take every seat. Raises Refusal for an unknown bot, or if no seat is left for the opener."""
     if len(options.bots) >= options.seats + alone:
         raise Refusal(ErrorCode.BAD_OPTIONS, f"{len(options.bots)} bots leave no seat of {options.seats}", path="$.options.bots")
     try:
@@ -144,7 +144,7 @@ def house_bots(options: RaceOptions, *, alone: bool = False) -> dict[int, HouseB
 def bot_players(
     options: RaceOptions, *, alone: bool, entropy: Callable[[int], bytes], waits: bool, thoughts: trio.CapacityLimiter, ask: Asking
 ) -> dict[int, BotPlayer]:
-    """The same as members. Raises as `house_bots` does."""
+    """The bots by seat, as members of a room. Raises as `house_bots` does."""
     return {
         seat: BotPlayer(
             player=PlayerName(house_id(seat), bot.name),
@@ -160,5 +160,5 @@ def bot_players(
 
 
 def house_id(seat: int) -> str:
-    """Of the bot on this seat: the same in every server that the race goes through."""
+    """The id of the bot on this seat: the same on every server that the race passes through."""
     return f"bot:{seat}"

@@ -1,6 +1,6 @@
-"""Who in a room is told what, and under which version. Owns the versions and the last events.
+"""Decides who in a room is told what, and under which version. Owns the versions and the last events.
 
-What an event looks like to a viewer is `race.view`'s to say, and when a message goes out is the driver's. Changes nothing in a race.
+`race.view` says what an event looks like to a viewer, and the driver when a message goes out. Changes nothing in a race.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from server.rooms.outgoing import Outgoing
 from server.rooms.spectator_port import Happened, Shown
 
 CHAT_KEPT = 50
-"""Lines of chat in a snapshot; older ones are gone for who comes later."""
+"""Lines of chat in a snapshot; latecomers do not see older ones."""
 
 
 class OwnEvent(Struct, frozen=True):
-    """What happens in a room and not in its race. Everybody is told the same of it."""
+    """An event of the room rather than of its race. Everybody is told the same."""
 
     def message(self, version: int) -> RoomEvent:
         raise NotImplementedError
 
 
 class RematchWanted(OwnEvent, frozen=True):
-    """The player of this seat would race again."""
+    """The player of this seat wants a rematch."""
 
     seat: int
 
@@ -48,7 +48,7 @@ class RematchWanted(OwnEvent, frozen=True):
 
 
 class LineSaid(OwnEvent, frozen=True):
-    """Chat. ref: of the request by which that seat said it."""
+    """A line of chat. ref: that of the request that said it."""
 
     line: ChatLine
     ref: int
@@ -58,7 +58,7 @@ class LineSaid(OwnEvent, frozen=True):
 
 
 class SeriesScored(OwnEvent, frozen=True):
-    """How the series stands now. record: of an earlier race, which was sealed until now."""
+    """How the series stands now. record: that of an earlier race, sealed until now."""
 
     series: SeriesInfo
     record: Record | None
@@ -68,7 +68,7 @@ class SeriesScored(OwnEvent, frozen=True):
 
 
 class SeatsRated(OwnEvent, frozen=True):
-    """What the race that is over did to ratings, by seat."""
+    """How the finished race changed ratings, by seat."""
 
     seats: tuple[SeatRating, ...]
 
@@ -77,7 +77,7 @@ class SeatsRated(OwnEvent, frozen=True):
 
 
 class RecordRevealed(OwnEvent, frozen=True):
-    """The record of the race that is over is no longer sealed."""
+    """The record of the finished race is no longer sealed."""
 
     record: Record
 
@@ -86,7 +86,7 @@ class RecordRevealed(OwnEvent, frozen=True):
 
 
 class GhostMoved(OwnEvent, frozen=True):
-    """At this moment of their run, somebody who ran the deal before had come so far."""
+    """How far somebody who ran the deal before had come at this moment of their run."""
 
     ghost: GhostInfo
 
@@ -95,27 +95,27 @@ class GhostMoved(OwnEvent, frozen=True):
 
 
 class MoveMade(Struct, frozen=True, gc=False):
-    """All that is kept of a move for who comes back: its seat has the rest. With positions a race took about a sixth more memory."""
+    """All that is kept of a move for those who come back: the seat has the rest. Keeping positions took a sixth more memory per race."""
 
     seat: int
     ply: int
 
 
 RETOLD_MOVES = 300
-"""Moves that are played again, at most, to tell somebody what they have missed. Where it would take more, a snapshot is quicker."""
+"""How many moves at most are replayed to tell somebody what they missed. Beyond that, a snapshot is quicker."""
 
 
 class Broadcast:
-    """`now`: the room's time in milliseconds; it turns moments into time left."""
+    """Tells the members and spectators of one room. `now` is the room's time in milliseconds: it turns moments into time left."""
 
     __slots__ = ("_chat", "_draft", "_ghosts", "_history", "_members", "_ratings", "again", "series", "unseen", "watched")
 
     def __init__(
         self, members: Members, draft: Draft, ghosts: Ghosts, *, version: int, ratings: tuple[SeatRating, ...], series: SeriesInfo | None
     ) -> None:
-        """version: of the last event of all times, 0 before the first. ratings: what the race, if it is over, did to its players'.
+        """version: of the last event ever told, 0 before the first. ratings: how the race, if it is over, changed those of its players.
 
-        series: how that of the current race stands.
+        series: how the current race's series stands.
         """
         self.watched = False
         """Whether anybody has ever watched."""
@@ -123,7 +123,7 @@ class Broadcast:
         """The seats that have asked for a rematch of the current race."""
         self.series = series
         self.unseen: dict[int, Seat] = {}
-        """Seats that have won, of which nobody else may know yet: as they were before."""
+        """Seats whose win nobody else may know of yet, as they were before it."""
         self._ghosts = ghosts
         self._chat: list[ChatLine] = []
         self._ratings = ratings
@@ -135,7 +135,7 @@ class Broadcast:
     # ---- to everybody
 
     def publish(self, event: RaceEvent | OwnEvent, race: Race, now: int) -> None:
-        """Tell everybody of an event, each as much of it as they may know."""
+        """Tell everybody of an event, each only what they may know."""
         if isinstance(event, (MovePlayed, SeatDealt)):
             self.publish_apart(event, race, now)
             return
@@ -145,7 +145,7 @@ class Broadcast:
             message = event.message(version)
         else:
             if isinstance(event, StartSet):
-                # In a series those of the race before came when this one was open already.
+                # In a series, the previous race's ratings arrived after this race had been opened.
                 self._ratings = ()
             message = tell_alike(event, version=version, now=now, sealed=race.sealed)
         self.everybody(Outgoing(message))
@@ -165,7 +165,7 @@ class Broadcast:
                 pass
 
     def publish_apart(self, event: MovePlayed | SeatDealt, race: Race, now: int) -> None:
-        """Tell the seat that the event is about one thing, and everybody else another."""
+        """Tell one thing to the seat that the event is about, and another to everybody else."""
         version = self._history.add(MoveMade(event.seat, event.ply) if type(event) is MovePlayed else event)
         player = race.seats[event.seat].player
         own, others = tell_apart(event, version=version, now=now, sealed=race.sealed)
@@ -189,12 +189,12 @@ class Broadcast:
             told.append((member, outgoing))
 
     def start_over(self, race: Race, series: SeriesInfo | None, now: int) -> None:
-        """Another race has begun: what came before it is told to nobody any more, and everybody gets a snapshot."""
+        """Another race has begun: give everybody a snapshot, and never again tell of what came before."""
         self.series = series
         self.again.clear()
         self._ratings = ()
         self._history.forget()
-        # Nobody has been dealt to: it differs by the viewer's seat alone.
+        # Nobody has been dealt to yet, so snapshots differ only in the viewer's seat.
         room = self._room(None, race, now)
         for player, member in self._members.connections.items():
             self.one(member, Outgoing(replace(room, seat=_viewer(race, player))))
@@ -209,7 +209,7 @@ class Broadcast:
         self._draft.effects.told.append((member, outgoing))
 
     def bring_up_to_date(self, player: str, member: Member, version: int, race: Race, now: int, *, ref: int) -> None:
-        """Tell what was missed since `version`; everything when that is no longer known, or for 0. ref: of the request it answers."""
+        """Tell what was missed since `version`; everything if that is no longer known, or for 0. ref: of the request this answers."""
         missed = self._missed(version, race) if version > 0 else None
         if missed is None:
             self.snapshot(player, member, race, now, ref=ref)
@@ -217,12 +217,12 @@ class Broadcast:
         viewer = _viewer(race, player)
         for number, event in missed:
             self.one(member, Outgoing(_message(event, race, version=number, viewer=viewer, now=now)))
-        # A move that was refused, or answered into a dead connection, leaves the client unsure of its own position; this settles it.
+        # A move that was refused, or answered on a dead connection, leaves a client unsure of its own position. This settles it.
         self.current_view(player, member, race, ref=ref)
         self._greet(member, race)
 
     def _missed(self, version: int, race: Race) -> list[tuple[int, RaceEvent | OwnEvent]] | None:
-        """What has happened since, each with its version; None where not all of it is known any more."""
+        """What has happened since, each event with its version; None if some of it is no longer known."""
         kept = self._history.after(version)
         if kept is None:
             return None
@@ -248,7 +248,7 @@ class Broadcast:
         self._greet(member, race)
 
     def current_view(self, player: str, member: Member, race: Race, *, ref: int = 0) -> None:
-        """Tell players their own position as it is, once they have been dealt one."""
+        """Tell a player their current position, if they have been dealt one."""
         seat = race.seat_of(player)
         view = current_view(race, seat, ref=ref) if seat is not None else None
         if view is not None:

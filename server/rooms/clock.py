@@ -1,7 +1,7 @@
 """The server's two clocks, both in whole milliseconds of Unix time.
 
-`now_ms` is for races and for whatever takes a while: it never jumps, whatever becomes of the wall clock, and stands still while it is
-paused, because no time may pass that nobody can use. `wall_ms` is for dates: what the machine's wall clock shows at the moment.
+`now_ms` measures races and other durations. It never jumps, whatever happens to the wall clock, and stands still while paused: no time may
+pass that nobody can use. `wall_ms` is for dates: it is what the machine's wall clock shows.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import trio
 logger = logging.getLogger("carpet.rooms")
 
 LOOK_S: Final = 60.0
-"""Seconds after which whoever waits for a date looks at the wall clock again: it may have been set, or the machine may have slept."""
+"""Seconds after which a task that waits for a date looks at the wall clock again: it may have been set, or the machine may have slept."""
 
 PAUSED_LOOK_S: Final = 0.25
-"""Seconds after which whoever waits for a moment looks again while the clock stands still."""
+"""Seconds after which a task that waits for a moment looks again while the clock stands still."""
 
 
 ASLEEP_S: Final = 2.0
-"""Seconds by which a process is woken late that was stopped, and not only kept waiting by others of a busy machine."""
+"""A process that wakes this many seconds late was stopped, rather than kept waiting by others on a busy machine."""
 
 AWAKE_LOOK_S: Final = 1.0
-"""Seconds between two times at which a process wakes up by itself, so that it is known to within that when it was stopped."""
+"""How often, in seconds, the process wakes up by itself: so precisely is it known when it was stopped."""
 
 
 class Clock:
@@ -35,8 +35,8 @@ class Clock:
     __slots__ = ("_lost_since", "_not_before_ms", "_offset", "_paused_at", "_trio_time", "_wall_offset")
 
     def __init__(self, wall_s: float | None = None) -> None:
-        """wall_s: what a made-up wall clock shows now, in Unix time; by default the machine's is read."""
-        # Asked directly, many times for each move.
+        """wall_s: what a simulated wall clock shows now, in Unix time; by default the machine's is read."""
+        # Called directly, since it is read many times for each move.
         self._trio_time = trio.lowlevel.current_clock().current_time
         self._wall_offset = wall_s - trio.current_time() if wall_s is not None else None
         self._offset = self._wall_s() - trio.current_time()
@@ -58,56 +58,54 @@ class Clock:
         return round(self._wall_s() * 1000)
 
     def deadline(self, moment_ms: int) -> float:
-        """The Trio time at which to look whether this moment of `now_ms` has come. Half a millisecond late rather than early."""
+        """The Trio time at which to check whether this moment of `now_ms` has come: half a millisecond late rather than early."""
         if self._paused_at is not None:
             return trio.current_time() + PAUSED_LOOK_S
         return (moment_ms + 0.5) / 1000 - self._offset
 
     def wall_deadline(self, moment_ms: int) -> float:
-        """The Trio time at which to look whether this moment of `wall_ms` has come: some time before it, where it is far away."""
+        """The Trio time at which to check whether this moment of `wall_ms` has come: before then, if it is far away."""
         now = trio.current_time()
         return now + min((moment_ms + 0.5) / 1000 - self._wall_s(), LOOK_S)
 
     @property
     def is_paused(self) -> bool:
-        """Whether no time passes now."""
+        """Whether the clock stands still."""
         return self._paused_at is not None
 
     def pause(self, since: float | None = None) -> None:
-        """Let no time pass: nobody listens, or nothing can be kept.
+        """Stop the clock: nobody is listening, or nothing can be kept.
 
-        since: Trio's time, where that was so before it was noticed. What has passed of it already the clock makes up for afterwards, by
-        standing still a little longer: it never goes back.
+        since: the Trio time at which that began, if it was noticed only later. The clock never goes back: it makes up for the time it has
+        already shown by standing still a little longer afterwards.
         """
         if self._paused_at is None:
             self._paused_at = trio.current_time()
             self._lost_since = self._paused_at if since is None else min(since, self._paused_at)
 
     def resume(self) -> None:
-        """Let time pass again."""
+        """Start the clock again."""
         if self._paused_at is not None:
             self._not_before_ms = self.now_ms()
             self._offset -= trio.current_time() - self._lost_since
             self._paused_at = None
 
     def skip(self, since: float) -> None:
-        """Let no time have passed since then, in Trio's time, where it is not paused. What was told of it already is made up for as after
-        a pause.
-        """
+        """Take back the time since this Trio time, for a clock that is not paused. It makes up for what it has shown as after a pause."""
         self._offset -= trio.current_time() - since
 
 
 class SleepWatch(trio.abc.Instrument):
-    """Notices that this process, or its container, was stopped for a while, and leaves that out of the clock.
+    """Notices that this process, or its container, was stopped for a while, and leaves that time out of the clock.
 
-    Nearly always before anything is made of what came meanwhile.
+    It nearly always does so before anything that arrived meanwhile is handled.
     """
 
     def __init__(self, clock: Clock, set_clocks_right: Callable[[], Awaitable[None]]) -> None:
         """set_clocks_right: tells everybody what the clock shows."""
         self._clock = clock
         self._set_clocks_right = set_clocks_right
-        # Asked directly, before and after each time that nothing is to be done.
+        # Called directly, since it is read before and after each wait for I/O.
         self._trio_time = trio.lowlevel.current_clock().current_time
         self._due = self._trio_time()
         self._slept_s = 0.0
@@ -126,7 +124,7 @@ class SleepWatch(trio.abc.Instrument):
         return now
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Log each stop and set clocks right after it, until cancelled."""
         trio.lowlevel.add_instrument(self)
         try:
             while True:

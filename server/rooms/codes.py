@@ -11,13 +11,13 @@ ALPHABET = "ABCDEFGHJKMNPRSTUWXY"
 LENGTH = 6
 
 SHOWN_LENGTH = 8
-"""Letters that stand for a private room where everybody may read of it: too many to be taken for a code."""
+"""Letters that stand for a private room in places that everybody may read: too many to be mistaken for a code."""
 
 _FAIR: Final = 256 - 256 % len(ALPHABET)
 
 
 def new_code(entropy: Callable[[int], bytes], length: int = LENGTH) -> str:
-    """A random code of `length` letters. `entropy(n)` gives n random bytes; bytes that would make some letters likelier are passed over."""
+    """A random code of `length` letters. `entropy(n)` gives n random bytes; those that would make some letters likelier are skipped."""
     letters = ""
     while len(letters) < length:
         letters += "".join([ALPHABET[byte % len(ALPHABET)] for byte in entropy(length - len(letters)) if byte < _FAIR])

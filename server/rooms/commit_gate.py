@@ -1,6 +1,6 @@
-"""The rule of this file: nothing is delivered before what it tells of is safe, and everything is delivered in the order of its deciding.
+"""Holds a room's effects back until the journal has them: what they tell of is safe by then, and they keep the order of decision.
 
-Effects with entries wait for the journal; effects without any wait only for those before them. Knows nothing of what is in either.
+Effects with entries wait for the journal; effects without any wait only for those before them. Knows nothing of the contents of either.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from server.store.errors import StoreError
 
 
 class CommitGate:
-    """Of one room. deliver: called with effects that are safe. fail: called once, when the journal can never write some of them."""
+    """The gate of one room. deliver: called with effects that are safe. fail: called once, if the journal can never write some of them."""
 
     __slots__ = ("_deliver", "_discarded", "_fail", "_journal", "_waiting")
 
@@ -22,18 +22,18 @@ class CommitGate:
         self._journal = journal
         self._deliver = deliver
         self._fail = fail
-        # The first one always has entries.
+        # The first in the queue always has entries.
         self._waiting: deque[Effects] = deque()
         self._discarded = 0
 
     def put(self, effects: Effects) -> None:
-        """Deliver the effects as soon as they and all before them are safe: at once, where nothing waits."""
+        """Deliver the effects as soon as they and all before them are safe."""
         if effects.entries:
             self._waiting.append(effects)
             try:
                 self._journal.submit(effects.entries, self._done)
             except StoreError as error:
-                # It takes nothing more, and will not call back for these.
+                # The journal takes nothing more, and will not call back for these.
                 self._waiting.pop()
                 self.discard()
                 self._fail(error)
@@ -43,12 +43,12 @@ class CommitGate:
             self._deliver(effects)
 
     def discard(self) -> None:
-        """Deliver nothing of what waits. What has been submitted may be kept all the same."""
+        """Deliver none of the waiting effects. Those already submitted may still be kept."""
         self._discarded += sum(bool(effects.entries) for effects in self._waiting)
         self._waiting.clear()
 
     def close(self) -> None:
-        """Nothing waits, and nothing will. Forgets `deliver` and `fail`, so that the room is in no cycle with this."""
+        """Nothing waits, and nothing will. Drops `deliver` and `fail`, so that no reference cycle with the room remains."""
         self._deliver = self._fail = _forget
 
     def _done(self, error: StoreError | None) -> None:

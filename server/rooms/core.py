@@ -1,11 +1,11 @@
-"""A room's decisions: what each request leads to, as effects. Synchronous, without I/O: no clock, no journal, no connection.
+"""A room's decisions: turns each request into effects. Synchronous and without I/O: no clock, no journal, no connection.
 
-Phases     One room has one race after another (`race_sequence`). It closes when all who came have given it up, when nobody has been here
-           for a while, when it is called off, when its host stops, or when it fails; then it answers nothing any more.
-Order      What was due by the time of a request is done before it. A request is either done whole, or refused with nothing changed.
-Secrecy    The core may know what is not safe yet; what its effects tell of is delivered only when it is (`commit_gate`).
+Phases     A room has one race after another (`race_sequence`). It closes when everybody who came has given it up, when nobody has been
+           here for a while, when it is called off, when its host stops, or when it fails. After that it answers nothing.
+Order      What was due by the time of a request is done before it. A request is either done completely, or refused with nothing changed.
+Secrecy    The core may know what is not safe yet; its effects are delivered only once what they tell of is safe (`commit_gate`).
 
-Members are handles here: they are named as recipients, and asked for nothing but the round trip to them.
+Members are only handles here: the core names them as recipients and asks them for nothing but their round trip.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ from server.rooms.summary import RoomSummary, summarized
 from server.runtime.token_bucket import Bucket
 
 IDLE_S = 120
-"""How long a room with nobody in it is kept for its players to come back to, when no race runs in it."""
+"""Seconds for which an empty room in which no race runs is kept, so that its players can come back."""
 
 PHRASES_A_SECOND = 1.0
 PHRASES_AT_ONCE = 10
-"""What one player may say while a race is run: more would get in the way of those who play. It is refused with `watch/too-much-talk`."""
+"""How many phrases a player may say during a race; more would distract those who play. Beyond it: `watch/too-much-talk`."""
 
 
 class RoomCore:
-    """`begin` first. `now` is the server's time in milliseconds; effects come out in the order in which they were decided."""
+    """The core of one room: call `begin` first. `now` is the server's time in milliseconds. Effects come out in the order of decision."""
 
     def __init__(self, setup: RoomSetup, *, now: int) -> None:
         self.is_closed = False
@@ -68,12 +68,12 @@ class RoomCore:
         self._broadcast = self._races.broadcast
         self._ready_timeout = ReadyTimeout()
         self._reason = "closed"
-        self._because = ""  # for histories, where the reason is not all that there is to say
+        self._because = ""  # for histories, if the reason alone does not say enough
         self._goes_on = False
         self._is_given_up = False
         self._talk: dict[str | None, Bucket] = {}
         self._due: int | None = None
-        self.is_due_known = False  # whether `due` is what it was when it was last asked
+        self.is_due_known = False  # whether `due` is unchanged since it was last asked for
 
     @property
     def race(self) -> Race:
@@ -83,7 +83,7 @@ class RoomCore:
     # ---- what a driver asks
 
     def begin(self, *, bots: tuple[BotSeat, ...], ghosts: tuple[GhostLine, ...] = ()) -> Effects:
-        """What opening the room leads to, or taking it up from an earlier server."""
+        """Open the room, or take it up from an earlier server."""
         self._draft.effects.changed = True
         self._races.ghosts.come(ghosts)
         earlier = self._setup.earlier
@@ -100,7 +100,7 @@ class RoomCore:
         return self._taken()
 
     def take(self, request: RoomRequest | None, now: int) -> Effects:
-        """What comes of a request, and of all that is due by now; None where only time has passed."""
+        """Do what is due by now, then handle the request; None if only time has passed."""
         if type(request) is Ask and type(request.message) is Move:
             return self.move(request.player.id, request.member, request.message, request.waited_ms, now)
         self._reach(now)
@@ -112,7 +112,7 @@ class RoomCore:
         return self._taken()
 
     def move(self, player: str, member: Member, message: Move, waited_ms: int, now: int) -> Effects:
-        """The same of a move, as nearly all requests are: most of them change nothing in what is due. waited_ms: see `Ask`."""
+        """`take` for a move. Nearly all requests are moves, and most of them do not change what is due. waited_ms: see `Ask`."""
         self._reach(now)
         races, seat, is_new = self._races, None, False
         race = races.race
@@ -136,18 +136,18 @@ class RoomCore:
         return self._taken()
 
     def _reach(self, now: int) -> None:
-        self._draft.effects = Effects()  # as `begin` does it, for each move
+        self._draft.effects = Effects()  # `begin` inlined, since this runs for each move
         if self.is_due_known and (self._due is None or now < self._due):
-            # So it is with nearly all requests.
+            # True for nearly all requests.
             self._races.pass_to(now)
         else:
             self.is_due_known = False
             self._races.advance(now)
-            # What was asked for after the timeout came too late; what it leads to may begin a new wait.
+            # Free late seats first: a request after the timeout comes too late, and what it leads to may begin a new wait.
             self._free_late_seats()
 
     def catch_up(self, player: str, member: Member, now: int) -> Effects | None:
-        """Tell members who have missed something everything anew. None when it is not by this connection that they are here."""
+        """Tell members who have missed something everything again. None if this is not the connection by which they are here."""
         if self.is_closed or self.members.connection(player) is not member:
             return None
         self._draft.begin()
@@ -165,11 +165,11 @@ class RoomCore:
         return self._broadcast.shown(self.race, self._races.time(now), with_boards=with_boards)
 
     def watch(self) -> None:
-        """From here on the effects tell the spectators what happens."""
+        """From now on, include what happens for spectators in the effects."""
         self._broadcast.watched = True
 
     def fail(self, refusal: Refusal, *, is_kept: bool = True) -> Effects:
-        """End the room for a reason that is nobody's in it. What was not safe is not told. is_kept: the journal has the race at all."""
+        """End the room for a reason that nobody in it caused. What was not safe is not told. is_kept: the journal has the race at all."""
         self._draft.begin()
         self._races.log.forget()
         self._close_as_failed(refusal)
@@ -177,7 +177,7 @@ class RoomCore:
 
     @property
     def due(self) -> int | None:
-        """When there is something to do without a request, by the server's clock. It may turn out to be later."""
+        """When there is next something to do without a request, by the server's clock. It may turn out to be later."""
         if not self.is_due_known:
             self._due, self.is_due_known = self._find_due(), True
         return self._due
@@ -192,7 +192,7 @@ class RoomCore:
 
     @property
     def deal_wanted(self) -> DealWanted | None:
-        """Answer with `DealFound`."""
+        """The deal to search for, if any; answer with `DealFound`."""
         return self.race.deal_wanted if not self.is_closed else None
 
     def summary(self) -> RoomSummary:
@@ -260,7 +260,7 @@ class RoomCore:
                 assert_never(message)
 
     def _seat_here(self, player: str, member: Member) -> Seat:
-        # A connection by which they have not joined would never hear what came of it.
+        # A connection that has not joined would never hear the outcome.
         if self.members.connections.get(player) is member:
             for seat in self._races.race.seats:
                 if seat.player == player:
@@ -272,7 +272,7 @@ class RoomCore:
         if message.phrase is None and (self.race.phase == "racing" or self.summary().phrases_only):
             raise Refusal(ErrorCode.PHRASES_ONLY, path="$.text")
         if self.race.phase == "racing":
-            # By player: who comes back by another connection has no more.
+            # Counted by player, so that reconnecting gives nobody more phrases.
             talk = self._talk.setdefault(seat.player, Bucket(rate=PHRASES_A_SECOND, burst=PHRASES_AT_ONCE))
             if not talk.take(self._races.now / 1000):
                 raise Refusal(ErrorCode.TALKED_TOO_MUCH)
@@ -289,17 +289,17 @@ class RoomCore:
             self._reason = "called-off"
 
     def _deal_found(self, found: DealFound) -> None:
-        # Somebody who was ready may have left since; then another deal is wanted, or none yet.
+        # Somebody who was ready may have left since. Then another deal is wanted, or none yet.
         if found.wanted != self.race.deal_wanted:
             return
         if found.k is not None:
             self._races.do(ChooseDeal(found.k))
             return
-        # All have put in their nonces, which cannot be taken back, and the same search would end the same way: this race can never start.
+        # The nonces cannot be taken back, and the same search would end the same way: this race can never start.
         self._close_as_failed(Refusal(ErrorCode.NO_WINNABLE_DEAL))
 
     def _ratings_read(self, read: RatingsRead) -> None:
-        # By now the room may speak of another race.
+        # The room may have moved on to another race meanwhile.
         if read.race == (self._races.series.before or self.race.id) and self.race.phase in ("waiting", "over"):
             self._races.publish((SeatsRated(tuple(change.shown for change in read.changes)),))
 
@@ -308,7 +308,7 @@ class RoomCore:
     def _enter(self, request: Enter) -> None:
         player, member, races = request.player, request.member, self._races
         seat = races.race.seat_of(player.id)
-        # Told to the others first: newcomers hear of it in their turn, with all that they have missed before it.
+        # The others are told first: newcomers hear of it in turn, after all that they have missed.
         if seat is None:
             self._seat(player)
         else:
@@ -316,7 +316,7 @@ class RoomCore:
         self._draft.effects.bindings += ((player.id, True),)
         self.members.enter(player.id, member)
         races.measure_all()
-        # Only a snapshot says which seat is one's own: events alone would not tell it to somebody who lost one here and has taken another.
+        # Only a snapshot tells a player which seat is theirs: events would not tell that to somebody who lost one here and took another.
         version = request.version if seat is not None else 0
         self._broadcast.bring_up_to_date(player.id, member, version, races.race, races.now, ref=request.ref)
 
@@ -326,7 +326,7 @@ class RoomCore:
             if player.id not in self._setup.spec.invited:
                 raise Refusal(ErrorCode.NOT_INVITED)
             place = self._setup.spec.invited.index(player.id)
-        # After its first race a private room is for those who were there: what is to come belongs to them, whoever has the code.
+        # After its first race a private room is for those who were there, no matter who else has the code.
         if not self._setup.options.public and self.race.number > 1 and player.id not in self._races.sat_here:
             raise Refusal(ErrorCode.ROOM_FULL, "in a private race, a rematch is for those who were there")
         self._races.do(TakeSeat(player.id, player.name, seat=place))
@@ -343,7 +343,7 @@ class RoomCore:
         if seat is not None:
             races.do(LeaveSeat(seat.number))
             if seat.player is not None and races.race.phase != "waiting":
-                # The seat stays theirs until the race is over, but nobody waits for them.
+                # The seat stays theirs until the race is over, but nobody waits for them any more.
                 races.do(LoseConnection(seat.number))
         self._draft.effects.bindings += ((player, False),)
         if member is not None:
@@ -360,20 +360,20 @@ class RoomCore:
     def _abandoned_at(self) -> int | None:
         if self.members.empty_since is None or self.race.phase in ("countdown", "racing"):
             return None
-        # A series under way waits for its players as long as its grace says, a table of a round as long as its director does.
+        # A series under way waits for its players for its own grace, and a table of a round for as long as its director does.
         if self._races.series.is_under_way or self._races.is_called_to:
             return None
         return self.members.empty_since + IDLE_S * 1000
 
     def _go_on(self) -> None:
-        """To the next race of a series, or to the end of the room, where that is due."""
+        """Go on to the next race of a series, or close the room, if that is due."""
         if self.race.phase not in ("waiting", "over"):
             return
         self._races.go_on()
         if self._abandoned_at is not None and self._abandoned_at <= self._races.now:
             self.is_closed = True
             self._reason = "idle"
-        # Given up by all who came: nobody has a claim to it, and rooms that are opened and left must not pile up.
+        # Everybody who came has given it up, so nobody has a claim to it. Rooms that are opened and left must not pile up.
         if self.members.visited and not self._races.people() and not self._races.is_called_to:
             self.is_closed = True
 
@@ -393,7 +393,7 @@ class RoomCore:
 
     def _closing(self, *, is_kept: bool) -> Effects:
         if not self._goes_on:
-            # Else the client comes back to it by itself.
+            # If it goes on, say nothing: the client comes back to it by itself.
             self._broadcast.everybody(Outgoing(Left(code=self._setup.code, reason=self._reason)))
         effects = self._draft.take()
         self._draft.begin()
@@ -405,7 +405,7 @@ class RoomCore:
         return effects
 
     def _give_up(self) -> None:
-        """Say in the journal that the room is gone, and its race without a result."""
+        """Note in the journal that the room is gone and its race has no result."""
         self._is_given_up = True
         if self.race.phase == "over":
             self._races.log.desert()

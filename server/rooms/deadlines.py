@@ -1,4 +1,4 @@
-"""When rooms have something to do although nobody asks for it: a heap of all starts, one of everything else, and one task."""
+"""Timers for all rooms: one heap for starts, one for everything else, and one task that wakes the rooms."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import trio
 from server.rooms.clock import Clock
 
 AT_ONCE: Final = 8
-"""Rooms woken in one go; then whoever else has something to do has a turn."""
+"""Rooms woken in one go, before other tasks have a turn."""
 
 LONG_S: Final = 0.0003
 REST_S: Final = 0.004
-"""Where one go has taken longer than LONG_S, seconds to the next. Of a thousand players who have lost their connections together all races
-end at once: what they have to write would be in one commit, and everybody's moves would wait for it."""
+"""If one go takes longer than LONG_S, rest this many seconds before the next. When a thousand players lose their connections together, all
+their races end at once: written in a single commit, they would hold up everybody's moves."""
 
 
 class Deadline:
-    """Of one room. `set` it as often as there is news; when it has passed, `wake` is called, which may set it again."""
+    """The deadline of one room. `set` it as often as it changes. When it has passed, `wake` is called, which may set it again."""
 
     __slots__ = ("_deadlines", "_due_ms", "wake")
 
@@ -31,9 +31,9 @@ class Deadline:
         self._due_ms: int | None = None
 
     def set(self, due_ms: int | None, *, is_start: bool = False) -> None:
-        """By the server's clock. A later moment than before, or none, costs nothing: it is then woken once in vain.
+        """due_ms: by the server's clock. A later moment than before, or none, costs only one needless wake-up.
 
-        is_start: somebody is to be dealt to, or may play from then on, which waits for no other room's ends.
+        is_start: somebody is dealt to then, or may play from then on. This does not wait for the ends of races in other rooms.
         """
         if due_ms is not None and (self._due_ms is None or due_ms < self._due_ms):
             self._due_ms = due_ms
@@ -44,14 +44,14 @@ class Deadline:
         self.wake = None
 
     def passed(self, due_ms: int) -> None:
-        """For the task."""
+        """Called by the task of `Deadlines`."""
         if self._due_ms == due_ms and self.wake is not None:
             self._due_ms = None
             self.wake()
 
 
 class Deadlines:
-    """`run` is its one task."""
+    """The deadlines of all rooms. `run` is its one task."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -85,7 +85,7 @@ class Deadlines:
                     now, began = self._clock.now_ms(), trio.current_time()
 
     def _passed(self, now: int) -> list[tuple[int, int, Deadline]]:
-        """The heap of which something is due; an empty one where nothing is."""
+        """The heap that has something due, starts first; an empty one if nothing is."""
         if self._starts and self._starts[0][0] <= now:
             return self._starts
         return self._others if self._others and self._others[0][0] <= now else []

@@ -1,6 +1,6 @@
-"""Looking for a winnable deal before a race, in a worker process, so that no room waits for it but the one that wants it.
+"""Looks for a winnable deal before a race, in a worker process, so that only the room that wants it waits.
 
-Owns how long that seems to take. Must not know rooms, nor how a deal is searched.
+Owns how long the search appears to take. Must not know rooms, nor how a deal is searched.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from server.solver.winnable import NoneWinnable, first_winnable
 logger = logging.getLogger("carpet.rooms")
 
 STEP_S: Final = 3.0
-"""An answer is given after this many seconds, or twice as many, and so on. Most searches take a fraction of it: when the answer comes tells
-nothing of how many deals were looked at, nor of how hard the one found is."""
+"""Answers are given only at multiples of this many seconds. Most searches take a fraction of it, so the timing does not give away how many
+deals were looked at, nor how hard the one found is."""
 
 PAUSES_S: Final = (0.0, 3.0, 6.0, 12.0, 24.0, 30.0, 30.0, 30.0)
-"""Before another worker is tried when one has died. Who is out of memory may have some again in a minute or two; the room waits."""
+"""Pauses before each attempt, as workers die one after another. A machine that is out of memory may recover in a minute or two."""
 
 
 async def find_deal(workers: Workers, wanted: DealWanted) -> int | None:
-    """The number of the first seed whose deal can be won; None where none is to be had. Cancel it when nobody wants it any more.
+    """The number of the first seed whose deal can be won; None if none was found. Cancel it when nobody wants the answer any more.
 
-    Raises SearchFailed where worker after worker has died.
+    Raises SearchFailed if worker after worker has died.
     """
     began = trio.current_time()
     k = await _search(workers, wanted)

@@ -1,9 +1,9 @@
-"""A room as the rest of the server has it: it hands each request to the core, there and then, and does what the effects say.
+"""A room as the rest of the server uses it: it passes each request to the core at once, and carries out the effects.
 
 Decided    A request is decided in the call that brings it; no task waits for it. Who holds a seat where is known at once.
-Delivered  Messages, the summary and notices go out when the journal has what they tell of (`commit_gate`).
-Beside     Deadlines are all rooms' together. Whatever takes time is a side job, whose answer comes back as a request.
-Broken     A fault in one room ends that room: its members are told, and the others go on. So does what can never be kept.
+Delivered  Messages, the summary and notices go out once the journal has what they tell of (`commit_gate`).
+Beside     All rooms share one task for deadlines. Whatever takes time is a side job, whose answer comes back as a request.
+Broken     A fault, or something that can never be kept, ends its room: the members are told, and the other rooms go on.
 """
 
 from __future__ import annotations
@@ -43,23 +43,23 @@ logger = logging.getLogger("carpet.rooms")
 
 
 class RoomOwner(Protocol):
-    """What a room tells of itself to whoever keeps the list of rooms."""
+    """What a room reports to the owner of the list of rooms."""
 
     def seat_taken(self, room: Room, player: str) -> None: ...
 
     def seat_left(self, room: Room, player: str) -> None: ...
 
     def changed(self, room: Room) -> None:
-        """Its summary has other seats, names or another phase."""
+        """The seats, names or phase in its summary have changed."""
 
     def over(self, room: Room, record: Record) -> None:
         """The race that the room was opened for is over, and its record is kept."""
 
     def rated(self, player: str, rating: Rating) -> None:
-        """A race has made this player's rating this one."""
+        """A race has changed this player's rating to this one."""
 
     def gone(self, room: Room) -> None:
-        """It is closed, all are told, and nothing of it waits for the journal."""
+        """It is closed, everybody has been told, and nothing of it waits for the journal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,20 +80,20 @@ class RoomPorts:
 
 
 class Room:
-    """`begin` it once. For others: `ask` and `tell`, the `summary`, and what spectators need."""
+    """One room. Call `begin` once. Others use `ask` and `tell`, the `summary`, and what spectators need."""
 
     def __init__(self, setup: RoomSetup, ports: RoomPorts) -> None:
-        """Raises Refusal for bots that are not known, or that leave no seat for the opener."""
+        """Raises Refusal for unknown bots, or if the bots leave no seat for the opener."""
         self.code = setup.code
         self.options = setup.options
         self.spec = setup.spec
-        """For what the room was opened, other than its opener's wish; its one race is on a deal that other races share."""
+        """The shared deal for which the room was opened, if there is one; the room then has only one race."""
         self.place = setup.place
-        """What of its opener's address counts as one; None where that is not known, or is this machine."""
+        """The part of its opener's address that counts as one place; None if it is not known, or is this machine."""
         self.is_closed = False
-        """Nothing will happen here any more. Known before it is told."""
+        """Nothing will happen here any more. True before anybody is told."""
         self.is_kept = False
-        """The journal has it: other servers of the place can find it."""
+        """The journal has the room: other servers of the cluster can find it."""
         alone, waits, thoughts = setup.spec is not None, ports.bots_wait, ports.thoughts
         self._bots = bot_players(setup.options, alone=alone, entropy=ports.entropy, waits=waits, thoughts=thoughts, ask=self._ask_for_bot)
         self.core = RoomCore(setup, now=ports.clock.now_ms())
@@ -104,12 +104,12 @@ class Room:
         self._gate = CommitGate(ports.journal, deliver=self._deliver, fail=self._not_kept)
         complaint = "something beside room %s crashed"
         self._jobs = Tasks(ports.nursery, setup.code, failed=self._crashed, logger=logger, complaint=complaint)
-        """What goes on beside the room's requests and waits for something: searches, reads, bots. Its answers come back as requests."""
+        """Side jobs, which wait for something: searches, reads, bots. Their answers come back as requests."""
         self._deadline = Deadline(ports.deadlines, self._wake)
         self._spectators: SpectatorPort | None = None
         self._ghosts = ghosts_wanted(setup.spec, setup.start_position)
         self.has_begun = False
-        """It answers. Not before its ghosts are here: whoever comes is told of them in their first snapshot."""
+        """Whether it answers. It waits for its ghosts first, since every player's first snapshot tells of them."""
         self._early: list[RoomRequest] = []
         self._sought: DealWanted | None = None
         self._search: trio.CancelScope | None = None
@@ -128,7 +128,7 @@ class Room:
     # ---- requests
 
     def ask(self, request: RoomRequest) -> None:
-        """Decide a request now; what comes of it is told when it is safe. Raises Refusal `room/closed`, and `server/busy`."""
+        """Decide a request now; the outcome is told once it is safe. Raises Refusal `room/closed`, and `server/busy`."""
         if self.is_closed:
             raise Refusal(ErrorCode.ROOM_CLOSED)
         if len(self._early) >= EARLY:
@@ -136,11 +136,11 @@ class Room:
         self.tell(request)
 
     def move(self, player: PlayerName, member: Member, message: Move, waited_ms: int = 0) -> None:
-        """`ask` for a move, as nearly all requests are. waited_ms: see `Ask`."""
+        """`ask` for a move, since nearly all requests are moves. waited_ms: see `Ask`."""
         if self.is_closed or not self.has_begun:
             self.ask(Ask(player, member, message, waited_ms))
             return
-        # Of a move nothing is logged unless something is wrong.
+        # A move logs nothing unless something is wrong, so the log context is set only then.
         try:
             effects = self.core.move(player.id, member, message, waited_ms, self._ports.clock.now_ms())
         except Exception:
@@ -152,23 +152,23 @@ class Room:
         if effects.changed:
             self._do(effects)
             return
-        # As `_do` does it, for each move: nobody takes or leaves a seat without a change.
+        # `_do` inlined, since this runs for each move: without a change, nobody takes or leaves a seat.
         self._gate.put(effects)
         if not self.core.is_due_known and not self.is_closed:
             self._set_deadline()
 
     def tell(self, request: RoomRequest) -> None:
-        """`ask` for what nobody waits for: nothing, when the room is closed."""
+        """`ask` for requests whose answer nobody waits for; does nothing if the room is closed."""
         if self.has_begun and not self.is_closed:
             self._take(request)
         elif not self.is_closed:
             self._early.append(request)
             if isinstance(request, Enter):
-                # They can take no seat elsewhere meanwhile.
+                # Until it is decided, they cannot take a seat elsewhere.
                 self._ports.owner.seat_taken(self, request.player.id)
 
     def catch_up(self, player: str, member: Member) -> bool:
-        """Tell members who have missed something everything anew. False when it is not by this connection that they are in the room."""
+        """Tell members who have missed something everything again. False if this is not the connection by which they are in the room."""
         effects = self.core.catch_up(player, member, self._ports.clock.now_ms()) if self.has_begun else None
         if effects is not None:
             self._gate.put(effects)
@@ -178,7 +178,7 @@ class Room:
         about = log_lines.race.set(self.core.race.id)
         try:
             effects = self.core.take(request, self._ports.clock.now_ms())
-        # The room's one supervisor, beside that of moves: what a bug costs is this room.
+        # With the one in `move`, the room's only supervisor: a bug costs no more than this room.
         except Exception:
             logger.exception("room %s crashed", self.code)
             self._crashed()
@@ -196,7 +196,7 @@ class Room:
     def _set_deadline(self) -> None:
         self._deadline.set(self.core.due, is_start=self.core.race.phase == "countdown")
 
-    # ---- what comes of them
+    # ---- effects
 
     def _do(self, effects: Effects) -> None:
         owner = self._ports.owner
@@ -220,7 +220,7 @@ class Room:
         if len(told) > self.options.seats:
             tell_together(told, self._spectators)
         else:
-            # As `tell_together` does it. Nearly all that is told is a move, in one message to each.
+            # `tell_together` for the usual case: a move, told in one message to each.
             for what in told:
                 if isinstance(what, tuple):
                     member, outgoing = what
@@ -253,7 +253,7 @@ class Room:
     # ---- the end
 
     def break_off(self) -> None:
-        """The server ends without having closed its rooms. What is not safe is not told."""
+        """The server ends without having closed its rooms: close this one, telling nothing that is not safe."""
         self._gate.discard()
         self.tell(Close())
 
@@ -273,7 +273,7 @@ class Room:
 
     def _gave_up(self, error: StoreError | None) -> None:
         if error is not None:
-            # The store has nothing to bring back, or the next server does: nobody will come.
+            # If the store still has the room, the next server brings it back, and nobody will come.
             self._complain(logging.WARNING, "room %s: that it is closed could not be kept: %s", error)
         self._go()
 
@@ -293,7 +293,7 @@ class Room:
         self._fail(Refusal(ErrorCode.NOT_KEPT))
 
     def _complain(self, level: int, what: str, error: StoreError) -> None:
-        # Of a lost lease, or a journal that has ended, it is said once for all rooms together.
+        # A lost lease, or a journal that has ended, is reported once for all rooms.
         logger.log(logging.DEBUG if isinstance(error, LeaseLost | JournalClosed) else level, what, self.code, error)
 
     def _fail(self, refusal: Refusal, *, is_kept: bool = True) -> None:
@@ -308,7 +308,7 @@ class Room:
 
     @property
     def is_listed(self) -> bool:
-        """Whether everybody is told of its race while it is run."""
+        """Whether its race is listed for everybody while it is run."""
         return self.options.public or (self.spec is not None and self.spec.listed)
 
     @property
@@ -322,30 +322,30 @@ class Room:
         self.core.watch()
 
     def show(self, tell: Callable[[Shown], None], *, with_boards: bool) -> bool:
-        """Have `tell` called with what somebody without a seat may know now, before any later event. False when the room is closed."""
+        """Have `tell` called with what somebody without a seat may know now, before any later event. False if the room is closed."""
         if self.is_closed:
             return False
         self._gate.put(Effects(shown=((tell, self.core.shown(self._ports.clock.now_ms(), with_boards=with_boards)),)))
         return True
 
     def tell_players(self, outgoing: Outgoing) -> None:
-        """A message about those who watch, behind all that has happened."""
+        """Send the players a message about those who watch, after everything that has happened so far."""
         if not self.is_closed:
             self._gate.put(self.core.tell_all(outgoing))
 
     def tell_of_outage(self) -> None:
-        """At once: it is why everything else has to wait."""
-        # Nobody is in a room that has not begun, and that it was opened has still to be kept. But some wait to be let in.
+        """Tell everybody here at once: it is the reason why everything else has to wait."""
+        # A room that has not begun has no members, and its opening is not kept yet. But some may be waiting to be let in.
         for member in {request.member for request in self._early if isinstance(request, Enter)}:
             member.post(CANNOT_WRITE)
         if not self.is_closed and self.has_begun:
             self._deliver(self.core.tell_all(CANNOT_WRITE))
-        # Of a race that is over they know all there is to come.
+        # If the race is over, spectators know all there is to know.
         if self._spectators is not None and self.summary.phase != "over":
             self._spectators.cannot_write()
 
     def set_clocks_right(self) -> None:
-        """Tell everything anew: nothing else says that time has stood still, and does so no more."""
+        """Tell everything again: nothing else says that time stood still and now runs on."""
         if self.core.race.phase != "over":
             for player, member in list(self.core.members.connections.items()):
                 self.catch_up(player, member)
@@ -368,16 +368,16 @@ class Room:
         for bot in self._bots.values():
             self._jobs.start_soon(bot.run)
         self._do(self.core.begin(bots=seats, ghosts=lines))
-        # One of them may close the room: then the others have had their answer.
+        # One of these may close the room. Then the others have been answered already.
         while self._early:
             request = self._early.pop(0)
             if isinstance(request, Enter):
-                # Whether the seat is theirs is decided only now.
+                # Whether they get a seat is decided only now.
                 self._ports.owner.seat_left(self, request.player.id)
             self.tell(request)
 
     def _seek_deal(self) -> None:
-        """Have a search running for just the deal that is wanted."""
+        """Keep a search running for the deal that is wanted now, and for no other."""
         wanted = self.core.deal_wanted
         if wanted == self._sought:
             return
@@ -396,7 +396,7 @@ class Room:
             self.tell(DealFound(wanted, k))
 
     async def _read_ratings(self, record: Record) -> None:
-        # Told outside even when the room is closed by then.
+        # The owner is told even if the room has closed by then.
         changes = await read_changes(record, self._ports.rating_changes)
         for seat, change in zip(record.seats, changes, strict=bool(changes)):
             self._ports.owner.rated(seat.player, change.after)

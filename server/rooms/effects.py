@@ -1,4 +1,4 @@
-"""What a request to a room leads to, as one value: entries for the journal, messages to its members, and notices to everybody else.
+"""Everything that a request to a room leads to, as one value: entries for the journal, messages to members, notices to others.
 
 A driver submits the entries and delivers the rest once they are safe; only `bindings` hold from the moment of the decision.
 """
@@ -22,9 +22,9 @@ from server.store.port import Entry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closing:
-    """Nothing happens in the room any more.
+    """The room is closed.
 
-    reason: as its members are told. goes_on: the next server goes on with it. entries: to be kept although nobody waits for that.
+    reason: as its members are told. goes_on: whether the next server goes on with it. entries: to be kept, though nobody waits for them.
     """
 
     reason: str
@@ -34,23 +34,23 @@ class Closing:
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """A member has come back, and is to be told about the spectators. racing: their race is being run."""
+    """A member has come back, and needs to be told about the spectators. racing: whether their race is being run."""
 
     member: Member
     racing: bool
 
 
 SpectatorNotice: TypeAlias = Happened | RoomMessage | Greeting
-"""A whole room where another race has begun."""
+"""A `RoomMessage` means that another race has begun."""
 
 
 class Effects(Struct, gc=False):
-    """In the order of delivery, but for `entries` and `bindings`, which come first.
+    """What a request leads to. Fields are in the order of delivery, except that `entries` and `bindings` come first.
 
-    bindings: players who hold a seat here from now on (True) or no longer (False). summary: None where others see no difference.
-    told: messages, each with its recipient, and what is for the spectators. shown: who asked to be shown the room, and what they see.
-    ended: records of races that are over. changed: seats, names or phase are not what they were, as where a race has ended, or the room
-    closes. moved: only how seats stand.
+    bindings: players who hold a seat here from now on (True) or no longer (False). summary: None if others see no difference.
+    told: messages, each with its recipient, and notices for the spectators. shown: those who asked to be shown the room, and what they see.
+    ended: the records of races that are over. changed: seats, names or phase have changed, for example because a race has ended or the
+    room closes. moved: only the progress of seats has.
     """
 
     entries: list[Entry] = []
@@ -67,7 +67,7 @@ class Effects(Struct, gc=False):
 class Draft:
     """The effects of the request that is being handled, shared by the parts of a core.
 
-    Between two requests there are none: what lives on from one move to the next is what the collection of garbage has to look at.
+    None are kept between requests: the garbage collector has to look at whatever lives on from one move to the next.
     """
 
     __slots__ = ("effects",)
@@ -78,18 +78,18 @@ class Draft:
         self.begin()
 
     def begin(self) -> None:
-        """Something is to be handled, of which there are no effects yet. Those that nobody has taken are forgotten."""
+        """Start with no effects. Any that nobody has taken are dropped."""
         self.effects = Effects()
 
     def take(self) -> Effects:
-        """All of them, at the end."""
+        """Hand out all effects, at the end."""
         effects = self.effects
         del self.effects
         return effects
 
 
 def tell_together(told: Sequence[tuple[Member, Outgoing] | SpectatorNotice], spectators: SpectatorPort | None) -> None:
-    """Deliver what is told, each member's messages at once: to send a small one costs more than to make it. spectators: None for none."""
+    """Deliver what is told, each member's messages together: sending a small message costs more than making it."""
     together: dict[Member, list[Outgoing]] = {}
     for what in told:
         if isinstance(what, tuple):

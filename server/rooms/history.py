@@ -1,4 +1,4 @@
-"""The last events of a room by version: what a client that comes back is told instead of everything."""
+"""The last events of a room by version: a client that comes back is sent these instead of everything."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 Item = TypeVar("Item")
 
 KEPT_EVENTS = 8
-"""Events kept. When it is full the oldest goes, and a client that is further behind than that gets a snapshot: it is shorter by then."""
+"""Events kept. When it is full the oldest goes; a client that is further behind gets a snapshot, which is then the shorter answer."""
 
 
 class History(Generic[Item]):
@@ -22,7 +22,7 @@ class History(Generic[Item]):
         self._items: deque[Item] = deque(maxlen=KEPT_EVENTS)
 
     def add(self, item: Item) -> int:
-        """Keep one event; its version."""
+        """Keep one event; returns its version."""
         self.version += 1
         self._items.append(item)
         return self.version
@@ -33,7 +33,7 @@ class History(Generic[Item]):
         self._items.clear()
 
     def after(self, version: int) -> Iterator[tuple[int, Item]] | None:
-        """All events after `version` with their versions, or None when they are not all there: then send a snapshot."""
+        """All events after `version` with their versions, or None if some are gone: then send a snapshot."""
         missed = self.version - version
         if not 0 <= missed <= len(self._items):
             return None

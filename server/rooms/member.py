@@ -1,4 +1,4 @@
-"""The port through which a room speaks to whoever is in it: a connection, a house bot, a test."""
+"""The port through which a room speaks to its members: a connection, a house bot, a test."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from server.rooms.outgoing import Outgoing
 
 @dataclass(frozen=True, slots=True)
 class PlayerName:
-    """A player as rooms and lobby know them: their public id, and their name as cleaned."""
+    """A player as rooms and lobby know them: their public id, and their cleaned name."""
 
     id: str
     name: str
@@ -26,20 +26,20 @@ class Member(Protocol):
     """One connection to one player."""
 
     def post(self, outgoing: Outgoing) -> None:
-        """Send it, some time. Never blocks and never raises: a connection that is slow or gone is the connection's own affair."""
+        """Send it eventually. Never blocks and never raises: a slow or broken connection takes care of itself."""
 
     def post_together(self, outgoings: Sequence[Outgoing]) -> None:
-        """The same with several, in their order."""
+        """`post` for several messages, in their order."""
         for outgoing in outgoings:
             self.post(outgoing)
 
     @property
     def round_trip_ms(self) -> int | None:
-        """The round trip as measured by now; None before the first measurement. A bot's is 0."""
+        """The measured round trip; None before the first measurement. A bot's is 0."""
 
 
 class PlayerConnection(Member, Protocol):
     """A member that can be told to go."""
 
     def shut(self, code: CloseCode, reason: str) -> None:
-        """Close the connection, some time soon. Never blocks."""
+        """Close the connection soon. Never blocks."""

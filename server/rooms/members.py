@@ -1,6 +1,6 @@
-"""Who is in a room: the connections to post to, and the people who have a claim to it, at a connection or away from it.
+"""Who is in a room: the connections to post to, and the people who have a claim to it, connected or away.
 
-Knows players by their ids alone: which seat is whose is the race's affair.
+Knows players only by their ids: the race knows who sits where.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from server.rooms.member import Member
 
 
 class Members:
-    """A house bot has a connection and no claim; a person whose connection is lost has a claim and no connection. Times are in
-    milliseconds.
+    """The members of one room. A house bot has a connection but no claim; a person who lost their connection has a claim but no connection.
+
+    Times are in milliseconds.
     """
 
     __slots__ = ("_people", "connections", "empty_since", "visited")
@@ -19,13 +20,13 @@ class Members:
         self.visited = visited
         """Whether any person ever came."""
         self.empty_since: int | None = now
-        """Since when no person is at a connection; None while somebody is."""
+        """Since when no person is connected; None while somebody is."""
         self.connections: dict[str, Member] = {}
-        """By which each player is here now; changed by the methods alone."""
+        """The connection by which each player is here now; changed only by the methods."""
         self._people: set[str] = set()
 
     def connection(self, player: str | None) -> Member | None:
-        """By which this player is here now, if at all."""
+        """The connection by which this player is here now, if at all."""
         return self.connections.get(player) if player is not None else None
 
     def claims(self, player: str) -> bool:
@@ -33,13 +34,13 @@ class Members:
         return player in self._people
 
     def enter(self, player: str, member: Member) -> None:
-        """A person is here by this connection, and by no earlier one."""
+        """A person is here by this connection, and no longer by an earlier one."""
         self.expect(player)
         self.connections[player] = member
         self.empty_since = None
 
     def expect(self, player: str) -> None:
-        """A person has a claim, before they are here by any connection."""
+        """A person has a claim, even before they connect."""
         self._people.add(player)
         self.visited = True
 
@@ -48,7 +49,7 @@ class Members:
         self.connections[bot] = member
 
     def lose(self, player: str, member: Member, now: int) -> bool:
-        """This connection is gone. False when it was no longer theirs: they may have come back by another before it was seen to be dead."""
+        """This connection is gone. False if it was no longer theirs: they may have come back by another before it was found dead."""
         if self.connections.get(player) is not member:
             return False
         del self.connections[player]
@@ -62,7 +63,7 @@ class Members:
         self._note_emptiness(now)
 
     def away(self) -> list[str]:
-        """Those who have a claim and no connection."""
+        """Those who have a claim but no connection."""
         return sorted(self._people - self.connections.keys())
 
     def forget(self, player: str) -> None:

@@ -1,4 +1,4 @@
-"""Which options a room can be opened with, beyond what their types say. House bots are checked where they are found (`bots`)."""
+"""Which options a room can be opened with, beyond what their types say. House bots are checked in `bots`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from server.rules.catalogue import UnknownRules, rule_set
 
 
 def check_options(options: RaceOptions) -> None:
-    """Raises Refusal for a deal's name that is not fit to be shown, an unknown rule set, a winnable deal that cannot be had, and a series
-    that cannot be raced.
+    """Raises Refusal for a deal's name that is unfit to be shown, an unknown rule set, an impossible winnable deal, and a series that
+    cannot be raced.
     """
-    # It is shown to the others. Not cleaned but refused: another name would be another deal.
+    # The name is shown to others. It is refused rather than cleaned, since another name would be another deal.
     if options.deal is not None and clean_chat(options.deal) != options.deal:
         raise Refusal(ErrorCode.BAD_OPTIONS, "a deal's name is one line of printable text", path="$.options.deal")
     try:

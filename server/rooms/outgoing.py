@@ -1,4 +1,4 @@
-"""A message on its way out, encoded at most once for each encoding however many it goes to."""
+"""A message on its way out, encoded at most once per encoding, no matter how many it goes to."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from protocol.server_messages import Error, ServerMessage
 
 
 class Outgoing(Struct, eq=False, gc=False):
-    """One message to any number of members. `frames` is for the transport to keep what it makes of the message.
+    """One message to any number of members.
 
-    payloads: what it has been encoded to already; None where that is nothing.
+    frames: where the transport keeps what it makes of the message. payloads: the message as encoded so far; None before the first time.
     """
 
     message: ServerMessage
@@ -23,7 +23,7 @@ class Outgoing(Struct, eq=False, gc=False):
     payloads: dict[str, bytes] | None = None
 
     def payload(self, subprotocol: str) -> bytes:
-        """The encoded message, for who does not keep what they make of it."""
+        """The encoded message, for callers that do not use `frames`."""
         payloads = self.payloads
         if payloads is None:
             payloads = self.payloads = {}
@@ -34,7 +34,7 @@ class Outgoing(Struct, eq=False, gc=False):
 
 
 class Bundle:
-    """Messages that go to many connections together, in their order. `frames` is for the transport, as that of one message is."""
+    """Messages that go to many connections together, in their order. frames: for the transport, as in `Outgoing`."""
 
     __slots__ = ("frames", "messages")
 
@@ -44,7 +44,7 @@ class Bundle:
 
 
 def refused(refusal: Refusal, ref: int) -> Outgoing:
-    """The answer to the request that has this `ref`, or 0 where none is meant: why it was refused."""
+    """The error that tells why the request with this `ref` was refused; a ref of 0 answers no request."""
     return Outgoing(
         Error(
             code=refusal.code,
@@ -58,4 +58,4 @@ def refused(refusal: Refusal, ref: int) -> Outgoing:
 
 
 CANNOT_WRITE: Final = refused(Refusal(ErrorCode.CANNOT_WRITE), 0)
-"""For everybody who is shown a clock: it stands still, and the answers to what they ask have to wait."""
+"""For everybody who is shown a clock: it stands still, and answers to their requests have to wait."""

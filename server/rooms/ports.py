@@ -1,4 +1,4 @@
-"""What the rooms are given by the outside. Ports alone: nothing here does anything."""
+"""What rooms need from the outside, as ports: nothing here does anything itself."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from server.store.port import Entry
 
 
 class SearchFailed(Exception):
-    """A winnable deal could not be looked for. That says nothing of the deals."""
+    """A winnable deal could not be looked for. That says nothing about the deals."""
 
 
 FindDeal: TypeAlias = Callable[[DealWanted], Awaitable[int | None]]
-"""Finds the number of the first seed that gives a winnable deal, or None. May take long; cancelled when it is not wanted any more. Raises
+"""Finds the number of the first seed that gives a winnable deal, or None. May take long; cancelled when no longer wanted. Raises
 SearchFailed."""
 
 RatingChanges: TypeAlias = Callable[[str], Awaitable[tuple[RatingChange, ...]]]
-"""What the race of this id, which is kept and counts, did to the ratings of its players, by seat. May raise StoreError."""
+"""How the race with this id, which is kept and counts, changed its players' ratings, by seat. May raise StoreError."""
 
 GhostLines: TypeAlias = Callable[["tuple[GhostWanted, ...]"], Awaitable[tuple[GhostLine, ...]]]
-"""These lines, as far as their records can be had. May raise StoreError."""
+"""Reads these lines, as far as their records can be had. May raise StoreError."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GhostWanted:
-    """Whose line is shown beside a race: a seat of the race of this id, from so many moves on."""
+    """Whose line to show beside a race: that of a seat in the race with this id, from `from_ply` moves on."""
 
     race: str
     seat: int = 0
@@ -42,11 +42,11 @@ class JournalPort(Protocol):
 
     @property
     def has_room(self) -> bool:
-        """Whether another room may be opened, as far as what waits to be written goes."""
+        """Whether so little waits to be written that another room may be opened."""
 
     def submit(self, entries: Sequence[Entry], done: Callable[[StoreError | None], None]) -> None:
-        """Have the entries kept, all of them together; never waits. Those of one race are kept in the order of their submission.
+        """Have the entries kept, all or none; never waits. Those of one race are kept in the order of submission.
 
-        done: called once they are safe, in that order, with None; or with why they can never be kept. Raises StoreError when nothing is
-        kept any more.
+        done: called in that order, with None once they are safe, or with the reason why they can never be kept. Raises StoreError if
+        nothing is kept any more.
         """

@@ -1,6 +1,6 @@
-"""What the journal is given of a room's races: each race's opening, its commands in sequence, its end, and who is in the room after it.
+"""Writes a room's races to the journal: each race's opening, its commands in sequence, its end, and who is in the room after it.
 
-Must not know who is told of it, nor when it is safe.
+Must not know who is told of them, nor when an entry is safe.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from server.store.answers import RunningRace
 from server.store.port import CommandTaken, PlayedSeat, PlayersLeft, RaceAborted, RaceOpened, RaceOver, race_id
 
 MARK_MS = 10_000
-"""Of a race that is being run, or whose players are waited for, the time is noted after so long without a command. After a crash the race
-goes on from its last note: what has passed since counts for nobody."""
+"""While a race is run, or waits for its players, the time is noted after this long without a command. After a crash the race goes on from
+its last note: time since then counts against nobody."""
 
 UNIQUE_BYTES = 6
-"""Random bytes in a race's id: codes are few enough to come again in the years a store is kept."""
+"""Random bytes in a race's id: codes are so few that they recur in the years for which a store is kept."""
 
 
 class RaceLog:
-    """For one race after another: `open` or `go_on` first. Times are those of the race's clock, in milliseconds."""
+    """The log of one race after another: call `open`, `go_on` or `stand` first. Times are by the race's clock, in milliseconds."""
 
     __slots__ = ("_draft", "_entropy", "_here", "_noted_at", "_race", "_sequence")
 
@@ -35,7 +35,7 @@ class RaceLog:
         self._race = ""
         self._sequence = 0
         self._noted_at = 0
-        # Once the race is over and kept as such: the seats whose players are still in the room.
+        # Once the race is over and kept: the seats whose players are still in the room.
         self._here: set[int] = set()
 
     def new_id(self, room: str, number: int) -> str:
@@ -43,7 +43,7 @@ class RaceLog:
         return race_id(room=room, number=number, unique=self._entropy(UNIQUE_BYTES))
 
     def open(self, opened: RaceOpened) -> None:
-        """From now on it is this new race's log: the room of the one before, if there was one, is gone."""
+        """Begin the log of a new race; the room of the race before it, if any, is noted as deserted."""
         self.desert()
         self._race = opened.race
         self._sequence = 0
@@ -51,22 +51,22 @@ class RaceLog:
         self._draft.effects.entries.append(opened)
 
     def go_on(self, running: RunningRace) -> None:
-        """It is the log of a race that the journal has already."""
+        """Continue the log of a race that the journal already has."""
         self._race = running.opened.race
         self._sequence = len(running.commands)
 
     def stand(self, race: str, *, here: frozenset[int], gone: frozenset[int]) -> None:
-        """It is the log of a race that is over, with these seats' players in the room. gone: the journal still has these in it too."""
+        """Continue the log of a race that is over. here: seats whose players are in the room. gone: those only the journal has there."""
         self._race = race
         self._here = set(here | gone)
         self._part(gone)
 
     def take(self, race: Race, command: OtherCommand, at_ms: int) -> tuple[RaceEvent, ...]:
-        """Give the race a command and note it, if it changed anything; what came of it. Raises Refusal, with nothing changed or noted."""
+        """Give the race a command, note it if it changed anything, and return the events. Raises Refusal, with nothing changed or noted."""
         was_over = race.phase == "over"
         events = race.apply(command, at_ms)
         if was_over:
-            # The record stands for the race by now. It only matters who is to be brought back with the room.
+            # The record now stands for the race. All that matters is who is brought back with the room.
             if isinstance(command, LeaveSeat):
                 self._part({command.seat})
         # Leaving a seat that has ended changes nothing in the race, but the next server has to know of it.
@@ -75,22 +75,22 @@ class RaceLog:
         return events
 
     def pass_time(self, race: Race, at_ms: int) -> tuple[RaceEvent, ...]:
-        """Do what is due by now, and note the time where something was, or where nothing has been noted for long; what came of it."""
+        """Do what is due by now and return the events. Notes the time if anything was due, or nothing has been noted for MARK_MS."""
         was_over = race.phase == "over"
         events = race.advance(at_ms)
-        # That a seat has been dealt to is no more than the start to come.
+        # Dealing to a seat follows from the start already set.
         happened = bool(events) and not all(isinstance(event, SeatDealt) for event in events)
         if not was_over and (happened or (_counts_time(race) and at_ms >= self._noted_at + MARK_MS)):
             self.note(PassTime(), at_ms)
         return events
 
     def note_time(self, race: Race, at_ms: int) -> None:
-        """Note the time now, where any passes in this race."""
+        """Note the time, if any is passing in this race."""
         if race.phase == "countdown" or _counts_time(race):
             self.note(PassTime(), at_ms)
 
     def due(self, race: Race) -> int | None:
-        """When the time is to be noted, if nothing else is until then."""
+        """When the time has to be noted, if nothing else is noted before."""
         return self._noted_at + MARK_MS if _counts_time(race) else None
 
     def note(self, command: Command, at_ms: int) -> None:
@@ -102,7 +102,7 @@ class RaceLog:
     def close(self, record: Record, *, players: tuple[str | None, ...], here: Iterable[int], at_ms: int) -> None:
         """Note that a race is over: the current one, or one before it. players: the id of each seat's player, None for a house bot.
 
-        here: the seats whose players are in the room; of the current race.
+        here: the seats of the current race whose players are in the room.
         """
         is_current = record.id == self._race
         if is_current:
@@ -111,7 +111,7 @@ class RaceLog:
         self._draft.effects.entries.append(RaceOver(race=record.id, record=record, players=players, at_ms=at_ms, here=standing))
 
     def desert(self) -> None:
-        """Note that nobody is in the room of the current race any more, if that is over."""
+        """If the current race is over, note that nobody is in its room any more."""
         self._part(set(self._here))
 
     def _part(self, seats: AbstractSet[int]) -> None:
@@ -125,10 +125,10 @@ class RaceLog:
         self._draft.effects.entries.append(RaceAborted(race=self._race, reason=reason, at_ms=at_ms, seats=seats))
 
     def forget(self) -> None:
-        """Something could not be kept: whether the race is over for the store too is no longer known."""
+        """Something could not be kept, so it is no longer known whether the race is over in the store too."""
         self._here.clear()
 
 
 def _counts_time(race: Race) -> bool:
-    """Whether it matters how much time has passed: while it is raced, and while those who are called to it may still come."""
+    """Whether it matters how much time has passed: during the race, and while those who are called to it may still come."""
     return race.phase == "racing" or (race.phase == "waiting" and race.held)

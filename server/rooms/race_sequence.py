@@ -1,7 +1,6 @@
-"""The races of one room, one after another: the current one, the series it belongs to, what the journal has of it, and what its events
-lead to. Time passes here: `now` is the room's, in milliseconds; it never goes back.
+"""The races of one room, one after another: the current race, its series, its log, and what its events lead to.
 
-Must not know what was asked for, nor who comes and goes.
+Keeps the room's time, `now`, in milliseconds; it never goes back. Must not know what was asked for, nor who comes and goes.
 """
 
 from __future__ import annotations
@@ -34,10 +33,11 @@ from server.store.replay import as_opened
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomSetup:
-    """All that a room begins with. spec, secret: of the deal that its race shares with others. start_position: from where its races begin,
-    where not at a deal. earlier: what goes on here, of an earlier server. entropy(n): n random bytes fit for secrets.
+    """All that a room begins with. spec, secret: those of the deal that its race shares with others. start_position: where its races begin,
+    if not at a deal. earlier: what an earlier server left of the room. entropy(n): n random bytes fit for secrets.
 
-    wall_ms: what the wall clock shows. keeps: what is kept outlives the server. place: what of its opener's address counts as one.
+    wall_ms: reads the wall clock. keeps: whether what is kept outlives the server. place: the part of its opener's address that counts as
+    one place.
     """
 
     code: str
@@ -55,7 +55,7 @@ class RoomSetup:
 
 @dataclass(frozen=True, slots=True)
 class BotSeat:
-    """A house bot, who is a member like any other."""
+    """A house bot, which is a member like any other."""
 
     seat: int
     player: PlayerName
@@ -82,7 +82,7 @@ class RaceSequence:
     )
 
     def __init__(self, setup: RoomSetup, *, draft: Draft, now: int) -> None:
-        """now: the server's."""
+        """now: by the server's clock."""
         earlier = setup.earlier
         self.ahead_ms = 0
         """How far the room's time is ahead of the server's clock."""
@@ -99,7 +99,7 @@ class RaceSequence:
         if earlier is None:
             self.race = self._open_race(1)
         else:
-            # Its time goes on from the last moment that was kept: what has passed since counts for nobody, whatever the wall clock shows.
+            # Its time goes on from the last moment kept: time since then counts against nobody, whatever the wall clock shows.
             self._set_time(earlier.last_at_ms)
             self.opened_at = earlier.opened.at_ms
             self.race = earlier.race
@@ -110,15 +110,15 @@ class RaceSequence:
             self.members,
             draft,
             self.ghosts,
-            # No version of an earlier server may be taken for one of this room's: whoever has one is sent a snapshot.
+            # No version from an earlier server may be mistaken for one of this room's: a client that has one is sent a snapshot.
             version=max(self.now, setup.wall_ms()) if earlier is not None else 0,
             ratings=earlier.ratings if earlier is not None else (),
             series=self.series.info,
         )
 
     def _name_for_all(self, before: str | None) -> str:
-        """The letters by which records, histories and ids call the room. before: of its race that goes on."""
-        # Whoever has the code of a private room may watch there, and what is kept of a race is for everybody to read.
+        """The letters by which records, histories and ids call the room. before: those used so far for a race that goes on."""
+        # Anybody who has the code of a private room may watch there, but what is kept of a race is public: it must not give the code away.
         if self._setup.options.public:
             return self._setup.code
         return before if before not in (None, self._setup.code) else new_code(self._setup.entropy, length=SHOWN_LENGTH)
@@ -129,7 +129,7 @@ class RaceSequence:
 
     def _open_race(self, number: int) -> Race:
         setup = self._setup
-        # A race is dated by the wall clock, and then runs by the room's.
+        # A race is dated by the wall clock, and then runs by the room's time.
         self._set_time(max(self.now, setup.wall_ms()) if number > 1 else setup.wall_ms())
         opened = RaceOpened(
             race=self.log.new_id(self._shown_as, number),
@@ -148,21 +148,21 @@ class RaceSequence:
         self.log.open(opened)
         return as_opened(opened)
 
-    # ---- what is done and told
+    # ---- doing and telling
 
     def pass_to(self, now: int) -> None:
-        """It is this moment of the server's clock, by which nothing is due."""
+        """Advance the room's time to this moment of the server's clock, by which nothing is due."""
         now += self.ahead_ms
         if now > self.now:
             self.now = now
 
     def time(self, now: int) -> int:
-        """The room's, for what is not done but shown."""
+        """The room's time at this moment of the server's clock, for showing rather than doing something."""
         return max(self.now, now + self.ahead_ms)
 
     @property
     def is_called_to(self) -> bool:
-        """Whether its players have been called and the race has not begun."""
+        """Whether its players have been called, and the race has not begun."""
         spec = self._setup.spec
         return spec is not None and spec.deal.kind == "round" and self.race.phase == "waiting"
 
@@ -177,11 +177,11 @@ class RaceSequence:
             self.publish((GhostMoved(ghost),))
 
     def do(self, command: OtherCommand) -> None:
-        """Give the race a command and tell of what came of it. Raises Refusal, with nothing changed."""
+        """Give the race a command and tell of the events. Raises Refusal, with nothing changed."""
         self.publish(self._take(command))
 
     def play(self, move: PlayMove) -> bool:
-        """The same for a move, as nearly all commands are. What is due by now has been done."""
+        """`do` for a move, since nearly all commands are moves. What is due by now has been done."""
         race, now = self.race, self.now
         event = race.play(move, now)
         if event is None:
@@ -190,7 +190,7 @@ class RaceSequence:
         if event.state != "racing" or self._wins_held:
             self.publish(race.with_what_follows(event, now))
         else:
-            # As `_publish` does it, for nearly all of them.
+            # `_publish` inlined for the usual case.
             self.broadcast.publish_apart(event, race, now)
             if event.brings_home:
                 self._draft.effects.moved = True
@@ -225,7 +225,7 @@ class RaceSequence:
                 self._draft.effects.moved = True
 
     def _hold(self, win: MovePlayed) -> None:
-        """Nobody else hears of a win while something of theirs may be on its way that counts before it. The winner sees it, unversioned."""
+        """Hold a win back while moves that count before it may be on their way. Only the winner sees it, without a version."""
         seat = self.race.seats[win.seat]
         self._wins_held.append(win)
         self.broadcast.unseen[win.seat] = seat.before_last_move(self.race.deal.firsts[win.seat])
@@ -253,23 +253,23 @@ class RaceSequence:
         return [(seat.player, seat) for seat in self.race.seats if seat.player is not None and seat.bot is None]
 
     def _forget_unseated(self) -> None:
-        """Players who have lost their seats to the grace are in this room no more."""
+        """Players who lost their seat because their grace ran out are no longer in this room."""
         for player in self.members.away():
             if self.race.seat_of(player) is None:
                 self.members.forget(player)
                 self._draft.effects.bindings += ((player, False),)
 
     def _free_deserted_seats(self) -> None:
-        """Players who left while the race ran held their seats to its end; now all can see that they will not race again."""
+        """Players who left during the race held their seats to its end. Now all can see that they will not race again."""
         for player, seat in self.people():
             if not self.members.claims(player):
                 self.do(LeaveSeat(seat.number))
 
     def measure(self, seat: Seat, member: Member | None) -> None:
-        """Note how long the round trip to this seat takes by now, where that has changed. member: by whom its player is here."""
+        """Note how long the round trip to this seat takes, if that has changed. member: the connection of its player."""
         measured = member.round_trip_ms if member is not None else seat.round_trip_ms
         if measured is None and seat.round_trip_ms:
-            # By a faster connection that answers no ping nobody keeps the credit of the slow one before it.
+            # Nobody keeps the credit of a slow connection by changing to a faster one that answers no ping.
             measured = 0
         if measured is not None and measured != seat.round_trip_ms:
             self.do(MeasureConnection(seat.number, measured))
@@ -288,14 +288,14 @@ class RaceSequence:
         self._tell_score()
 
     def _tell_score(self) -> None:
-        """Tell of the series as it stands; and of the record that was sealed, if it need not be any more."""
+        """Tell how the series stands, with the sealed record, if it need not be sealed any more."""
         revealed = self.reveal_earlier() if not self.series.is_under_way else None
         info = self.series.info
         if info is not None:
             self.publish((SeriesScored(info, revealed),))
 
     def reveal_earlier(self) -> Record | None:
-        """Have the race that was sealed be over for all, as it has been for its players."""
+        """End the sealed race for everybody, as it has ended for its players."""
         sealed = self.series.reveal()
         if sealed is None:
             return None
@@ -309,7 +309,7 @@ class RaceSequence:
         self.log.close(record, players=players, here=here, at_ms=self._setup.wall_ms())
 
     def reveal_shared(self) -> None:
-        """The deal of the race is no secret any more: nobody plays it on, and what has been told of its end is told whole."""
+        """The race's deal is no longer secret: stop those who still play it, and tell the whole record of a race that is over."""
         if self._setup.spec is None or not self.race.sealed:
             return
         for seat in self.race.seats if self.race.phase in ("countdown", "racing") else ():
@@ -323,7 +323,7 @@ class RaceSequence:
     # ---- one race after another
 
     def ask_again(self, seat: Seat) -> None:
-        """The player of this seat would race again. Raises Refusal."""
+        """The player of this seat asks for a rematch. Raises Refusal."""
         if self.race.phase != "over":
             raise Refusal(ErrorCode.RACE_RUNNING)
         if self._setup.spec is not None:
@@ -339,7 +339,7 @@ class RaceSequence:
             self._open_next()
 
     def go_on(self) -> None:
-        """Open the next race of a series under way; where a player has given it up, begin another one with those who are left."""
+        """Open the next race of a series under way; if a player has given it up, begin another series with those who are left."""
         if not self.series.is_under_way or self.race.phase in ("countdown", "racing"):
             return
         gone = [seat.number for seat in self.race.seats if seat.player is None]
@@ -369,7 +369,7 @@ class RaceSequence:
     # ---- house bots
 
     def seat_bots(self, bots: tuple[BotSeat, ...]) -> None:
-        """These are here from the beginning."""
+        """Seat the bots, which are here from the beginning."""
         self.bots = bots
         for bot in bots:
             self.members.admit(bot.player.id, bot.member)
@@ -377,7 +377,7 @@ class RaceSequence:
                 self.do(TakeSeat(bot.player.id, bot.player.name, bot.player.name, bot.seat))
         self._ready_bots()
         for bot in bots:
-            # They have heard nothing of what an earlier server told.
+            # They have heard nothing that an earlier server told.
             self.broadcast.snapshot(bot.player.id, bot.member, self.race, self.now)
 
     def _ready_bots(self) -> None:

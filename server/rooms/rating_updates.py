@@ -1,7 +1,7 @@
-"""What a race that counts did to its players' ratings, read once its record is kept.
+"""Reads how a race that counts changed its players' ratings, once its record is kept.
 
-Ratings are the store's affair: they are made as the record is written. While they cannot be read they are asked for again; where they never
-can, nobody is told, and nothing else is lost.
+The store computes ratings as it writes the record. If they cannot be read, this asks again; if they never can, nobody is told, and nothing
+else is lost.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ AGAIN_S: Final = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0)
 
 
 async def read_changes(record: Record, read: RatingChanges) -> tuple[RatingChange, ...]:
-    """By seat; none where they cannot be had for minutes."""
+    """The changes by seat; none if they cannot be read for minutes."""
     changes: tuple[RatingChange, ...] = ()
     for pause in (*AGAIN_S, None):
         try:

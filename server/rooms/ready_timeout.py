@@ -1,7 +1,7 @@
 """How long a race waits for players who hold a seat and do not get ready.
 
-It counts from when all seats are taken and somebody is ready, so that somebody is kept waiting; in a private race friends settle it between
-them. In a series under way, private or not, the others wait as long as its grace, and whoever is late then gives the series up.
+The wait begins when all seats are taken and somebody is ready: only then is somebody kept waiting. In a private race, friends settle this
+among themselves. In a series under way, private or not, the wait is the series' grace, and a player who is late gives the series up.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from server.race.machine import Race
 from server.race.seat import Seat
 
 READY_S = 120
-"""Seconds for which players who are not ready keep their seats, from when all seats are taken and somebody is ready."""
+"""Seconds for which players who are not ready keep their seats, once all seats are taken and somebody is ready."""
 
 
 class ReadyTimeout:
-    """due: when it ends, in milliseconds; None while nobody is waited for."""
+    """due: when the wait ends, in milliseconds; None while nobody is waited for."""
 
     __slots__ = ("due",)
 
@@ -22,7 +22,7 @@ class ReadyTimeout:
         self.due: int | None = None
 
     def lost_by(self, race: Race, now: int) -> list[Seat]:
-        """Look at the race at every step: the seats whose players have kept the others waiting too long by now."""
+        """The seats whose players have kept the others waiting too long. To be called at every step of the race."""
         is_later = race.deal.place.number > 1
         if race.phase != "waiting" or not (race.options.public or is_later):
             self.due = None

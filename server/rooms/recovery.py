@@ -1,7 +1,7 @@
-"""What an earlier server has left of a room, made again from what the store has of it: its race, how its series stands, and who was there.
+"""Rebuilds a room of an earlier server from the store: its race, how its series stands, and who was there.
 
-Two kinds: a race that runs, by its commands, and one that is over, by its record; with the latter its room was still there, for the
-result to be looked at and a rematch to be asked for. Knows nothing of connections.
+A running race is rebuilt from its commands. A race that is over is rebuilt from its record, if its room was still open, for looking at the
+result or asking for a rematch. Knows nothing of connections.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ LeftRoom: TypeAlias = RunningRoom | StandingRace
 
 @dataclass(frozen=True, slots=True)
 class EarlierRoom:
-    """take_up: has the room's log go on where the race's is. last_at_ms: of what has happened. sat_here: everybody who ever took a seat.
+    """What is left of a room. take_up: has the room's log continue that of the race. last_at_ms: when something last happened.
 
-    people: who has a claim to the room, by the seat. ratings: what the race, if it is over, did to them.
+    sat_here: everybody who ever took a seat. people: those who have a claim to the room, by seat. ratings: how the race, if it is over,
+    changed theirs.
     """
 
     opened: RaceOpened
@@ -41,9 +42,9 @@ class EarlierRoom:
 
 
 def earlier_room(left: LeftRoom, *, is_elsewhere: Callable[[str], bool]) -> EarlierRoom:
-    """is_elsewhere: whether this player holds a seat in another room.
+    """Rebuild a room. is_elsewhere: whether this player holds a seat in another room.
 
-    Raises Refusal, LookupError, ValueError or IllegalMove when the store has what cannot have been.
+    Raises Refusal, LookupError, ValueError or IllegalMove if what the store has cannot have happened.
     """
     return _running(left) if isinstance(left, RunningRoom) else _standing(left, is_elsewhere)
 
@@ -60,7 +61,7 @@ def _running(left: RunningRoom) -> EarlierRoom:
         take_up=lambda log: log.go_on(running),
         last_at_ms=commands[-1].at_ms if commands else running.opened.at_ms,
         sat_here=frozenset(taken.command.player for taken in commands if isinstance(taken.command, TakeSeat)),
-        # Resigning is not leaving: who has resigned, or is done, may watch the others to the end. Leaving a waiting race frees the seat.
+        # Resigning is not leaving: players who have resigned or are done may watch to the end. Leaving a waiting race frees the seat.
         people={
             seat.number: seat.player
             for seat in race.seats
@@ -70,7 +71,7 @@ def _running(left: RunningRoom) -> EarlierRoom:
 
 
 def _standing(left: StandingRace, is_elsewhere: Callable[[str], bool]) -> EarlierRoom:
-    # Leaving one room and entering another are kept by two of them: a server may die in between.
+    # Leaving one room and entering another are kept separately, by two rooms: a server may die in between.
     people = {seat: player for seat, player in enumerate(left.players) if seat in left.here and player and not is_elsewhere(player)}
     race = as_opened(left.opened)
     race.conclude(left.record, [house_id(number) if seat.bot else people.get(number) for number, seat in enumerate(left.record.seats)])

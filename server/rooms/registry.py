@@ -1,7 +1,7 @@
 """All rooms of the server by code, and the room in which each player holds a seat.
 
-Opens rooms and forgets them. Knows nothing of what happens in one. Whoever wants to hear of changes appends a function to `on_change` or
-another of the lists of listeners.
+Opens rooms and forgets them. Knows nothing of what happens in one. To hear of changes, append a function to `on_change` or another of the
+lists of listeners.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from server.store.replay import RunningRoom
 
 
 class Rooms:
-    """Give it the nursery that its side jobs live in; `run` is its one task."""
+    """All rooms. Needs the nursery in which side jobs run; `run` is its one task."""
 
     def __init__(
         self,
@@ -55,10 +55,10 @@ class Rooms:
         max_rooms_per_place: int = 0,
         bots_wait: bool = True,
     ) -> None:
-        """entropy(n): n random bytes fit for secrets. find_deal: for races that want a winnable one. rating_changes: asked of races that
-        count, once they are kept. keeps: races go on with the next server.
+        """entropy(n): n random bytes fit for secrets. find_deal: for races that want a winnable deal. rating_changes: asked about each race
+        that counts, once it is kept. keeps: whether races go on with the next server.
 
-        max_rooms: past it, opening is refused with `server/full`. max_rooms_per_place: of those opened from one place, past which it is
+        max_rooms: beyond it, opening is refused with `server/full`. max_rooms_per_place: the same for rooms opened from one place, with
         `room/too-many`; 0 for no limit.
         """
         self._entropy = entropy
@@ -67,32 +67,32 @@ class Rooms:
         self._max_rooms = max_rooms
         self._max_rooms_per_place = max_rooms_per_place
         self.by_place: Counter[str] = Counter()
-        """How many were opened from each place."""
+        """How many open rooms each place has opened."""
         self.elsewhere: Callable[[str], int] = lambda _: 0
-        """How many were from a place at other servers."""
+        """How many a place has opened on other servers."""
         self._rooms: dict[str, Room] = {}
         self._seated: dict[str, Room] = {}
         self._players: dict[Room, set[str]] = {}
         self._of_tournaments: dict[str, set[Room]] = {}
         self._stopping = False
         self._emptied = trio.Event()
-        # Who wants to hear of something appends a function to one of these. It must not block or raise.
+        # Listeners are functions appended to one of these lists. They must not block or raise.
         self.on_open: list[Callable[[], None]] = []
         """A new room was opened."""
         self.on_room_change: list[Callable[[Room], None]] = []
-        """This room was opened, closed or changed in its seats or phase."""
+        """This room was opened or closed, or its seats or phase have changed."""
         self.on_change: list[Callable[[], None]] = []
-        """The same of any room; called behind all of `on_room_change`."""
+        """The same for any room; called after all of `on_room_change`."""
         self.on_seat: list[Callable[[Room, str], None]] = []
-        """In this room this player has taken a seat."""
+        """This player has taken a seat in this room."""
         self.on_rated: list[Callable[[str, Rating], None]] = []
-        """A race has made this player's rating this one."""
+        """A race has changed this player's rating to this one."""
         self.on_over: list[Callable[[Room, Record], None]] = []
-        """In this room, which was opened on a shared deal, the race is over, and its record is kept."""
+        """The race in this room, which was opened for a shared deal, is over, and its record is kept."""
         self.on_outage: list[Callable[[], None]] = []
         """Nothing can be written: time stands still."""
         self.on_clocks_right: list[Callable[[], None]] = []
-        """An outage is over, and whatever time was told before it is wrong by as long as it lasted."""
+        """Time stood still and runs again: times told before are wrong by as long as that lasted."""
         self._journal = journal
         self.in_outage = False
         """The journal cannot write."""
@@ -113,7 +113,7 @@ class Rooms:
         )
 
     async def run(self) -> None:
-        """Wake rooms that have something to do, until cancelled. Rooms that are still open then are closed: something else has failed."""
+        """Wake rooms that have something to do, until cancelled. If rooms are still open then, something else has failed: close them."""
         try:
             await self._deadlines.run()
         finally:
@@ -136,10 +136,10 @@ class Rooms:
         start_position: StartPosition | None = None,
         place: str | None = None,
     ) -> Room:
-        """A new room. spec, secret: of the shared deal for which it is opened, whose secret is kept already.
-        start_position: from where it begins, where not at a deal. place: what of its opener's address counts as one.
+        """Open a room. spec, secret: those of the shared deal for which it is opened; the secret is kept already. start_position: where its
+        races begin, if not at a deal. place: the part of its opener's address that counts as one place.
 
-        Raises Refusal when the server is full, stopping, or has more to write than it can, and when the options do not fit.
+        Raises Refusal if the server is full, stopping, or behind with writing, or if the options do not fit together.
         """
         if self._stopping:
             raise Refusal(ErrorCode.SERVER_STOPPING)
@@ -166,9 +166,9 @@ class Rooms:
         return not self._stopping and not self.in_outage and self._journal.has_room and len(self._rooms) < self._max_rooms
 
     def go_on(self, left: LeftRoom) -> None:
-        """A room of an earlier server goes on. Those in which a race runs first: a player's seat there keeps them from any other.
+        """Resume a room of an earlier server. Resume rooms with a running race first: a player with a seat there can have no other.
 
-        Raises ValueError, with a sentence, for one that cannot.
+        Raises ValueError, with a sentence, if the room cannot go on.
         """
         opened = left.running.opened if isinstance(left, RunningRoom) else left.opened
         if opened.room in self._rooms:
@@ -181,14 +181,14 @@ class Rooms:
             raise ValueError(f"its commands cannot be taken again: {error}") from error
         self._begin(room)
         if not room.has_begun and not room.is_closed:
-            # It waits for its ghosts. Meanwhile its people can take no seat elsewhere.
+            # It waits for its ghosts. Meanwhile, its people cannot take a seat elsewhere.
             for player in earlier.people.values():
                 self.seat_taken(room, player)
 
     def look_back(self, left: StandingRace) -> RoomMessage:
-        """What somebody without a seat is shown of a room that is gone, as it stood after its last race. Raises ValueError, as above."""
+        """What somebody without a seat is shown of a room that is gone, as it stood after its last race. Raises ValueError, as `go_on`."""
         try:
-            # With the names of all who have raced, wherever they are by now.
+            # With the names of all who raced, wherever they are now.
             earlier = earlier_room(replace(left, here=frozenset(range(len(left.players)))), is_elsewhere=lambda _: False)
             room = self._room(left.opened.room, left.opened.options, earlier=earlier)
         except (Refusal, LookupError, ValueError, IllegalMove) as error:
@@ -232,18 +232,18 @@ class Rooms:
         return room
 
     def find(self, code: str) -> Room:
-        """The room with a code as somebody typed it. Raises Refusal `room/no-such-code`."""
+        """The room with this code, given as somebody typed it. Raises Refusal `room/no-such-code`."""
         room = self._rooms.get(read_code(code))
         if room is None:
             raise Refusal(ErrorCode.NO_SUCH_ROOM)
         return room
 
     def has(self, code: str) -> bool:
-        """Whether there is a room with a code as somebody typed it."""
+        """Whether there is a room with this code, given as somebody typed it."""
         return read_code(code) in self._rooms
 
     def seats(self) -> dict[str, str]:
-        """Every player who holds a seat, with the code of its room."""
+        """Every player who holds a seat, with the code of the room."""
         return {player: room.code for player, room in self._seated.items()}
 
     def of(self, player: str) -> Room | None:
@@ -257,7 +257,7 @@ class Rooms:
             raise Refusal(ErrorCode.ALREADY_IN_ROOM, f"its code is {room.code}")
 
     def given_up_for(self, options: RaceOptions, player: str) -> Room | None:
-        """The room that this player leaves for a race with these options: one in which nobody else waits."""
+        """The room that this player leaves for a race with these options, if nobody else waits in it."""
         room = self._seated.get(player)
         if room is None or room.spec is not None or room.options == options or not room.has_begun:
             return None
@@ -269,7 +269,7 @@ class Rooms:
         return tuple(self._of_tournaments.get(tournament, ()))
 
     async def stop(self) -> None:
-        """Open no more rooms and close those there are; returns when the last one has told its members."""
+        """Open no more rooms and close the open ones; returns when the last one has told its members."""
         self._stopping = True
         for room in list(self._rooms.values()):
             room.tell(Close())
@@ -277,7 +277,7 @@ class Rooms:
             await self._emptied.wait()
 
     def outage(self, outage: Outage | None) -> None:
-        """The journal cannot write, or can again. Meanwhile no time passes in rooms, and no new ones are opened."""
+        """The journal cannot write, or (None) it can again. During an outage no time passes in rooms, and none are opened."""
         self.in_outage = outage is not None
         if outage is not None:
             self._clock.pause(outage.since)
@@ -290,8 +290,8 @@ class Rooms:
             self._ports.nursery.start_soon(self.set_clocks_right)
 
     async def set_clocks_right(self) -> None:
-        """Tell everybody who sees a race how long it has run: the clocks that they see have run on."""
-        # From there on it runs again.
+        """Tell everybody who sees a race how long it has run: the clocks they see have run on."""
+        # Wait until the server's clock runs again.
         await trio.sleep_until(self._clock.deadline(self._clock.now_ms()))
         if not self.in_outage:
             for listener in self.on_clocks_right:
@@ -312,7 +312,7 @@ class Rooms:
 
     def seat_left(self, room: Room, player: str) -> None:
         self._players[room].discard(player)
-        # By now they may hold a seat in another room.
+        # They may already hold a seat in another room.
         if self._seated.get(player) is room:
             del self._seated[player]
 
@@ -343,7 +343,7 @@ class Rooms:
             self.by_place[room.place] -= 1
             if not self.by_place[room.place]:
                 del self.by_place[room.place]
-        # However it ended, nobody may stay bound to a room that is gone: they could never open or join another one.
+        # However it ended, nobody may stay bound to a room that is gone: they could never open or join another.
         for player in self._players.pop(room):
             if self._seated.get(player) is room:
                 del self._seated[player]

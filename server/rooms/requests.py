@@ -1,6 +1,6 @@
-"""What a room is asked and told by others, as values; which of the race's commands a message stands for, and what a line of chat says.
+"""Requests to a room, as values; also which race command a message stands for, and what a line of chat says.
 
-Knows nothing of what comes of those that are taken.
+Knows nothing of what a request leads to.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ EARLY = 64
 """Requests that may wait for a room's ghosts; more are refused with `server/busy`."""
 
 RaceMessage: TypeAlias = Ready | Stop | Resign
-"""The client messages that are for the race in it, beside moves."""
+"""The client messages for the race in a room, other than moves."""
 
 RoomMessage: TypeAlias = Move | RaceMessage | LeaveRace | Rematch | Say
-"""The client messages that are for a room."""
+"""The client messages for a room."""
 
 
 class Enter(Struct, frozen=True):
-    """`player` is here by `member`: they take a free seat, or have one already. version: the last they know, 0 for none."""
+    """`player` comes by the connection `member`: they take a free seat, or already have one. version: the last they know, 0 for none."""
 
     player: PlayerName
     member: Member
@@ -47,7 +47,7 @@ class Exit(Struct, frozen=True):
 
 
 class Ask(Struct, frozen=True, gc=False):
-    """A player's request. waited_ms: for how long the server had it before it was read."""
+    """A player's request. waited_ms: how long it lay in the server before it was read."""
 
     player: PlayerName
     member: Member
@@ -60,9 +60,8 @@ class Close(Struct, frozen=True):
 
 
 class CallOff(Struct, frozen=True):
-    """The race, opened on a shared deal, is not to be run. One that has begun is run to its end, unless `also_running`: then it ends here,
-    without a result, because its deal may be told at any moment. by_host: the reason of the server's host, who ends any room, whatever is
-    done in it.
+    """Call off a race on a shared deal. One that has begun runs to its end, unless `also_running`: then it ends now, without a result,
+    because its deal may be revealed at any moment. by_host: the reason given by the server's host, who can end any room at any stage.
     """
 
     also_running: bool = False
@@ -70,24 +69,24 @@ class CallOff(Struct, frozen=True):
 
 
 class Release(Struct, frozen=True):
-    """The race, which is held, starts if everybody is ready. countdown_from_ms: by the server's clock, now or a little later."""
+    """Start the held race, if everybody is ready. countdown_from_ms: now or a little later, by the server's clock."""
 
     countdown_from_ms: int
 
 
 class Reveal(Struct, frozen=True):
-    """The room's shared deal is anybody's to know from now on. Whoever is still playing it stops, and keeps the cards home."""
+    """The room's shared deal is public from now on. Those who are still playing it are stopped, and keep their cards home."""
 
 
 class DealFound(Struct, frozen=True):
-    """What came of a search. k: None where no deal that can be won was found."""
+    """The outcome of a search. k: None if no winnable deal was found."""
 
     wanted: DealWanted
     k: int | None
 
 
 class RatingsRead(Struct, frozen=True):
-    """What the race with this id did to ratings, by seat."""
+    """How the race with this id changed ratings, by seat."""
 
     race: str
     changes: tuple[RatingChange, ...]
@@ -97,7 +96,7 @@ RoomRequest: TypeAlias = Enter | Exit | Ask | Close | CallOff | Release | Reveal
 
 
 def refuse(requests: Iterable[RoomRequest], refusal: Refusal) -> None:
-    """Give this answer to whoever waits for one to any of these."""
+    """Refuse these requests: post this answer to those who wait for one."""
     for request in requests:
         match request:
             case Ask(member=member, message=message):
@@ -109,7 +108,7 @@ def refuse(requests: Iterable[RoomRequest], refusal: Refusal) -> None:
 
 
 def race_command(message: RaceMessage, *, seat: int, race: int) -> OtherCommand:
-    """What the holder of this seat asks of the race that has this number. Raises Refusal when they mean another race or another seat."""
+    """The command that the holder of this seat asks of this race number. Raises Refusal if they mean another race or another seat."""
     check_race(message.race, race)
     match message:
         case Ready(nonce=nonce):
@@ -125,7 +124,7 @@ def race_command(message: RaceMessage, *, seat: int, race: int) -> OtherCommand:
 
 
 def check_move(message: Move, *, seat: int, race: int) -> None:
-    """Raises Refusal when the holder of this seat means another race than this, or another seat."""
+    """Raises Refusal if the holder of this seat means another race or another seat."""
     check_race(message.race, race)
     _check_seat(message.seat, seat)
 
@@ -136,13 +135,13 @@ def _check_seat(meant: int, own: int) -> None:
 
 
 def check_race(meant: int, current: int) -> None:
-    """Raises Refusal when a message means another race than the current one."""
+    """Raises Refusal if a message means another race than the current one."""
     if meant != current:
         raise Refusal(ErrorCode.WRONG_RACE, f"the current one is {current}", path="$.race")
 
 
 def words(message: Say) -> str:
-    """The text of a line: cleaned, or that of a phrase. Raises Refusal for an unknown phrase, and for a line of which nothing is left."""
+    """The text of a line, cleaned, or of a phrase. Raises Refusal for an unknown phrase, or if nothing is left of a line."""
     if message.phrase is not None:
         text = PHRASES.get(message.phrase)
         if text is None:

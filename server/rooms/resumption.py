@@ -1,6 +1,6 @@
-"""Brings rooms back: those that an earlier server left in the store, and those that another node of a cluster has left.
+"""Brings rooms back: those that an earlier server left in the store, and those that another node of a cluster left.
 
-One that cannot come back is ended as aborted, and keeps no other from it.
+A race that cannot come back is ended as aborted, without keeping the others from coming back.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from server.store.takeover import TakenOver
 logger = logging.getLogger("carpet.rooms")
 
 STANDS_S: Final = 900
-"""How long ago the last race of a room may have ended for it to be brought back. Who was there meant to see the result and maybe to race
-again; after a longer while they do not expect to be led back there."""
+"""How many seconds ago a room's last race may have ended for the room to be brought back. Its players meant to see the result and perhaps
+race again; after longer, they do not expect to be led back there."""
 
 
 class Resumption:
@@ -51,8 +51,8 @@ class Resumption:
             await self._stand_on([race for race in standing if race.opened.race in taken.standing])
 
     async def over(self, code: str) -> RoomMessage | None:
-        """The room with this code as it stood after its last race, where it is gone and that is not long ago. None too where others may
-        still run that deal, or the database does not answer.
+        """The room with this code as it stood after its last race, if it is gone, and not for long. Also None if others may still run that
+        deal, or the database does not answer.
         """
         try:
             left = await self._journal.ask(self._store.stood_last, code)
@@ -78,14 +78,14 @@ class Resumption:
             try:
                 await self._journal.write(aborted)
             except EntryRefused:
-                # Where the log is damaged, who sat there may be too: better no line in a history than no server.
+                # If the log is damaged, the seats may be too: better no line in a history than no server.
                 await self._journal.write(replace(aborted, seats=()))
         if left.races or lost:
             cannot = f"; {len(lost)} cannot be" if lost else ""
             logger.info("%s of an earlier server resumed%s", counted(len(rooms) - before, "race"), cannot)
 
     async def _stand_on(self, over: Sequence[StandingRace]) -> None:
-        """The rooms in which somebody was when their last race was over; the newest first, since a player has one seat."""
+        """Bring back rooms whose race is over and in which somebody still was; the newest first, since a player has only one seat."""
         before = len(self._rooms)
         gone: list[PlayersLeft] = []
         for standing in reversed(over):

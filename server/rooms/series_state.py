@@ -1,6 +1,6 @@
 """The series that a room's races belong to, one after another, and the record that is sealed between the two races of a swap.
 
-What a series is worth and when it is over is for `match.series` to say. Tells nobody anything, and keeps nothing.
+`match.series` says what a series is worth and when it is over. Sends nothing and stores nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from server.store.replay import RunningRoom, replay
 
 
 class SealedRace(Struct, frozen=True):
-    """A race that is over, and that nobody is told of yet. players: the id of each seat's player, None for a house bot."""
+    """A race that is over, but of which nobody is told yet. players: the id of each seat's player, None for a house bot."""
 
     record: Record
     players: tuple[str | None, ...]
@@ -31,7 +31,7 @@ class SeriesState:
     __slots__ = ("_before", "_fresh", "_sealed", "_series")
 
     def __init__(self, options: RaceOptions, left: RunningRoom | None) -> None:
-        """left: by an earlier server. Raises as `replay` does."""
+        """left: what an earlier server left. Raises as `replay` does."""
         self._fresh = Series(options=options.series, seats=options.seats)
         self._series = self._fresh
         self._sealed: SealedRace | None = None
@@ -41,7 +41,7 @@ class SeriesState:
             self._series = opened.series or replace(self._fresh, id=opened.race)
             if left.earlier is not None:
                 earlier = replay(left.earlier)
-                # Its end may have come with time, and not by a command.
+                # It may have ended by the passing of time, not by a command.
                 earlier.advance(opened.at_ms)
                 if earlier.record is None:
                     raise ValueError(f"race {earlier.id} is not over, and the next one of its series runs")
@@ -49,7 +49,7 @@ class SeriesState:
 
     @classmethod
     def after(cls, standing: StandingRace) -> SeriesState:
-        """That of a room whose last race an earlier server has brought to its end. Raises ValueError where they do not belong together."""
+        """The state after a room's last race, which ended on an earlier server. Raises ValueError if series and record do not match."""
         opened = standing.opened
         state = cls(opened.options, None)
         state._series = (opened.series or replace(state._fresh, id=opened.race)).raced(standing.record)
@@ -68,28 +68,28 @@ class SeriesState:
 
     @property
     def so_far(self) -> Series | None:
-        """What the store keeps with the next race: nothing with a first one."""
+        """What the store keeps with the next race; None for a first one."""
         return self._series if self._series.results else None
 
     @property
     def secret(self) -> bytes | None:
-        """That the next race is to be dealt by, where it is not a fresh one."""
+        """The secret by which the next race is dealt, if it must not be a new one."""
         return bytes.fromhex(self._sealed.record.deal.secret) if self._sealed is not None else None
 
     @property
     def before(self) -> str | None:
-        """The id of the race before the one that is open, in a series under way."""
+        """The id of the race before the current one, in a series under way."""
         return self._before if self.is_under_way else None
 
-    # ---- what becomes of it
+    # ---- what changes it
 
     def opened(self, race_id: str) -> None:
-        """The next race is open: the series is named after its first one."""
+        """The next race is open. The series takes the id of its first race."""
         if not self._series.results:
             self._series = replace(self._series, id=race_id)
 
     def raced(self, race: Race, record: Record) -> None:
-        """A race of it is over."""
+        """A race of the series is over."""
         self._series = self._series.raced(record)
         self._before = race.id
         if race.options.swaps and race.sealed:
@@ -101,11 +101,11 @@ class SeriesState:
             self._series = self._series.given_up(seat)
 
     def start_over(self) -> None:
-        """Another series, between whoever is there."""
+        """Begin another series, with those who are there."""
         self._series = self._fresh
 
     def reveal(self) -> SealedRace | None:
-        """What is sealed, which then no longer is."""
+        """Unseal the sealed race, if there is one, and return it."""
         sealed, self._sealed = self._sealed, None
         return sealed
 

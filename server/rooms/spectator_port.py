@@ -1,4 +1,4 @@
-"""The port through which a room tells those who watch it, whoever they are, in one call however many."""
+"""The port through which a room tells its spectators what happens: one call, however many they are."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from server.rooms.outgoing import Outgoing
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """One event of a room. message: what somebody without a seat is told of it. event: what it was in the race, None for a room's own.
+    """One event of a room. message: what somebody without a seat is told of it. event: the race's event, None for one of the room's own.
 
-    at_ms: the room's time of it. sealed: the race is on a deal that others have yet to play: its boards are not for everybody.
+    at_ms: when it happened, in the room's time. sealed: others have yet to play the race's deal, so its boards are not for everybody.
     """
 
     message: RoomEvent
@@ -29,8 +29,8 @@ class Happened:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What somebody without a seat may know at one moment. curves: how everybody got there. boards: how the boards did; None where that
-    was not asked for. sealed: as of `Happened`.
+    """What somebody without a seat may know at one moment. curves: the progress of every seat so far. boards: the history of the boards;
+    None if it was not asked for. sealed: as in `Happened`.
     """
 
     room: RoomMessage
@@ -40,26 +40,26 @@ class Shown:
 
 
 class SpectatorPort(Protocol):
-    """All who watch one room. Nothing here blocks or raises. What it is told is in the journal."""
+    """All who watch one room. Nothing here blocks or raises. Everything told here is in the journal already."""
 
     @property
     def count(self) -> int:
-        """How many watch, those included who are about to."""
+        """How many watch, including those who are about to."""
 
     def happened(self, what: Happened) -> None:
-        """An event."""
+        """An event has happened."""
 
     def starts_over(self, snapshot: RoomMessage) -> None:
         """Another race has begun."""
 
     def show_all_again(self) -> None:
-        """Time has stood still: what they know of the race's clock is wrong."""
+        """Time stood still: what the spectators know of the race's clock is wrong."""
 
     def cannot_write(self) -> None:
         """Time stands still: nothing can be kept."""
 
     def closed(self, reason: str | None) -> None:
-        """Nothing will happen any more. reason: of `unwatched`; None when the race goes on at the next server."""
+        """The room is closed. reason: for `unwatched`; None if the race goes on at the next server."""
 
     def greeting(self, *, racing: bool) -> Sequence[Outgoing]:
-        """What a player who comes back needs to be told of them. racing: their race is being run."""
+        """What a player who comes back needs to be told about the spectators. racing: whether their race is being run."""

@@ -1,4 +1,4 @@
-"""What others see of a room: immutable, published once what it tells of is safe. Nothing outside this package looks further in."""
+"""What others see of a room: an immutable summary, published once what it tells of is safe. Nobody outside this package sees more."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from server.race.seat import Seat
 from server.race.shared_deal_spec import SharedDealSpec
 
 LeadRank: TypeAlias = tuple[int, bool, int, int]
-"""How close a race is, for whoever chooses one to watch: sorts the closest first."""
+"""How close a race is, for choosing one to watch: the closest sorts first."""
 
 
 class CloseRace(msgspec.Struct, array_like=True, frozen=True):
-    """One that is being run in public, at another server of the place. players: who holds a seat in it."""
+    """A race that is being run in public, on another server of the cluster. players: those who hold a seat in it."""
 
     rank: LeadRank
     code: str
@@ -25,7 +25,7 @@ class CloseRace(msgspec.Struct, array_like=True, frozen=True):
 
 
 class SeatSummary(msgspec.Struct, frozen=True, gc=False):
-    """player: None for a free seat. home: cards home, 0 before the start."""
+    """One seat of a room. player: None for a free seat. home: cards home, 0 before the start."""
 
     player: str | None
     name: str
@@ -38,10 +38,10 @@ class SeatSummary(msgspec.Struct, frozen=True, gc=False):
 
 
 class RoomSummary(msgspec.Struct, frozen=True):
-    """race, number: the id and the number of the current race. spec: for what the room was opened, other than its opener's wish.
+    """A room as others see it. race, number: those of the current race. spec: the shared deal for which the room was opened, if any.
 
-    opened_at: of the race. starts_at: both in the room's time, which is `ahead_ms` ahead of the server's clock; None before the countdown.
-    sealed: its record is not to be shown yet. closed: nothing will happen here any more.
+    opened_at, starts_at: of the race, in the room's time, which is `ahead_ms` ahead of the server's clock; starts_at is None before the
+    countdown. sealed: its record must not be shown yet. closed: nothing will happen here any more.
     """
 
     code: str
@@ -59,7 +59,7 @@ class RoomSummary(msgspec.Struct, frozen=True):
 
     @property
     def lead_rank(self) -> LeadRank | None:
-        """How close the race is; None where none is being run."""
+        """How close the race is; None if none is being run."""
         return lead_rank(self.seats) if self.phase == "racing" and not self.closed else None
 
     @property
@@ -68,7 +68,7 @@ class RoomSummary(msgspec.Struct, frozen=True):
 
     @property
     def phrases_only(self) -> bool:
-        """Others have yet to play the deal: nobody here may tell in free words what it is."""
+        """Others have yet to play the deal, so nobody here may describe it in words of their own."""
         return self.sealed and self.spec is not None and self.spec.watchable
 
     def elapsed_ms(self, now_ms: int) -> int:
@@ -77,7 +77,7 @@ class RoomSummary(msgspec.Struct, frozen=True):
 
     @property
     def holders(self) -> tuple[str, ...]:
-        """Who has a seat in the race."""
+        """The players who have a seat in the race."""
         return tuple(seat.player for seat in self.seats if seat.player is not None)
 
     def holds(self, player: str) -> bool:
@@ -86,10 +86,10 @@ class RoomSummary(msgspec.Struct, frozen=True):
 
 
 def lead_rank(seats: Iterable[SeatSummary]) -> LeadRank:
-    """Of a race that is being run. First come those between people who are there, last those in which there is nobody to watch; then
-    those in which a move has been made; then the smallest lead in cards home; then the most cards home.
+    """How close a race is that is being run. Sorts first by people present: two or more, one, none. Then races in which a move has been
+    made come first, then those with the smallest lead in cards home, then those with the most cards home.
 
-    A forfeited seat is out of the race. Whoever is left alone, or races alone, is in no close race: their lead is all they have home.
+    A forfeited seat is out of the race. A seat that is alone is never in a close race: its lead is all the cards it has home.
     """
     people = 0
     has_moved = False

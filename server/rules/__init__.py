@@ -1,4 +1,4 @@
 """The rules of the twelve patience games: pure, from a seed to the last legal move.
 
-Must not know of players, races, time or the wire. Entropy comes in as a seed.
+Must not know players, races, time or the wire. Entropy comes in as a seed.
 """

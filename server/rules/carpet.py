@@ -1,13 +1,13 @@
 """Family 1, Carpet: one deck, 20 slots of one card, four foundations built up in suit from Ace to King.
 
-Owns the engine of the family and the columns by which its rule sets differ: what becomes of the Aces at the deal, how a
-gap is refilled, when the stock may be turned. Must not know which rule sets there are, nor any of them by its id.
+Owns the engine of the family and the columns by which its rule sets differ: what happens to the Aces at the deal, how a
+gap is refilled, when the stock may be turned. Must not know which rule sets exist, nor any of them by its id.
 
-The rules of the file:
-- A carpet card, or the waste's top card, that is the next one of its suit goes to its foundation.
-- A gap that this leaves is refilled as Refill says. A refill with one possible source is part of the move that made the
-  gap; a gap with two is *pending*, and then nothing but the choice between them is legal.
-- `s` turns the next stock card onto the waste, when Turning allows it.
+The rules:
+- A carpet card, or the waste's top card, goes to its foundation if it is the next one of its suit.
+- A gap that this leaves is refilled as Refill says. If there is one possible source, the refill is part of the move that
+  made the gap. If there are two, the gap is *pending*, and the only legal moves are the choice between them.
+- `s` turns the next stock card onto the waste, if Turning allows it.
 - `r` shuffles the waste into a new stock, once the stock is used up and while a redeal is left.
 """
 
@@ -31,34 +31,34 @@ _SLOTS: Final = slot_names(_COLUMNS, _ROWS)
 _SLOT_INDEX: Final = {slot: index for index, slot in enumerate(_SLOTS)}
 _WASTE_TO: Final = tuple(f"{WASTE}:{slot}" for slot in _SLOTS)
 _CHOICES: Final = {slot: (f"{STOCK}:{slot}", f"{WASTE}:{slot}") for slot in _SLOTS}
-# By how many cards are on the foundation of the suit, the card wanted next. Where all are, none ever is number -2.
+# The card wanted next, by how many cards are on the suit's foundation. When all are, -2: no card has that number.
 _SPADES, _HEARTS, _DIAMONDS, _CLUBS = ((*range(first, first + SUIT_SIZE), -2) for first in range(0, DECK_SIZE, SUIT_SIZE))
-# A gap is number -1, which finds the empty pile at the end.
+# A gap is number -1, which indexes the empty pile at the end.
 _PILE_OF: Final[tuple[tuple[Card, ...], ...]] = (*((card,) for card in range(DECK_SIZE)), ())
 _ACES: Final = frozenset(range(0, DECK_SIZE, SUIT_SIZE))
 _PILE_TEXT_OF: Final[tuple[tuple[str, ...], ...]] = (*((text,) for text in CARD_TEXT), ())
 
 
 class Aces(Enum):
-    """What becomes of the Aces when the cards are dealt."""
+    """What happens to the Aces when the cards are dealt."""
 
     LIFTED = auto()
     """All four start on the foundations."""
     IN_DECK = auto()
     """They are cards like any other."""
     SURFACING = auto()
-    """One met while the carpet is dealt goes to its foundation, and the next card takes its slot."""
+    """An Ace that comes up while the carpet is dealt goes to its foundation, and the next card takes its slot."""
 
 
 class Refill(Enum):
     """How a gap is filled."""
 
     CHOICE = auto()
-    """At once, from the waste or the stock as the player says."""
+    """At once, from the waste or the stock, as the player chooses."""
     WASTE_FIRST = auto()
-    """At once, from the waste, or from the stock when the waste has no card."""
+    """At once, from the waste, or from the stock if the waste is empty."""
     FREE = auto()
-    """From the waste only, whenever the player likes."""
+    """Only from the waste, whenever the player likes."""
 
 
 class Turning(Enum):
@@ -102,7 +102,7 @@ class CarpetRules(RuleSet):
         return CarpetPosition(self, seed, tuple(carpet), (), deck[dealt:], tuple(heights), None, self.redeals, sum(heights))
 
 
-# Found faster than by the name of their class, once for each move.
+# Read for each move: a global is found faster than a class attribute.
 _FREE: Final = Refill.FREE
 _ANY_TIME: Final = Turning.ANY_TIME
 
@@ -117,13 +117,13 @@ class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
     waste: tuple[Card, ...]
     stock: tuple[Card, ...]
     heights: tuple[int, ...]
-    """Cards on the foundation of each suit, which is also the place within its suit of the card wanted next."""
+    """How many cards are on the foundation of each suit; also the index, within the suit, of the card wanted next."""
     pending: str | None
     redeals_left: int
     home: int
     """The sum of the heights."""
     _wanted_slots: tuple[str, ...] | None = None
-    """Those whose cards can go home, sorted."""
+    """The slots whose cards can go home, sorted."""
 
     @property
     def piles(self) -> Mapping[str, tuple[Card, ...]]:
@@ -163,7 +163,7 @@ class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
             wanted = {_SPADES[spades], _HEARTS[hearts], _DIAMONDS[diamonds], _CLUBS[clubs]}
             slots = tuple(sorted([_SLOTS[carpet.index(card)] for card in wanted.intersection(carpet)]))
             force_setattr(self, "_wanted_slots", slots)
-        # As ASCII sorts them.
+        # In ASCII order.
         moves = [*slots]
         if waste and not stock and self.redeals_left:
             moves.append(REDEAL)
@@ -184,7 +184,7 @@ class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
             return self._after_at(index, _GAP, self.waste, self.stock, heights)
         if refill is Refill.CHOICE and self.waste and self.stock:
             return self._after_at(index, _GAP, self.waste, self.stock, heights, pending=_SLOTS[index])
-        # Here WASTE_FIRST, and CHOICE with one source, come to the same.
+        # WASTE_FIRST, or CHOICE with only one source: these refill alike.
         return self._refilled(index, heights, from_waste=bool(self.waste))
 
     def _refilled(self, index: int, heights: tuple[int, ...], *, from_waste: bool) -> "CarpetPosition":
@@ -198,7 +198,7 @@ class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
         return CarpetPosition(self.rules, self.seed, self.carpet, (), stock, self.heights, None, self.redeals_left - 1, self.home)
 
     def _after(self, waste: tuple[Card, ...], stock: tuple[Card, ...], heights: tuple[int, ...]) -> "CarpetPosition":
-        """The carpet is left alone. A pending gap lasts for one move."""
+        """The position after a move that leaves the carpet alone; no gap is pending in it."""
         home, slots = (self.home, self._wanted_slots) if heights is self.heights else (self.home + 1, None)
         return CarpetPosition(
             self.rules, self.seed, self.carpet, waste, stock, heights, None, self.redeals_left, home, slots, _pile_texts=self._pile_texts
@@ -214,11 +214,11 @@ class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
         *,
         pending: str | None = None,
     ) -> "CarpetPosition":
-        """One slot of the carpet holds another card, or none."""
+        """The position after a move that gives one slot of the carpet another card, or none."""
         carpet = (*self.carpet[:index], card, *self.carpet[index + 1 :])
         texts = self._pile_texts
         if texts is not None:
-            # All but one are the same: to copy them takes a tenth of what it takes to look them up.
+            # All but one are the same: copying them takes a tenth of the time of looking them up.
             texts = texts.copy()
             texts[_SLOTS[index]] = _PILE_TEXT_OF[card]
         home = self.home + (heights is not self.heights)

@@ -1,6 +1,6 @@
 """The catalogue: every rule set that can be played, in the order in which players are shown them.
 
-Owns the rows. Must not know how any of them is played: that is the business of a family's engine.
+Owns the rows. Must not know how any of them is played: the families' engines do.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from server.rules.weave import Clear
 
 
 class UnknownRules(LookupError):
-    """No rule set has this id. Says which there are."""
+    """No rule set has this id. Says which ids there are."""
 
 
 _ROWS: Final[tuple[RuleSet, ...]] = (
@@ -135,7 +135,7 @@ _ROWS: Final[tuple[RuleSet, ...]] = (
             "patience that How to Play names."
         ),
         source="How to Play, Colorado",
-        # Chance wins none, but laying each card where it buries only what is wanted later wins one in seven, without looking ahead.
+        # Random play wins none, but laying each card where it buries only later-wanted cards wins one in seven, without looking ahead.
         difficulty=Difficulty.MODERATE,
         columns=10,
         rows=2,
@@ -232,7 +232,7 @@ RULE_SETS: Final[Mapping[str, RuleSet]] = MappingProxyType({row.id: row for row 
 
 
 def rule_set(rules_id: str) -> RuleSet:
-    """The row with this id; UnknownRules otherwise."""
+    """The row with this id; raises UnknownRules if there is none."""
     row = RULE_SETS.get(rules_id)
     if row is None:
         raise UnknownRules(f"no rule set {rules_id!r}; there are: {', '.join(RULE_SETS)}")
@@ -240,5 +240,5 @@ def rule_set(rules_id: str) -> RuleSet:
 
 
 def describe(row: RuleSet) -> RulesInfo:
-    """The row as clients are told of it: what it takes to explain the game and to draw its board."""
+    """The row as clients are told of it: what they need to explain the game and draw its board."""
     return msgspec.convert(row, RulesInfo, from_attributes=True)

@@ -4,7 +4,7 @@ Owns which cards are lifted for them, which card each wants next, and the text o
 the other cards lie.
 
 Heights are eight numbers in the order `S+ S- H+ H- D+ D- C+ C-`. With two decks a suit has two copies of each rank, one
-for each of its foundations; which copy goes to which does not matter.
+for each of its foundations. It does not matter which copy goes to which.
 """
 
 from typing import Final, TypeAlias
@@ -19,14 +19,14 @@ FOUNDED: Final = (1,) * len(FOUNDATIONS)
 
 Heights: TypeAlias = tuple[int, ...]
 HomeMoves: TypeAlias = tuple[tuple[str, ...], ...]
-"""The moves of one source onto the foundations, by the code that `wanted` has for its card."""
+"""The moves from one source onto the foundations, indexed by the code that `wanted` gives its card."""
 
 _UP_CODE: Final = 1
 _DOWN_CODE: Final = 2
 
 
 def lift_aces_and_kings(deck: tuple[Card, ...]) -> tuple[Card, ...]:
-    """The deck without one Ace and one King of each suit, the copies met first; the rest keeps its order."""
+    """The deck without the first Ace and the first King of each suit; the rest keeps its order."""
     lifted: set[Card] = set()
     rest: list[Card] = []
     for card in deck:
@@ -38,7 +38,7 @@ def lift_aces_and_kings(deck: tuple[Card, ...]) -> tuple[Card, ...]:
 
 
 def wanted(heights: Heights) -> dict[Card, int]:
-    """The cards that some foundation wants next, each with its code: 1 for one built up, 2 for one built down, 3 for both."""
+    """The cards that a foundation wants next, each with a code: 1 if the one built up wants it, 2 if the one built down, 3 if both."""
     spades_up, spades_down, hearts_up, hearts_down, diamonds_up, diamonds_down, clubs_up, clubs_down = heights
     spades, hearts, diamonds, clubs = _WANTED
     return {
@@ -50,7 +50,7 @@ def wanted(heights: Heights) -> dict[Card, int]:
 
 
 def _wanted_of(ace: Card, up: int, down: int) -> dict[Card, int]:
-    """The same of one suit, by the heights of its two foundations."""
+    """`wanted` for one suit, from the heights of its two foundations."""
     codes: dict[Card, int] = {}
     if up < SUIT_SIZE:
         codes[ace + up] = _UP_CODE
@@ -60,7 +60,7 @@ def _wanted_of(ace: Card, up: int, down: int) -> dict[Card, int]:
     return codes
 
 
-# By suit, by the height of its foundation upwards, and by that of the other one.
+# Indexed by suit, the height of the foundation built up, and that of the one built down.
 _WANTED: Final = tuple(
     tuple(tuple(_wanted_of(number * SUIT_SIZE, up, down) for down in range(SUIT_SIZE + 1)) for up in range(SUIT_SIZE + 1))
     for number in range(len(SUITS))

@@ -1,7 +1,7 @@
-"""The text of a move, which is its canonical form: `source[:target]`, with `+` or `-` where a suit has two foundations.
+"""The text of a move, which is its canonical form: `source[:target]`, with `+` or `-` if a suit has two foundations.
 
-Owns the grammar that all rule sets share. Must not know of positions: what is a move text here need not be legal, or
-even name a slot that the rule set has.
+Owns the grammar that all rule sets share. Must not know positions: a valid move text need not be legal, or even name a
+slot that the rule set has.
 
     b3  b3+  b3-     the top card at b3 to its foundation (+ built up from the Ace, - built down from the King)
     w   w+   w-      the top card of the waste to its foundation
@@ -31,14 +31,14 @@ _MOVE: Final = re.compile(
 
 
 class NotAMove(ValueError):
-    """The text is no move in any position of any rule set."""
+    """The text is not a move in any position of any rule set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A move, taken apart: source is a slot, `w`, `s` or `r`; target a slot, `w` or None; sign `+`, `-` or None.
+    """A parsed move. source: a slot, `w`, `s` or `r`. target: a slot, `w` or None. sign: `+`, `-` or None.
 
-    A target of None is a foundation, except for the bare `s` and `r`.
+    A target of None means a foundation, except for the bare `s` and `r`.
     """
 
     source: str
@@ -57,7 +57,7 @@ class Move:
 
 
 def parse_move(text: str) -> Move:
-    """The move that a text says; NotAMove where it says none. `parse_move(text).text == text`."""
+    """Parse a move; raises NotAMove if the text is none. `parse_move(text).text == text`."""
     match = _MOVE.fullmatch(text)
     if match is None:
         raise NotAMove(f"not a move: {text!r} (moves look like b3, w, w:b3, b3:c2, s or r)")

@@ -3,8 +3,8 @@
 Owns the two interfaces, RuleSet and Position, which all twelve rule sets satisfy, and what follows from them alone: how a
 move is checked, and the text form. Must not know any family of rules.
 
-A position shows everything, the order of the stock too. What a player may see of it is decided in one place,
-server/race/view.py. So neither a position's text nor the text of an IllegalMove is for a player's eyes.
+A position shows everything, even the order of the stock. Only server/race/view.py decides what a player may see of it. So
+neither a position's text nor the text of an IllegalMove is for a player's eyes.
 """
 
 from abc import ABC, abstractmethod
@@ -30,9 +30,9 @@ class Family(StrEnum):
 
 
 class Difficulty(StrEnum):
-    """By the deals that a plain player wins, as tests/bench/rules_odds.py measures: half or more, a tenth or more, fewer.
+    """How many deals a naive player wins, as tests/bench/rules_odds.py measures it: half or more, a tenth or more, fewer.
 
-    They send home whatever goes and otherwise choose by chance; whoever thinks wins more. Where a row differs, it says why.
+    A naive player sends home whatever goes and otherwise moves at random; thinking wins more. A row that deviates says why.
     """
 
     EASY = "easy"
@@ -41,7 +41,7 @@ class Difficulty(StrEnum):
 
 
 class Position(Protocol):
-    """One state of one deal. A value: playing a move gives another position and leaves this one as it is."""
+    """One state of one deal. A value: playing a move gives another position and leaves this one unchanged."""
 
     @property
     def rules(self) -> "RuleSet":
@@ -49,15 +49,15 @@ class Position(Protocol):
 
     @property
     def piles(self) -> Mapping[str, tuple[Card, ...]]:
-        """The cards of each slot by its name, in slot order, then of the reserves p1 …; each bottom card first."""
+        """The cards of each slot by name, in slot order, then of the reserves p1 …; bottom card first."""
 
     @property
     def pile_texts(self) -> dict[str, tuple[str, ...]]:
-        """`piles` as messages carry them. Made once for a position and shared: not to be changed."""
+        """`piles` as messages carry them. Made once for a position and shared, so do not change it."""
 
     @property
     def waste(self) -> tuple[Card, ...]:
-        """Bottom card first: the last one is the top, the only one that can be played."""
+        """Bottom card first. The last one is the top, and the only one that can be played."""
 
     @property
     def stock(self) -> tuple[Card, ...]:
@@ -69,7 +69,7 @@ class Position(Protocol):
 
     @property
     def pending(self) -> str | None:
-        """The slot of a gap that has to be refilled before anything else, while the player can choose how."""
+        """The slot of a gap that has to be refilled first, if the player can choose how."""
 
     @property
     def redeals_left(self) -> int:
@@ -92,20 +92,20 @@ class Position(Protocol):
         """The canonical one-line form; see position_text."""
 
     def legal_moves(self) -> tuple[str, ...]:
-        """Every legal move as text, sorted as ASCII. Found once for a position and kept."""
+        """Every legal move as text, in ASCII order. Computed once for a position and kept."""
 
     def forget_derived(self) -> None:
-        """It is played on from: what is kept of what follows from it takes more memory than it does itself, and can be found again."""
+        """Drop what is cached, for a position that is no longer the current one: the caches are larger than it, and can be rebuilt."""
 
     def play(self, move: str) -> Self:
-        """The position after a move and the refills it forces; IllegalMove, with this position unchanged, otherwise."""
+        """The position after a move and the refills it forces. Raises IllegalMove; this position never changes."""
 
     def play_unchecked(self, move: str) -> Self:
-        """The same for a move known to be legal. What it does with any other one is not defined."""
+        """The same for a move known to be legal. For any other move the behaviour is undefined."""
 
 
 class IllegalMove(Exception):
-    """The move is not legal in the position, which is still what it was. The text names the stock: for logs only."""
+    """The move is not legal in the position, which is unchanged. The text names the stock, so it is for logs only."""
 
     def __init__(self, move: str, position: Position) -> None:
         super().__init__(f"{move!r} is not legal under {position.rules.id}: {position.text}")
@@ -115,7 +115,7 @@ class IllegalMove(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleSet(ABC):
-    """One row of the catalogue. A family adds its own columns and says how a deck is laid out."""
+    """One row of the catalogue. A family adds its own columns, and how a deck is laid out."""
 
     id: str
     name: str
@@ -133,28 +133,28 @@ class RuleSet(ABC):
     visible_stock: int = 0
     """How many of the next stock cards a player is shown."""
     solvable: bool = False
-    """Whether a race can ask for deals that can be won: the search (server/solver) finds a win in most deals, in about a second."""
+    """Whether a race can ask for winnable deals: the search (server/solver) finds a win in most deals, in about a second."""
     move_limit: int | None = None
-    """The number of moves after which a seat is stopped, where cards could go round in circles."""
+    """The number of moves after which a seat is stopped, if cards could go round in circles."""
 
     @property
     @abstractmethod
     def has_waste(self) -> bool:
-        """Whether there ever is a waste, for a board to leave room for it."""
+        """Whether there ever is a waste, so that a board leaves room for it."""
 
     @property
     def reshuffles(self) -> bool:
-        """Whether a redeal puts the cards in an order that nobody knows yet."""
+        """Whether a redeal puts the cards into an order that nobody knows yet."""
         return self.redeals > 0
 
     @property
     def lanes(self) -> bool:
-        """Whether a card of a quilt is free only with a whole lane to the edge, for a board to show which ones are."""
+        """Whether a quilt's card is free only with a whole lane to the edge, so that a board can show which are."""
         return False
 
     @abstractmethod
     def lay_out(self, deck: tuple[Card, ...], seed: bytes) -> Position:
-        """The first position from a shuffled deck. The seed is only for the redeals to come."""
+        """The first position from a shuffled deck. The seed is only for later redeals."""
 
     def deal(self, seed: bytes) -> Position:
         """The first position of the deal with this seed (32 bytes, else ValueError)."""
@@ -170,10 +170,10 @@ class RuleSet(ABC):
 
 
 class PositionBase(Struct, frozen=True, kw_only=True, eq=False, gc=False):
-    """The part of a position that is the same in every family; a family's own satisfies Position with it.
+    """The part of a position that all families share. With a family's own part it satisfies Position.
 
-    Fields that begin with an underscore keep what follows from the others, and are no part of the value: they alone are written, by
-    `force_setattr`. A struct and not a dataclass, because a race makes one for each move, and a frozen dataclass takes ten times as long.
+    Fields that begin with an underscore cache what follows from the others. They are not part of the value, and the only fields that are
+    written, by `force_setattr`. A struct, because a race makes one for each move, and a frozen dataclass takes ten times as long.
     """
 
     _legal_moves: tuple[str, ...] | None = None
@@ -211,7 +211,7 @@ class PositionBase(Struct, frozen=True, kw_only=True, eq=False, gc=False):
     def __hash__(self) -> int:
         return hash(self._value())
 
-    # Not Self, which would not say that it is a Position as well.
+    # Not Self, which would not say that it is also a Position.
     def play(self: "_PositionT", move: str) -> "_PositionT":  # noqa: PYI019
         if move not in self.legal_moves():
             raise IllegalMove(move, self)
@@ -238,22 +238,22 @@ _PositionT = TypeVar("_PositionT", bound=Position)
 
 @lru_cache
 def slot_names(columns: int, rows: int) -> tuple[str, ...]:
-    """Column letter, then row number; row by row, the order in which cards are dealt: `a1 b1 … a2 …`."""
+    """The slots, named column letter then row number, in the order in which cards are dealt, row by row: `a1 b1 … a2 …`."""
     return tuple(f"{column}{row}" for row in range(1, rows + 1) for column in _COLUMN_LETTERS[:columns])
 
 
 def position_text(position: Position) -> str:
-    """One line of seven fields with a space between them, everything but the seed of later redeals:
+    """A position as one line: seven fields separated by spaces, with everything but the seed of later redeals:
 
     1. the rule set's id;
-    2. the piles in slot order with commas between them, each as its cards from the bottom up;
-    3. the waste, its cards from the bottom up;
-    4. the stock, its next card first;
+    2. the piles in slot order, separated by commas, each with its cards from the bottom up;
+    3. the waste, from the bottom up;
+    4. the stock, next card first;
     5. the foundations' heights, like `S1,H4,D1,C1` or `S+1,S-1,…`;
     6. the slot of the pending gap;
     7. the number of redeals left.
 
-    What is empty or absent is written `-`.
+    Anything empty or absent is written `-`.
     """
     fields = (
         position.rules.id,

@@ -1,17 +1,17 @@
 """Family 3, Quilt: two decks, 64 cards woven into a quilt, and a foundation up from the Ace and one down from the King for each suit.
 
 Owns the engine of the family and the columns by which its rule sets differ: what a free end is, where the other 32 cards
-lie, how a waste is dealt again. Must not know which rule sets there are, nor any of them by its id.
+lie, how the waste is dealt again. Must not know which rule sets exist, nor any of them by its id.
 
-The rules of the file:
-- An available card of the quilt (server/rules/weave.py says which those are), the waste's top or a reserve's top goes to a
-  foundation of its suit that wants it.
-- Without reserves the other cards are the stock: `s` turns the next one onto the waste, `r` makes a new stock of the waste,
-  once the stock is used up and while a redeal is left.
-- An available card goes onto the waste's top where it is of the same suit and the next rank up or down; no step leads
-  from King to Ace. Nothing is built on an empty waste.
+The rules:
+- An available card of the quilt (see server/rules/weave.py), the waste's top or a reserve's top goes to a foundation of
+  its suit that wants it.
+- Without reserves the other cards are the stock: `s` turns the next one onto the waste; `r` turns the waste into a new
+  stock, once the stock is used up and while a redeal is left.
+- An available card goes onto the waste's top if it is of the same suit and the next rank up or down; there is no step
+  between King and Ace. Nothing is built on an empty waste.
 - With reserves the same holds for each reserve's top; the top of another reserve may be built there too; and an empty
-  reserve takes any card but the only one of another reserve.
+  reserve takes any card except the only one of another reserve.
 - Nothing fills a gap in the quilt.
 """
 
@@ -36,7 +36,7 @@ _RESERVE_NAMES: Final = tuple(f"p{number}" for number in range(1, _RESERVES + 1)
 _SLOTS: Final = slot_names(COLUMNS, ROWS)
 _SIZE: Final = len(_SLOTS)
 
-# Sources by number: the 64 slots, then the reserves, then the waste. Targets: the reserves, the waste, the foundations up and down.
+# Numbers of sources: the 64 slots, the reserves, the waste. Numbers of targets: the reserves, the waste, the foundations up and down.
 _SOURCES: Final = (*_SLOTS, *_RESERVE_NAMES, WASTE)
 _SOURCE_NUMBER: Final = {source: number for number, source in enumerate(_SOURCES)}
 _WASTE_SOURCE: Final = _SIZE + _RESERVES
@@ -45,17 +45,17 @@ _ENDINGS: Final = (*(f":{pile}" for pile in (*_RESERVE_NAMES, WASTE)), UP, DOWN)
 _MOVES: Final = tuple(tuple(source + ending for ending in _ENDINGS) for source in _SOURCES)
 _UP_TARGET: Final = _WASTE_TARGET + 1
 _ONE_TARGET: Final = tuple((target,) for target in range(len(_ENDINGS)))
-# By the code that `wanted` has for a card.
+# Indexed by the code that `wanted` gives a card.
 _HOME_TARGETS: Final[tuple[tuple[int, ...], ...]] = ((), (_UP_TARGET,), (_UP_TARGET + 1,), (_UP_TARGET, _UP_TARGET + 1))
 _NEIGHBOURS: Final[tuple[Pile, ...]] = tuple(
     tuple(other for other in (card - 1, card + 1) if 0 <= other < DECK_SIZE and suit(other) == suit(card)) for card in range(DECK_SIZE)
 )
-# A gap is number -1, which finds the empty pile at the end.
+# A gap is number -1, which indexes the empty pile at the end.
 _PILE_OF: Final[tuple[Pile, ...]] = (*((card,) for card in range(DECK_SIZE)), ())
 
 
 class Redealing(Enum):
-    """What becomes of the waste at a redeal."""
+    """What happens to the waste at a redeal."""
 
     TURNED_OVER = auto()
     """Its bottom card becomes the stock's next."""
@@ -64,7 +64,7 @@ class Redealing(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuiltRules(RuleSet):
-    """A rule set of the family. Where there are reserves, there are eight, and neither stock nor waste."""
+    """A rule set of the family. If there are reserves, there are eight, and neither stock nor waste."""
 
     family: Family = field(default=Family.QUILT, init=False)
     decks: int = field(default=2, init=False)
@@ -103,7 +103,7 @@ class QuiltPosition(PositionBase, frozen=True, eq=False, gc=False):
     seed: bytes
     quilt: Quilt
     reserves: tuple[Pile, ...]
-    """Each bottom card first; none where there is a stock."""
+    """Each bottom card first; none if there is a stock."""
     waste: tuple[Card, ...]
     stock: tuple[Card, ...]
     heights: Heights
@@ -152,12 +152,12 @@ class QuiltPosition(PositionBase, frozen=True, eq=False, gc=False):
             self._available,
         )
         if texts is not None and (source != _WASTE_SOURCE or reserves):
-            # All but one or two piles are the same: to copy them takes a tenth of what it takes to look them up.
+            # All but one or two piles are the same: copying them takes a tenth of the time of looking them up.
             texts = texts.copy()
         if source < _SIZE:
             card = quilt[source]
             quilt = (*quilt[:source], GAP, *quilt[source + 1 :])
-            # What is available follows from the quilt; to find it anew each time would be most of the work of a move.
+            # Which cards are available follows from the quilt, but finding them again each time would be most of the work of a move.
             slots = available_after(self.available(), quilt, source, self.rules.clear)
             if texts is not None:
                 texts[name] = ()
@@ -195,7 +195,7 @@ class QuiltPosition(PositionBase, frozen=True, eq=False, gc=False):
         return tuple(moves)
 
     def _add_reserve_moves(self, takers: dict[Card, tuple[int, ...]], moves: list[str]) -> None:
-        """Those of the reserves' tops, and those onto empty reserves."""
+        """Add the moves of the reserves' tops, and those onto empty reserves."""
         empty = [target for target, pile in enumerate(self.reserves) if not pile]
         for source, pile in enumerate(self.reserves, _SIZE):
             if pile:
@@ -208,7 +208,7 @@ class QuiltPosition(PositionBase, frozen=True, eq=False, gc=False):
             moves += [_MOVES[slot][target] for slot in self.available() for target in empty]
 
     def _takers(self) -> dict[Card, tuple[int, ...]]:
-        """The cards that go to foundations, or can be built on the tops of waste and reserves, each with its targets."""
+        """The cards that can go to a foundation, or onto the top of the waste or a reserve, each with its targets."""
         takers = {card: _HOME_TARGETS[code] for card, code in wanted(self.heights).items()}
         for target, pile in enumerate(self.reserves):
             if pile:
@@ -226,7 +226,7 @@ class QuiltPosition(PositionBase, frozen=True, eq=False, gc=False):
         return self._turned((), stock, self.redeals_left - 1)
 
     def _turned(self, waste: tuple[Card, ...], stock: tuple[Card, ...], redeals_left: int) -> "QuiltPosition":
-        """Quilt, reserves and foundations are left alone."""
+        """The position after a move that leaves quilt, reserves and foundations alone."""
         kept, texts = self._available, self._pile_texts
         return QuiltPosition(
             self.rules, self.seed, self.quilt, self.reserves, waste, stock, self.heights, redeals_left, kept, _pile_texts=texts
@@ -234,7 +234,7 @@ class QuiltPosition(PositionBase, frozen=True, eq=False, gc=False):
 
 
 def _with(piles: tuple[Pile, ...], number: int, pile: Pile, texts: dict[str, tuple[str, ...]] | None) -> tuple[Pile, ...]:
-    """The reserves with another pile in place of one; texts, if there are any, is brought up to it."""
+    """The reserves with one pile replaced; updates `texts`, if there are any, in place."""
     if texts is not None:
         texts[_RESERVE_NAMES[number]] = tuple([CARD_TEXT[card] for card in pile])
     return (*piles[:number], pile, *piles[number + 1 :])

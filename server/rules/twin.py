@@ -1,15 +1,15 @@
 """Family 2, twin foundations: two decks, 20 piles, and a foundation up from the Ace and one down from the King for each suit.
 
 Owns the engine of the family and the columns by which its rule sets differ: how the stock is turned, whether an emptied
-pile is refilled, whether cards may be spread onto empty piles. Must not know which rule sets there are, nor any of them
-by its id.
+pile is refilled, whether cards may be spread onto empty piles. Must not know which rule sets exist, nor any of them by its
+id.
 
-The rules of the file:
-- A pile's top card, or the waste's card, that a foundation of its suit wants goes there.
-- `s` turns one card onto the waste, which has room for one, or deals one onto every pile, as StockTurn says.
-- The waste's card goes onto any pile, empty or not, whatever it is.
-- Where piles are refilled, one that becomes empty gets the next stock card as part of the same move.
-- Where cards are spread, a top card may move to an empty pile once the stock is used up, unless it lies alone.
+The rules:
+- A pile's top card, or the waste's card, goes to a foundation of its suit that wants it.
+- As StockTurn says, `s` turns one card onto the waste, which has room for one, or deals a card onto every pile.
+- Any waste card may go onto any pile, empty or not.
+- If piles are refilled, a pile that becomes empty gets the next stock card as part of the same move.
+- If cards may be spread, a top card may move to an empty pile once the stock is used up, unless it lies alone.
 """
 
 from collections.abc import Mapping
@@ -58,7 +58,7 @@ class TwinRules(RuleSet):
 
 
 class _Texts(NamedTuple):
-    """The move texts of a layout, by the number of the pile."""
+    """The move texts of a layout, indexed by the number of the pile."""
 
     number: dict[str, int]
     home: tuple[HomeMoves, ...]

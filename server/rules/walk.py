@@ -1,4 +1,4 @@
-"""One whole game played by a fixed rule, to compare two engines deep into a game, where perft does not reach.
+"""Plays one whole game by a fixed rule, to compare two engines deep into a game, where perft does not reach.
 
 Owns the rule of the walk and its digest. Must not know which rule set it walks.
 """
@@ -16,16 +16,16 @@ WALK_LIMIT: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What a walk came to."""
+    """The result of a walk."""
 
     moves: int
     home: int
     digest: str
-    """SHA-256 in hex of a line for each move, `MOVE|all legal moves, sorted`, with a newline between the lines."""
+    """SHA-256 in hexadecimal of one line per move, `MOVE|all legal moves, sorted`, joined by newlines."""
 
 
 def walk(rules: RuleSet, seed: bytes) -> Walk:
-    """Play the deal of the seed (32 bytes), choosing each move by the next word of the seed's own stream."""
+    """Play the deal of this seed (32 bytes), choosing each move by the next word of the seed's own stream."""
     stream = WordStream(seed, WALK_LABEL)
     position = rules.deal(seed)
     lines: list[str] = []

@@ -1,10 +1,10 @@
-"""The weave of the quilt: 64 slots, the cards in them upright and sideways by turns, and which of them a player can get at.
+"""The weave of the quilt: 64 slots, with cards upright and sideways by turns, and which of these cards a player can take.
 
-Owns which slots lie at the two narrow ends of a card, and what it takes for an end to be free. Must not know what becomes
-of a card that is taken, nor any rank or suit.
+Owns which slots lie at the two narrow ends of a card, and what it takes for an end to be free. Must not know what happens
+to a card that is taken, nor any rank or suit.
 
 Slots are numbers 0 to 63, row by row. The card at a1 lies upright: its narrow ends are above and below it. Its neighbours
-lie sideways, their narrow ends to the left and right. A card is available when one of its two ends is free.
+lie sideways, with their narrow ends to the left and right. A card is available if one of its two ends is free.
 """
 
 from collections.abc import Mapping
@@ -18,13 +18,13 @@ ROWS: Final = 8
 GAP: Final = -1
 
 Quilt: TypeAlias = tuple[Card, ...]
-"""The card of each slot, GAP where there is none."""
+"""The card of each slot, GAP if it is empty."""
 End: TypeAlias = tuple[int, ...]
-"""The slots that have to be empty for a narrow end to be free, the nearest first; none where the end is off the quilt."""
+"""The slots that have to be empty for a narrow end to be free, nearest first; none if the end is at the quilt's edge."""
 
 
 def _line(slot: int, across: int, down: int) -> End:
-    """The slots from the next one, in one direction, to the quilt's edge."""
+    """The slots from the next one to the quilt's edge, in one direction."""
     column, row = slot % COLUMNS + across, slot // COLUMNS + down
     line: list[int] = []
     while 0 <= column < COLUMNS and 0 <= row < ROWS:
@@ -53,7 +53,7 @@ _ENDS: Final[Mapping[Clear, tuple[tuple[End, End], ...]]] = {
     Clear.NEXT_SLOT: tuple((one[:1], other[:1]) for one, other in _LANES),
     Clear.LANE: _LANES,
 }
-# For each slot, those whose cards may become available when it is emptied.
+# For each slot, the slots whose cards may become available when it is emptied.
 _WAITING: Final[Mapping[Clear, tuple[tuple[int, ...], ...]]] = {
     clear: tuple(tuple(slot for slot, (one, other) in enumerate(ends) if emptied in one + other) for emptied in range(len(ends)))
     for clear, ends in _ENDS.items()
@@ -67,7 +67,7 @@ def available(quilt: Quilt, clear: Clear) -> tuple[int, ...]:
 
 
 def available_after(before: tuple[int, ...], quilt: Quilt, taken: int, clear: Clear) -> tuple[int, ...]:
-    """What `available` finds in a quilt, in another order, out of what it was before the card of one slot was taken."""
+    """`available` for the quilt after the card of one slot was taken, computed from the result before; in another order."""
     ends = _ENDS[clear]
     freed = [slot for slot in _WAITING[clear][taken] if quilt[slot] != GAP and slot not in before and _is_free(quilt, ends[slot])]
     return (*[slot for slot in before if slot != taken], *freed)

@@ -1,5 +1,5 @@
-"""What could have been: searching a deal with every card known, and judging a game that was played.
+"""The solver: searches a deal with every card known, and reviews a game that was played.
 
-Knows rules and positions. Must not know of players, races, time or the wire, nor any rule set by its id: whoever asks
-says how much may be spent, in positions, and may call it off. A search is for a thread or process of its own.
+Knows rules and positions. Must not know players, races, time or the wire, nor any rule set by its id. The caller sets a
+budget in positions. A search belongs in a thread or process of its own, whose owner may call it off.
 """

@@ -1,19 +1,19 @@
-"""The one game of the Carpet family that is no game of gaps: turning only when stuck, with gaps refilled at once.
+"""Searches the one game of the Carpet family that is not a game of gaps: turning only when stuck, with gaps refilled at once.
 
 Owns what tells its positions apart and which moves need not be tried. Must not know how they are searched (tree.py).
 
-*Which slot a card lies in does not matter*, nor which of two slots is empty; so a position is known by its sets of cards, the order of
-waste and stock, and whether a gap is pending.
+*Which slot a card lies in does not matter*, nor which of two slots is empty. So a position is identified by its sets of cards, the order
+of waste and stock, and whether a gap is pending.
 
-*With no redeal left, one carpet card that can go home may be sent home before anything else is tried.* Until it has gone the stock
-cannot be turned, so a line either ends before, and then brings home no more than with the card sent home first, or plays the card, c,
-after other moves to the foundations, each with its refill. Step by step c can be brought to the front of them:
-- before another carpet card: the two are of different suits, and the first refill, from whatever source, is now that of c's slot and
-  the second one that of the other's; which slot is whose does not matter;
-- before the waste's top card: c's slot is refilled with that card, which then goes home from the carpet, and its slot is refilled from
-  where c's was. The same cards are home and the same came from waste and stock.
-Under Refill.WASTE_FIRST nothing is then left to choose: without redeals such a deal is won or lost when it is dealt, however it is played.
-With a redeal left, redealing is a choice before c goes home, and every move is tried.
+*With no redeal left, a carpet card c that can go home may be sent home before anything else is tried.* The stock cannot be turned until c
+has gone. So a line either ends before c goes, and then brings home no more than if c had gone first; or it plays c after other moves to
+the foundations, each with its refill. Then c can be moved to the front of these, one step at a time:
+- before another carpet card: the two are of different suits. The first refill, whatever its source, now fills c's slot, and the second
+  the other card's; it does not matter which is which;
+- before the waste's top card: c's slot is refilled with that card, which then goes home from the carpet, and the slot is refilled from
+  where c's refill came. The same cards are home, and the same cards came from waste and stock.
+Under Refill.WASTE_FIRST this leaves nothing to choose: without redeals, such a deal is won or lost when it is dealt, however it is played.
+With a redeal left, redealing before c goes home is a choice too, and every move is tried.
 """
 
 from collections.abc import Hashable, Sequence
@@ -32,7 +32,7 @@ def search_carpet_tree(position: CarpetPosition, budget: Budget) -> Found:
 
 
 def _play_on(position: CarpetPosition, budget: Budget) -> Found:
-    """Play the one line that is worth looking at to its end."""
+    """Play the only line worth looking at to its end."""
     line: list[str] = []
     while budget.spend():
         moves = _choices(position)
@@ -51,7 +51,7 @@ def _key(position: Position) -> Hashable:
 def _choices(position: Position) -> Sequence[str]:
     moves = position.legal_moves()
     if not position.redeals_left and position.pending is None and moves and moves[0] not in (REDEAL, STOCK, WASTE):
-        # Sorted as ASCII, slots come first: this is a carpet card that goes home.
+        # Slots come first in ASCII order: this is a carpet card that goes home.
         return moves[:1]
     return moves
 

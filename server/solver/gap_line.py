@@ -1,6 +1,6 @@
-"""From the steps of the game of gaps to moves of the real game, and few of them.
+"""Turns the steps of the game of gaps into moves of the real game, and keeps them few.
 
-Owns the line that gaps.py promises, where cards held back stand for gaps. Must not know how the plan was found.
+Owns the line that gaps.py promises, in which cards held back stand for gaps. Must not know how the plan was found.
 """
 
 from typing import Final
@@ -14,7 +14,7 @@ _NO_CARD: Final = DECK_SIZE
 
 
 def say(position: CarpetPosition, plan: Plan) -> tuple[str, ...]:
-    """The moves that make the plan's steps from the position, and then bring home all that was held back."""
+    """The moves that carry out the plan from the position, and then bring home all cards that were held back."""
     teller = _Teller(position)
     teller.settle()
     index = 0
@@ -26,7 +26,7 @@ def say(position: CarpetPosition, plan: Plan) -> tuple[str, ...]:
 
 
 class _Teller:
-    """The real position, and how high the foundations are in the game of gaps: the cards between are held back."""
+    """Keeps the real position, and the heights of the foundations in the game of gaps: the cards in between are held back."""
 
     def __init__(self, position: CarpetPosition) -> None:
         self.moves: list[str] = []
@@ -36,7 +36,7 @@ class _Teller:
         self._slots = position.rules.slots
 
     def settle(self) -> None:
-        """Bring home, in the game of gaps, all that can go."""
+        """In the game of gaps, bring home everything that can go."""
         number = done = 0
         while done < len(SUITS):
             if self._settle_one(number):
@@ -46,7 +46,7 @@ class _Teller:
                 number = (number + 1) % len(SUITS)
 
     def make(self, step: GapStep, following: GapStep | None) -> int:
-        """Make a step of the plan; the number of steps made, which is 2 where the next one was done along with it."""
+        """Make a step of the plan. Returns the number of steps made: 2 if the next one was done along with it."""
         match step:
             case GapStep.TURN:
                 return self._turn(following)
@@ -59,12 +59,12 @@ class _Teller:
         return 1
 
     def play_held(self) -> None:
-        """Play the cards held back; what fills their slots does not matter any more."""
+        """Play the cards held back; it no longer matters what fills their slots."""
         while (held := self._any_held()) is not None:
             self._play_home(held, refill=WASTE)
 
     def _settle_one(self, number: int) -> bool:
-        """Bring home the card wanted of a suit, if it can go."""
+        """Bring home a suit's wanted card, if it can go."""
         position = self._position
         card = self._wanted(number)
         if card in position.carpet:
@@ -78,7 +78,7 @@ class _Teller:
         return False
 
     def _play_waste(self, number: int) -> None:
-        """Play the waste's top, of suit `number`, home in the game of gaps."""
+        """In the game of gaps, play the waste's top, of suit `number`, home."""
         if self._position.heights[number] == self._heights[number]:
             self._play(WASTE)
         else:
@@ -86,7 +86,7 @@ class _Teller:
         self._heights[number] += 1
 
     def _turn(self, following: GapStep | None) -> int:
-        """Turn a card: straight into the slot of a card held back where that saves a move."""
+        """Turn a card: straight into the slot of a card held back, if that saves a move."""
         position = self._position
         card = position.stock[0]
         number = suit(card)
@@ -101,7 +101,7 @@ class _Teller:
             self._play(STOCK)
             return 1
         self._play_home(held, refill=STOCK)
-        # What goes home without a step of its own is left to settle.
+        # A card that goes home without a step of its own is left to `settle`.
         return 1 if goes_home and not position.redeals_left else 2
 
     def _fill(self) -> None:
@@ -119,7 +119,7 @@ class _Teller:
             self._play(f"{refill}:{slot}")
 
     def _any_held(self) -> Card | None:
-        """The lowest card held back of a suit of which the fewest are: a suit of which none is left plays the waste's top in one move."""
+        """The lowest card held back, of a suit with the fewest: a suit that holds none back can play the waste's top in one move."""
         held = [
             (high - low, number * SUIT_SIZE + low)
             for number, (low, high) in enumerate(zip(self._position.heights, self._heights, strict=True))
@@ -131,7 +131,7 @@ class _Teller:
         return number * SUIT_SIZE + self._position.heights[number]
 
     def _wanted(self, number: int) -> Card:
-        """The card of a suit that is wanted next in the game of gaps; no card where all are home."""
+        """The suit's card wanted next in the game of gaps; _NO_CARD if all are home."""
         height = self._heights[number]
         return number * SUIT_SIZE + height if height < SUIT_SIZE else _NO_CARD
 

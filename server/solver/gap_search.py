@@ -1,4 +1,4 @@
-"""Searching the game of gaps: depth first, for whether it can be won and how many cards can be brought home.
+"""Searches the game of gaps, depth first: can it be won, and how many cards can be brought home?
 
 Owns the order in which states are looked at. Must not know how a step changes a state, nor the real game.
 """
@@ -22,11 +22,11 @@ class GapResult:
 
 
 def search_gaps(game: GapGame, budget: Budget) -> GapResult:
-    """Depth first until all cards are home or every state has been looked at.
+    """Search depth first until all cards are home or every state has been looked at.
 
-    Filling gaps comes before turning: it looks at a few dozen states a deal, where the other order needs twice as many.
-    Each round is played in haste first. Redeals wait until nothing is left to try without one, and then those that leave the fewest
-    cards come first. What is done only for the sake of another shuffle comes last.
+    Filling gaps comes before turning: that takes a few dozen states per deal, while the other order takes twice as many.
+    Each round is played in haste first. Redeals wait until nothing is left to try without one; those of the fewest cards come first.
+    Choices made only to get another shuffle come last.
     """
     waiting = _Waiting(game)
     best, best_home = game.start, home_count(game.start)
@@ -46,11 +46,11 @@ def search_gaps(game: GapGame, budget: Budget) -> GapResult:
 
 
 class _Waiting:
-    """The states that wait to be looked at, in the order of search_gaps."""
+    """The states waiting to be looked at, in the order of search_gaps."""
 
     def __init__(self, game: GapGame) -> None:
         self.before: dict[int, State | None] = {}
-        """For the place of each state that was ever put down, the state from which it was reached."""
+        """For each state ever put down, by its place: the state from which it was reached."""
         self._game = game
         self._next: list[State] = []
         self._redeals: list[tuple[int, int, State]] = []
@@ -59,7 +59,7 @@ class _Waiting:
         self._begin_round(game.start, None)
 
     def next(self) -> State | None:
-        """The state to look at now."""
+        """The next state to look at."""
         while not self._next and self._redeals:
             state = heappop(self._redeals)[2]
             self._begin_round(self._game.redealt(state), state)
@@ -68,7 +68,7 @@ class _Waiting:
         return self._reluctant.pop() if self._reluctant else None
 
     def add_choices(self, state: State) -> None:
-        """Put down what can be gone on with from a state that was looked at."""
+        """Put down the states that can follow one that was looked at."""
         game, before, following = self._game, self.before, self._next
         for choice in game.choices(state):
             if choice[0] not in before:
@@ -78,7 +78,7 @@ class _Waiting:
             for choice in game.reluctant_choices(state):
                 self._add(choice, state, self._reluctant)
             if size := game.redeal_size(state):
-                # The second number is never equal, so no two entries are compared by their state; later ones come first.
+                # The second number is unique, so entries are never compared by their state; later ones come first.
                 heappush(self._redeals, (size, next(self._falling), state))
 
     def _begin_round(self, state: State, from_state: State | None) -> None:
@@ -97,7 +97,7 @@ class _Waiting:
 
 
 def trimmed(game: GapGame, plan: Plan) -> Plan:
-    """A winning plan without the fills that it wins without; leaving out any single one of the rest does not win."""
+    """A winning plan without the fills that it does not need; leaving out any one of the rest would not win."""
     index, state = 0, game.start
     while index < len(plan):
         if plan[index] is GapStep.FILL:

@@ -1,57 +1,58 @@
 """Carpet as a game of gaps: the small game that most of the family comes down to once every card is known.
 
-Owns that game's states and steps, and why it stands for the real one. Must not know how it is searched (gap_search.py)
-nor how its steps are said as moves (gap_line.py).
+Owns that game's states and steps, and the proof that it stands for the real one. Must not know how it is searched
+(gap_search.py) nor how its steps become moves (gap_line.py).
 
 The game of gaps is Carpet with free refill in which every carpet card that can go home goes at once. Four steps are left: turn
 the next stock card, play the waste's top home, put it into a gap, redeal.
 
 *A card that can go home may go at once* (free refill, no redeal to come). Take any line from a position in which card c can go
-home. Play c now and then the same line without c's later move, and, if c was the waste's top and the line put it into a gap,
-without that move too. Every move of it stays legal: the foundations are at least as high, the gaps at least as many,
-and cards that the line puts on top of c, or takes from under it, lie and go as before. The line got no longer and
-brings home no less. By the same argument a stock card that can go home is best turned at once.
+home. Play c now, then the same line without c's later move; if c was the waste's top and the line put it into a gap, leave out
+that move too. Every other move stays legal: the foundations are at least as high, there are at least as many gaps, and cards
+that the line puts on top of c, or takes from under it, lie and go as before. The line is no longer and brings home no less. By
+the same argument, a stock card that can go home is best turned at once.
 
-*With a redeal to come that holds for the carpet alone.* The redeal shuffles the waste by what lies in it, and one card less is another
-shuffle: so whether the waste's top goes home, and when, is a choice until the last redeal has been made.
+*With a redeal to come, that holds only for the carpet.* The redeal's shuffle depends on what lies in the waste, and one card less
+is another shuffle. So whether the waste's top goes home, and when, is a choice until the last redeal has been made.
 
-*Turning makes no difference under free refill*, but for that choice: whoever plays all that can go home is stuck whenever
-they turn, so under WHEN_STUCK only turning a card onto one that could have gone home is forbidden.
+*Turning makes no difference under free refill*, apart from that choice: a player who plays everything that can go home is stuck
+whenever they turn. So WHEN_STUCK forbids only turning a card onto one that could have gone home.
 
 *Refill.CHOICE and Refill.WASTE_FIRST with Turning.ANY_TIME win the same deals and bring home as many cards.*
-A playable card that is left lying is a gap in waiting. Follow a line of the game of gaps in the real game, with the same
-stock and waste, and each gap taken up by a card that is held back, home in the game of gaps:
-- a carpet card goes home: hold it back instead; there is one more gap, and one more card held back;
-- a gap is filled: play a card held back (the lowest of some suit can always go), and refill its slot from the waste;
-- the waste's top is played: if no card of its suit is held back it goes home here too; otherwise play the lowest of
-  them, refill its slot from the waste, and hold back the card that came from there;
-- turning and redealing are the same here and there, and nothing is pending when they are done.
-Only refills from the waste are needed, of which both kinds of Refill allow any. At the end the cards held back go home one
-after another, whatever then fills their slots. The other way round is plain: a refill from the waste is a fill, one from the
-stock is a turn and a fill, and a card held back has only not gone home yet.
+A playable card that is left lying is a gap in waiting. Follow a line of the game of gaps in the real game, with the same stock
+and waste, where each gap holds a card that is *held back*: home in the game of gaps, but not here.
+- A carpet card goes home: hold it back instead. There is one more gap, and one more card held back.
+- A gap is filled: play a card held back (the lowest of some suit can always go), and refill its slot from the waste.
+- The waste's top is played: if no card of its suit is held back, it goes home here too. Otherwise play the lowest of them,
+  refill its slot from the waste, and hold back the card that came from there.
+- Turning and redealing are the same in both games, and nothing is pending after them.
+Only refills from the waste are needed, which both kinds of Refill always allow. At the end the cards held back go home one
+after another, whatever then fills their slots. The converse is plain: a refill from the waste is a fill, one from the stock is
+a turn and a fill, and a card held back has merely not gone home yet.
 So only WHEN_STUCK without free refill is another game: see carpet_tree.py.
 
 A gap that is there from the start is never filled unless refill is free: such slots do not count.
 
-*Two fills need not be tried*, where no redeal is to come. In both cases another line follows the one with the fill (or without), step
-by step, and has no fewer cards home, no more on the carpet and the rest of the waste in the same order:
-- a card put into a gap before the next turn, with nothing going home for it, while a lower one of its suit lies further down in the
-  waste. It cannot go home before that one is dug up, so it may as well stay where it is until then and be put into a gap on the way;
-- anything else, where putting the waste's topmost cards into gaps sends so many home that the carpet has as many gaps as before. The
-  cards that went home for it lay under the others or waited for one that did, so no line sends any of them home, or has its slot,
-  before those others are out of the waste too.
+*Two kinds of choice need not be tried* if no redeal is to come. In both cases, step by step, another line does as well: it has
+no fewer cards home, no more on the carpet, and the rest of the waste in the same order.
+- Putting a card into a gap before the next turn, without sending anything home by it, while a lower card of its suit lies further
+  down in the waste. The card cannot go home before the lower one is dug up, so it may as well stay until then, and be put into a
+  gap on the way.
+- Anything else, if putting the waste's topmost cards into gaps sends so many home that the carpet has as many gaps as before. The
+  cards that this sends home lay under the topmost ones or waited for a card that did. So no line sends any of them home, or frees
+  its slot, before the topmost ones are out of the waste too.
 
-How a state is written. The waste is always part of the stock as it was at the start of the *round* (the cards from one redeal to
-the next; waste and stock at the start count as one list), in order. So a state is three numbers:
-- place: bit i for each of the first i cards still in the waste, and a bit above them all at i, the number of cards turned; the
-  round's number is kept above bit 64;
-- carpet, the cards lying there, and wanted, the next card of each suit, a bit a card. A suit has 14 bits, so that what follows a
-  King is no card, and adding cards that go home to `wanted` makes it the cards wanted after them.
+How a state is written. The waste is always a part, in order, of the *round*: the cards from one redeal to the next, as the stock
+had them at its start (in the first round, waste and stock count as one list). So a state is three numbers:
+- place: bit i for each turned card i that is still in the waste, and above them all the bit whose number is that of the cards
+  turned; the round's number is kept from bit 64 up;
+- carpet, the cards lying there, and wanted, the next card of each suit, with one bit per card. A suit has 14 bits, so that no
+  card follows a King, and adding the cards that go home to `wanted` gives the cards wanted after them.
 The place alone tells states apart: what is not in the stock or the waste is on the carpet or home, and every carpet card that
 can go home has gone.
 
-A round that a redeal can follow has a twin, the same round played *in haste*: as though no redeal were left, so that the waste's top, too,
-goes home at once. What is reached in haste can be reached, but not all that can.
+A round that a redeal can follow has a twin, the same round played *in haste*: as if no redeal were left, so that the waste's top
+goes home at once too. Every state reached in haste can really be reached, but haste does not reach them all.
 """
 
 from collections.abc import Iterable, Sequence
@@ -81,12 +82,12 @@ class GapStep(Enum):
 
     TURN = auto()
     PLAY = auto()
-    """The waste's top goes home; no step of its own once no redeal is left, for then it goes at once."""
+    """The waste's top goes home. Not a step once no redeal is left: it then goes at once."""
     FILL = auto()
     REDEAL = auto()
 
 
-# Looked up a thousand times a deal: through the class it takes four times as long.
+# Looked up a thousand times per deal: through the class it takes four times as long.
 _TURN, _PLAY, _FILL, _REDEAL = GapStep
 
 Plan: TypeAlias = tuple[GapStep, ...]
@@ -100,7 +101,7 @@ def is_game_of_gaps(position: CarpetPosition, *, once_refilled: bool = False) ->
 
 _BIT: Final = tuple(1 << suit(card) * _SUIT_BITS + rank(card) - 1 for card in range(DECK_SIZE))
 _LOWER: Final = {_BIT[card]: sum(_BIT[card - rank(card) + 1 : card]) for card in range(DECK_SIZE)}
-"""The lower cards of a card's suit, by the card's bit."""
+"""The lower cards of the same suit, by a card's bit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +113,14 @@ class _Round:
     turned: tuple[int, ...]
     """turned[i]: the first i cards, as bits."""
     base: int
-    """The round's part of a place: its number in the game's list, in which its twin is next to it."""
+    """The round's part of a place: its number in the game's list, in which its twin comes next."""
     redeals_left: int
     haste: bool
-    """No redeal is left, or it is played as though none were."""
+    """No redeal is left, or the round is played as if none were."""
 
 
 class GapGame:
-    """The game of gaps from one position. Keeps the rounds that redeals lead to; everything else is in the states."""
+    """The game of gaps from one position. Keeps the rounds that redeals lead to; the states hold everything else."""
 
     def __init__(self, position: CarpetPosition) -> None:
         self._rules = position.rules
@@ -140,15 +141,15 @@ class GapGame:
         )
 
     def hastened(self, state: State) -> State:
-        """The state as it is in haste; the same one where no redeal is left."""
+        """The state as it is in haste; the same state if no redeal is left."""
         current, turned, waste = self._read(state)
         return state if current.haste else _settled(self._rounds[(state[0] >> _ROUND_SHIFT) + 1], turned, waste, *state[1:])
 
     def choices(self, state: State) -> list[State]:
-        """The states to go on with without a redeal, the most promising last; several steps on where nothing else is to be done between.
+        """The states that can follow without a redeal, the most promising last; several steps on if there is nothing else to do in between.
 
-        A step is left out where another is as good while no redeal is made, and where no more cards can go home without one. Fills that
-        leave as many gaps as there were are made, and nothing else is tried.
+        A step is left out if another is as good as long as no redeal is made, or if no more cards can go home without one. If fills leave
+        as many gaps as there were, nothing else is tried.
         """
         current, turned, waste = self._read(state)
         _, carpet, wanted = state
@@ -156,7 +157,7 @@ class GapGame:
         if not current.haste:
             return _choices_before_redeal(current, turned, waste, carpet, wanted, gaps=gaps)
         bits, seen = current.bits, current.turned
-        # Without one the next card that goes home comes from the waste: what has to be turned can be turned after it.
+        # The stock's wanted cards. Without any, the next card to go home comes from the waste: turning can wait until after it.
         to_come = seen[-1] & ~seen[turned] & wanted
         found: list[State] = []
         if to_come:
@@ -186,7 +187,7 @@ class GapGame:
         return found
 
     def reluctant_choices(self, state: State) -> list[State]:
-        """The states one step on that are only worth a look for the sake of the redeal they lead to."""
+        """The states one step on that are worth a look only for the redeal they lead to."""
         current, turned, waste = self._read(state)
         if current.haste or not waste:
             return []
@@ -198,7 +199,7 @@ class GapGame:
         return []
 
     def redeal_size(self, state: State) -> int:
-        """How many cards a redeal would shuffle; 0 where none can be made. In haste it comes once no card of the stock is wanted."""
+        """How many cards a redeal would shuffle; 0 if none can be made. In haste, a redeal comes once no card of the stock is wanted."""
         current, turned, waste = self._read(state)
         to_turn = current.turned[-1] & ~current.turned[turned]
         if not current.redeals_left or (to_turn & state[2] if current.haste else to_turn):
@@ -206,7 +207,7 @@ class GapGame:
         return waste.bit_count() + to_turn.bit_count()
 
     def redealt(self, state: State) -> State:
-        """The state after a redeal, where one can be made."""
+        """The state after a redeal, which must be possible."""
         current, turned, waste = self._read(state)
         cards = tuple(card for index, card in enumerate(current.cards) if index >= turned or waste >> index & 1)
         known = self._round_of.get((current.redeals_left, cards))
@@ -216,7 +217,7 @@ class GapGame:
         return known.base | 1, state[1], state[2]
 
     def follow(self, state: State, steps: Iterable[GapStep]) -> tuple[State, Plan]:
-        """The state after those of the steps that can be made, one after another, and which they were."""
+        """Make those of the steps that can be made, one after another: the state after them, and which they were."""
         made: list[GapStep] = []
         current, turned, waste = self._read(state)
         bits, (_, carpet, wanted) = current.bits, state
@@ -249,7 +250,7 @@ class GapGame:
         return (current.base | waste | 1 << turned, carpet, wanted), tuple(made)
 
     def steps_between(self, before: State, after: State) -> Plan:
-        """The steps from a state to one that is a choice from it, is dealt anew from it, or is the same in haste."""
+        """The steps from a state to one of its choices, to its redeal, or to the same state in haste."""
         current, turned, waste = self._read(before)
         following, turned_after, waste_after = self._read(after)
         if following.redeals_left < current.redeals_left:
@@ -257,7 +258,7 @@ class GapGame:
         turns = turned_after - turned
         fills = 0
         if not turns:
-            # Cards are put into gaps until one goes home, or but one where that is a choice.
+            # Cards were put into gaps until one could go home; or just one was, if whether it goes home is a choice.
             while waste != waste_after and not current.bits[waste.bit_length() - 1] & before[2]:
                 waste ^= 1 << waste.bit_length() - 1
                 fills += 1
@@ -269,7 +270,7 @@ class GapGame:
         return steps + (_PLAY,) * (waste.bit_count() + turns - waste_after.bit_count()) if current.redeals_left else steps
 
     def plan(self, line: Sequence[State]) -> Plan:
-        """The steps of a line of states, each of which leads to the next one."""
+        """The steps of a line of states, each of which leads to the next."""
         return tuple(step for before, after in pairwise(line) for step in self.steps_between(before, after))
 
     def _read(self, state: State) -> tuple[_Round, int, int]:
@@ -281,7 +282,7 @@ class GapGame:
         return current, turned, place ^ 1 << turned
 
     def _add_round(self, cards: tuple[Card, ...], redeals_left: int) -> _Round:
-        """A round, and its twin after it if it can have one."""
+        """Add a round, followed by its twin if it can have one."""
         bits = tuple(map(_BIT.__getitem__, cards))
         turned = tuple(accumulate(bits, initial=0))
         added = len(self._rounds)
@@ -302,13 +303,13 @@ def _turned(current: _Round, turned: int, waste: int, carpet: int, wanted: int) 
 
 
 def _taken(current: _Round, turned: int, waste: int, carpet: int, wanted: int) -> State:
-    """The waste's top is taken away, home or into a gap: the carpet is where it goes, and from there home at once."""
+    """Take the waste's top away, home or into a gap: it goes to the carpet, and from there home at once if it can."""
     top = waste.bit_length() - 1
     return _settled(current, turned, waste ^ 1 << top, carpet | current.bits[top], wanted)
 
 
 def _choices_before_redeal(current: _Round, turned: int, waste: int, carpet: int, wanted: int, *, gaps: int) -> list[State]:
-    """GapGame.choices where the redeal that follows is not forgotten."""
+    """GapGame.choices for a round that is not played in haste: the coming redeal matters."""
     stock_size = len(current.bits)
     if waste and current.bits[waste.bit_length() - 1] & wanted:
         return [_taken(current, turned, waste, carpet, wanted)]
@@ -326,7 +327,7 @@ def _choices_before_redeal(current: _Round, turned: int, waste: int, carpet: int
 
 
 def _settled(current: _Round, turned: int, waste: int, carpet: int, wanted: int) -> State:
-    """The state when all has gone home that goes at once."""
+    """The state once everything that goes home at once has gone."""
     bits = current.bits
     while True:
         while going := carpet & wanted:

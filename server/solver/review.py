@@ -1,6 +1,6 @@
-"""Judging a game that was played: what was possible, where it was lost, and what would have kept it.
+"""Reviews a game that was played: what was possible, where it slipped away, and what would have kept it.
 
-Owns the judgement. Must not know whose game it was: it gets a first position and the moves of one seat.
+Owns the judgement. Must not know whose game it was: it is given a first position and the moves of one seat.
 """
 
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ _Line: TypeAlias = tuple[str, ...]
 class Review:
     """What a game looks like when every card is known.
 
-    best: the most cards that could be brought home from the first position. winnable: that is all of them; None where it is not known.
+    best: the most cards that could be brought home from the first position. winnable: whether that is all of them; None if unknown.
     reached: cards home when the game ended. slip: the index of the move after which `best` was out of reach; None if it never was.
-    line: moves that reach `best`, from the position before the slip, or from the last one where there was no slip. instead: the first
-    of them, to be played in place of the slip; None without one.
-    nodes: positions looked at. exact: all this is certain; otherwise more may have been possible, and the slip may have come
+    line: moves that reach `best` from the position before the slip, or from the last position if there was no slip. instead: the first
+    of them, to be played in place of the slip; None without a slip.
+    nodes: positions looked at. exact: whether all this is certain; otherwise more may have been possible, and the slip may have come
     later, or not at all.
     """
 
@@ -36,10 +36,10 @@ class Review:
 
 
 def review(first: Position, moves: Sequence[str], *, budget: int | None = None) -> Review:
-    """Review the game that `moves` made of `first`; IllegalMove where a move is not legal.
+    """Review the game that `moves` made of `first`. Raises IllegalMove if a move is not legal.
 
-    What can be reached never rises along a game, so the slip is found by halving: at most 2 + log2(moves) searches, each
-    with a `budget` of its own (positions; solve's usual one by default).
+    What can be reached never rises along a game, so the slip is found by bisection: at most 2 + log2(moves) searches, each
+    with a `budget` of its own (in positions; solve's usual one by default).
     """
     positions = [first]
     for move in moves:
@@ -54,18 +54,18 @@ def review(first: Position, moves: Sequence[str], *, budget: int | None = None) 
         return found.home, found.moves, found.exact
 
     best, line, best_is_exact = search(0)
-    # `kept`: the latest ply from which `best` is known to be in reach, by `line`. `lost`: the earliest one from which it was not found.
+    # `kept`: the latest ply from which `best` is known to be in reach, by `line`. `lost`: the earliest ply from which it was not found.
     kept, line = _along(moves, 0, line)
     lost, lost_is_exact = last + 1, True
     while lost - kept > 1 and kept < last:
         ply = last if lost > last else (kept + lost) // 2
         home, found, exact = search(ply)
         if home >= best:
-            # More than before is found only where the search is not exact: then it was possible all along.
+            # Finding more than before means that the earlier search was not exact: it was possible all along.
             best = home
             kept, line = _along(moves, ply, found)
             if kept >= lost:
-                # The line shows that what was not found there is there.
+                # The line shows that what was not found at `lost` is there after all.
                 lost, lost_is_exact = last + 1, True
         else:
             lost, lost_is_exact = ply, exact
@@ -85,7 +85,7 @@ def review(first: Position, moves: Sequence[str], *, budget: int | None = None) 
 
 
 def _along(moves: Sequence[str], ply: int, line: _Line) -> tuple[int, _Line]:
-    """How far the game itself goes along a line from a ply: the ply after that, and what is left of the line."""
+    """How far the game follows a line from a ply: the ply at which it leaves the line, and what is left of the line."""
     shared = 0
     while ply + shared < len(moves) and shared < len(line) and moves[ply + shared] == line[shared]:
         shared += 1

@@ -1,6 +1,6 @@
-"""What a search answers, and what it may spend.
+"""What a search answers, and the budget it may spend.
 
-Owns the values that solve, best_home and the budget speak in. Must not know how anything is searched.
+Owns the values that solve and best_home return. Must not know how anything is searched.
 """
 
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ OutcomeFound: TypeAlias = Literal["won", "lost", "unknown"]
 class Solution:
     """Whether a position can be won, knowing every card.
 
-    outcome: `won`; `lost`: no way to win was left to try; `unknown`: budget spent, or (for a family that is
-    searched as well as can be) nothing found.
-    nodes: positions looked at. moves: for `won` a line that replays from the position to the win; none otherwise.
-    exact: the outcome is certain. A win always is, for its line shows it; a loss is where everything was tried.
+    outcome: `won`; `lost`, if no way to win was left to try; `unknown`, if the budget was spent or, in a family whose search is not
+    exhaustive, nothing was found.
+    nodes: positions looked at. moves: for `won`, a line that replays from the position to the win; otherwise none.
+    exact: whether the outcome is certain. A win always is, since its line shows it; a loss is if everything was tried.
     """
 
     outcome: OutcomeFound
@@ -27,9 +27,9 @@ class Solution:
 
 @dataclass(frozen=True, slots=True)
 class BestHome:
-    """The most cards found that can be brought home from a position, with a line that brings them home.
+    """The most cards found that can be brought home from a position, with a line that does so.
 
-    exact: no line brings more home. Otherwise `home` is what was found, and more may be possible.
+    exact: no line brings more home. Otherwise more than `home` may be possible.
     """
 
     home: int
@@ -40,7 +40,7 @@ class BestHome:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The best that a search came to: the most cards home, the line to them, and whether nothing better can exist."""
+    """The best that a search found: the most cards home, the line to them, and whether nothing better can exist."""
 
     home: int
     moves: tuple[str, ...]
@@ -49,7 +49,7 @@ class Found:
 
 
 class Budget:
-    """The positions that a search may still look at; shared by its parts."""
+    """The positions that a search may still look at, shared by its parts."""
 
     __slots__ = ("_limit", "nodes")
 
@@ -60,7 +60,7 @@ class Budget:
         self._limit = limit
 
     def spend(self) -> bool:
-        """Take one position off; False when there is none left."""
+        """Spend one position; False if none is left."""
         if self.nodes >= self._limit:
             return False
         self.nodes += 1

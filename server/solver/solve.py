@@ -1,10 +1,10 @@
-"""Can it be won, and how many cards can be brought home? Every card known, the stock's order and the redeals to come too.
+"""Can a position be won, and how many cards can be brought home, when every card is known, even the stock's order and later redeals?
 
 Owns the choice of the search for a position and what its result means. Must not know how any search works.
 
-What is certain: a line always replays. For the Carpet family the answer is exact whatever the columns of the rule set, unless the budget
-is spent. For any other family the search is as good as a budget makes it: a win is a win, a loss is said
-only when every position was looked at, and everything else is unknown.
+A line always replays. For the Carpet family the answer is exact, whatever the columns of the rule set, unless the budget is spent. For the
+other families the search is as good as its budget: a win is certain, a loss is reported only if every position was looked at, and anything
+else is unknown.
 """
 
 from collections.abc import Mapping
@@ -21,14 +21,14 @@ from server.solver.solution import BestHome, Budget, Found, Solution
 from server.solver.tree import search_tree
 
 USUAL_BUDGET: Final[Mapping[Family, int]] = MappingProxyType({Family.CARPET: 1_000_000, Family.TWIN: 5_000, Family.QUILT: 5_000})
-"""Positions that a search may look at where the caller does not say: a second or a few. Those of Carpet are a hundred times cheaper."""
+"""Positions that a search may look at by default: one second or a few. Those of Carpet are a hundred times cheaper."""
 
 
 def solve(position: Position, *, budget: int | None = None, line: bool = True) -> Solution:
-    """Whether a win can be reached from a position, and by which moves: under free refill without fills that it wins without.
+    """Whether a win can be reached from a position, and by which moves; under free refill, without needless fills.
 
-    budget: positions to look at, USUAL_BUDGET by default. line: False where the moves are not wanted; a carpet is then decided in a third
-    of the time.
+    budget: positions to look at, USUAL_BUDGET by default. line: False if the moves are not wanted, which decides a carpet in a third of
+    the time.
     """
     spent = _budget(position, budget)
     found = _search(position, spent, line=line)
@@ -38,7 +38,7 @@ def solve(position: Position, *, budget: int | None = None, line: bool = True) -
 
 
 def best_home(position: Position, *, budget: int | None = None) -> BestHome:
-    """The most cards that can be brought home from a position: all of them where it can be won. budget: as for solve."""
+    """The most cards that can be brought home from a position: all of them if it can be won. budget: as for solve."""
     spent = _budget(position, budget)
     found = _search(position, spent, line=True)
     return BestHome(found.home, spent.nodes, found.moves, found.exact)
@@ -61,7 +61,7 @@ def _search(position: Position, budget: Budget, *, line: bool) -> Found:
 
 
 def _search_pending(position: CarpetPosition, budget: Budget, *, line: bool) -> Found:
-    """A pending gap has to be refilled before the game of gaps begins: the better of the ways to do it."""
+    """Refill the pending gap, which the game of gaps needs first, in the better of the possible ways."""
     best: Found | None = None
     exact = True
     for move in position.legal_moves():
@@ -79,7 +79,7 @@ def _search_gaps(position: CarpetPosition, budget: Budget, *, line: bool) -> Fou
     game = GapGame(position)
     found = search_gaps(game, budget)
     plan = found.plan
-    # With other refills a slot may be refilled by no move of its own, and a line with fewer fills is seldom the shorter one.
+    # Under other refills a slot may be refilled without a move of its own, so a line with fewer fills is seldom shorter.
     if line and found.won and position.rules.refill is Refill.FREE:
         plan = trimmed(game, plan)
     return Found(found.home, say(position, plan) if line else (), found.won, found.exact)

@@ -1,7 +1,7 @@
-"""Searching any rule set through the Position port alone, the most promising first.
+"""Searches any rule set through the Position port alone, the most promising positions first.
 
-Owns the search and its measure of what is promising, which knows foundations and piles and no family's rules. Must not know how a
-position is played on. It is a proof only where the whole tree was looked at, which for two decks is seldom.
+Owns the search and its measure of promise, which knows foundations and piles but no family's rules. Must not know how moves work. The
+result is a proof only if the whole tree was looked at, which is rare with two decks.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -25,16 +25,15 @@ def search_tree(
 ) -> Found:
     """Look at the most promising position of each ply in turn, over and over, until one is won or none is left.
 
-    Ply by ply rather than the most promising of all: late positions look worse than early ones, with more cards buried, and a plain
-    best-first search never gets past the first few plies of a two-deck game.
+    It goes ply by ply because late positions, with more cards buried, look worse than early ones: a plain best-first search never gets
+    past the first few plies of a two-deck game.
 
-    key: equal for positions from which the same can be reached. choices: the moves that are tried; leaving one out must never
-    lose the best that can be reached. promise: higher is looked at first; by default `tidiness`. Lines have fewer moves than the
-    rule set's move limit.
+    key: equal for positions from which the same can be reached. choices: the moves to try; leaving one out must never lose the best that
+    can be reached. promise: higher is looked at first; by default `tidiness`. Lines have fewer moves than the rule set's move limit.
     """
     promise = promise or tidiness
     before: dict[Hashable, tuple[Hashable, str] | None] = {key(position): None}
-    # The second number is never equal, so no two entries are compared by their position; later ones come first.
+    # The second number is unique, so entries are never compared by their position; later ones come first.
     plies: list[list[tuple[int, int, Position]]] = [[(0, 0, position)]]
     last_ply = position.rules.move_limit
     best, exact, left, ply = position, True, 1, 0
@@ -71,7 +70,7 @@ def search_tree(
 
 
 def tidiness(position: Position) -> int:
-    """Cards home count for it; cards that lie on one which is wanted sooner count against it."""
+    """How promising a position is: cards home count for it, cards that lie on one wanted sooner count against it."""
     steps = _steps_to_home(position)
     buried = 0
     for pile in (*position.piles.values(), position.waste):
@@ -86,7 +85,7 @@ def tidiness(position: Position) -> int:
 
 
 def _steps_to_home(position: Position) -> list[int]:
-    """For each card the number of cards that have to go home before it, on the foundation of its suit that gets there sooner."""
+    """For each card, how many cards have to go home before it, on whichever foundation of its suit reaches it sooner."""
     steps = [_FAR] * DECK_SIZE
     for foundation, height in position.foundations.items():
         ace = SUITS.index(foundation[0]) * SUIT_SIZE

@@ -1,10 +1,10 @@
-"""The first seed of a race whose deal can be won: the search that a server makes before a race, and whoever checks its record after it.
+"""Finds the first seed of a race whose deal can be won: searched by a server before a race, and by anybody who checks its record.
 
-Owns the budget that decides. Must not know of races, nor when or where it is run.
+Owns the budget that decides. Must not know races, nor when or where it is run.
 
-What is found depends on nothing but the arguments. Under the one-deck rule sets the search is exhaustive, so every program that plays
-by the rules finds the same number. Under the others it is not: their number is the first that this very search wins, which is why a
-change of the search, or of the budget, makes records of before it fail here (`FalseNumber` says so).
+The result depends only on the arguments. Under the one-deck rule sets the search is exhaustive, so every program that plays by the rules
+finds the same number. Under the others it is the first number that this particular search wins. So if the search or its budget changes,
+older records fail this check (`FalseNumber` says so).
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,14 +17,14 @@ from server.rules.position import Family
 from server.solver.solve import solve
 
 BUDGET: Final[Mapping[Family, int]] = MappingProxyType({Family.CARPET: 1_000_000, Family.TWIN: 5_000, Family.QUILT: 5_000})
-"""Positions that are looked at for each number. Part of what a record means: see protocol/README.md, "Fair deals"."""
+"""Positions looked at for each number. Part of what a record means: see protocol/README.md, "Fair deals"."""
 
 MAX_SEEDS: Final = 64
-"""Numbers that are tried for a race. Where one deal in three is won, all of them fail once in 10¹¹ races."""
+"""Numbers tried for a race. If one deal in three is won, all of them fail once in 10¹¹ races."""
 
 
 class NoneWinnable(Exception):
-    """None of MAX_SEEDS numbers gives a deal that the search wins."""
+    """None of the MAX_SEEDS numbers gives a deal that the search wins."""
 
 
 class FalseNumber(ValueError):
@@ -32,7 +32,7 @@ class FalseNumber(ValueError):
 
 
 def first_winnable(rules: str, secret: bytes, nonces: Sequence[bytes]) -> int:
-    """The first k whose deal the search wins within BUDGET. Raises NoneWinnable; UnknownRules; ValueError for bytes that do not fit."""
+    """The first k whose deal the search wins within BUDGET. Raises NoneWinnable, UnknownRules, or ValueError for bytes of wrong length."""
     for k in range(MAX_SEEDS):
         if _is_won(rules, derive_seed(secret, nonces, k)):
             return k
