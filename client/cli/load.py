@@ -49,7 +49,8 @@ def load(
     """Measure how many races a server holds.
 
     Players open races, make legal moves and ask for rematches. Run it against your own server: it is as much work as so many people.
-    A server limits what one address and one client may send; its host lifts that for a measurement (README, "What a machine holds").
+    A server limits what one address and one client may send; its host lifts that for a measurement (see "What a machine holds" in
+    server/README.md).
     """
     address = address_of(url)
     if find and not rate:

@@ -1,4 +1,5 @@
-"""What the README says is so: its commands run as they are written, in a copy of the tree with nothing but Python and pip around it.
+"""What the README and the guides it leads to say is so. The README's commands run as they are written, in a copy of the tree with nothing
+but Python and pip around it.
 
 Where pip reaches no index these tests fail, as the commands would for a reader. They are not skipped: nobody would look. The command that
 runs the tests is not run here: `.ci/run` takes it from the README and runs it in full.
@@ -24,10 +25,13 @@ from server.cli.main import main as server_main
 from tests.e2e.terminal import ROOT, Terminal, terminal_environment
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+GUIDES = (Path("README.md"), Path("server/README.md"), Path("server/solver/README.md"))
+"""What users read."""
 INSTALL_S = 300.0
 """pip on a slow line."""
 CARD = re.compile(r"(?:10|[2-9AJQK])[♠♥♦♣]")
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FOLDERS = re.findall(r"^\| `(\w+/)` \|", README, re.MULTILINE)
 NEVER_COPIED = (".git", ".venv", "__pycache__", "*.egg-info", ".*_cache", ".hypothesis", "build", "dist")
 
 
@@ -124,9 +128,10 @@ def test_a_race_is_checked_as_the_readme_says(raced: tuple[Path, list[str], Term
 
 
 def snippets() -> list[str]:
-    """Every piece of code in the README, a line each: blocks of commands, and what stands between backticks."""
-    blocks = [text for language, text in FENCED.findall(README) if language == "sh"]
-    inline = re.findall(r"`([^`\n]+)`", FENCED.sub("", README))
+    """Every piece of code in the guides, a line each: blocks of commands, and what stands between backticks."""
+    guides = "\n".join((ROOT / guide).read_text(encoding="utf-8") for guide in GUIDES)
+    blocks = [text for language, text in FENCED.findall(guides) if language == "sh"]
+    inline = re.findall(r"`([^`\n]+)`", FENCED.sub("", guides))
     return [line.partition("#")[0].strip() for text in (*blocks, *inline) for line in text.splitlines()]
 
 
@@ -134,6 +139,14 @@ def commands_named() -> dict[str, list[str]]:
     """Every `carpet …` and `carpet-server …`, each with the words behind it."""
     parts = [part.split() for snippet in snippets() for part in re.split(r"&&|[|;>]", snippet)]
     return {" ".join(words): words for words in parts if words and words[0].rpartition("/")[2] in ("carpet", "carpet-server")}
+
+
+def linked() -> list[str]:
+    """The files that the guides lead to, from the top of the tree."""
+    links = [
+        (guide.parent, link) for guide in GUIDES for link in re.findall(r"\]\(([^):#]+)\)", (ROOT / guide).read_text(encoding="utf-8"))
+    ]
+    return [str((ROOT / folder / link).resolve().relative_to(ROOT)) for folder, link in links]
 
 
 @functools.cache
@@ -175,7 +188,7 @@ def test_every_command_and_option_that_is_named_exists() -> None:
 
 
 def test_the_house_bots_that_are_named_are_those_of_the_help() -> None:
-    assert "`carpet play --bot deep` is the hardest of the house bots; `random` and `greedy` are easier." in README
+    assert "`carpet play --bot deep` is the hardest of the house bots; `random` and `greedy` are easier." in " ".join(README.split())
     assert "random, greedy or deep" in help_of("carpet", "play")
 
 
@@ -194,16 +207,20 @@ def test_the_picture_is_what_the_screen_looks_like() -> None:
 def test_the_source_archive_has_all_that_the_readme_sends_one_to() -> None:
     """By what the build is told to put in; whoever gets the program from an archive can change and test it too."""
     build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]["sdist"]
-    links = re.findall(r"\]\(([^):]+)\)", README)
-    folders = re.findall(r"^\| `(\w+/)` \|", README, re.MULTILINE)
-    for name in ("README.md", "LICENSE", *links, *folders):
+    for name in ("README.md", "LICENSE", *linked(), *FOLDERS):
         assert any(f"/{name}".startswith(each) for each in build["include"]), name
 
 
 def test_every_file_and_folder_that_is_named_is_there() -> None:
-    links = re.findall(r"\]\(([^):]+)\)", README)
-    assert ".github/CONTRIBUTING.md" in links
-    folders = re.findall(r"^\| `(\w+/)` \|", README, re.MULTILINE)
-    assert len(folders) == 4
-    for name in (*links, *folders):
+    files = linked()
+    assert {*map(str, GUIDES), ".github/CONTRIBUTING.md"} <= {"README.md", *files}
+    assert len(FOLDERS) == 4
+    for name in (*files, *FOLDERS):
         assert (ROOT / name).exists(), name
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=str)
+def test_every_section_that_is_linked_to_is_there(guide: Path) -> None:
+    text = (ROOT / guide).read_text(encoding="utf-8")
+    sections = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"^## (.+)$", text, re.MULTILINE)}
+    assert set(re.findall(r"\]\(#([^)]+)\)", text)) <= sections
