@@ -149,13 +149,14 @@ class TournamentRound(Struct, frozen=True, kw_only=True):
 
 
 class TournamentSide(Struct, frozen=True, kw_only=True):
-    """How one side of a table that is being raced at stands. present: sits at the table. home: cards home."""
+    """How one side of a table that is being raced at stands. present: sits at the table. home: cards home. ready: to begin."""
 
     entrant: str | None
     name: str
     present: bool
     state: SeatState
     home: int
+    ready: bool = False
 
 
 class TableDocument(Struct, frozen=True, kw_only=True):

@@ -191,7 +191,11 @@ def _at_table(scene: Scene, room: RoomModel) -> tuple[str, str]:
     call = scene.model.tournaments.call
     table = f"table {call.table}" if call is not None and call.code == room.code else clean_name(room.code)
     if room.own is None or room.own.ready:
-        return "You are ready. Players who are not here in time forfeit.", table
+        if all(info.ready for info in room.seats):
+            return "You are ready. All tables of a round start together: waiting for the others.", table
+        limit_ms = call.until_ms - scene.clock_ms if call is not None and call.until_ms is not None else None
+        time = "in time" if limit_ms is None else f"within {clock_text(limit_ms, tenths=False)}"
+        return f"You are ready. Players who are not here {time} forfeit.", table
     tournament = scene.model.tournaments.tournament(room.shared.id.partition("/")[0]) if room.shared is not None else None
     if tournament is not None and any(each.code == room.code and not each.counted for each in tournament.told.tables):
         return "You have a bye. Press r to race the house for fun.", table

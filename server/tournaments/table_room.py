@@ -96,6 +96,7 @@ class TableRoom:
             present=seat.player is not None and seat.connected,
             state=seat.state,
             home=seat.home,
+            ready=seat.ready,
         )
 
     def call(self, state: TournamentState, entrant: str, now_ms: int) -> Called:

@@ -40,8 +40,10 @@ ENTRANTS = (
 )
 
 
-def side(entrant_: str | None, name: str, home: int = 0, state: str = "racing", *, present: bool = True) -> TournamentSide:
-    return TournamentSide(entrant=entrant_, name=name, present=present, state=state, home=home)  # type: ignore[arg-type]
+def side(
+    entrant_: str | None, name: str, home: int = 0, state: str = "racing", *, present: bool = True, ready: bool = False
+) -> TournamentSide:
+    return TournamentSide(entrant=entrant_, name=name, present=present, state=state, home=home, ready=ready)  # type: ignore[arg-type]
 
 
 def table(number: int, first: str, second: str | None, **more: Any) -> TournamentTable:

@@ -963,6 +963,14 @@ def test_at_home_the_clocks_of_running_races_go_on_and_stop_at_the_limit_of_time
     assert body_times(at(3_600_000)) == body_times(at(3_601_000))
 
 
+def test_whoever_is_ready_at_a_table_is_told_how_long_the_others_have_and_what_they_wait_for_then() -> None:
+    call = structs.replace(tournament_scenes.called(), code=scenes.CODE)
+    events = [call, Seated(version=2, seat=1, name="Benedikt", bot=None), PlayerReady(version=3, seat=0)]
+    told = ["\n".join(rows_of(Shown(partial(at_table, *events, *more), now_ms=50_000))) for more in ((), (PlayerReady(version=4, seat=1),))]
+    assert "You are ready. Players who are not here within 1:11 forfeit." in told[0]
+    assert "You are ready. All tables of a round start together: waiting for the others." in told[1]
+
+
 def test_whoever_has_a_bye_is_not_told_to_forfeit_it() -> None:
     call = tournament_scenes.called()
     bye = tournament_scenes.table(1, tournament_scenes.ANNA, None, counted=False, code=scenes.CODE)

@@ -807,6 +807,14 @@ async def test_a_struck_result_is_raced_again_on_another_number_of_the_shuffle(v
     assert len({record.deal.seed for record in records(venue, identity, 1)}) == 2
 
 
+async def test_of_a_table_that_waits_it_is_told_who_is_ready(venue: Venue) -> None:
+    (ann,), (ben,) = await venue.people("Ann"), await venue.people("Ben", habit="absent")
+    _, identity = await started(venue, replace(FAST, rounds=1, no_show_s=600), ann, ben)
+    await trio.sleep(5)
+    (table,) = venue.director(identity).live(venue.clock.now_ms()).values()
+    assert {side.name: (side.present, side.ready) for side in table.sides} == {"Ann": (True, True), "Ben": (False, False)}
+
+
 async def test_the_director_breaks_it_off(venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben", habit="absent")
     director, identity = await started(venue, replace(FAST, rounds=3), ann, ben)
