@@ -111,6 +111,11 @@ def is_out(told: Tournament, entrant: str) -> bool:
     return told.options.format == "elimination" and losses > told.options.double
 
 
+def is_field_closed(told: Tournament) -> bool:
+    """Whether nobody can enter or come back any more."""
+    return told.phase in DONE_PHASES or (bool(told.rounds) and told.options.format in ("round-robin", "elimination"))
+
+
 def is_raced(table: TournamentTable) -> bool:
     """Whether its race runs now, so that there is something to watch."""
     return table.code is not None and any(side.state == "racing" for side in table.sides)

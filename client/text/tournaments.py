@@ -7,7 +7,16 @@ from typing import Final
 from client.text.formatting import clock_text
 from protocol.text import clean_chat, clean_name, counted
 from protocol.tournament_messages import Tournament
-from protocol.tournaments import TITLE_LENGTH, TableResult, TournamentFormat, TournamentOptions, TournamentPhase, Verdict
+from protocol.tournaments import (
+    TITLE_LENGTH,
+    LoggedDecision,
+    TableResult,
+    TournamentEntrant,
+    TournamentFormat,
+    TournamentOptions,
+    TournamentPhase,
+    Verdict,
+)
 
 PHASE_WORDS: Final[dict[TournamentPhase, str]] = {
     "registration": "open",
@@ -37,6 +46,8 @@ TIE_BREAK_WORDS: Final[dict[str, str]] = {
     "direct-encounter": "place among the equal by their own races",
     "cards-home": "cards home",
 }
+NOT_CHECKED_IN: Final = "did not check in"
+"""The reason in the log for an entrant who was left out for it."""
 _QUARTERS: Final = ("", "¼", "½", "¾")
 _PLAIN_QUARTERS: Final = ("", ".25", ".5", ".75")
 
@@ -102,7 +113,44 @@ def phase_sentence(tournament: Tournament, left_ms: int | None) -> str:
             first = [clean_name(_name(tournament, row.entrant)) for row in tournament.standings if row.place == 1]
             return f"It is over: {' and '.join(first)} won." if first else "It is over."
         case "ended":
-            return "Broken off by its director; the standings are as they were."
+            by = " by its director" if (ending := _ending(tournament)) is not None and ending.author else ""
+            return f"Broken off{by} before it was decided." if tournament.rounds else f"Cancelled{by} before the first round."
+
+
+def outcome_sentence(tournament: Tournament, player: str) -> str:
+    """What became of a tournament that is over, for one player: why it was broken off, and their place if they raced."""
+    ending = _ending(tournament) if tournament.phase == "ended" else None
+    reason = clean_chat(ending.reason).rstrip(".") if ending is not None else ""
+    row = next((row for row in tournament.standings if row.entrant == player), None)
+    entrant = next((each for each in tournament.entrants if each.id == player), None)
+    told = [f"Reason: {reason}."] if reason else []
+    if row is not None and row.won + row.drawn + row.lost:
+        placed = f"You placed {row.place} of {len(tournament.standings)}"
+        told.append(f"{placed}." if tournament.phase == "over" else f"{placed}, as it stood.")
+    elif entrant is not None and entrant.withdrawn:
+        told.append(out_sentence(tournament, entrant))
+    return " ".join(told)
+
+
+def out_sentence(tournament: Tournament, entrant: TournamentEntrant, *, back: str = "") -> str:
+    """Why an entrant plays no more, as far as the log tells. back: what is said to those who can come back by themselves."""
+    # The log names entrants in its sentences alone, and what is told of it are the last decisions.
+    mine = (each for each in reversed(tournament.log) if each.kind == "withdraw" and each.text.startswith(f"{entrant.name} "))
+    out = next(mine, None)
+    reason = clean_chat(out.reason).rstrip(".") if out is not None else ""
+    if out is None:
+        told = "You are not playing any more."
+    elif out.reason == NOT_CHECKED_IN:
+        told = "You were left out, since you had not checked in."
+    elif out.author in ("", entrant.name):
+        told = f"You are out: {reason}." if reason else "You have withdrawn."
+    else:
+        return f"{clean_name(out.author)} has removed you{f': {reason}' if reason else ''}."
+    return f"{told} {back}".rstrip()
+
+
+def _ending(tournament: Tournament) -> LoggedDecision | None:
+    return next((each for each in reversed(tournament.log) if each.kind == "end"), None)
 
 
 def _next_round(left_ms: int | None) -> str:

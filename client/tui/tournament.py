@@ -8,9 +8,18 @@ from collections.abc import Hashable
 
 from client.state.capabilities import rules_of
 from client.state.store import Model
-from client.state.tournament import DONE_PHASES, OPEN_PHASES, TournamentModel, is_out, is_raced, table_name
+from client.state.tournament import DONE_PHASES, OPEN_PHASES, TournamentModel, is_field_closed, is_out, is_raced, table_name
 from client.text.formatting import clock_text
-from client.text.tournaments import TIE_BREAK_HEADS, TIE_BREAK_WORDS, phase_sentence, points_text, quarters_text, result_text
+from client.text.tournaments import (
+    TIE_BREAK_HEADS,
+    TIE_BREAK_WORDS,
+    out_sentence,
+    outcome_sentence,
+    phase_sentence,
+    points_text,
+    quarters_text,
+    result_text,
+)
 from client.text.words import end_word
 from client.tui.actions import Pick
 from client.tui.bars import bar
@@ -35,7 +44,7 @@ from client.tui.picture import (
 )
 from client.tui.scene import Scene, head, remarks
 from client.tui.screen import Screen
-from client.tui.tournament_keys import KEYS, update
+from client.tui.tournament_keys import ALWAYS, KEYS, meaningless, update
 from client.tui.tournament_view_state import (
     ONLY_WATCHING,
     PAGES,
@@ -57,7 +66,6 @@ from protocol.tournaments import LoggedDecision, TournamentSide, TournamentTable
 WIDE = 150
 """With so many columns tables and standings stand side by side."""
 PAGE_WORDS: dict[TournamentPage, str] = {"tables": "Tables", "standings": "Standings", "log": "Log"}
-_DIRECTING = frozenset({Command.START, Command.HOLD, Command.PAIR_ROUND, Command.CORRECT, Command.REMOVE, Command.ADD_BOT, Command.END})
 
 
 def _view(scene: Scene, size: Size) -> Picture:
@@ -67,13 +75,13 @@ def _view(scene: Scene, size: Size) -> Picture:
     assert view_state is not None
     tournament = scene.model.tournaments.tournament(view_state.id)
     if tournament is None:
-        feet = (remarks(scene, width, 2), foot(KEYS, scene.theme, width, without=frozenset(Command) - _ALWAYS))
+        feet = (remarks(scene, width, 2), foot(KEYS, scene.theme, width, without=frozenset(Command) - ALWAYS))
         looking = block([[("felt", "Loading...")]], width, centred=True)
         return screen(size, head(scene, width), looking, *feet, above=MIDDLE)
     page = page_of(view_state, tournament.told)
     ties = ", ".join(TIE_BREAK_WORDS.get(kind, clean_name(kind)) for kind in tournament.told.tie_breaks)
     aside = f"Points, then {ties}." if ties and tournament.told.rounds and page == "standings" else ""
-    without = _meaningless(scene, tournament, view_state)
+    without = meaningless(scene.model, tournament, view_state)
     feet = (remarks(scene, width, 2, aside=aside), foot(KEYS, scene.theme, width, without=without))
     told = block([_stands(scene, tournament, width), [("hint", clip(f" {own_sentence(scene, tournament)}", width))], []])
     rows = height - 1 - 3 - 1 - 2 - 1
@@ -86,35 +94,6 @@ def _view(scene: Scene, size: Size) -> Picture:
     else:
         parts = _page(scene, tournament, view_state, page, width, rows, marks=True)
     return screen(size, head(scene, width), stacked(told, block([_pages(tournament, page, width)]), parts), *feet)
-
-
-_ALWAYS = frozenset({Command.HELP, Command.QUIT, Command.BACK})
-
-
-def _meaningless(scene: Scene, tournament: TournamentModel, view_state: TournamentView) -> frozenset[Command]:
-    """The actions that mean nothing now, for this player."""
-    told, own = tournament.told, own_entrant(scene.model, tournament)
-    plays = own is not None and not own.withdrawn
-    done = told.phase in DONE_PHASES
-    page = page_of(view_state, told)
-    hidden = {
-        Command.ENTER: plays
-        or done
-        or is_guest(scene.model)
-        or (bool(told.rounds) and told.options.format in ("round-robin", "elimination")),
-        Command.CHECK_IN: not plays or done or (own is not None and own.checked_in) or told.phase == "registration",
-        Command.WITHDRAW: not plays or done,
-        Command.PLAY: own_table(scene.model, tournament) is None and not (page == "tables" and any(map(is_raced, told.tables))),
-        Command.START: told.phase not in OPEN_PHASES,
-        Command.HOLD: told.phase in (*OPEN_PHASES, *DONE_PHASES),
-        Command.PAIR_ROUND: told.phase != "between",
-        Command.CORRECT: page != "tables" or not told.tables,
-        Command.REMOVE: page != "standings",
-        Command.ADD_BOT: done,
-        Command.END: done,
-    }
-    nobodys = frozenset[Command]() if directs(scene.model, tournament) else _DIRECTING
-    return nobodys | frozenset(action for action, is_hidden in hidden.items() if is_hidden)
 
 
 # ---- above
@@ -135,8 +114,7 @@ def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
     model, told = scene.model, tournament.told
     own, table, directing = own_entrant(model, tournament), own_table(model, tournament), directs(model, tournament)
     if told.phase in DONE_PHASES:
-        place = next((each.place for each in told.standings if own is not None and each.entrant == own.id), None)
-        return "" if place is None else f"You placed {place} of {len(told.standings)}."
+        return outcome_sentence(told, model.player)
     if table is not None and own is not None:
         other = clean_name(table_name(tournament, table.second if table.first == own.id else table.first))
         until_ms = tournament.no_show_until_ms(table)
@@ -150,14 +128,15 @@ def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
         if directing and told.phase == "between" and told.phase_ms is None:
             return "N pairs the next round."
         if own is not None:
-            return "You have withdrawn."
+            return out_sentence(told, own, back="" if is_field_closed(told) else "Press i to come back.")
         if told.rounds:
             return "You are not playing."
         return ONLY_WATCHING if is_guest(model) else "You have not entered. Press i to enter."
-    if not own.checked_in and told.phase != "registration":
+    if not own.checked_in and told.phase == "check-in":
         return "Press c to check in, or you will be left out."
     if told.phase == "registration":
-        starts = "Press S when everybody is here." if directing else "The director will open the check-in."
+        opens = "open the check-in" if told.options.check_in_s else "start it"
+        starts = "Press S when everybody is here." if directing else f"The director will {opens}."
         return f"You have entered. {starts}"
     mine = tournament.table_of(own.id)
     if told.phase == "running" and mine is not None and mine.result is not None:
@@ -355,17 +334,17 @@ def _presence(scene: Scene, tournament: TournamentModel, standing: StandingsLine
 
 
 def _log(tournament: TournamentModel, width: int, rows: int, marked: int) -> list[tuple[int, Line]]:
-    """The newest decision first, by the time since it was made; the marked one is told in full."""
+    """The newest decision first, by the time since it was made, each in full; the marked one is among those that there is room for."""
     entries = tuple(reversed(tournament.told.log))
     if not entries:
         return [(-1, [("felt", "  No decisions yet.")])]
     shown: list[tuple[int, Line]] = []
-    for at, entry in window(entries, marked, rows):
-        texts = wrap_text(_decision(entry), width - 14) if at == marked else [clip(_decision(entry), width - 14)]
-        for number, text in enumerate(texts or [""]):
+    for at, entry in enumerate(entries):
+        for number, text in enumerate(wrap_text(_decision(entry), width - 14)):
             stamp = clock_text(entry.at_ms - tournament.told.made_at_ms, tenths=False) if not number else ""
             shown.append((at, [("faint", f"  {stamp:>8}  "), ("title" if at == marked else "felt", text)]))
-    return shown[:rows]
+    end = max((number + 1 for number, (at, _) in enumerate(shown) if at == marked), default=0)
+    return shown[max(end - rows, 0) :][:rows]
 
 
 def _decision(entry: LoggedDecision) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from client.connection.events import WATCH_REFERENCE
-from client.state.tournament import TournamentModel, is_raced, table_name
+from client.state.store import Model
+from client.state.tournament import DONE_PHASES, OPEN_PHASES, TournamentModel, is_field_closed, is_raced, table_name
 from client.text.tournaments import result_text
 from client.tui.actions import Do, Pick, ScreenAction, Typed
 from client.tui.keymap import OUT, Binding, Command, Keys
@@ -42,6 +43,7 @@ from protocol.tournament_messages import (
     PauseTournament,
     RemoveEntrant,
     StartTournament,
+    Tournament,
 )
 from protocol.tournaments import TableResult, TournamentTable
 from protocol.watch_messages import WatchRace
@@ -73,6 +75,37 @@ VERDICTS: dict[str, TableResult | None] = {
     "Strike the result and reopen the table": None,
 }
 """What a director may say of a table."""
+
+
+_DIRECTING = frozenset({Command.START, Command.HOLD, Command.PAIR_ROUND, Command.CORRECT, Command.REMOVE, Command.ADD_BOT, Command.END})
+ALWAYS = frozenset({Command.HELP, Command.QUIT, Command.BACK})
+
+
+def meaningless(model: Model, tournament: TournamentModel, view_state: TournamentView) -> frozenset[Command]:
+    """The actions that mean nothing now, for this player."""
+    told, own = tournament.told, own_entrant(model, tournament)
+    plays = own is not None and not own.withdrawn
+    done = told.phase in DONE_PHASES
+    page = page_of(view_state, told)
+    hidden = {
+        Command.ENTER: plays or is_guest(model) or is_field_closed(told),
+        Command.CHECK_IN: not plays
+        or done
+        or (own is not None and own.checked_in)
+        or told.phase == "registration"
+        or not told.options.check_in_s,
+        Command.WITHDRAW: not plays or done,
+        Command.PLAY: own_table(model, tournament) is None and not (page == "tables" and any(map(is_raced, told.tables))),
+        Command.START: told.phase not in OPEN_PHASES,
+        Command.HOLD: told.phase in (*OPEN_PHASES, *DONE_PHASES),
+        Command.PAIR_ROUND: told.phase != "between",
+        Command.CORRECT: page != "tables" or not any(can_be_corrected(told, table) for table in told.tables),
+        Command.REMOVE: page != "standings",
+        Command.ADD_BOT: done,
+        Command.END: done,
+    }
+    nobodys = frozenset[Command]() if directs(model, tournament) else _DIRECTING
+    return nobodys | frozenset(action for action, is_hidden in hidden.items() if is_hidden)
 
 
 def update(step: Step, action: ScreenAction) -> Step:
@@ -171,6 +204,8 @@ def _take_part(step: Step, tournament: TournamentModel, command: Command) -> Ste
             return step.note("You have not entered yet. Press i to enter.")
         case _ if own.checked_in:
             return step.note("You have already checked in.")
+        case _ if not tournament.told.options.check_in_s:
+            return step.note("There is no check-in here: everybody who has entered plays.")
         case _ if tournament.told.phase == "registration":
             return step.note("The check-in is not open yet. The director opens it.")
         case _:
@@ -218,6 +253,9 @@ def _correct(step: Step, view_state: TournamentView, tournament: TournamentModel
         return step.note("Select a table first, on the Tables page (tab).")
     first, second = (clean_name(table_name(tournament, side)) for side in (table.first, table.second))
     told = tournament.told
+    if not can_be_corrected(told, table):
+        why = "it has no result, and the tournament is over" if table.counted else "its bye counts for nothing"
+        return step.note(f"Table {table.table} can be given no result: {why}.")
     asked = CorrectResult(id=told.id, round=told.round, table=table.table, race=race_of(table), result=None)
     return step.ask(
         f"Round {told.round}, table {table.table}: {first} against {second}",
@@ -225,6 +263,11 @@ def _correct(step: Step, view_state: TournamentView, tournament: TournamentModel
         tuple(GiveReason(replace(asked, result=_with_cards(result, table.result))) for result in VERDICTS.values()),
         numbered=True,
     )
+
+
+def can_be_corrected(told: Tournament, table: TournamentTable) -> bool:
+    """Whether a director may enter or correct its result. What is over has its results corrected, and gets no further ones."""
+    return table.counted and (table.result is not None or told.phase not in DONE_PHASES)
 
 
 def _with_cards(result: TableResult | None, known: TableResult | None) -> TableResult | None:

@@ -253,7 +253,7 @@ def test_a_director_decides_by_the_page(newcomer: Browser, fast_server: str) -> 
         newcomer.run("document.getElementById('reason').value = 'the lights went out'")
         newcomer.press("End the tournament")
         newcomer.press("End it")
-        newcomer.wait_for_text(".summary", "Broken off by its director.")
+        newcomer.wait_for_text(".summary", "by its director before")
         assert newcomer.breaches() == []
 
 

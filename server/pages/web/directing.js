@@ -96,10 +96,11 @@ export class Directing {
     // A director who plays too is given no key.
     this.boards.hidden = !told.tables.some((table) => table.code !== null) || told.entrants.some((entrant) => entrant.id === me);
     this.ofBot.hidden = isDone || !bots.length;
-    this.ofTable.hidden = !told.tables.some((table) => table.counted);
+    const tables = told.tables.filter((table) => table.counted && (table.result !== null || !isDone));
+    this.ofTable.hidden = !tables.length;
     this.ofPlayer.hidden = isDone || !told.entrants.length;
     offer(this.bot, bots.map((bot) => [bot.name, clean(bot.name)]));
-    offer(this.table, told.tables.filter((table) => table.counted).map((table) => [String(table.table), `Round ${told.round}, table ${table.table}: ${this.#names(table).join(" against ")}`]));
+    offer(this.table, tables.map((table) => [String(table.table), `Round ${told.round}, table ${table.table}: ${this.#names(table).join(" against ")}`]));
     offer(this.entrant, told.entrants.map((entrant) => [entrant.id, `${clean(entrant.name)}${entrant.withdrawn ? " (withdrawn)" : ""}`]));
     this.#showVerdicts();
     this.#showRemove();

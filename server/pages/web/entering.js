@@ -6,6 +6,7 @@ import { announce, button, clean, clockText, element, field, nameOf, setText } f
 import { ask } from "./dialog.js";
 import * as keeping from "./identity.js";
 import { NameField } from "./start.js";
+import { endingOf } from "./tournaments.js";
 
 const SOFTWARE = "web page";
 const DONE = ["over", "ended"];
@@ -25,7 +26,7 @@ export function ownPart(told, me) {
   return {
     own, plays, table,
     canEnter: !plays && !isDone && !(told.rounds.length > 0 && CLOSED.includes(told.options.format)),
-    canCheckIn: plays && !isDone && !own.checked_in && told.phase !== "registration",
+    canCheckIn: plays && !isDone && !own.checked_in && told.phase !== "registration" && told.options.check_in_s > 0,
     canLeave: plays && !isDone,
     sentence: sentenceOf(told, { own, plays, isDone, mine, table }),
   };
@@ -38,19 +39,30 @@ function isOut({ standings, options }, me) {
 
 function sentenceOf(told, { own, plays, isDone, mine, table }) {
   if (isDone) {
-    const row = own && told.standings.find((each) => each.entrant === own.id);
-    return row ? `You placed ${row.place} of ${told.standings.length}.` : "";
+    const reason = told.phase === "ended" ? endingOf(told)?.reason : "";
+    const row = own && told.standings.find((each) => each.entrant === own.id && each.won + each.drawn + each.lost > 0);
+    const place = row && `You placed ${row.place} of ${told.standings.length}${told.phase === "over" ? "" : ", as it stood"}.`;
+    return [reason && `Reason: ${clean(reason)}.`, place || (own?.withdrawn ? outSentence(told, own) : "")].filter(Boolean).join(" ");
   }
   if (table) return `Table ${table.table} is yours, and waits for you.`;
-  if (!plays && own) return "You have withdrawn.";
+  if (!plays && own) return outSentence(told, own);
   if (!plays && !told.rounds.length) return "To play: enter, check in when it is time, and go to your table.";
   if (!plays) return CLOSED.includes(told.options.format) ? "" : "You can still enter, and play from the next round on.";
-  if (!own.checked_in && told.phase !== "registration") return "Check in, or you will be left out.";
-  if (told.phase === "registration") return "You have entered. The director will open the check-in.";
+  if (!own.checked_in && told.phase === "check-in") return "Check in, or you will be left out.";
+  if (told.phase === "registration") return `You have entered. The director will ${told.options.check_in_s > 0 ? "open the check-in" : "start it"}.`;
   if (mine?.result) return "Your table is finished. The round goes on.";
   if (isOut(told, own.id)) return "You are out, and can watch the rest of it here.";
   if (told.phase === "paused") return "You are in. When the tournament goes on, this page takes you to your table.";
   return "You are in. When the next round is paired, this page takes you to your table.";
+}
+
+/** Why an entrant plays no more, as far as the log tells: it names entrants in its sentences alone. @param {any} told @param {any} own */
+function outSentence({ log }, own) {
+  const out = log.findLast((each) => each.kind === "withdraw" && each.text.startsWith(`${own.name} `));
+  if (!out) return "You are not playing any more.";
+  if (out.reason === "did not check in") return "You were left out, since you had not checked in.";
+  if (["", own.name].includes(out.author)) return out.reason ? `You are out: ${clean(out.reason)}.` : "You have withdrawn.";
+  return `${clean(out.author)} has removed you${out.reason ? `: ${clean(out.reason)}` : ""}.`;
 }
 
 export class TakingPart {

@@ -72,6 +72,11 @@ export class Followed {
   }
 }
 
+/** The decision that broke a tournament off; without an author it was the server's. @param {any} told a `Tournament` */
+export function endingOf(told) {
+  return told.log.findLast((each) => each.kind === "end");
+}
+
 /** How a tournament stands, in a sentence. left: milliseconds of the check-in or the pause, or null. */
 export function phaseSentence(told, left) {
   const playing = told.entrants.filter((entrant) => !entrant.withdrawn);
@@ -95,7 +100,7 @@ export function phaseSentence(told, left) {
       return first.length ? `It is over: ${first.join(" and ")} won.` : "It is over.";
     }
     case "ended":
-      return "Broken off by its director.";
+      return `${last ? "Broken off" : "Cancelled"}${endingOf(told)?.author ? " by its director" : ""} before ${last ? "it was decided" : "the first round"}.`;
     default:
       return phaseWord(told.phase);
   }

@@ -291,6 +291,22 @@ async def test_a_result_is_corrected_entered_and_struck_with_a_reason() -> None:
         assert run.link.taken() == [CorrectResult(id=ID, round=2, table=2, result=None)]
 
 
+async def test_what_is_over_is_given_no_result_at_a_table_without_one_and_no_table_a_result_for_a_bye() -> None:
+    bye = tournaments.table(4, "p3", None, counted=False)
+    async with before(directed(tournaments.running(phase="ended", tables=(*tournaments.TABLES, bye)))) as run:
+        await run.give("tab", "tab", "E")
+        assert run.screen.shows("Table 1 can be given no result: it has no result, and the tournament is over.")
+        await run.give("down", "down", "down", "E")
+        assert run.screen.shows("Table 4 can be given no result: its bye counts for nothing.")
+        await run.give("up", "up", "E", "1", "enter")
+        (corrected,) = run.link.taken()
+        assert isinstance(corrected, CorrectResult)
+        assert corrected.table == 2
+    async with before(directed(tournaments.running(phase="ended", tables=tournaments.TABLES[:1]))) as run:
+        await run.give("tab", "tab")
+        assert not run.screen.shows("E result")
+
+
 async def test_a_reason_that_could_not_be_sent_stays_in_its_line() -> None:
     async with before(directed(tournaments.running(phase="paused"))) as run:
         run.link.up = False

@@ -154,6 +154,83 @@ def test_a_player_is_told_what_to_do_at_every_stage() -> None:
     assert told(tournaments.running(phase="over")) == "You placed 2 of 5."
 
 
+def sentence(tournament: Tournament, line: int = 2, width: int = 120) -> str:
+    return render_text(Painted(view(scene_at(tournaments.at(tournament), None, 0), (width, 24))), (width, 24))[line].strip()
+
+
+def with_anna(tournament: Tournament, **changes: Any) -> Tournament:
+    entrants = tuple(replace(each, **changes) if each.id == tournaments.ANNA else each for each in tournament.entrants)
+    return replace(tournament, entrants=entrants)
+
+
+def test_without_a_check_in_nobody_is_asked_to_check_in() -> None:
+    options = replace(tournaments.OPTIONS, check_in_s=0)
+    told = with_anna(tournaments.told(options=options), checked_in=False)
+    assert sentence(told) == "You have entered. The director will start it."
+    paused = with_anna(tournaments.running(phase="paused", options=options, tables=()), checked_in=False)
+    assert sentence(paused) == "You are in. When the tournament goes on, you are taken to your table."
+    lines = render_text(Painted(view(scene_at(tournaments.at(paused), None, 0), (120, 24))), (120, 24))
+    assert "check in" not in lines[-1]
+
+
+def test_who_is_out_is_told_why_and_how_to_come_back_while_that_is_so() -> None:
+    def out(author: str, reason: str, **options: Any) -> str:
+        log = (tournaments.decision(4, "withdraw", "Anna is out.", author, reason),)
+        options = {"options": replace(tournaments.OPTIONS, rounds=0, **options)} if options else {}
+        return sentence(with_anna(tournaments.running(log=log, tables=(), **options), withdrawn=True, checked_in=False))
+
+    left_out = "You were left out, since you had not checked in."
+    assert out("", "did not check in") == f"{left_out} Press i to come back."
+    assert out("Benedikt", "did not check in", format="elimination") == left_out, "the last to check in has the round paired"
+    assert out("Anna", "") == "You have withdrawn. Press i to come back."
+    assert out("", "missed 2 rounds running") == "You are out: missed 2 rounds running. Press i to come back."
+    assert out("Grace", "plays under two names") == "Grace has removed you: plays under two names."
+    told = with_anna(tournaments.running(log=(), tables=()), withdrawn=True)
+    assert sentence(told) == "You are not playing any more. Press i to come back."
+
+
+def test_what_was_broken_off_says_by_whom_and_why_and_gives_no_places_where_nothing_was_raced() -> None:
+    def told(author: str, reason: str, **more: Any) -> list[str]:
+        log = (tournaments.decision(4, "end", "The tournament is broken off.", author, reason),)
+        tournament = tournaments.running(phase="ended", log=log, **more)
+        return [sentence(tournament, 1).split("  ")[0], sentence(tournament)]
+
+    unraced = tuple(replace(each, won=0, lost=0, drawn=0) for each in tournaments.STANDINGS)
+    assert told("Grace", "no light", rounds=(), round=0, tables=(), standings=unraced) == [
+        "Cancelled by its director before the first round.",
+        "Reason: no light.",
+    ]
+    assert told("", "too few have checked in", rounds=(), standings=unraced) == [
+        "Cancelled before the first round.",
+        "Reason: too few have checked in.",
+    ]
+    assert told("Grace", "") == ["Broken off by its director before it was decided.", "You placed 2 of 5, as it stood."]
+    assert told("Grace", "no light", standings=unraced)[1] == "Reason: no light."
+
+
+def test_at_a_table_that_is_waited_for_it_is_seen_who_is_ready() -> None:
+    sides = (
+        tournaments.side("p2", "Benedikt", state="waiting", ready=True),
+        tournaments.side(tournaments.ANNA, "Anna", state="waiting"),
+    )
+    told = tournaments.running(tables=(tournaments.table(1, "p2", tournaments.ANNA, code="HKTRWM", sides=sides, no_show_ms=61_000),))
+    lines = render_text(Painted(view(scene_at(tournaments.at(told), "tables", 0), (80, 24))), (80, 24))
+    (line,) = (line for line in lines if "Benedikt" in line and "Anna" in line)
+    assert line.split()[2:8] == ["Benedikt", "✓", "ready", "0", ":", "0"]
+    assert "not ready  Anna" in line
+
+
+def test_every_decision_in_the_log_is_told_in_full_and_the_marked_one_is_seen() -> None:
+    long = "Round 3, table 1: the race was broken off and is run again."
+    log = tuple(tournaments.decision(number, "broken-race", long, "Grace", f"its room was closed {number}") for number in range(1, 31))
+    model = tournaments.at(tournaments.running(log=log, decisions=30))
+    for item in (0, 12, 29):
+        lines = render_text(Painted(view(scene_at(model, "log", item), (80, 24))), (80, 24))
+        text = " ".join(line.strip() for line in lines)
+        assert f"Reason: its room was closed {30 - item}" in text
+        assert len(lines) == 24
+
+
 def test_whoever_is_knocked_out_is_told_so_and_a_pause_promises_no_next_round() -> None:
     def told(phase: str, losses: int, **options: Any) -> str:
         rows = tuple(replace(each, lost=losses) for each in tournaments.STANDINGS)

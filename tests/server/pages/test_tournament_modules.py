@@ -169,8 +169,8 @@ def test_each_is_told_what_they_can_do_in_a_tournament_and_where_their_table_is(
         const { ownPart } = await import(`${web}/entering.js`);
         const own = { id: "me", withdrawn: false, checked_in: false };
         const told = (phase, more = {}) => ({
-          phase, entrants: [own], rounds: [], round: 0, tables: [], standings: [{ entrant: "me", place: 2 }],
-          options: { format: "swiss" }, ...more });
+          phase, entrants: [own], rounds: [], round: 0, tables: [], standings: [{ entrant: "me", place: 2, won: 1, drawn: 0, lost: 0 }],
+          options: { format: "swiss", check_in_s: 60 }, log: [], ...more });
         const table = { table: 4, first: "a", second: "me", code: "KXQWZP", result: null };
         const round = { rounds: [1, 2], round: 2, tables: [table] };
         const cases = [
@@ -178,6 +178,7 @@ def test_each_is_told_what_they_can_do_in_a_tournament_and_where_their_table_is(
           [told("running", { ...round, round: 1 }), "me"], [told("running", { ...round, tables: [{ ...table, result: {} }] }), "me"],
           [told("running", round), "other"], [told("running", { ...round, options: { format: "elimination" } }), "other"],
           [told("between", { entrants: [{ ...own, withdrawn: true }] }), "me"], [told("over"), "me"],
+          [told("paused", { options: { format: "swiss", check_in_s: 0 } }), "me"],
           ...[["running", 1, false], ["running", 1, true], ["running", 2, true], ["paused", 0, false]].map(([phase, lost, double]) =>
             [told(phase, { entrants: [{ ...own, checked_in: true }], standings: [{ entrant: "me", lost }],
               options: { format: "elimination", double } }), "me"]),
@@ -193,16 +194,45 @@ def test_each_is_told_what_they_can_do_in_a_tournament_and_where_their_table_is(
         ["leave", "You have entered"],
         ["check in", "leave", "Check in"],
         ["check in", "leave", "KXQWZP", "Table 4 is yours"],
-        ["check in", "leave", "Check in"],
-        ["check in", "leave", "Check in"],
+        ["check in", "leave", "You are in"],
+        ["check in", "leave", "Your table is finished"],
         ["enter", "You can still enter"],
         [""],
-        ["enter", "You have withdrawn"],
+        ["enter", "You are not playing any more"],
         ["You placed 2 of 1"],
-        ["leave", "You are out"],
         ["leave", "You are in"],
         ["leave", "You are out"],
         ["leave", "You are in"],
+        ["leave", "You are out"],
+        ["leave", "You are in"],
+    ]
+
+
+def test_the_page_says_why_somebody_is_out_and_why_a_tournament_was_broken_off() -> None:
+    script = """
+        const { ownPart } = await import(`${web}/entering.js`);
+        const { phaseSentence } = await import(`${web}/tournaments.js`);
+        const out = (author, reason) => ownPart({
+          phase: "between", entrants: [{ id: "me", name: "Ida", withdrawn: true }], rounds: [1], round: 1, tables: [], standings: [],
+          options: { format: "swiss" }, log: [{ kind: "withdraw", text: "Ida is out.", author, reason }] }, "me").sentence;
+        const ended = (rounds, author, won) => {
+          const told = { phase: "ended", entrants: [{ id: "me", name: "Ida", withdrawn: false }], rounds, round: 0, tables: [],
+            standings: [{ entrant: "me", place: 1, won, drawn: 0, lost: 0 }], options: { format: "swiss" },
+            log: [{ kind: "end", text: "", author, reason: "no light" }] };
+          return `${phaseSentence(told, null)} ${ownPart(told, "me").sentence}`;
+        };
+        console.log(JSON.stringify([
+          out("", "did not check in"), out("Ida", ""), out("", "missed 2 rounds running"), out("Grace", "two names"),
+          ended([], "Grace", 0), ended([], "", 0), ended([{ number: 1 }], "Grace", 1)]));
+    """
+    assert node(script, None) == [
+        "You were left out, since you had not checked in.",
+        "You have withdrawn.",
+        "You are out: missed 2 rounds running.",
+        "Grace has removed you: two names.",
+        "Cancelled by its director before the first round. Reason: no light.",
+        "Cancelled before the first round. Reason: no light.",
+        "Broken off by its director before it was decided. Reason: no light. You placed 1 of 1, as it stood.",
     ]
 
 
