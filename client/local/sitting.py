@@ -253,7 +253,8 @@ async def attend(url: str, tournament: str | None, *, name: str | None, code: st
                 await link.ask(FollowTournament(id=tournament), Tournament)
             return await run_app(link, settings=settings, start=StartTournaments(tournament))
     async with identified(url, name) as link:
-        welcome = await link.entered()
+        # The result of a race that is over would hide the tournament, and its check-in with it.
+        welcome = await link.leave_what_is_over()
         assert tournament is not None
         told = await link.ask(FollowTournament(id=tournament), Tournament)
         # Who comes back need not enter again, and it would be refused.

@@ -148,7 +148,13 @@ class Model(Struct, frozen=True):
     @property
     def is_at_table(self) -> bool:
         """Whether the room is a table of a tournament."""
-        return self.room is not None and self.room.shared is not None and self.room.shared.kind == "round"
+        return bool(self.table_of)
+
+    @property
+    def table_of(self) -> str:
+        """The id of the tournament that the room is a table of; empty if it is none."""
+        shared = self.room.shared if self.room is not None else None
+        return shared.id.partition("/")[0] if shared is not None and shared.kind == "round" else ""
 
     @property
     def finished(self) -> RoomModel | None:

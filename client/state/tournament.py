@@ -97,6 +97,20 @@ def tournaments_after(model: TournamentsModel, event: object, now_ms: int) -> To
     return model
 
 
+def played_in(model: TournamentsModel, player: str) -> TournamentModel | None:
+    """The tournament told last, if this player is one of its entrants, has not withdrawn, and it is not over."""
+    shown = model.shown
+    own = shown.entrant(player) if shown is not None and player else None
+    return None if shown is None or own is None or own.withdrawn or shown.told.phase in DONE_PHASES else shown
+
+
+def awaited_check_in(model: TournamentsModel, player: str) -> TournamentModel | None:
+    """The tournament whose check-in is open and waits for this player."""
+    known = played_in(model, player)
+    own = known.entrant(player) if known is not None and known.told.phase == "check-in" else None
+    return known if own is not None and not own.checked_in else None
+
+
 def table_name(model: TournamentModel, entrant: str | None) -> str:
     """What a side of a table is called; not cleaned."""
     if entrant is None:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from client.game.moves import choices, source, top_card
 from protocol.views import View
 
-CHIPS: Final = "1234567890mnouvxyzDEFIJNOPQSTUVWXYZ"
+CHIPS: Final = "1234567890mnouvxyzDEFIJNOPQSUVWXYZ"
 """Keys that mean nothing else in a race, the handiest first: more than there are places on any table where a card can go."""
 
 

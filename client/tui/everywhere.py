@@ -5,6 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from client.state.store import Model
+from client.state.tournament import awaited_check_in
+from client.text.tournaments import title_text
 from client.tui.actions import Quit
 from client.tui.keymap import Command
 from client.tui.lessons import is_lesson
@@ -12,6 +14,7 @@ from client.tui.room import still_racing
 from client.tui.step import Step
 from client.tui.theme import next_palette
 from client.tui.ui_state import QuitNow, Ui
+from protocol.tournament_messages import CheckIn
 
 
 def done_everywhere(step: Step, command: Command) -> Step | None:
@@ -26,6 +29,8 @@ def done_everywhere(step: Step, command: Command) -> Step | None:
             return _next_bell(step)
         case Command.MOTION:
             return step.but(settings=replace(settings, motion=not settings.motion), note=f"Motion is {'off' if settings.motion else 'on'}.")
+        case Command.CHECK_IN_FROM_HERE:
+            return _check_in(step)
         case Command.HELP:
             return open_help(step)
         case Command.QUIT:
@@ -42,6 +47,13 @@ def _next_bell(step: Step) -> Step:
     if not settings.bell:
         return step.but(settings=replace(settings, bell=True, tones=True), note="Tones in place of the bell, if the terminal has them.")
     return step.but(settings=replace(settings, tones=False), note="The bell is on.")
+
+
+def _check_in(step: Step) -> Step:
+    due = awaited_check_in(step.state.tournaments, step.state.player)
+    if due is None:
+        return step.note("No check-in is waiting for you.")
+    return step.send(CheckIn(id=due.told.id, nonce=""), fresh_nonce=True).note(f"Checking in to {title_text(due.told.options.name)}.")
 
 
 def open_help(step: Step) -> Step:

@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from client.connection.events import Back, Connected, Lost
 from client.state.room import RoomModel
 from client.state.store import Event, Model, is_held_up
+from client.state.tournament import played_in
 from client.state.watching import WatchModel, watch_after
-from client.text.formatting import bell_due, is_called, is_found
+from client.text.formatting import bell_due, is_called, is_check_in_due, is_found
 from client.tui import ending, lessons
 from client.tui.actions import After, GoOn, Heard, Keep, Kept, Replayed, Reviewed, Ring, Sound, Verify
 from client.tui.chips import dealt
@@ -32,7 +33,7 @@ from protocol.errors import ErrorCode
 from protocol.room_events import Ended, Result, Room, Scored
 from protocol.run_messages import ListRuns
 from protocol.server_messages import Error, Left, Welcome
-from protocol.tournament_messages import Called, Decided
+from protocol.tournament_messages import Called, Decided, Tournament
 from protocol.views import RaceOptions, View
 from protocol.watch_messages import Unwatch, Unwatched, Watched
 
@@ -76,7 +77,7 @@ def _answered(step: Step, event: Event) -> Step:
             # The race that was asked for does not come: another one that is entered later is no race at once.
             return followed(step, ready_at_once=False)
         case Ended() | Result():
-            return _ask_for_board(step)
+            return follow_tournament_view(_ask_for_board(step))
         case Called():
             return _go_to_table(step)
         case Watched():
@@ -213,8 +214,11 @@ def _watched(watch: WatchModel | None) -> RoomModel | None:
 
 def _at_tournaments(step: Step, event: Event) -> Step:
     """Put in order what is looked at of tournaments."""
-    view_state, room = step.ui.tournament_view, step.state.room
+    view_state, own = step.ui.tournament_view, step.ui.followed.own_tournament
     match event:
+        case Tournament(id=tournament):
+            plays = played_in(step.state.tournaments, step.state.player) is not None
+            step = follow(followed(step, own_tournament=tournament if plays else None if own == tournament else own))
         case Called(id=tournament) if view_state is None or view_state.id != tournament:
             # Behind the race one comes back to where it belongs.
             step = follow(step.but(tournament_view=TournamentView(tournament), item=0))
@@ -224,8 +228,8 @@ def _at_tournaments(step: Step, event: Event) -> Step:
             step = follow(step.but(tournament_view=TournamentView(), item=0))
         case _:
             pass
-    if step.ui.tournament_view is None and room is not None and room.shared is not None and step.state.is_at_table:
-        step = follow(step.but(tournament_view=TournamentView(room.shared.id.partition("/")[0]), item=0))
+    if step.ui.tournament_view is None and step.state.is_at_table:
+        step = follow(step.but(tournament_view=TournamentView(step.state.table_of), item=0))
     return step
 
 
@@ -260,7 +264,7 @@ def _keep_records(step: Step, before: Model, event: Event) -> Step:
 def _bell(step: Step, before: Model) -> Step:
     after = step.state
     sound: Sound | None = None
-    if is_found(before, after) or is_called(before, after):
+    if is_found(before, after) or is_called(before, after) or is_check_in_due(before, after):
         sound = "call"
     elif bell_due(before.room, after.room, after.rules):
         sound = "near" if before.room is not None and before.room.phase == "racing" else "start"

@@ -76,6 +76,7 @@ class Command(StrEnum):
     TOURNAMENTS = "tournaments"
     ENTER = "enter"
     CHECK_IN = "check-in"
+    CHECK_IN_FROM_HERE = "check-in-from-here"
     WITHDRAW = "withdraw"
     TURN = "turn"
     TURN_BACK = "turn-back"
@@ -123,6 +124,7 @@ EVERYWHERE: Final[Keys] = (
     Binding(Command.ASCII, ("A", "f3"), "ascii", "Plain ASCII, or suit symbols and lines.", shown=False),
     Binding(Command.BELL, ("B", "f4"), "bell", "Bell, silence or tones.", shown=False),
     Binding(Command.MOTION, ("M",), "motion", "Cards that glide, on or off.", shown=False),
+    Binding(Command.CHECK_IN_FROM_HERE, ("T",), "check in", "Check in to the tournament that you have entered.", shown=False),
     HELP,
 )
 """Of every screen and the help page."""

@@ -24,7 +24,7 @@ from client.tui.picture import EMPTY, Line, Picture, Size, block, clip, foot, ro
 from client.tui.plot import AXIS
 from client.tui.race_progress import last_moves
 from client.tui.replay_state import ReplayState, jumped, jumped_to_tenth, replay_after
-from client.tui.scene import Scene, head, is_noted
+from client.tui.scene import Scene, check_in_sentence, head, is_noted
 from client.tui.screen import Screen
 from client.tui.small_board import place_of_move
 from client.tui.small_table import arranged, beside_each_other, small_table
@@ -108,11 +108,14 @@ def _meaningless(replay: ReplayState) -> frozenset[Command]:
 
 
 def _told(scene: Scene, replay: ReplayState, width: int) -> Line:
-    """What the last key came to, else where the lines of play part."""
-    told: Line = (
-        [("strong", f" {scene.ui.note}")] if scene.ui.note and is_noted(scene) else [("hint", f" {parting_sentence(replay, scene.theme)}")]
-    )
-    return spread(told, [], width, "felt")
+    """What the last key came to, else that a check-in waits, else where the lines of play part."""
+    if scene.ui.note and is_noted(scene):
+        told = ("strong", scene.ui.note)
+    elif due := check_in_sentence(scene):
+        told = ("title", due)
+    else:
+        told = ("hint", parting_sentence(replay, scene.theme))
+    return spread([(told[0], f" {told[1]}")], [], width, "felt")
 
 
 # ---- one board

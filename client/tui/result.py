@@ -7,8 +7,10 @@ from msgspec.structs import replace
 from client.state.evidence import Check, Evidence, check, verdict
 from client.state.room import RoomModel
 from client.state.store import Model
+from client.state.tournament import DONE_PHASES, is_out
 from client.text.formatting import curves, deck_size
 from client.text.runs import board_lines, board_title
+from client.text.tournaments import outcome_sentence, phase_sentence
 from client.tui.actions import Do, Replay, Review, Reviewed, ScreenAction, Share, Typed
 from client.tui.everywhere import is_preparing
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
@@ -21,6 +23,7 @@ from client.tui.scene import Scene, clean_long, head, remarks, rules_name
 from client.tui.screen import Screen
 from client.tui.step import Step
 from client.tui.theme import Theme
+from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Ui
 from protocol.cards import DECK_SIZE
 from protocol.client_messages import LeaveRace, Rematch
@@ -91,7 +94,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     )
     below = [hit(block(verdict_lines), Do(Command.DETAILS), inner)]
     if record is not None or scene.model.is_at_table:
-        below.append(hit(block([_rematch_line(scene, room)]), Do(Command.REMATCH), inner))
+        below.append(hit(block([_rematch_line(scene, room, inner)]), Do(Command.REMATCH), inner))
     return screen(size, head(scene, width), shifted(stacked(frame, *below), margin), *feet, above=UPPER)
 
 
@@ -198,12 +201,24 @@ def _next_line(now: RoomModel) -> Line:
     return [("strong", f"r: ready for race {number}")]
 
 
-def _rematch_line(scene: Scene, room: RoomModel) -> Line:
+def _tournament_line(scene: Scene, width: int) -> Line:
+    """Where one goes from a table: to the next one, or to the standings if the tournament is over."""
+    known, player = scene.model.tournaments.tournament(scene.model.table_of), scene.model.player
+    if known is None or (known.told.phase not in DONE_PHASES and not is_out(known.told, player)):
+        return [("strong", "enter: back to the tournament; your next table opens by itself.")]
+    if known.told.phase not in DONE_PHASES:
+        return [("strong", "You are out. enter: back to the tournament, to watch the rest of it.")]
+    told = f"{phase_sentence(known.told, None)} {outcome_sentence(known.told, player)}".rstrip()
+    leads = "enter: final standings"
+    return [("title", f"{clip(told, width - len(leads) - 2)}  "), ("strong", leads)]
+
+
+def _rematch_line(scene: Scene, room: RoomModel, width: int) -> Line:
     now = scene.model.room
     if now is not None and now.phase == "waiting":
         return _next_line(now)
     if scene.model.is_at_table:
-        return [("strong", "enter: back to the tournament; your next table opens by itself.")]
+        return _tournament_line(scene, width)
     asked = [info for info in room.seats if info.again]
     own = room.own
     if room.shared is not None:
@@ -242,7 +257,10 @@ def review_lines(sentences: tuple[str, ...], width: int, rows: int) -> list[Line
 def _update(step: Step, action: ScreenAction) -> Step:
     match action:
         case Do(Command.REMATCH) if step.state.is_at_table:
-            # Nobody races anybody again there: the tournament goes on.
+            # Nobody races anybody again there: the tournament goes on, or it is over and has its standings to look at.
+            known = step.state.tournaments.tournament(step.state.table_of)
+            if known is not None and known.told.phase in DONE_PHASES:
+                step = step.but(tournament_view=TournamentView(known.told.id, "standings"))
             return step.send(LeaveRace())
         case Do(Command.REMATCH):
             return _again(step)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from client.replay.timeline import SPEEDS
 from client.state.room import RoomModel, race_clock_ms
 from client.state.store import Model
+from client.state.tournament import awaited_check_in
 from client.text.formatting import clock_text, search_sentence
 from client.text.tournaments import format_text, title_text
 from client.tui.picture import Line, Picture, block, clip, fit, line_width, spread, stacked, text_width, wrap_text
@@ -193,6 +194,17 @@ def replay_head(scene: Scene, replay: ReplayState, width: int, *, paced: bool = 
     return block([spread(left, right, width, "head")])
 
 
+def check_in_sentence(scene: Scene) -> str:
+    """That a check-in waits for this player, unless they look at that tournament, whose screen says so; else empty."""
+    model, ui = scene.model, scene.ui
+    due = awaited_check_in(model.tournaments, model.player)
+    looks = model.room is None and not ui.followed.race and ui.replay is None and ui.tournament_view is not None
+    if due is None or (looks and ui.tournament_view is not None and ui.tournament_view.id == due.told.id):
+        return ""
+    left = "" if due.phase_until_ms is None else f" within {clock_text(due.phase_until_ms - scene.clock_ms, tenths=False)}"
+    return f"Press T to check in to {title_text(due.told.options.name)}{left}, or you will be left out."
+
+
 def notice_lines(scene: Scene, width: int) -> list[Line]:
     """What was last said to the player: a remark about a key, or a notice while it is fresh; and why there is no connection, if so."""
     ui, notice, link = scene.ui, scene.model.notice, scene.model.link
@@ -203,6 +215,7 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
     lines: list[Line] = [[("bad", f" Not played: {back}.")]] if back and noted else []
     if ui.note and noted:
         return [*lines, *[[("strong", f" {text}")] for text in wrap_text(ui.note, width - 1)]]
+    lines += [[("title", f" {text}")] for text in wrap_text(check_in_sentence(scene), width - 1) if text]
     if notice is not None and scene.now_ms - notice.at_ms < NOTICE_MS and notice.text != link.reason:
         role = "strong" if notice.kind == "info" else "bad"
         lines += [[(role, f" {text}")] for text in wrap_text(clean_chat(notice.text), width - 1)]

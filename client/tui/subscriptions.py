@@ -1,7 +1,8 @@
 """What the server sends news of: the lobby, a race that is watched, the tournaments or one of them, as the player looks at them.
 
-While they play or watch a race they look at neither lobby nor tournaments, and are sent nothing of them. On a new connection nothing is
-followed yet. What could not go out is asked for again at the next chance.
+While they play or watch a race they look at neither lobby nor tournaments, and are sent nothing of them, except of a tournament that they
+have entered: its check-in may open at any time. At one of its tables they want no news of it until their race is over. On a new
+connection nothing is followed yet. What could not go out is asked for again at the next chance.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from client.tui.step import Step
+from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Prompt
 from protocol.client_messages import ClientMessage, FollowLobby, OpenRace, Say
 from protocol.tournament_messages import CorrectResult, EndTournament, FollowTournament, FollowTournaments, RemoveEntrant
@@ -45,14 +47,14 @@ def follow(step: Step) -> Step:
 
 
 def follow_tournament_view(step: Step) -> Step:
-    """Ask for the tournaments that are looked at and not followed, and for no more of what is not."""
+    """Ask for the tournaments that are wanted and not followed, and for no more of what is not."""
     state, known = step.state, step.ui.followed
     looks = state.room is None and not known.race and state.welcome is not None
     view_state = step.ui.tournament_view if looks else None
     wants_list = view_state is not None and view_state.id is None
     if wants_list is not known.tournaments:
         step = followed(step.send(FollowTournaments(follow=wants_list, ref=FOLLOW_REFERENCE)), tournaments=wants_list)
-    wanted, before = (view_state.id, view_state.round) if view_state is not None and view_state.id is not None else None, known.tournament
+    wanted, before = _wanted(step, view_state), known.tournament
     if wanted == before:
         return step
     if wanted is not None:
@@ -61,6 +63,16 @@ def follow_tournament_view(step: Step) -> Step:
         assert before is not None
         request = FollowTournament(id=before[0], follow=False, ref=FOLLOW_REFERENCE)
     return followed(step.send(request), tournament=wanted, before=before)
+
+
+def _wanted(step: Step, looked_at: TournamentView | None) -> tuple[str, int | None] | None:
+    """The tournament, and the round, of which there should be news."""
+    if looked_at is not None and looked_at.id is not None:
+        return looked_at.id, looked_at.round
+    room, own = step.state.room, step.ui.followed.own_tournament
+    if room is not None and step.state.is_at_table:
+        return (own or step.state.table_of, None) if room.phase == "over" else None
+    return (own, None) if own is not None else None
 
 
 def unsent(step: Step, message: ClientMessage) -> Step:

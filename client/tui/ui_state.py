@@ -83,6 +83,7 @@ class RulesPage(Struct, frozen=True):
 
 class Followed(Struct, frozen=True):
     """What the server sends news of. race: one that is watched. tournament: id and round; before: what it was before the last request.
+    own_tournament: the one that this player plays in, as far as they have looked at it; it is followed where nothing else is looked at.
 
     ready_at_once: the room that was asked for is entered ready, and so is the rematch.
     """
@@ -91,6 +92,7 @@ class Followed(Struct, frozen=True):
     race: bool = False
     tournaments: bool = False
     tournament: tuple[str, int | None] | None = None
+    own_tournament: str | None = None
     before: tuple[str, int | None] | None = None
     ready_at_once: bool = False
 

@@ -18,11 +18,13 @@ from client.tui import replaying
 from client.tui.app import run_replay
 from client.tui.keymap import Command
 from client.tui.replay_state import jumped_to_tenth, replay_state_of
-from client.tui.start import AppOutcome, UiSettings
+from client.tui.start import AppOutcome, StartTournaments, UiSettings
 from client.tui.ui_state import Ui
 from protocol.record import Record
 from protocol.room_events import RematchAsked
+from protocol.tournament_messages import CheckIn
 from tests.client import replays, scenes, tables
+from tests.client import tournament_scenes as tournaments
 from tests.client.tui.hands import Run, raced, run_on_hand_screen, settled
 from tests.client.tui.test_screens import ENEMY, Shown, rows_of
 
@@ -224,6 +226,20 @@ async def test_the_result_opens_the_replay_and_gets_back_from_it() -> None:
         assert run.screen.shows(f"0:00.0 / {END}")
         assert asked == [LINE.record]
         assert run.outcome is None
+
+
+async def test_a_check_in_that_opens_is_said_over_the_replay_and_answered_from_there() -> None:
+    answer, _, let = replayer(LINE)
+    let.set()
+    async with raced(start=StartTournaments(tournaments.ID), record=LINE.record, replayer=answer) as run:
+        await run.say(tournaments.told())
+        await run.give("y")
+        waiting = tuple(replace(each, checked_in=False) for each in tournaments.ENTRANTS)
+        await run.say(tournaments.told("check-in", entrants=waiting, phase_ms=40_000))
+        assert run.screen.shows("Replay · Carpet")
+        assert run.screen.shows("Press T to check in to Carpet Open within 0:40, or you will be left out.")
+        await run.give("T")
+        assert any(isinstance(message, CheckIn) for message in run.link.taken())
 
 
 async def test_from_the_replay_of_ones_own_race_one_plays_on_once_one_has_said_so() -> None:

@@ -78,7 +78,7 @@ async def test_from_home_to_the_list_to_a_tournament_and_back_only_what_is_looke
             FollowTournaments(follow=False, ref=FOLLOW_REFERENCE),
             FollowTournament(id=ID, ref=FOLLOW_REFERENCE),
         ]
-        await run.say(tournaments.running())
+        await run.say(own(tournaments.running(), withdrawn=True))
         assert run.screen.shows("Round 2 of 9 is being raced")
         await run.give("esc")
         assert run.link.taken() == [
@@ -186,11 +186,11 @@ async def test_whoever_is_called_goes_to_their_table_with_a_bell_and_comes_back_
         # Nobody who races is told how the tournament goes.
         assert FollowTournament(id=ID, follow=False, ref=FOLLOW_REFERENCE) in run.link.taken()
         await run.say(scenes.room(shared=DEAL, phase="over", version=2, ended=seats()))
+        assert run.link.taken() == [FollowTournament(id=ID, ref=FOLLOW_REFERENCE)]
         assert run.screen.shows("enter: back to the tournament")
         await run.give("enter")
         assert run.link.taken() == [LeaveRace()]
         await run.say(Left(code=scenes.CODE, reason="left"))
-        assert FollowTournament(id=ID, ref=FOLLOW_REFERENCE) in run.link.taken()
         assert run.screen.shows("Round 2 of 9")
 
 
@@ -204,7 +204,7 @@ async def test_a_call_leads_out_of_a_race_that_is_over_and_not_out_of_one_that_i
         assert not any(isinstance(message, LeaveRace | JoinRace) for message in run.link.taken())
         assert run.screen.shows("Table 1 of Carpet Open is waiting for you. Leave this race (L) to go there.")
         await run.say(scenes.room(shared=DEAL, phase="over", version=9, ended=seats()), tournaments.called(code="QWERTZ"))
-        assert run.link.taken() == [LeaveRace()]
+        assert run.link.taken() == [FollowTournament(id=ID, ref=FOLLOW_REFERENCE), LeaveRace()]
         await run.say(Left(code=scenes.CODE, reason="left"))
         assert JoinRace(code="QWERTZ") in run.link.taken()
         await run.say(scenes.room(code="QWERTZ", shared=DEAL), Left(code="QWERTZ", reason="left"), tournaments.running())

@@ -1,0 +1,144 @@
+"""What is heard of a tournament that one plays in while one looks at something else: its check-in, and its end. Over a fake link."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from client.tui.start import StartTournaments
+from client.tui.subscriptions import FOLLOW_REFERENCE
+from client.tui.terminal import Terminal
+from protocol.client_messages import LeaveRace
+from protocol.room_events import Ended
+from protocol.server_messages import Left
+from protocol.tournament_messages import CheckIn, FollowTournament, Tournament
+from protocol.views import SharedDeal
+from protocol.watch_messages import WatchRace
+from tests.client import scenes
+from tests.client import tournament_scenes as tournaments
+from tests.client.tui.hands import UP, Run, running
+from tests.client.tui.test_tournament_keys import DEAL, own, seats
+from tests.client.watched import watched
+
+pytestmark = pytest.mark.usefixtures("mock_clock")
+
+
+@pytest.fixture
+def rung(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Grows with each ring of the bell."""
+    rings: list[bool] = []
+    monkeypatch.setattr(Terminal, "bell", lambda terminal: rings.append(True))
+    return rings
+
+
+ID = tournaments.ID
+OPEN = own(tournaments.told(), checked_in=False)
+CHECK_IN = own(tournaments.told("check-in", phase_ms=40_000), checked_in=False)
+DUE = "Press T to check in to Carpet Open within 0:40, or you will be left out."
+
+
+def followed(run: Run) -> list[FollowTournament]:
+    return [message for message in run.link.taken() if isinstance(message, FollowTournament)]
+
+
+async def check_in_from_here(run: Run, rung: list[bool]) -> None:
+    """The check-in opens: it is said at once, with the bell, and can be answered where one is."""
+    assert not [each for each in followed(run) if not each.follow], "it is followed still"
+    rung.clear()
+    await run.say(CHECK_IN)
+    assert run.screen.shows(DUE)
+    assert rung == [True]
+    await run.later(2)
+    assert run.screen.shows("within 0:38")
+    await run.give("T")
+    (check_in,) = (message for message in run.link.taken() if isinstance(message, CheckIn))
+    assert (check_in.id, len(bytes.fromhex(check_in.nonce))) == (ID, 16)
+    await run.say(tournaments.told("check-in", phase_ms=38_000))
+    assert not run.screen.shows("Press T")
+
+
+async def test_a_check_in_that_opens_is_said_at_home_and_in_the_list_of_tournaments(rung: list[bool]) -> None:
+    async with running(StartTournaments(ID)) as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby(), OPEN)
+        await run.give("esc")
+        await run.say(tournaments.listed())
+        await check_in_from_here(run, rung)
+        await run.say(OPEN)
+        await run.give("esc")
+        assert run.screen.shows("C A R P E T")
+        await check_in_from_here(run, rung)
+
+
+async def test_a_check_in_that_opens_is_said_while_a_race_is_watched_waited_for_and_run(rung: list[bool]) -> None:
+    async with running(StartTournaments(ID)) as run:
+        await run.say(UP, scenes.welcome(), OPEN)
+        run.link.send(WatchRace(code=scenes.CODE))
+        await run.say(watched())
+        await check_in_from_here(run, rung)
+    for room in (scenes.room(), scenes.room(phase="racing", view=scenes.middle_view())):
+        async with running(StartTournaments(ID)) as run:
+            await run.say(UP, scenes.welcome(), OPEN, room)
+            await check_in_from_here(run, rung)
+
+
+async def test_a_check_in_that_opens_is_said_on_the_result_of_another_tournaments_table(rung: list[bool]) -> None:
+    other = SharedDeal(kind="round", id="PLMNBV/2", nonces=("00" * 16,))
+    async with running(StartTournaments(ID)) as run:
+        await run.say(UP, scenes.welcome(room=scenes.CODE), OPEN)
+        await run.say(scenes.room(shared=other, phase="over", version=2, ended=seats()))
+        await check_in_from_here(run, rung)
+
+
+async def test_at_its_own_screen_a_check_in_that_opens_rings_and_is_said_once(rung: list[bool]) -> None:
+    async with running(StartTournaments(ID)) as run:
+        await run.say(UP, scenes.welcome(), OPEN)
+        await run.say(CHECK_IN)
+        assert rung == [True]
+        assert run.screen.shows("Press c to check in, or you will be left out.")
+        assert not run.screen.shows("Press T")
+
+
+async def test_without_a_check_in_the_key_says_so() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        await run.give("T")
+        assert run.screen.shows("No check-in is waiting for you.")
+        assert not any(isinstance(message, CheckIn) for message in run.link.taken())
+
+
+async def test_who_looks_at_another_tournament_comes_back_to_news_of_their_own() -> None:
+    async with running(StartTournaments(ID)) as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby(), OPEN)
+        await run.give("esc")
+        await run.say(tournaments.listed())
+        await run.give("down", "enter")
+        await run.say(replace(own(tournaments.running(), withdrawn=True), id="PLMNBV"))
+        run.link.taken()
+        await run.give("esc")
+        assert followed(run) == [FollowTournament(id=ID, ref=FOLLOW_REFERENCE)]
+
+
+async def at_result(run: Run, told: Tournament) -> None:
+    await run.say(UP, scenes.welcome(room=scenes.CODE), scenes.room(shared=DEAL), Ended(version=2, seats=seats()))
+    assert FollowTournament(id=ID, ref=FOLLOW_REFERENCE) in run.link.taken()
+    await run.say(told)
+
+
+async def test_the_result_of_the_last_table_says_that_the_tournament_is_over_and_leads_to_the_standings() -> None:
+    async with running(size=(100, 30)) as run:
+        await at_result(run, tournaments.running())
+        assert run.screen.shows("enter: back to the tournament; your next table opens by itself.")
+        await run.say(tournaments.running(phase="over"))
+        assert run.screen.shows("It is over: Benedikt won. You placed 2 of 5.  enter: final standings")
+        assert not run.screen.shows("your next table opens by itself")
+        await run.give("enter")
+        assert LeaveRace() in run.link.taken()
+        await run.say(Left(code=scenes.CODE, reason="left"))
+        assert run.screen.shows("Buchh")
+
+
+async def test_the_result_of_whoever_is_knocked_out_promises_no_further_table() -> None:
+    rows = tuple(replace(each, lost=1) for each in tournaments.STANDINGS)
+    async with running(size=(100, 30)) as run:
+        await at_result(run, tournaments.running(standings=rows, options=replace(tournaments.OPTIONS, format="elimination", rounds=0)))
+        assert run.screen.shows("You are out. enter: back to the tournament, to watch the rest of it.")
