@@ -32,6 +32,8 @@ from client.local.sitting import attend
 from client.local.tournament_client import correct as correct_at
 from client.local.tournament_client import decide, pair_next, verdict_of
 from client.local.tournament_client import remove as remove_from
+from client.local.tournament_client import start as start_at
+from client.text.formatting import limit_text
 from client.tui.start import UiSettings
 from protocol.text import clean_chat
 from protocol.tournament_messages import (
@@ -43,7 +45,6 @@ from protocol.tournament_messages import (
     EnterTournament,
     LeaveTournament,
     PauseTournament,
-    StartTournament,
     TournamentRequest,
 )
 from protocol.tournaments import TournamentOptions
@@ -186,12 +187,24 @@ _plain_command("leave", "Withdraw from a tournament.", lambda id_: LeaveTourname
 # ---- to direct
 
 
-_plain_command(
+@tournament_app.command(
     "start",
-    "Open the check-in; a second time: pair the first round at once.",
-    lambda id_: StartTournament(id=id_),
-    "Tournament {id} has started: carpet tournament watch {url} {id} shows it.",
+    epilog="Example: carpet tournament start carpet.example KWPRTM",
+    help=f"Open the check-in; a second time: pair the first round at once.\n\n{OTHER_SCREEN}",
 )
+def start(url: Url, tournament: Id, name: Name = None) -> None:
+    id_ = tournament_id(tournament)
+    address_of(url)
+
+    told = run(lambda: start_at(url, id_, name=name))
+    if told.phase == "check-in":
+        check_in = limit_text(told.options.check_in_s)
+        print_sentence(f"The check-in of tournament {id_} is open for {check_in}; the first round follows by itself.")
+        print_sentence(f"To pair it before that, without those who are not here: carpet tournament start {url} {id_}")
+    else:
+        print_sentence(f"Tournament {id_} has started: carpet tournament watch {url} {id_} shows it.")
+
+
 _plain_command(
     "pause",
     "Let running races end, and start nothing new.",

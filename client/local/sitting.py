@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
+import sys
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -199,6 +200,10 @@ async def identified(url: str, name: str | None, *, watches: bool = False) -> As
             not_kept.append(error)  # said when the screen is free again
 
     async with _entered(url, mine, keep=keep, watches=watches, takes_back=True) as link:
+        welcome = await link.entered()
+        is_new = mine.token is None or mine.player not in (None, welcome.player)
+        if is_new and welcome.name != asked:
+            sys.stderr.write(f"The name {asked} is another player's at that server; here you are {clean_name(welcome.name)}.\n")
         yield link
     if not_kept:
         raise not_kept[0]

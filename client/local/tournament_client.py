@@ -5,28 +5,68 @@ It says hello as that player, so a screen of theirs that is open at that server 
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import AsyncIterator
+
 from msgspec.structs import replace
 
-from client.connection.errors import Failure
+from client.connection.client import NetLink
+from client.connection.errors import Failure, LinkError, RequestRefused
 from client.local.sitting import identified
-from protocol.text import clean_name
-from protocol.tournament_messages import CorrectResult, Decided, FollowTournament, PairRound, RemoveEntrant, Tournament, TournamentRequest
-from protocol.tournaments import TableResult
+from protocol.errors import ErrorCode
+from protocol.text import clean_name, counted
+from protocol.tournament_messages import (
+    CorrectResult,
+    Decided,
+    FollowTournament,
+    PairRound,
+    RemoveEntrant,
+    StartTournament,
+    Tournament,
+    TournamentRequest,
+)
+from protocol.tournaments import TableResult, TournamentTable
+
+
+class NoSuchTable(Failure):
+    """There is no table of that number, or no such round; the text says which there are."""
 
 
 class NoSuchEntrant(Failure):
     """Nobody of that name plays in it, or more than one; the text says who does."""
 
 
+@contextlib.asynccontextmanager
+async def _asking(url: str, name: str | None) -> AsyncIterator[NetLink]:
+    """A link as for `identified`. Whoever is refused for not being the director is told who they are there, perhaps to their surprise."""
+    async with identified(url, name) as link:
+        try:
+            yield link
+        except RequestRefused as refused:
+            if refused.error.code != ErrorCode.NOT_THE_DIRECTOR:
+                raise
+            own = clean_name((await link.entered()).name)
+            who = f"At {link.url} this machine is the player {own}."
+            how = "If you are its director elsewhere: carpet identity export FILE there, carpet identity import FILE here."
+            raise LinkError(f"{refused} {who} {how}") from refused
+
+
 async def decide(url: str, request: TournamentRequest, *, name: str | None) -> Decided:
     """Have this decided. Raises LinkError, whose text is the server's, IdentityError."""
-    async with identified(url, name) as link:
+    async with _asking(url, name) as link:
         return await link.ask(request, Decided)
+
+
+async def start(url: str, tournament: str, *, name: str | None) -> Tournament:
+    """Have the check-in opened or, where it is open or there is none, the first round paired; how the tournament stands then."""
+    async with _asking(url, name) as link:
+        await link.ask(StartTournament(id=tournament), Decided)
+        return await link.ask(FollowTournament(id=tournament), Tournament)
 
 
 async def pair_next(url: str, tournament: str, *, name: str | None) -> int:
     """Have the next round paired; its number."""
-    async with identified(url, name) as link:
+    async with _asking(url, name) as link:
         told = await link.ask(FollowTournament(id=tournament), Tournament)
         number = len(told.rounds) + 1
         await link.ask(PairRound(id=tournament, round=number), Decided)
@@ -34,19 +74,30 @@ async def pair_next(url: str, tournament: str, *, name: str | None) -> int:
 
 
 async def correct(url: str, request: CorrectResult, *, cards: tuple[int, int] | None, name: str | None) -> None:
-    """Have a result entered, corrected or struck. cards: home on both sides; None for those that are known."""
-    async with identified(url, name) as link:
+    """Have a result entered, corrected or struck. cards: home on both sides; None for those that are known. Raises NoSuchTable."""
+    async with _asking(url, name) as link:
         told = await link.ask(FollowTournament(id=request.id, round=request.round), Tournament)
-        table = next((each for each in told.tables if each.table == request.table), None)
-        known = cards or ((table.result.first_home, table.result.second_home) if table is not None and table.result is not None else (0, 0))
+        table = table_asked_for(told, request)
+        known = cards or ((table.result.first_home, table.result.second_home) if table.result is not None else (0, 0))
         if request.result is not None:
             request = replace(request, result=replace(request.result, first_home=known[0], second_home=known[1]))
         await link.ask(request, Decided)
 
 
+def table_asked_for(told: Tournament, request: CorrectResult) -> TournamentTable:
+    """The table that a request is about. Raises NoSuchTable."""
+    if request.round > len(told.rounds):
+        there_are = f"{counted(len(told.rounds), 'round')} so far" if told.rounds else "no round yet"
+        raise NoSuchTable(f"There is no round {request.round} in that tournament: {there_are}.")
+    found = next((each for each in told.tables if each.table == request.table), None)
+    if found is None:
+        raise NoSuchTable(f"There is no table {request.table} in round {request.round}: it has {counted(len(told.tables), 'table')}.")
+    return found
+
+
 async def remove(url: str, tournament: str, who: str, *, back: bool, reason: str, name: str | None) -> str:
     """Take an entrant out, or let one back in. who: name in any case of its letters, or id. Who it was. Raises NoSuchEntrant."""
-    async with identified(url, name) as link:
+    async with _asking(url, name) as link:
         told = await link.ask(FollowTournament(id=tournament), Tournament)
         entrant = entrant_named(told, who, back=back)
         await link.ask(RemoveEntrant(id=tournament, entrant=entrant, remove=not back, reason=reason), Decided)

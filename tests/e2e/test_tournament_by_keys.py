@@ -45,7 +45,9 @@ def play(terminal: Terminal) -> None:
     terminal.type("K")
     terminal.wait_for("Stop now and keep your cards home?")
     terminal.type("y")
-    terminal.wait_for("enter: back to the tournament")
+    # Of the last race, as soon as it is known that the tournament is over, to the standings.
+    ways = ("enter: back to the tournament", "enter: final standings")
+    terminal.wait_until(lambda lines: any(way in line for way in ways for line in lines), what="the way out of the result")
 
 
 def test_a_tournament_is_made_entered_played_and_looked_at_by_keys(tmp_path: Path) -> None:
@@ -85,8 +87,9 @@ def test_a_tournament_is_made_entered_played_and_looked_at_by_keys(tmp_path: Pat
         assert found_at(anna, "anna (you)").startswith("▸")
         anna.type("N")
         play(anna)
+        anna.wait_for("enter: final standings")
         anna.type("\r")
-        anna.wait_for("It is over:")
+        anna.wait_for("Buchh")
         # On the page of standings that they had turned to.
         shown = {name: found_at(anna, f" {name} (").replace("▸", " ").split()[0] for name in NAMES}
         anna.wait_for(f"You placed {shown['anna']} of 4.")
@@ -140,9 +143,49 @@ def test_whoever_looks_on_sees_tables_and_watches_one_and_a_director_directs_by_
             zoe.type("q")
             zoe.wait_for_end()
         refused = carpet_here(tmp_path / "dan", "tournament", "pause", url, tournament, "--name", "dan")
-        assert (refused.status, refused.sentence) == (1, "carpet: Only the director of a tournament may do that.")
+        who = f"At {url} this machine is the player dan."
+        how = "If you are its director elsewhere: carpet identity export FILE there, carpet identity import FILE here."
+        assert (refused.status, refused.sentence) == (1, f"carpet: Only the director of a tournament may do that. {who} {how}")
         exported = carpet_here(tmp_path / "dan", "tournament", "export", url, tournament, "-", "--csv")
         assert "greedy" in exported.out
+
+
+def test_the_result_of_one_tournament_does_not_stand_before_the_next_one(tmp_path: Path) -> None:
+    grace, anna = tmp_path / "grace", tmp_path / "anna"
+
+    def directed(url: str, *words: str) -> str:
+        ran = carpet_here(grace, "tournament", words[0], url, *words[1:])
+        assert ran.status == 0, ran.err
+        return ran.out
+
+    with serving(bots_wait=False) as url:
+        options = ("--rules", "twenty", "--rounds", "1", "--fill", "2", "--check-in", "90")
+        first, second = (directed(url, "create", title, *options).split()[1] for title in ("First", "Second"))
+        with client(anna, "tournament", "join", url, first, "--name", "anna") as player:
+            player.wait_for("You have entered. The director will open the check-in.")
+            opened = directed(url, "start", first).splitlines()
+            assert opened[0] == f"The check-in of tournament {first} is open for 1 min 30 s; the first round follows by itself."
+            player.wait_for("Press c to check in")
+            player.type("c")
+            play(player)
+            player.wait_for("It is over: ")
+            player.type("q")
+            player.wait_for_end()
+        with client(anna, "tournament", "join", url, second) as player:
+            player.wait_for("You have entered. The director will open the check-in.")
+            # At home too it is said when the check-in opens.
+            player.type(ESCAPE)
+            player.wait_for("newest first")
+            player.type(ESCAPE)
+            player.wait_for("Quick match")
+            directed(url, "start", second)
+            player.wait_for("Press T to check in to Second within 1:")
+            player.type("T")
+            play(player)
+            player.type("q")
+            player.wait_for_end()
+        taken = carpet_here(tmp_path / "dan", "tournament", "join", url, second, "--name", "anna", "--no-screen")
+        assert "The name anna is another player's at that server; here you are anna 2." in taken.err
 
 
 def test_the_commands_of_the_readme_run_as_they_are_written(tmp_path: Path) -> None:
@@ -167,7 +210,7 @@ def test_the_commands_of_the_readme_run_as_they_are_written(tmp_path: Path) -> N
             play(player)
             # The pause over, to the next table by themselves, out of the result.
             play(player)
-            player.wait_for("enter: back to the tournament")
+            player.wait_for("enter: final standings")
             looker.wait_for("It is over: ")
         printed = carpet_here(grace, *words(standings, tournament))
         assert "Twenty Open: Swiss, over, round 2." in printed.out

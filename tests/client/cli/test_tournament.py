@@ -10,7 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from client.cli.tournament_pages import listing_lines, standings_lines
-from client.local.tournament_client import NoSuchEntrant, entrant_named, verdict_of
+from client.local.tournament_client import NoSuchEntrant, NoSuchTable, entrant_named, table_asked_for, verdict_of
+from protocol.tournament_messages import CorrectResult
 from protocol.tournaments import (
     EntrantDocument,
     RoundDocument,
@@ -209,6 +210,21 @@ def test_an_entrant_is_found_by_their_name_or_their_id() -> None:
     twice = replace(told, entrants=(*told.entrants, tournaments.entrant("p8", "ANNA", 6)))
     with pytest.raises(NoSuchEntrant, match="More than one is called Anna there; say which by the id: p1, p8"):
         entrant_named(twice, "Anna")
+
+
+def test_a_table_or_a_round_that_is_not_there_is_said_to_be_so() -> None:
+    told = tournaments.running()
+
+    def asked(round_: int, table: int) -> CorrectResult:
+        return CorrectResult(id=ID, round=round_, table=table, result=None)
+
+    assert table_asked_for(told, asked(2, 3)) == told.tables[2]
+    with pytest.raises(NoSuchTable, match="There is no table 4 in round 2: it has 3 tables"):
+        table_asked_for(told, asked(2, 4))
+    with pytest.raises(NoSuchTable, match="There is no round 3 in that tournament: 2 rounds so far"):
+        table_asked_for(told, asked(3, 1))
+    with pytest.raises(NoSuchTable, match="There is no round 1 in that tournament: no round yet"):
+        table_asked_for(tournaments.told(), asked(1, 1))
 
 
 def test_whoever_is_let_back_in_is_found_by_name_among_those_who_have_withdrawn() -> None:
