@@ -134,7 +134,7 @@ def _directed(state: TournamentState, command: DirectorCommand) -> Decision:
             return Decision((Paused() if pause else Resumed(),))
         case PairRound(round=number):
             if state.stage != "playing" or not state.is_round_over or number != state.round + 1 or state.paused:
-                raise Refusal(ErrorCode.NOT_NOW, f"round {state.round} is the last one that is paired; the tournament is {state.phase}")
+                raise Refusal(ErrorCode.NOT_NOW, _why_not_paired(state, number))
             return Decision(pairs=True)
         case CorrectResult():
             return Decision((_correction(state, command),))
@@ -146,6 +146,16 @@ def _directed(state: TournamentState, command: DirectorCommand) -> Decision:
         case EndTournament(reason=reason):
             return Decision((CalledOff(clean_reason(reason)),))
     assert_never(command)
+
+
+def _why_not_paired(state: TournamentState, number: int) -> str:
+    if state.stage in ("registration", "check-in"):
+        return "the first round is paired when the tournament starts"
+    if state.paused or state.is_closed:
+        return f"the tournament is {'paused' if state.paused else 'over'}"
+    if not state.is_round_over:
+        return f"round {state.round} is not over yet"
+    return f"the next round is round {state.round + 1}, not round {number}"
 
 
 def _correction(state: TournamentState, command: CorrectResult) -> ResultCorrected:

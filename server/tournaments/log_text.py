@@ -24,7 +24,7 @@ from server.tournaments.events import (
     TableRaceAborted,
     Withdrawn,
 )
-from server.tournaments.pairing.rounds import Pairing, RaceResult
+from server.tournaments.pairing.rounds import RaceResult
 from server.tournaments.state import TournamentState
 
 
@@ -92,22 +92,21 @@ def _race(number: int, table: int, race: int) -> str:
 def _outcome(state: TournamentState, number: int, table: int, result: RaceResult) -> str:
     pairing = state.crosstable.pairing(number, table)
     assert pairing is not None
-    by = ", by forfeit" if result.forfeit else f", {result.home[0]}:{result.home[1]}"
+    first, second = name_of(state, pairing.first), name_of(state, pairing.second) if pairing.second is not None else "the house"
+    one, other = result.home
+    if state.options.format == "session" and not result.forfeit:
+        return f"{first} brings home {counted(one, 'card')}"
     match result.verdict:
         case "draw":
-            return f"a draw between {_names(state, pairing)}{by}"
+            return f"{first} and {second} draw, {one}:{other}"
         case "neither":
-            return f"{_names(state, pairing)} both forfeit"
+            return f"{first} and {second} both forfeit"
         case "first":
-            return f"{name_of(state, pairing.first)} wins{by}"
+            return _win(first, second, one, other, forfeit=result.forfeit)
         case "second":
-            return f"{_second(state, pairing)} wins{by}"
+            return _win(second, first, other, one, forfeit=result.forfeit)
     assert_never(result.verdict)
 
 
-def _names(state: TournamentState, pairing: Pairing) -> str:
-    return f"{name_of(state, pairing.first)} and {_second(state, pairing)}"
-
-
-def _second(state: TournamentState, pairing: Pairing) -> str:
-    return name_of(state, pairing.second) if pairing.second is not None else "the house"
+def _win(winner: str, loser: str, more: int, fewer: int, *, forfeit: bool) -> str:
+    return f"{loser} forfeits to {winner}" if forfeit else f"{winner} beats {loser}, {more}:{fewer}"

@@ -8,9 +8,11 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from protocol.tournaments import TournamentOptions
+from protocol.errors import Refusal
+from protocol.tournament_messages import PairRound
+from protocol.tournaments import TournamentOptions, Verdict
 from server.store.port import TournamentDecided, TournamentMade
-from server.tournaments.commands import next_bot
+from server.tournaments.commands import Asker, decide, next_bot
 from server.tournaments.documents import Making, encode_making, state_of
 from server.tournaments.events import (
     TAGS,
@@ -160,6 +162,41 @@ def test_the_log_makes_the_same_state_again_in_words_too(kind: str, chance: Rand
     for chosen, text in zip(state.log, told, strict=True):
         if isinstance(chosen.event, ResultEntered) and chosen.event.result.verdict == "neither":
             assert text.endswith(" both forfeit.")
+
+
+def test_a_result_in_the_log_names_the_winner_first_with_their_own_figure() -> None:
+    state = state_with()
+    for name in ("Ida", "Jan", "Kim"):
+        state = state.after(Entered(name[0], name, None), at_ms=10)
+    state = state.after(RoundPaired(seat(1, [("I", "J"), ("K", None)]), 3), at_ms=20)
+
+    def told(table: int, verdict: Verdict, first: int = 0, second: int = 0, *, forfeit: bool = False) -> str:
+        return sentence(state, ResultEntered(1, table, 1, RaceResult(verdict, (first, second), forfeit=forfeit)))
+
+    assert told(1, "first", 12, 11) == "Round 1, table 1: Ida beats Jan, 12:11."
+    assert told(1, "second", 11, 12) == "Round 1, table 1: Jan beats Ida, 12:11."
+    assert told(1, "draw", 9, 9) == "Round 1, table 1: Ida and Jan draw, 9:9."
+    assert told(1, "second", forfeit=True) == "Round 1, table 1: Ida forfeits to Jan."
+    assert told(1, "neither", forfeit=True) == "Round 1, table 1: Ida and Jan both forfeit."
+    assert told(2, "second", 8, 30) == "Round 1, table 2: the house beats Kim, 30:8."
+
+
+def test_why_a_round_is_not_paired_now_is_said_plainly() -> None:
+    def why(state: TournamentState, number: int) -> str:
+        with pytest.raises(Refusal) as refused:
+            decide(state, Asker("d", "Dora", None), PairRound(id="ABCDEF", round=number))
+        return refused.value.detail
+
+    state = state_with()
+    assert why(state, 1) == "the first round is paired when the tournament starts"
+    for name in ("Ida", "Jan"):
+        state = state.after(Entered(name[0], name, None), at_ms=10)
+    state = state.after(RoundPaired(seat(1, [("I", "J")]), 3), at_ms=20)
+    assert why(state, 2) == "round 1 is not over yet"
+    assert why(state.after(Paused(), at_ms=30), 2) == "the tournament is paused"
+    state = state.after(ResultEntered(1, 1, 1, RaceResult("first", (52, 17)), "RACE-1-ab"), at_ms=30)
+    assert why(state, 3) == "the next round is round 2, not round 3"
+    assert why(state.after(Finished(), at_ms=40), 2) == "the tournament is over"
 
 
 @pytest.mark.parametrize("kind", ["swiss", "round-robin", "elimination", "session"])
