@@ -261,18 +261,20 @@ class Administration:
     def put_out(self, kind: BanKind, subject: str, reason: str) -> str:
         """End what a banned player, or whoever has a banned address, does here. What has come of it, to follow what has been done."""
         if kind == "player":
+            self._tournaments.withdraw(subject, reason)
             players = {subject}
             visits = [visit for visit in self._dispatch.visits() if _is_theirs(visit, subject)]
         else:
             visits = [visit for visit in self._dispatch.visits() if place_of(visit.connection.remote_host) == subject]
             players = {visit.player.id for visit in visits if visit.player is not None}
         rooms = {room for player in players if (room := self._rooms.of(player)) is not None}
+        running = sum(room.summary.phase != "over" for room in rooms)
         for room in rooms:
             self._end(room, reason)
         refusal = Refusal(ErrorCode.BANNED, reason)
         for visit in visits:
             put_out(visit.connection, refusal)
-        return f"; connections closed: {len(visits)}, races ended: {len(rooms)}"
+        return f"; connections closed: {len(visits)}, races ended: {running}"
 
 
 def _is_theirs(visit: Visit, player: str) -> bool:

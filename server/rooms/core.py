@@ -198,7 +198,8 @@ class RoomCore:
     def summary(self) -> RoomSummary:
         races, setup = self._races, self._setup
         seen = self._broadcast.as_seen_by(None, races.race)
-        return summarized(seen, code=setup.code, spec=setup.spec, opened_at=races.opened_at, ahead_ms=races.ahead_ms, closed=self.is_closed)
+        closed = self._why_closed if self.is_closed else ""
+        return summarized(seen, code=setup.code, spec=setup.spec, opened_at=races.opened_at, ahead_ms=races.ahead_ms, closed=closed)
 
     # ---- requests
 
@@ -280,8 +281,11 @@ class RoomCore:
 
     def _call_off(self, request: CallOff) -> None:
         if request.by_host is not None:
-            self._broadcast.everybody(refused(Refusal(ErrorCode.ENDED_BY_HOST, request.by_host), 0))
             self.is_closed = True
+            if self.race.phase == "over":
+                # Its result stands.
+                return
+            self._broadcast.everybody(refused(Refusal(ErrorCode.ENDED_BY_HOST, request.by_host), 0))
             self._because = f"{ENDED_BY_HOST}: {request.by_host}" if request.by_host else ENDED_BY_HOST
             return
         if self.race.phase == "waiting" or (request.also_running and self.race.phase != "over"):
@@ -411,5 +415,8 @@ class RoomCore:
             self._races.log.desert()
         else:
             self._races.reveal_earlier()
-            because = self._because or ABORTED_BECAUSE[self._reason]
-            self._races.log.give_up(because, seats=seats_left(self.race), at_ms=self._setup.wall_ms())
+            self._races.log.give_up(self._why_closed, seats=seats_left(self.race), at_ms=self._setup.wall_ms())
+
+    @property
+    def _why_closed(self) -> str:
+        return self._because or ABORTED_BECAUSE[self._reason]

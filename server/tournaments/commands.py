@@ -295,6 +295,13 @@ def _settled_by(state: TournamentState, event: CheckedIn | Withdrawn) -> Decisio
     return Decision((event,))
 
 
+def withdrawn(state: TournamentState, entrant: str, reason: str) -> Decision:
+    """Take an entrant out, whoever says so; nothing if they are out already."""
+    if state.is_closed or not state.crosstable.plays(entrant):
+        return Decision()
+    return _settled_by(state, Withdrawn(entrant, clean_reason(reason)))
+
+
 def _check_not_removed(state: TournamentState, entrant: str) -> None:
     """Raises Refusal: an entrant whom the director removed cannot come back on their own. Who had not checked in when they paired can."""
     log = ((entry.author, entry.event) for entry in reversed(state.log))

@@ -31,7 +31,17 @@ from protocol.tournament_messages import Called, Decided
 from server.rooms.driver import Room
 from server.rooms.outgoing import Outgoing, refused
 from server.store.errors import EntryRefused, StoreError
-from server.tournaments.commands import AskedCommand, Expiry, as_refusal, clean_reason, decide, expiry, when_due, with_withdrawals
+from server.tournaments.commands import (
+    AskedCommand,
+    Expiry,
+    as_refusal,
+    clean_reason,
+    decide,
+    expiry,
+    when_due,
+    with_withdrawals,
+    withdrawn,
+)
 from server.tournaments.documents import entries_of, replayed
 from server.tournaments.events import BadTournamentLog, CalledOff, Event, Finished, RoundPaired
 from server.tournaments.hosting import HostedRooms, Orders, RoomNews
@@ -86,6 +96,8 @@ class Director:
         # Why the server's host ends it, from when that is asked for until it is done.
         self._by_host: str | None = None
         self._ended_by_host = trio.Event()
+        # Players whom the server's host has banned, and why.
+        self._banned: dict[str, str] = {}
         # What is in its log that this version of the server cannot read; empty where there is nothing.
         self._unknown = ""
 
@@ -103,6 +115,12 @@ class Director:
                     await self._ended_by_host.wait()
             if self._scope.cancel_called:
                 raise ValueError(f"there is no tournament {self.state.id} any more: another server has removed it")
+
+    def withdraw(self, player: str, reason: str) -> None:
+        """The server's host has banned this player, who may have entered."""
+        if self.leads and not self.state.is_closed and self.state.crosstable.plays(player):
+            self._banned.setdefault(player, reason)
+            self._wake.set()
 
     def lead(self) -> None:
         """It is this server that acts on it, once what is being decided is done and its rooms, which are here, are found."""
@@ -300,6 +318,11 @@ class Director:
             await self._happen(events)
 
     async def _obey_host(self) -> None:
+        for player, reason in list(self._banned.items()):
+            why = f"banned by the host of the server: {reason}" if reason else "banned by the host of the server"
+            decision = await self._ports.beside(partial(withdrawn, self.state, player, why))
+            await self._happen(decision.events, pairs=decision.pairs)
+            del self._banned[player]
         if self._by_host is None:
             return
         if not self.state.is_closed:

@@ -184,6 +184,11 @@ class TournamentService:
             raise ValueError(f"it is {director.state.stage} already")
         await director.end(reason)
 
+    def withdraw(self, player: str, reason: str) -> None:
+        """The server's host lets this player come no more: nobody is to be paired with them. Where another server leads, that one does it."""
+        for director in self._running.values():
+            director.withdraw(player, reason)
+
     async def remove(self, identity: str, reason: str) -> None:
         """The same, and then forget it. Only before its first round: records stand on what follows."""
         director = await self._known(identity)

@@ -27,6 +27,7 @@ from protocol.record import Record
 from server.rooms.driver import Room
 from server.rooms.outgoing import Outgoing
 from server.rooms.requests import CallOff, Release, Reveal
+from server.tournaments.commands import clean_reason
 from server.tournaments.events import Event, ResultEntered, TableRaceAborted
 from server.tournaments.hosting import START_MS, Opening, Orders, RoomNews, open_table, summary_of
 from server.tournaments.pairing.crosstable import TableKey, TableRace
@@ -295,7 +296,7 @@ class TableRooms:
                     self._rest()
                 # Over, but not kept: those who played it know its cards.
                 if table.room.summary.phase in ("countdown", "racing", "over"):
-                    events.append(TableRaceAborted(table.race.round, table.race.pairing.table, "its room was closed"))
+                    events.append(TableRaceAborted(*table.race.key, clean_reason(room.summary.closed)))
         here = tables.values()
         self.by_table = {place: table for place, table in self.by_table.items() if table.is_elsewhere or table in here}
         return events

@@ -6,7 +6,7 @@ Forfeit    An entrant who does not come, or has withdrawn, loses, and the oppone
            elimination too, and whoever would have met the winner has a bye.
 Bye        An empty place of the bracket. Whoever meets it goes on without a race; their table against the house is not counted.
 Rounds     One stage of the bracket each; a stage without a race is skipped.
-Standings  By how far an entrant got. Those knocked out in the same stage share the place.
+Standings  By how far an entrant got. Those knocked out in the same stage share the place. If neither comes to the final, nobody has won.
 """
 
 from __future__ import annotations
@@ -94,9 +94,10 @@ class Elimination(Format):
                         out[side] = standoff.match.stage
         last = 1 + max((standoff.match.stage for standoff in standoffs), default=0)
         reached = {entrant: out.get(entrant, last) for entrant in crosstable.seeds}
+        best = 1 if last in reached.values() else 2
         scores = score(crosstable, rounds=len(crosstable.rounds), forfeits_are_played=True)
         return tuple(
-            row(crosstable, scores, entrant, 1 + sum(other > reached[entrant] for other in reached.values()), ())
+            row(crosstable, scores, entrant, max(best, 1 + sum(other > reached[entrant] for other in reached.values())), ())
             for entrant in sorted(crosstable.seeds, key=lambda entrant: -reached[entrant])
         )
 

@@ -12,9 +12,9 @@ import trio
 from trio.testing import MockClock
 
 from protocol import HOME_VARIABLE
-from protocol.client_messages import Hello, LeaveRace, WhoAmI
+from protocol.client_messages import Hello, LeaveRace, Resign, WhoAmI
 from protocol.errors import CloseCode, ErrorCode, Fault
-from protocol.room_events import PlayerView
+from protocol.room_events import PlayerView, Result
 from protocol.run_messages import ListChallenges
 from protocol.server_messages import Error, Left, Welcome
 from protocol.tournament_messages import CreateTournament, Decided, FollowTournament, Tournament
@@ -122,6 +122,15 @@ async def test_a_banned_player_is_put_out_with_the_reason_and_their_race_has_no_
         assert line.aborted is not None
         # The one who was not banned can go on.
         await bob.open()
+
+
+async def test_the_result_of_a_race_that_is_over_stands_when_one_of_its_players_is_banned(autojump_clock: MockClock) -> None:
+    async with hosted() as (house, host), house.race("Ann", "Bob") as (ann, bob):
+        await ann.say(Resign(race=1, seat=0))
+        await bob.hear_of(Result)
+        assert (await done(host, Question(noun="players", verb="ban", target="ann", reason=REASON))).endswith("races ended: 0")
+        assert (await bob.hear_of(Left)).reason == "closed"
+        assert not any(isinstance(message, Error) for message in bob.heard)
 
 
 async def test_a_long_list_leaves_others_their_turns_and_takes_it_well_that_a_race_ends_meanwhile(

@@ -239,6 +239,13 @@ def test_when_neither_comes_both_are_out_of_a_double_elimination_too() -> None:
     assert by_match(pair_next(tournament).rounds[-1]) == [("F", "a", "d")]
 
 
+def test_a_final_to_which_neither_comes_has_no_winner() -> None:
+    tournament = run_round(pair_next(field_of(Elimination(), 4)), better_seed_wins)
+    tournament = run_round(pair_next(tournament), lambda race: RaceResult("neither", forfeit=True))
+    assert tournament.next_round() is None
+    assert [(row.place, row.entrant) for row in tournament.standings()] == [(2, "a"), (2, "b"), (3, "c"), (3, "d")]
+
+
 def test_whoever_has_withdrawn_forfeits_each_match_they_come_to() -> None:
     tournament = pair_next(field_of(Elimination(double=True), 4)).withdraw("a")
     assert tournament.result(1, 1) == RaceResult("second", forfeit=True)
