@@ -90,7 +90,7 @@ class SharedStore(DatabaseStore):
     def take_over(self, dead: int, takers: float, leave: Collection[str] = (), hung_up: bool = False) -> TakenOver | None:
         """Take a share of the rooms of a node whose lease is over. None if it holds the lease after all. Raises LeaseLost.
 
-        takers: by how many nodes the rooms are shared. leave: rooms not to take. hung_up: `renew` has found that its process has ended.
+        takers: the share is one part in so many. leave: rooms not to take. hung_up: `renew` has found that the node's process has ended.
         """
         with self.maintaining() as sql:
             nodes.check_own(sql, self.holding)

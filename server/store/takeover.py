@@ -47,7 +47,7 @@ class TakenOver:
 def take_rooms(sql: Sql, *, dead: int, node: int, takers: float, leave: Collection[str] = ()) -> TakenOver:
     """Give a share of the dead node's rooms to this node. Call it in a transaction during which neither node can write.
 
-    takers: by how many nodes the rooms are shared. leave: rooms already known to need a newer version of the program.
+    takers: the share is one part in so many. leave: rooms already known to need a newer version of the program.
     """
     everything = sql.rows(_HELD, {"node": dead})
     held = [row for row in everything if row.room not in leave]

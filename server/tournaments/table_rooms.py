@@ -301,7 +301,7 @@ class TableRooms:
         return events
 
     async def found_results(self, state: TournamentState) -> tuple[dict[int, list[Event]], dict[int, list[str]]]:
-        """Events for the wanted races that the store has results of, by table; and the ids of those that are not over.
+        """Events for those wanted races that the store has as over or aborted, by table; and the ids of those still running.
 
         Raises StoreError.
         """

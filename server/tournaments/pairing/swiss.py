@@ -20,8 +20,8 @@ from server.tournaments.pairing.tie_breaks import Scores, score
 
 @dataclass(frozen=True, slots=True)
 class Swiss(Format):
-    """rounds: at least one. With log2 of the field, rounded up, one entrant is left without a loss. With as many rounds as entrants, some
-    meet twice."""
+    """rounds: at least one. With log2 of the field, rounded up, one entrant is left without a loss. With no fewer rounds than entrants,
+    some meet twice."""
 
     tie_breaks: ClassVar[tuple[TieBreak, ...]] = ("buchholz", "sonneborn-berger", "direct-encounter", "cards-home")
     rounds: int

@@ -6,7 +6,7 @@
 | `sonneborn-berger` | 9.1 | sum of the opponents' adjusted scores, each times the points made against them |
 | `direct-encounter` | 6 | points in the races among those still equal (1) |
 | `cards-home` | none | the game's own: sum of cards home |
-| opponents' unplayed rounds | 16.3 | as scored, but ½ for each round of an unbroken run of missed rounds up to the end |
+| opponents' unplayed rounds | 16.3 | as scored; but in an unbroken run of missed rounds up to the end, ½ for those away at own request |
 | own unplayed rounds | 16.4 | a dummy opponent with one's own points (2) |
 | forfeits in a round robin | 15.2 | count as played races |
 | withdrawal from a round robin | C.05 | if fewer than half of their races were run, all results are struck; else the rest is forfeited |
@@ -58,7 +58,8 @@ class Scores:
         return sum(turn.home for turn in self.turns[entrant])
 
     def adjusted(self, entrant: str) -> float:
-        """The score as opponents' tie-breaks see it (16.3): an unbroken run of missed rounds up to the end counts as draws."""
+        """The score as opponents' tie-breaks see it (16.3): in an unbroken run of missed rounds up to the end, those for which the entrant
+        was away at their own request count as draws."""
         score, trailing = 0.0, True
         for turn in reversed(self.turns[entrant]):
             trailing = trailing and turn.voluntary
