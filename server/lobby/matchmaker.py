@@ -24,14 +24,14 @@ from server.rooms.registry import Rooms
 from server.rules.catalogue import RULE_SETS
 
 INTERVAL_S = 1.0
-"""Seconds between two messages to one who waits, at least."""
+"""Least seconds between two messages to a waiting player."""
 
 logger = logging.getLogger("carpet.lobby")
 
 
 @dataclass(frozen=True, slots=True)
 class Seeker:
-    """One who waits by a connection. ref: of their request. enter: seats them in a room; raises Refusal."""
+    """A player who waits on a connection. ref: of their request. enter: seats them in a room; raises Refusal."""
 
     member: Member
     ref: int
@@ -39,7 +39,7 @@ class Seeker:
 
 
 class Matchmaker:
-    """`run` is its one task. rating: a player's, in points, None for who has none."""
+    """`run` is its only task. rating: gives a player's rating in points; None if they have none."""
 
     def __init__(self, rooms: Rooms, *, clock: Clock, rating: Callable[[str], int | None]) -> None:
         self._rooms = rooms
@@ -54,9 +54,9 @@ class Matchmaker:
         return len(self._queue)
 
     def seek(self, player: str, seeker: Seeker, rules: str | None) -> None:
-        """Find an opponent for a player who holds no seat: at once, or when there is one.
+        """Find an opponent for a player who holds no seat: at once, or as soon as there is one.
 
-        rules: what they want to race at, None for anything. Raises Refusal for rules that are not known and when too many wait.
+        rules: the rule set that they want; None for any. Raises Refusal for unknown rules, and if too many wait.
         """
         if rules is not None and rules not in RULE_SETS:
             raise Refusal(ErrorCode.UNKNOWN_RULES, path="$.rules")
@@ -74,9 +74,9 @@ class Matchmaker:
         self._dirty.set()
 
     def leave(self, player: str, *, reason: str | None = None, member: Member | None = None, ref: int = 0) -> None:
-        """Look for nobody any more, for this player. reason: what they are told, None where nobody is there to be told.
+        """Stop looking for an opponent for this player. reason: what they are told; None if nobody is there to be told.
 
-        member: only if it is by this connection that they wait. ref: of the request that ends it.
+        member: stop only if they wait on this connection. ref: of the request that ends it.
         """
         seeker = self._seekers.get(player)
         if seeker is None or (member is not None and seeker.member is not member):
@@ -92,12 +92,12 @@ class Matchmaker:
         return player in self._seekers
 
     def remind(self, player: str) -> None:
-        """Tell one who waits how it stands, again."""
+        """Tell a waiting player again how things stand."""
         if player in self._seekers:
             self._tell(player, self._clock.now_ms())
 
     async def run(self) -> None:
-        """Pair those whose windows have come to be wide enough, and tell the others how they wait, until cancelled."""
+        """Pair those whose windows have become wide enough, and tell the others how things stand, until cancelled."""
         now = self._clock.now_ms()
         while True:
             change_ms = self._queue.next_change_ms(now)
@@ -124,7 +124,7 @@ class Matchmaker:
         seeker.member.post(Outgoing(message))
 
     def _seat(self, pair: Pair) -> None:
-        """Open a race for the two and seat them."""
+        """Open a race for the two, and seat them."""
         seekers = [self._forget(ticket.player) for ticket in (pair.first, pair.second)]
         try:
             room = self._rooms.open(RaceOptions() if pair.rules is None else RaceOptions(rules=pair.rules))
@@ -136,7 +136,7 @@ class Matchmaker:
             try:
                 seeker.enter(room)
             except Refusal as refusal:
-                # The other one has a race that is listed, which somebody else may join.
+                # The other player's race is listed, so somebody else may join it.
                 _give_up(seeker, refusal)
 
     def _forget(self, player: str) -> Seeker:

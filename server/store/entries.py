@@ -1,9 +1,9 @@
-"""The one table of journal entries: for each kind what it needs, what is checked and written, and beside that how it is read back.
+"""The table of journal entries: what each kind needs, checks and writes; and next to that, how it is read back.
 
-A new kind is a class in `port`, a row in `KINDS` and a function that writes it. The commands of races, of which there are a thousand for
-one of anything else, are not written one by one: see `batches`.
+A new kind is a class in `port`, a row in `KINDS` and a function that writes it. Commands of races, a thousand for each other entry, are not
+written one by one: see `batches`.
 
-How a kind's steps are taken, and what judges them, is in `steps`.
+`steps` says how the steps of a kind are carried out and checked.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def rating_of(row: Row) -> Rating | None:
 
 
 def rating_row(player: str, rating: Rating | None) -> tuple[Any, ...]:
-    """For `RATE`. rating: None for somebody who has none."""
+    """The values for `RATE`. rating: None if the player has none."""
     if rating is None:
         return None, None, 0, player
     return rating.mu, rating.sigma, rating.races, player
@@ -176,9 +176,9 @@ def _end_race(entry: RaceOver) -> Steps:
 
 
 def _rate(entry: RaceOver) -> Generator[WriteStep, Any, tuple[RatingChange, ...]]:
-    """What the race does to each seat's rating, from those that the players have now."""
+    """What the race does to each seat's rating, starting from the players' present ratings."""
     record = entry.record
-    # Ratings are made again from records alone: those have to name the same players.
+    # Ratings can be recomputed from records alone, so records have to name the same players.
     if tuple(seat.player for seat in record.seats) != entry.players:
         raise EntryRefused(f"race {entry.race}: its record is rated and names other players")
     marks = ", ".join("?" * len(entry.players)) or "NULL"
@@ -195,7 +195,7 @@ def _abort_race(entry: RaceAborted) -> Steps:
     if entry.seats:
         yield WriteStep(_SEAT, _seat_rows(entry, ((seat, seat.player, seat.rating) for seat in entry.seats)))
     else:
-        # It had not begun: nobody has seen a card of it.
+        # It had not begun, so nobody has seen a card of it.
         yield WriteStep("DELETE FROM runs WHERE race = :race", [{"race": entry.race}])
 
 
@@ -242,7 +242,7 @@ def _changed(change: RatingChange | None) -> tuple[Any, ...]:
 
 
 def change_of(row: Row) -> RatingChange | None:
-    """None where its race did not count."""
+    """None if the race did not count."""
     if None in (row.mu_before, row.sigma_before, row.mu_after, row.sigma_after, row.rated_races):
         return None
     before = Rating(row.mu_before, row.sigma_before, row.rated_races - 1)

@@ -1,9 +1,9 @@
-"""The tables, as they are now, in SQLite's words: what a store in memory is made with. A database on a disk gets them step by step, by
+"""The present tables, in SQLite's dialect. A store in memory is created from them; a database on a disk gets them step by step, through
 `migrations`; a test compares the two.
 
-`batches` is a log, not a table to look things up in: one row a commit, with all commands that were taken in it, so that a thousand
-commands cost few pages and one statement. It is read from end to end when a server starts; the commands of races that are over are taken
-out, so it stays about as small as what runs.
+`batches` is a log, not a table to look things up in. It has one row per commit with all its commands, so that a thousand commands cost few
+pages and one statement. A starting server reads it from end to end. The commands of finished races are removed, so it stays about as small
+as what is running.
 """
 
 from __future__ import annotations
@@ -162,6 +162,6 @@ CREATE TABLE bans (
 """
 
 IN_ORDER: Final = tuple(re.findall("CREATE TABLE ([a-z_]+)", TABLES))
-"""A table refers to those before it."""
+"""Each table refers only to those before it."""
 
 NAMES: Final = frozenset(IN_ORDER)
