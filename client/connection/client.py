@@ -40,7 +40,7 @@ EVENTS = 256
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 10.0
 ROOM_PAUSE = 0.8
-"""Longest pause in seconds between two attempts while there is a race to go back to: the race's clock runs."""
+"""Longest pause in seconds while there is a race to go back to: the server may be up again, and the race's clock runs."""
 HURRY_PAUSE = 0.2
 """Shortest pause in seconds between two attempts, however many keys are pressed."""
 JOIN_PAUSE = 1.0

@@ -1,4 +1,4 @@
-"""A race to watch without a second player or a screen: a server process, two scripted players over real WebSockets, plain lines of text.
+"""A race to watch without a second player or a terminal: a server process, two scripted players over real WebSockets, plain lines of text.
 
 Owns what is printed and when; the lines read as well in a log as on a screen. Everything shown is what one of the players was sent.
 """

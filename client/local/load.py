@@ -88,8 +88,8 @@ def run_load(plan: Plan, *, seconds: float, processes: int, progress: Progress, 
 def find_load(
     plan: Plan, *, bound_ms: float, seconds: float, processes: int, tell: Callable[[LoadResult], None], progress: Progress
 ) -> LoadResult | None:
-    """The largest load whose p99 is within the bound. The races of `plan` are doubled until it is not, and then halved in between. If the
-    server lets fewer in and those hold, the search ends there.
+    """The largest load whose p99 is within the bound: the races of `plan` are doubled until it is not, then bisected. If the server lets
+    fewer in and those hold, the search ends there.
 
     tell: called with each trial that ran. Returns None if not even one race holds.
     """
