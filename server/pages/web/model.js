@@ -231,21 +231,33 @@ export class WatchedRace {
   }
 }
 
+/** What the end of a seat is called, as in the terminal. */
 export const STATE_WORDS = {
   waiting: "",
   racing: "",
   won: "all home",
-  stalled: "no move left",
+  stalled: "no moves",
   stopped: "stopped",
-  forfeited: "gave up",
+  forfeited: "forfeit",
   "out-of-time": "time up",
 };
 
-/** How a seat of a race ended, or nothing. The win of another stops those who are still racing: that is no choice of theirs. */
+/** The same to the player of that seat, while others race. */
+export const OWN_ENDS = {
+  won: "Every card is home!",
+  stalled: "You have no move left. Your cards home count; the others may still be racing.",
+  stopped: "You stopped. Your cards home count; the others may still be racing.",
+  forfeited: "You forfeited this race.",
+  "out-of-time": "Your time is up.",
+};
+
+/** How a seat of a race ended, or nothing. What stopped it, the win of another or its own by walkover, is not said like a choice of its player's. */
 export function endWord(seat, seats) {
   const at = (each) => each.ended_at_ms ?? each.elapsed_ms;
   const isBeaten = seat.state === "stopped" && seats.some((other) => other.state === "won" && at(other) <= at(seat));
-  return isBeaten ? "still racing" : STATE_WORDS[seat.state];
+  if (isBeaten) return "still racing";
+  const isWalkover = seat.state === "stopped" && seat.place === 1 && seats.length > 1 && seats.filter(({ state }) => state !== "forfeited").length === 1;
+  return isWalkover ? "walkover" : STATE_WORDS[seat.state];
 }
 
 /** How one seat stands, in a few words. seats: all of its race. */
