@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from typing import NoReturn
 
 import pytest
 import trio
@@ -21,6 +22,7 @@ from server.rooms.clock import LOOK_S, Clock
 from server.runs import days
 from server.runs.dailies import DailyDeals
 from server.store.availability import Outage
+from server.store.errors import StoreFull
 from server.store.journal import Journal
 from server.store.memory import MemoryStore
 from tests.server.net.wire import House, open_house
@@ -295,6 +297,31 @@ async def test_days_in_a_row_are_counted_up_to_the_day_that_is_asked_for(house: 
             await until(house, days.begins_at_ms(day) + DAY_MS + DAY_MS // 2)
         last = await board(bert, deal=days.before(DAY, -3))
         assert {row.name: (row.days, row.days_won) for row in last.rows} == {"Anna": (4, 0), "Bert": (2, 0)}
+
+
+async def test_a_day_whose_last_run_an_outage_kept_from_its_end_is_counted_when_that_is_over(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(requests: object) -> NoReturn:
+        del requests
+        raise StoreFull("the disk is full")
+
+    async with house.guest("Anna") as anna, house.guest("Bert") as bert:
+        await until(house, days.ends_at_ms(DAY) - 60_000)
+        await enter(anna)
+        await begin(anna)
+        await until(house, days.ends_at_ms(DAY))
+        await run(bert)
+        with monkeypatch.context() as outage:
+            outage.setattr(house.store, "write", full)
+            await until(house, days.reveals_at_ms(DAY) + 60_000)
+            assert [row.name for row in (await board(bert)).rows] == ["Bert"]
+            (kept,) = house.store.runs("daily", DAY)
+            assert kept.phase == "running"
+        await anna.hear_of(Result)
+        await asked(anna, LeaveRace(), Left)
+        await run(anna)
+        assert {row.name: row.days for row in (await board(anna)).rows} == {"Anna": 2, "Bert": 1}
 
 
 async def test_an_unknown_rule_set_is_refused(house: House) -> None:
