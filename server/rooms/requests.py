@@ -76,7 +76,11 @@ class Release(Struct, frozen=True):
 
 
 class Reveal(Struct, frozen=True):
-    """The room's shared deal is anybody's to know from now on. Whoever is still playing it stops, and keeps the cards home."""
+    """The room's shared deal is anybody's to know from this moment of the wall clock on. Whoever is still playing it stops, and keeps the
+    cards home: then at the latest when they move, and when this is told again.
+    """
+
+    at_ms: int = 0
 
 
 class DealFound(Struct, frozen=True):

@@ -285,6 +285,23 @@ async def test_a_run_that_an_outage_keeps_from_its_end_is_stopped_when_anybody_m
     audit(record)
 
 
+@pytest.mark.parametrize("late_ms", [0, 3_000_000])
+async def test_no_move_counts_from_the_reveal_on_however_the_wall_clock_comes_to_show_it(house: House, late_ms: int) -> None:
+    async with house.guest("Anna") as anna:
+        await enter(anna)
+        await begin(anna)
+        await play(anna, 2)
+        assert house.clock._wall_offset is not None
+        house.clock._wall_offset += (days.reveals_at_ms(DAY) + late_ms - house.clock.wall_ms()) / 1000
+        assert anna.view is not None
+        await anna.say(Move(race=1, seat=0, ply=2, move=anna.view.moves[0]))
+        record = (await anna.hear_of(Result)).record
+        assert (await anna.error()).code == ErrorCode.RACE_OVER
+    (seat,) = record.seats
+    assert (seat.state, seat.plies) == ("stopped", 2)
+    audit(record)
+
+
 async def test_days_in_a_row_are_counted_up_to_the_day_that_is_asked_for(house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         for number in range(4):
