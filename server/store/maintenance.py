@@ -185,7 +185,7 @@ def _fill(sql: Sql, table: str, backup: Sql, source: Path) -> None:
     while rows := cursor.fetchmany(ROWS_AT_ONCE):
         if table == "seats":
             # SQLite knows truth as a number, PostgreSQL does not.
-            rows = [row._replace(here=bool(row.here)) for row in rows]
+            rows = [row._replace(here=bool(row.here), gone=bool(row.gone)) for row in rows]
         columns = rows[0]._fields
         try:
             sql.run(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})", rows)  # noqa: S608
