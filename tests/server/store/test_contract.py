@@ -302,11 +302,11 @@ def test_who_had_left_before_the_end_is_told_from_who_left_later(store: Store) -
     write(store, made("anna"), made("ben"), opened("r"))
     write(store, replace(over("r", "anna", "ben", here=(0,)), gone=(1,)))
     (standing,) = store.standing()
-    assert (standing.here, standing.gone) == ({0}, {1})
+    assert (standing.here, standing.gone) == (frozenset({0}), frozenset({1}))
     write(store, PlayersLeft(race="r", seats=(0,)))
     last = store.stood_last(opened("r").room)
     assert last is not None
-    assert (last.here, last.gone) == (frozenset(), {1})
+    assert (last.here, last.gone) == (frozenset(), frozenset({1}))
 
 
 def test_a_room_is_left_in_the_request_in_which_its_race_ends(store: Store) -> None:

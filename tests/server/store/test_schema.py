@@ -257,7 +257,7 @@ def test_who_had_left_before_the_end_of_an_older_race_is_not_known_and_who_was_t
     store.close()
     store = open_database(where)
     (standing,) = store.standing()
-    assert (standing.here, standing.gone) == ({0}, frozenset())
+    assert (standing.here, standing.gone) == (frozenset({0}), frozenset())
     store.close()
 
 
