@@ -1,7 +1,8 @@
 """Quick match: players who look for an opponent, the connections by which they wait, and the races that are opened for two of them.
 
 Who is paired with whom is the queue's affair (`match_queue`). Everything but the widening of windows happens at once, when somebody comes;
-so between two steps of its one task, which waits for nothing but the time, no two who wait fit each other.
+so between two steps of its one task, which waits for nothing but the time, no two who wait fit each other. While the store cannot be
+written no race can be opened: then all wait on, and those who fit are paired when it can.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class Matchmaker:
         self._seekers: dict[str, Seeker] = {}
         self._told: dict[str, tuple[int | None, int]] = {}  # the window and number that a player was told last
         self._dirty = trio.Event()
+        rooms.on_clocks_right.append(self._look_again)
 
     def __len__(self) -> int:
         return len(self._queue)
@@ -66,11 +68,14 @@ class Matchmaker:
         except QueueFull as full:
             raise Refusal(ErrorCode.SERVER_FULL, "too many are looking for an opponent") from full
         self._seekers[player] = seeker
-        pair = self._queue.take_opponent_for(player, now)
+        pair = self._queue.take_opponent_for(player, now) if not self._rooms.in_outage else None
         if pair is None:
             self._tell(player, now)
         else:
             self._seat(pair)
+        self._look_again()
+
+    def _look_again(self) -> None:
         self._dirty.set()
 
     def leave(self, player: str, *, reason: str | None = None, member: Member | None = None, ref: int = 0) -> None:
@@ -85,7 +90,7 @@ class Matchmaker:
         self._forget(player)
         if reason is not None:
             seeker.member.post(Outgoing(WaitingOver(reason=reason, ref=ref)))
-        self._dirty.set()
+        self._look_again()
 
     def seeks(self, player: str) -> bool:
         """Whether this player waits."""
@@ -105,7 +110,7 @@ class Matchmaker:
                 await self._dirty.wait()
             self._dirty = trio.Event()
             now = self._clock.now_ms()
-            for pair in self._queue.take_pairs(now):
+            for pair in self._queue.take_pairs(now) if not self._rooms.in_outage else ():
                 self._seat(pair)
             for ticket in self._queue:
                 if self._told[ticket.player] != self._news(ticket, now):

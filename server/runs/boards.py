@@ -152,12 +152,14 @@ class Boards:
         known = self._days.get((day, rules))
         if known is not None:
             return known
-        over = [run for run in await self.runs("daily", day, rules) if run.phase == "over"]
+        runs = await self.runs("daily", day, rules)
+        over = [run for run in runs if run.phase == "over"]
         # A win is in the store beside the record, which need not be read for it.
         ran = frozenset(run.spec.invited[0] for run in over)
         won = frozenset(run.spec.invited[0] for run in over if run.seats[0].state == "won")
         found = Day(ran, won)
-        if self._clock.wall_ms() >= days.reveals_at_ms(day):
+        # A run that an outage keeps from its end at the reveal is over when the store can be written again.
+        if self._clock.wall_ms() >= days.reveals_at_ms(day) and all(run.phase != "running" for run in runs):
             self._days[day, rules] = found
             if len(self._days) > DAYS_KEPT:
                 self._days.popitem(last=False)

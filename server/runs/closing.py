@@ -1,6 +1,6 @@
 """What time does to the rooms of runs: one that has not begun is called off when it may not begin any more, and one whose deal is revealed
-is told so, and is stopped if it is not over. The deals themselves need nothing of this: they are sealed until a moment that is kept with
-them.
+is told so, and is stopped if it is not over. Nobody gains where this task is late: a room that knows of the reveal takes no move after it.
+The deals themselves need nothing of this: they are sealed until a moment that is kept with them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Closing:
         self._challenges = challenges
         self._clock = clock
         self._moments: dict[tuple[str, str], tuple[int, int]] = {}
-        self._told: set[tuple[Room, bool]] = set()
+        self._told: set[tuple[Room, int]] = set()  # of which moments each room has been told
         self._changed = trio.Event()
         # Kept up to date as rooms change, because of ten thousand races only a few are runs.
         self._runs: dict[Room, SharedDealSpec] = {}
@@ -75,13 +75,14 @@ class Closing:
                 logger.warning("when the %s %s closes cannot be read: %s", spec.deal.kind, spec.deal.id, error)
                 due.append(self._clock.wall_ms() + AGAIN_MS)
                 continue
-            now = self._clock.wall_ms()
-            for moment, is_reveal in ((ready_by_ms, False), (reveals_at_ms, True)):
+            now, reveal = self._clock.wall_ms(), Reveal(reveals_at_ms)
+            # The room has to know of the reveal before it comes: however late this task is then, no move counts from there on.
+            for moment, request in ((-1, reveal), (ready_by_ms, CallOff()), (reveals_at_ms, reveal)):
                 if moment > now:
                     due.append(moment)
-                elif (room, is_reveal) not in self._told:
-                    self._told.add((room, is_reveal))
-                    room.tell(Reveal() if is_reveal else CallOff())
+                elif (room, moment) not in self._told:
+                    self._told.add((room, moment))
+                    room.tell(request)
         if not runs:
             self._moments.clear()
         return min(due, default=None)

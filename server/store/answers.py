@@ -52,14 +52,15 @@ class Running:
 class StandingRace:
     """A race that is over, and in whose room somebody was still.
 
-    players: the id of each seat's player, None for a house bot. here: the seats of those who were in the room. changes: what the race did
-    to ratings, by seat; none where it did not count.
+    players: the id of each seat's player, None for a house bot. here: the seats of those who were in the room; gone: of those who had left
+    it before the race was over. changes: what the race did to ratings, by seat; none where it did not count.
     """
 
     opened: RaceOpened
     record: Record
     players: tuple[str | None, ...]
     here: frozenset[int]
+    gone: frozenset[int]
     changes: tuple[RatingChange, ...]
     ended_at_ms: int
 

@@ -170,7 +170,8 @@ def _end_race(entry: RaceOver) -> Steps:
     )
     changes = (yield from _rate(entry)) if record.rated else ()
     if entry.players:
-        yield WriteStep(_SEAT, _seat_rows(entry, zip(record.seats, entry.players, changes or repeat(None), strict=False), entry.here))
+        seats = zip(record.seats, entry.players, changes or repeat(None), strict=False)
+        yield WriteStep(_SEAT, _seat_rows(entry, seats, entry.here, entry.gone))
     if changes:
         yield WriteStep(RATE, [rating_row(seat.player, change.after) for seat, change in zip(record.seats, changes, strict=True)])
 
@@ -214,18 +215,19 @@ def _seat_rows(
     entry: RaceOver | RaceAborted,
     seats: Iterable[tuple[SeatRecord | PlayedSeat, str | None, RatingChange | None]],
     here: Sequence[int] = (),
+    gone: Sequence[int] = (),
 ) -> list[Values]:
     """seats: each with its player, and what the race did to their rating."""
     race, at_ms = entry.race, entry.at_ms
     return [
-        (race, number, player, s.name, s.bot, s.state, s.place, s.home, s.ended_at_ms, at_ms, number in here, *_changed(change))
-        for number, (s, player, change) in enumerate(seats)
+        (race, seat, player, s.name, s.bot, s.state, s.place, s.home, s.ended_at_ms, at_ms, seat in here, seat in gone, *_changed(change))
+        for seat, (s, player, change) in enumerate(seats)
     ]
 
 
 _CHANGED: Final = "mu_before", "sigma_before", "mu_after", "sigma_after", "rated_races"
 _SEAT: Final = insertion(
-    "seats", "race", "seat", "player", "name", "bot", "state", "place", "home", "ended_at_ms", "finished_at_ms", "here", *_CHANGED
+    "seats", "race", "seat", "player", "name", "bot", "state", "place", "home", "ended_at_ms", "finished_at_ms", "here", "gone", *_CHANGED
 )
 
 

@@ -36,6 +36,9 @@ Faults: TypeAlias = Iterator[str]
 ROWS_AT_ONCE: Final = 500
 """Of a backup in memory, while it is restored."""
 
+_OF_READING: Final = (sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+"""What can only be the database's fault while it is copied: nothing of the copy is read then, and nobody else knows of it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreCheck:
@@ -115,11 +118,10 @@ def backup(target: Path, where: str | None) -> BackedUp:
         try:
             # 0o600: it holds the secrets of deals.
             os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
-            _copy(sql, partial)
+            _copy(sql, location, partial)
             partial.rename(target)
             _sync(target.parent)
         except (OSError, sqlite3.OperationalError) as error:
-            # The database was read just before: it is the copy that fails for want of space, or for a limit on files.
             raise StoreUnavailable(f"cannot write {target}: {getattr(error, 'strerror', error)}") from error
         finally:
             partial.unlink(missing_ok=True)
@@ -150,10 +152,16 @@ def restore(source: Path, where: str | None) -> None:
 # ---- backup
 
 
-def _copy(sql: Sql, target: Path) -> None:
+def _copy(sql: Sql, location: Location, target: Path) -> None:
     with closing(sqlite3.connect(target, isolation_level=None)) as copy:
-        # All pages in one step: one moment, and writers are not held up, because they write to the log.
-        sql.connection.backup(copy)
+        try:
+            # All pages in one step: one moment, and writers are not held up, because they write to the log.
+            sql.connection.backup(copy)
+        except sqlite3.OperationalError as error:
+            # All else is the copy's, as for want of space.
+            if error.sqlite_errorcode in _OF_READING:
+                raise StoreUnavailable(f"cannot read {location}: {error}") from error
+            raise
         # The copy is to be one file.
         copy.execute("PRAGMA journal_mode = DELETE")
         (said,) = copy.execute("PRAGMA quick_check(1)").fetchone()
@@ -178,7 +186,7 @@ def _fill(sql: Sql, table: str, backup: Sql, source: Path) -> None:
     while rows := cursor.fetchmany(ROWS_AT_ONCE):
         if table == "seats":
             # SQLite knows truth as a number, PostgreSQL does not.
-            rows = [row._replace(here=bool(row.here)) for row in rows]
+            rows = [row._replace(here=bool(row.here), gone=bool(row.gone)) for row in rows]
         columns = rows[0]._fields
         try:
             sql.run(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})", rows)  # noqa: S608

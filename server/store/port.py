@@ -127,7 +127,8 @@ class CommandTaken(Struct, frozen=True, kw_only=True, gc=False):
 class RaceOver:
     """The race has its record, which replaces its commands. players: the id of each seat's player, None for a house bot.
 
-    here: the seats whose players are in its room still; none where the room has gone on to another race.
+    here: the seats whose players are in its room still; none where the room has gone on to another race. gone: those whose players had left
+    it before, for good.
 
     Write the command that ended the race and this in one request: a race is then either running or has its record. Where the record is
     rated, the store rates its players as it is written, each from the rating they have at that moment; it is refused when its seats are not
@@ -139,6 +140,7 @@ class RaceOver:
     players: tuple[str | None, ...]
     at_ms: int
     here: tuple[int, ...] = ()
+    gone: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -356,6 +356,7 @@ def _standing(row: Row, seats: Sequence[Row]) -> StandingRace | None:
         record=record,
         players=tuple(seat.player for seat in seats),
         here=frozenset(seat.seat for seat in seats if seat.here),
+        gone=frozenset(seat.seat for seat in seats if seat.gone),
         changes=tuple(change for change in map(change_of, seats) if change is not None),
         ended_at_ms=row.finished_at_ms,
     )
