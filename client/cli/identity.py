@@ -1,6 +1,6 @@
 """The commands about who the player is: `whoami`, `rename`, and `identity` to take it to another machine.
 
-A token is printed by nothing but the export, which says what it holds.
+Only the export contains tokens, and it says so.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def whoami(
 
     told = run(lambda: who_is(place, kept))
     if told != kept:
-        # Renamed from another machine: this one says so too from now on.
+        # Renamed from another machine: use the new name here from now on.
         store.follow(place, told)
     if as_json:
         print_text(json.dumps(_row(place, told)))
@@ -190,7 +190,7 @@ def _store() -> IdentityStore:
 
 
 def _player(store: IdentityStore, url: str, name: str | None) -> Identity:
-    """The player to speak of; ends the command where there is none."""
+    """The player that the command is about. Ends the command if there is none."""
     identity = store.identity(url, name)
     if identity.token is None:
         if name is not None:
@@ -200,7 +200,7 @@ def _player(store: IdentityStore, url: str, name: str | None) -> Identity:
 
 
 def _write_new(file: str, text: bytes) -> None:
-    # Never over another file, and for nobody else to read at any moment.
+    # Never overwrite a file, and never let anybody else read this one.
     try:
         make_file(Path(file), text)
     except FileExistsError:

@@ -20,7 +20,7 @@ from protocol.text import counted
 app = typer.Typer(rich_markup_mode=None)
 
 BOTTLENECK = 0.85
-"""Of a core: a generator that needs more of one may have been slower than the server."""
+"""Share of a core: if a process of the generator needs more, it may have been slower than the server."""
 
 
 @app.command(
@@ -84,7 +84,7 @@ def load(
 
 
 class ProgressLine:
-    """One line on standard error, where that is a terminal: how many races run, then how much of the measuring is done."""
+    """A line on standard error, if that is a terminal: how many races run, then how much of the measurement is done."""
 
     WIDTH = 30
 
@@ -116,7 +116,7 @@ def trial_line(result: LoadResult, bound_ms: float) -> str:
 
 
 def load_lines(result: LoadResult, *, ascii_only: bool) -> list[str]:
-    """What came of it, for a person: figures, a histogram, and what makes the figures doubtful."""
+    """The result for a person: numbers, a histogram, and what makes the numbers doubtful."""
     races = counted(result.races, "race")
     lines = [
         f"{races}, {result.seconds:g} s: {result.moves_s:,.0f} moves/s; set up at {result.players_s:,.0f} players/s.",
@@ -142,6 +142,6 @@ def _times(result: LoadResult) -> list[str]:
 
 
 def _picture(result: LoadResult, *, ascii_only: bool) -> list[str]:
-    """A row for each time between a power of two and the next, in milliseconds."""
+    """A histogram with a row for each doubling of the time in milliseconds."""
     counts = result.view.by_doubling()
     return bars([(f"under {top:g} ms", count) for top, count in counts], ascii_only=ascii_only)

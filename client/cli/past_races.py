@@ -1,6 +1,6 @@
-"""The commands about races that are over: `history`, `export`, `stats` and `best`.
+"""The commands about past races: `history`, `export`, `stats` and `best`.
 
-A server is asked by plain HTTP; without one, what this machine has kept is shown, which knows of no ratings.
+A server is asked by plain HTTP. Without one, they show what this machine has kept, which has no ratings.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def export(
 
 
 MOST_COUNTED: Final = 3000
-"""Races, the last ones: 30 pages, which a server gives out at once."""
+"""How many of the last races are counted: 30 pages, which a server serves without a pause."""
 
 
 @app.command(epilog=examples("carpet stats", "carpet stats carpet.example Anna", "carpet stats carpet.example --json"))
@@ -169,16 +169,16 @@ def best(as_json: Json = False) -> None:
 
 
 def told_races(address: Address, name: str, limit: int) -> list[PastRace]:
-    """What a server says of a player, newest first, at most `limit`. Raises PageRefused, NotAPage, LinkError."""
+    """A player's races according to a server, newest first, at most `limit`. Raises PageRefused, NotAPage, LinkError."""
     return [PastRace(race, race.seat) for race in fetch_history(address, name, limit=limit)]
 
 
 def kept_races(name: str | None, limit: int) -> list[PastRace]:
-    """What this machine has kept, newest first, at most `limit`: of the player of that name, or of whoever uses the machine."""
+    """The races kept on this machine, newest first, at most `limit`. name: only that player's; None for this machine's players."""
     folder = home_folder()
     records = kept_records(folder)
     if name is not None:
-        # As at a server, a house bot is no player.
+        # As on a server, a house bot does not count as a player.
         raced = (record for record in records if any(seat.name == name and seat.bot is None for seat in record.seats))
         return [past_race(record, players=(), names={name}) for record in islice(raced, limit)]
     known = [each.identity for each in IdentityStore(folder).known()]
@@ -188,7 +188,7 @@ def kept_races(name: str | None, limit: int) -> list[PastRace]:
 
 
 def player_at(address: Address, player: str | None) -> str:
-    """The name to ask a server for: the one that was typed, or one's own there. Ends the command where there is none."""
+    """The name to ask a server for: the typed one, or one's own there. Ends the command if there is none."""
     if player is not None:
         return cleaned(player)
 
@@ -199,7 +199,7 @@ def player_at(address: Address, player: str | None) -> str:
 
 
 def cleaned(player: str) -> str:
-    """The name as servers keep it; ends the command when nothing is left of it."""
+    """The name as servers keep it. Ends the command if nothing is left of it."""
     name = clean_name(player)
     if not name:
         fail("Nothing printable is left of that name; --player is the name of a player.", MISUSED)

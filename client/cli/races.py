@@ -1,4 +1,4 @@
-"""`carpet races` and `carpet ladder`: what a server shows to everybody, without going there."""
+"""`carpet races` and `carpet ladder`: what a server shows to everybody, fetched without joining it."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def ladder(
 
 
 def ladder_lines(players: Sequence[LadderPlayer]) -> list[str]:
-    """A table."""
+    """The ladder as a table."""
     if not players:
         return ["Nobody has raced for a rating there yet."]
     rows = [(str(player.place), str(player.rating), str(player.races), clean_name(player.name)) for player in players]

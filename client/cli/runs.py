@@ -55,7 +55,7 @@ _RUN = "run"
 
 
 class RunUnlessNamed(TyperGroup):
-    """A group whose first command need not be named: `carpet daily carpet.example` runs the deal there."""
+    """A group whose first command may be left out: `carpet daily carpet.example` runs the deal there."""
 
     def parse_args(self, context: Any, arguments: list[str]) -> list[str]:
         if not arguments or (arguments[0] not in self.commands and arguments[0] not in ("-h", "--help")):
@@ -226,7 +226,7 @@ def list_challenges(url: Url, name: Name = None, as_json: Json = False) -> None:
     address = address_of(url)
 
     token = _identity(address, name).token
-    # Who has no token there is nobody yet, and is shown what everybody is.
+    # Without a token there, the player is unknown to the server and sees what everybody sees.
     told = fetch_challenges(address) if token is None else run(lambda: ask(address.url, ListChallenges(token=token), Challenges))
     if as_json:
         print_json({"challenges": told.challenges})
@@ -271,7 +271,7 @@ def challenge_board(url: Url, challenge: Id, name: Name = None, as_json: Json = 
 
 
 def show_board(address: Address, asked: ListRuns, *, name: str | None, as_json: bool) -> None:
-    """Ask for a board, as the player who is known there, and print it."""
+    """Get a board, as this machine's player at the server if there is one, and print it."""
     token = _identity(address, name).token
     told = fetch_runs(address, asked) if token is None else run(lambda: ask(address.url, replace(asked, token=token), Runs))
     if as_json:

@@ -1,4 +1,4 @@
-"""The commands that open the screens: a race of one's own, or somebody's server."""
+"""The commands that open the screens: for a race of one's own, or at somebody's server."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from protocol.watch_messages import WatchRace
 app = typer.Typer(rich_markup_mode=None)
 
 _LINK: Final = re.compile(r"https?://[^/]+/(?:play|watch)/([^/?#]+)/?(?:\?.*)?", re.IGNORECASE)
-"""Of the page of a race, as its host's screen shows it."""
+"""The link to a race's page, as its host's screen shows it."""
 
 Winnable = Annotated[bool, typer.Option("--winnable", help="Only a deal that can be won; nobody knows which one.")]
 BestOf = Annotated[int | None, typer.Option("--best-of", metavar="N", help="A series: whoever wins most of N races wins it. N is odd.")]
@@ -57,7 +57,7 @@ def learn(*, settings: UiSettings) -> None:
     """
     need_terminal("learn")
     opening.show(StartLesson(), settings)
-    # Here as below: something is on the screen without it.
+    # Imported late here and below, so that the first screen appears before it.
     from client.local import sitting
 
     finish(run(lambda: sitting.learn(settings=settings)))
@@ -203,9 +203,9 @@ def watch(
 
 
 def _code_of(url: str, typed: list[str] | None) -> str | None:
-    """The code that was typed or, where none was, that of the race whose link was typed for the server.
+    """The code that was typed; or, if none was, that in a race's link typed as the server; or None.
 
-    typed: one word or several, since the screen that shows the code spaces its letters out.
+    typed: one word or several, since the screen that shows the code puts spaces between its letters.
     """
     link = _LINK.fullmatch(url.strip())
     if not typed and link is not None:
@@ -259,7 +259,7 @@ def _visit(command: str, url: str, request: Any, name: str | None, settings: UiS
 
 
 def menu() -> None:
-    """What `carpet` alone does in a terminal: show what there is to do, run the command for it, and show it again."""
+    """`carpet` alone in a terminal: show the menu, run the chosen command, and show the menu again."""
     start, settings = menu_start(), settings_of()
     opening.show(start, settings)
     from client.tui.app import run_menu
@@ -272,7 +272,7 @@ def menu() -> None:
             return
         errors = io.StringIO()
         with contextlib.redirect_stderr(errors):
-            # What goes wrong would be hidden by the menu, which says it itself.
+            # The menu would hide error messages, so it shows them itself.
             status = commands.run((*outcome.command, *looks_of(settings, outcome.command[0])))
         said = errors.getvalue().strip()
         if status and not said:

@@ -1,4 +1,4 @@
-"""`carpet theme`: the colours there are, and a file of one's own."""
+"""`carpet theme`: the built-in colours, and a file with one's own."""
 
 from __future__ import annotations
 

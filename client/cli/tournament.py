@@ -1,6 +1,6 @@
-"""`carpet tournament`: make, direct, play in and look at tournaments.
+"""`carpet tournament`: create, direct, play in and look at tournaments.
 
-What a director asks for goes over a line of its own (`client.local.tournament_client`); lists, standings and exports come as pages.
+A director's requests use a connection of their own (`client.local.tournament_client`); lists, standings and exports are fetched as pages.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def join(
 
 
 def _plain_command(name: str, what: str, request: Callable[[str], TournamentRequest], said: str) -> None:
-    """A command that takes a tournament alone. request: of its id. said: once it is decided, with `{url}` and `{id}`."""
+    """A command that takes only a tournament. request: made from its id. said: printed once decided, with `{url}` and `{id}`."""
 
     @tournament_app.command(name, epilog=f"Example: carpet tournament {name} carpet.example KWPRTM", help=f"{what}\n\n{OTHER_SCREEN}")
     def _(url: Url, tournament: Id, name: Name = None) -> None:

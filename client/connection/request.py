@@ -1,6 +1,6 @@
 """One question to a server and its answer, on a connection of its own, for commands.
 
-Whoever has a token asks by it, without a hello, which takes no other connection over. Others say hello first.
+Commands that have a token ask with it and without a hello, so that they take over no other connection. Others say hello first.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ async def ask(
     keep: Callable[[Identity], None] | None = None,
     dial: Dial | None = None,
 ) -> Answer:
-    """The answer of this kind. identity: who says hello, None for nobody. watches: on a second connection, beside the one they race by.
+    """Ask, and return the answer. identity: who says hello; None for no hello. watches: ask on a second connection, beside the one they
+    race on.
 
     Raises NotAnswered, LinkError.
     """
@@ -61,7 +62,7 @@ async def who_is(url: str, identity: Identity, *, dial: Dial | None = None) -> I
 
 
 async def rename(url: str, identity: Identity, name: str, *, dial: Dial | None = None) -> Identity:
-    """Give the player of a token another name; who that is then. Raises NotAnswered, NotKnown, LinkError."""
+    """Give the player of a token another name. Returns the resulting identity. Raises NotAnswered, NotKnown, LinkError."""
     assert identity.token is not None
     return await _identified(url, identity, Rename(name=name, token=identity.token), dial)
 

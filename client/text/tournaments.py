@@ -1,4 +1,4 @@
-"""What a tournament means to a person: points, tie-breaks, phases and results in words. Pure functions, for screens and commands."""
+"""How a tournament is put for a person: points, tie-breaks, phases and results in words. Pure functions, for screens and commands."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TIE_BREAK_HEADS: Final[dict[str, str]] = {
     "direct-encounter": "among",
     "cards-home": "cards",
 }
-"""Of five columns; direct encounter is a place among those who are equal."""
+"""At most five columns wide; direct encounter is a place among players who are otherwise equal."""
 TIE_BREAK_WORDS: Final[dict[str, str]] = {
     "buchholz": "Buchholz (points of those met)",
     "sonneborn-berger": "Sonneborn-Berger (of those beaten)",
@@ -42,12 +42,12 @@ _PLAIN_QUARTERS: Final = ("", ".25", ".5", ".75")
 
 
 def title_text(name: str) -> str:
-    """A tournament's name, cleaned again: a server is not to be trusted with a terminal."""
+    """A tournament's name, cleaned again, since a server is not trusted with a terminal."""
     return clean_chat(name)[:TITLE_LENGTH].strip() or "nameless"
 
 
 def quarters_text(quarters: int, *, plain: bool = False) -> str:
-    """3½; with `plain` in ASCII, 3.5."""
+    """`3½`; if `plain`, ASCII: `3.5`."""
     whole, rest = divmod(max(quarters, 0), 4)
     signs = _PLAIN_QUARTERS if plain else _QUARTERS
     return f"{whole if whole or plain or not rest else ''}{signs[rest]}"
@@ -79,7 +79,7 @@ def round_text(tournament: Tournament) -> str:
 
 
 def phase_sentence(tournament: Tournament, left_ms: int | None) -> str:
-    """How it stands, in a sentence. left_ms: of the check-in or the pause."""
+    """How the tournament stands, in a sentence. left_ms: time left of the check-in or the pause."""
     left = "" if left_ms is None else f" {clock_text(left_ms, tenths=False)} left."
     playing = [entrant for entrant in tournament.entrants if not entrant.withdrawn]
     last = tournament.rounds[-1] if tournament.rounds else None

@@ -57,7 +57,9 @@ def begun(step: Step, before: RoomModel | None) -> Step:
 def _is_chosen(room: RoomModel, own: SeatInfo) -> bool:
     """Whether the player has ended their race themselves. It is stopped as well where another wins, or the last of the others gives up."""
     is_alone = bool(room.opponents) and all(info.state == "forfeited" for info in room.opponents)
-    return own.state == "forfeited" or (own.state == "stopped" and not is_alone and not was_racing(own, room.seats))
+    # Whoever comes back to a race that is over is told when each seat's last move counted: when it ended, only the record says.
+    is_beaten = was_racing(room.ended[own.seat], room.ended) if room.ended else was_racing(own, room.seats)
+    return own.state == "forfeited" or (own.state == "stopped" and not is_alone and not is_beaten)
 
 
 def _ended(step: Step, action: ScreenAction | str) -> Step:

@@ -1,7 +1,7 @@
-"""What the host may ask a running server for. Must not know how the question came.
+"""Carries out what the host asks a running server for. Must not know how the question arrived.
 
-What is ended is told to those whom it concerns, with the reason, and counts for nothing. Who is put out loses the races they sit in: those
-end too, and are not rated.
+Whatever is ended counts for nothing, and those concerned are told, with the reason. If a player is put out, the races they sit in end too
+and are not rated.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Administration:
         }
 
     async def answer(self, question: Question) -> Answer:
-        """Never raises what is the question's fault, or the store's."""
+        """Errors of the question or the store are answered, never raised."""
         key = question.noun, question.verb
         if key in self._lists:
             rows: list[Row] = []
@@ -105,7 +105,7 @@ class Administration:
         except StoreError as error:
             return Answer(error=f"the server cannot write: {error}")
         except trio.TooSlowError:
-            # Of a removal the end is remembered, and nothing else.
+            # Of a removal, only the ending is done later.
             later = LATER if key != ("tournaments", "remove") else LATER_ENDED
             return Answer(error=f"the server has not been able to do it yet; {later}")
         logger.info("the host: %s %s %s: %s", *key, question.target, done)
@@ -137,7 +137,7 @@ class Administration:
     # ---- rooms
 
     def _list_rooms(self) -> Iterable[Row]:
-        # Races come and go while they are listed.
+        # A copy, because races come and go while they are listed.
         for room in list(self._rooms):
             summary = room.summary
             yield {
@@ -185,7 +185,7 @@ class Administration:
         named = await self._journal.ask(self._store.player_by_name, target)
         known = await self._journal.ask(self._store.player, target)
         if named is not None and known is not None and named.id != known.id:
-            # Who took another's id for their name would have that one put out in their place.
+            # Otherwise a player whose name is another's id could have that other one put out in their place.
             raise _Refused(f"{target} is the id of {known.name} and the name of {named.id}: say one of these")
         found = named or known
         if found is None:
@@ -203,7 +203,7 @@ class Administration:
 
     async def _ban_player(self, target: str, reason: str) -> str:
         player = await self._find(target)
-        # At one moment with the ban, which holds before it is kept.
+        # In the same moment as the ban, which holds before it is stored.
         ended = self.put_out("player", player.id, reason)
         await self._bans.ban("player", player.id, reason)
         return f"{player.name} is banned{ended}"
@@ -259,7 +259,7 @@ class Administration:
         return f"{name} may come again"
 
     def put_out(self, kind: BanKind, subject: str, reason: str) -> str:
-        """End what a banned player, or whoever has a banned address, does here. What has come of it, to follow what has been done."""
+        """End what a banned player, or anybody at a banned address, does here. Gives the result, as the end of a sentence."""
         if kind == "player":
             self._tournaments.withdraw(subject, reason)
             players = {subject}
@@ -282,7 +282,7 @@ def _is_theirs(visit: Visit, player: str) -> bool:
 
 
 def _close_reason(reason: str) -> str:
-    """As much of it as fits into a close frame."""
+    """As much of the reason as fits into a close frame."""
     return (reason or ENDED).encode()[:CLOSE_REASON_BYTES].decode(errors="ignore")
 
 

@@ -1,4 +1,4 @@
-"""The commands `carpet-server admin …`: what the host asks a running server for, over its Unix socket."""
+"""The commands `carpet-server admin …`, with which the host administers a running server over its Unix socket."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ BannedOption = Annotated[bool, typer.Option("--banned", help="Those who are kept
 
 
 def _command(noun: Noun, verb: Verb, example: str, target: tuple[str, str] | None, purpose: str) -> None:
-    """Add what the host can ask of these.
+    """Add one command.
 
-    example: what follows the command in one. target: what it is done to, by metavar and help. purpose: the command's help.
+    example: what follows the command in its example. target: its argument, by metavar and help. purpose: the command's help.
     """
     options: dict[str, Any] = {}
     if target is not None:
@@ -193,5 +193,5 @@ def _cell(key: str, value: str | int | bool | None) -> str:
         return "yes" if value else "no"
     if key.endswith("_at_ms") or key == "at_ms":
         return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(int(value) / 1000))
-    # Names are cleaned where they come in; this is a terminal, and no name is worth trusting.
+    # Names are cleaned on arrival, but this is a terminal, so trust none.
     return "".join(letter if letter.isprintable() else "?" for letter in str(value))

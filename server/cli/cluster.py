@@ -1,4 +1,4 @@
-"""`carpet-server cluster`: what the servers of one place say of themselves in their database."""
+"""`carpet-server cluster`: shows what the servers of one place say about themselves in their database."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The commands of `carpet-server`: what is typed, checked and turned into calls; one clear sentence for whatever is wrong.
+"""The commands of `carpet-server`: they check what was typed and turn it into calls, with one clear sentence for whatever is wrong.
 
-Only what the help needs is imported at the top: Trio, WebSockets, the database and the solver come with the command that uses them.
+Only what the help needs is imported at the top. Trio, WebSockets, the database and the solver are imported by the commands that use them.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 
 
 class PlainHelp(TyperGroup):
-    """Its help names arguments by their metavars alone: `FILE`, where Typer has `FILE <str>`. So does that of all commands in it."""
+    """A group whose help, like that of its commands, names arguments by their metavars alone: `FILE`, not Typer's `FILE <str>`."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """None for a name that no command has."""
+        """None if no command has this name."""
         return with_plain_help(super().get_command(ctx, cmd_name))
 
 
@@ -133,7 +133,7 @@ def _verify_tournament(document: TournamentDocument, files: list[str]) -> None:
 
 
 def _deal_checked(deal: DealRecord) -> str:
-    """What a record proves of its deal, and what it cannot."""
+    """What a record proves about its deal, and what it cannot prove."""
     if deal.name is not None:
         return f"the deal named {deal.name!r}"
     if deal.past is not None:
@@ -238,7 +238,7 @@ def schema(
 
 
 def run(arguments: Sequence[str] | None) -> int:
-    """Run a command line, that of the process where it is None; its exit status."""
+    """Run a command line, the process's own if it is None. Gives the exit status."""
     try:
         status: int | None = app(args=arguments, prog_name=program(), standalone_mode=False)
     except typer.TyperException as error:

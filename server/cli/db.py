@@ -1,4 +1,4 @@
-"""`carpet-server db`: the host's care for what the server keeps. Prints reports; does nothing itself."""
+"""`carpet-server db`: maintenance of the database by the host. Prints reports; `server.store` does the work."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def db_ratings(
             typer.echo(f"wrong: {wrong}", err=True)
     differences = len(found.seats_wrong) + len(found.players_wrong)
     if not found.agrees and not repair:
-        # Ratings that no longer follow are no damage where the rules were others when the races were rated.
+        # Ratings that no longer follow are not damage if the rules were different when the races were rated.
         why = "an earlier version rated some races otherwise, draws above all, or they were changed; --repair writes those that follow"
         fail(f"the ratings in {found.where} are not those that follow from its records by this version; differences: {differences}; {why}")
     if not as_json:

@@ -25,7 +25,7 @@ deals_app = typer.Typer(rich_markup_mode=None)
 BudgetOption = Annotated[int | None, typer.Option(metavar="N", min=1, help="Positions a search may look at. [default: as is usual]")]
 
 QUICK_BOTS = "random,greedy"
-"""Those that do not think long."""
+"""The bots that do not think long."""
 
 BAR_WIDTH = 30
 
@@ -97,7 +97,7 @@ def review(
 
 
 def _judgement(record: Record, number: int, judgement: Judgement) -> dict[str, object]:
-    """move: the number of the move after which the best was out of reach, from 1; null where it never was."""
+    """move: the number, from 1, of the move after which the best was out of reach; null if it never was."""
     found = judgement.review
     return {
         "seat": number + 1,
@@ -253,7 +253,7 @@ def frames(
 
     replay = frames_of(true_record(file))
     if as_json:
-        # As bytes: whatever the terminal's encoding, the document is UTF-8.
+        # As bytes, because the document is UTF-8 whatever the terminal's encoding.
         sys.stdout.buffer.write(to_json(replay) + b"\n")
         return
     for line in _listed(replay):

@@ -1,4 +1,4 @@
-"""`carpet-server serve`: its options, its signals, and one sentence for whatever keeps it from starting."""
+"""`carpet-server serve`: its options, its signals, and one sentence if it cannot start."""
 
 from __future__ import annotations
 
@@ -141,9 +141,9 @@ def serve(
     SIGHUP makes it read the TLS files again; connections stay open.
     """
     log_to(level=log_level.upper(), as_json=log_format == "json")
-    # What a migration does is told by the store, where there is something to tell.
+    # The store itself reports what a migration has done.
     logging.getLogger("alembic").setLevel(logging.WARNING)
-    # The library tells of every connection at INFO, and with a traceback of every peer that is not a WebSocket client.
+    # The library logs every connection at INFO, and every peer that is not a WebSocket client with a traceback.
     logging.getLogger("carpet.net.websocket").setLevel(logging.DEBUG if log_level == "debug" else logging.CRITICAL)
     try:
         settings = Settings(
@@ -190,7 +190,7 @@ def serve(
     except* StoreError as group:
         fail(f"{_first(group)}; --database names another place")
     except* BrokenPipeError as group:
-        # Whoever started it has left and cannot be told where it listens: as for any command whose reader is gone.
+        # The program that started it has gone and cannot be told where it listens: end as any command does whose reader is gone.
         raise _first(group) from None
 
 
@@ -212,12 +212,12 @@ async def _serve(settings: Settings, exit_with_parent: bool) -> None:
         try:
             await _serve_once(settings, tls, exit_with_parent, stopping)
         except* LeaseLost as group:
-            # As a node that has just been started: what it knew of races is others' by now.
+            # Start again like a new node, because others have taken over its races.
             logger.error("%s: %s", "stopped" if stopping.is_set() else "beginning anew", _first(group))
 
 
 async def _serve_once(settings: Settings, tls: ssl.SSLContext | None, exit_with_parent: bool, stopping: trio.Event) -> None:
-    """stopping: is set when it is to end, and not to begin anew whatever happens on the way."""
+    """stopping: set if the server is to end and not start again, whatever happens on the way."""
     import trio
 
     from server.app import running
@@ -228,7 +228,7 @@ async def _serve_once(settings: Settings, tls: ssl.SSLContext | None, exit_with_
 
             def stop() -> None:
                 stopping.set()
-                # Before it listens there is nobody to take leave of: it may be waiting for its database.
+                # Before it listens there are no connections to close, and it may be waiting for its database.
                 (serving or nursery.cancel_scope).cancel()
 
             nursery.start_soon(_heed, signals, settings, tls, stop)
@@ -245,7 +245,7 @@ async def _serve_once(settings: Settings, tls: ssl.SSLContext | None, exit_with_
 
 
 def _invitation(url: str) -> str:
-    """What a host at a terminal can tell others. url: where it listens, ws:// or wss://."""
+    """The invitation for a host at a terminal to pass on. url: where it listens, ws:// or wss://."""
     host = urlsplit(url).hostname
     if host in ("0.0.0.0", "::"):  # noqa: S104  (compared, not bound)
         url = url.replace(urlsplit(url).netloc.rpartition(":")[0], "SERVER")
@@ -283,8 +283,8 @@ def _read_certificate_again(settings: Settings, tls: ssl.SSLContext | None) -> N
 async def _wait_for_end_of_input(stop: Callable[[], None]) -> None:
     import trio
 
-    # A pipe whose writer died reads as ended; a thread, because standard input may be anything.
-    # The bare descriptor: a thread that is left in a buffered read holds a lock which the end of the interpreter wants.
+    # A pipe whose writer died reads as ended. In a thread, because standard input may be anything. From the bare descriptor, because a
+    # thread left in a buffered read holds a lock that the interpreter needs when it exits.
     while await trio.to_thread.run_sync(os.read, 0, 4096, abandon_on_cancel=True):
         pass
     stop()

@@ -115,6 +115,8 @@ class RoomCore:
         """`take` for a move. Nearly all requests are moves, and most of them do not change what is due. waited_ms: see `Ask`."""
         self._reach(now)
         races, seat, is_new = self._races, None, False
+        if races.reveals_at_ms is not None and races.reveal_shared():
+            self.is_due_known = False
         race = races.race
         try:
             seat = self._seat_here(player, member)
@@ -230,7 +232,8 @@ class RoomCore:
                     self._races.measure_all()
                     wait_ms = max(moment + self._races.ahead_ms - self._races.now, 0)
                     self._races.do(ChooseDeal(self.race.deal.k, wait_ms))
-            case Reveal():
+            case Reveal(at_ms=at_ms):
+                self._races.reveals_at_ms = at_ms
                 self._races.reveal_shared()
             case DealFound():
                 self._deal_found(request)

@@ -1,4 +1,4 @@
-"""The log of a tournament in words."""
+"""Puts the log of a tournament into words."""
 
 from __future__ import annotations
 

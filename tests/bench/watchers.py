@@ -152,14 +152,15 @@ class Watcher(Line):
     watches = False
 
 
-def watcher(url: str, code: str) -> Watcher:
-    """Who has asked to watch."""
+def watcher(url: str, code: str) -> Watcher | None:
+    """Who has asked to watch. None where the server is busy."""
     place = urlsplit(url)
     assert place.hostname is not None
     assert place.port is not None
-    while not (line := Watcher(place.hostname, place.port)).is_let_in():
+    line = Watcher(place.hostname, place.port)
+    if not line.is_let_in():
         line.socket.close()
-        time.sleep(ASK_AGAIN_S)
+        return None
     for message in (Hello(name="", watch=True), WatchRace(code=code)):
         line.socket.sendall(Frame(Opcode.BINARY, encode(message, MSGPACK)).serialize(mask=True))
     line.socket.setblocking(False)
@@ -182,8 +183,11 @@ class Crowd:
     def __init__(self, urls: Sequence[str], code: str, size: int) -> None:
         self._lines: list[Watcher] = []
         for number in range(size):
-            self._lines.append(watcher(urls[number % len(urls)], code))
-            # Pings are answered meanwhile.
+            while (line := watcher(urls[number % len(urls)], code)) is None:
+                # A busy server still wants its pings answered by those who are here.
+                self._find_watching()
+                time.sleep(ASK_AGAIN_S)
+            self._lines.append(line)
             if number % 100 == 0:
                 self._find_watching()
         # The first and the last one among them.

@@ -566,6 +566,22 @@ async def test_a_key_for_the_table_that_comes_as_the_race_ends_asks_for_nothing_
         assert run.link.taken() or run.screen.shows("Write into a file")
 
 
+async def test_nor_does_one_that_comes_as_a_player_is_back_who_was_beaten_while_away(mock_clock: trio.testing.MockClock) -> None:
+    async with racing() as run:
+        await run.say(Lost("no route", 1000))
+        *_, result = ends("stopped", "won")
+        assert isinstance(result, Result)
+        seats = (scenes.seat(0, "Anna", state="stopped", elapsed_ms=5_000), scenes.seat(1, "Benedikt", state="won", elapsed_ms=9_000))
+        over = scenes.room(version=20, phase="over", seats=seats, view=scenes.middle_view(), record=result.record)
+        await run.say(UP, scenes.welcome(room=scenes.CODE), over, Back())
+        run.link.taken()
+        await run.give("enter")
+        assert not run.link.taken()
+        mock_clock.jump(1)
+        await run.give("enter")
+        assert run.link.taken() == [Rematch(race=1)]
+
+
 @pytest.mark.parametrize("own", ["stopped", "forfeited"])
 async def test_after_a_race_that_they_have_ended_themselves_a_players_keys_count_at_once(own: SeatState) -> None:
     async with racing() as run:

@@ -222,6 +222,7 @@ class Notebook:
                             record=over.record,
                             players=over.players,
                             here=here,
+                            gone=frozenset(over.gone),
                             changes=self.changes(over.race),
                             ended_at_ms=over.at_ms,
                         )
