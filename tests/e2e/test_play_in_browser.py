@@ -1,6 +1,6 @@
 """Racing in a real Chromium: against another browser, against a terminal, by mouse, touch and keys, through reloads, cuts and kills.
 
-No test sleeps: each waits for what the page is to show.
+No test sleeps: each waits for what the page should show.
 """
 
 from __future__ import annotations

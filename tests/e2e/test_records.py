@@ -1,4 +1,4 @@
-"""A race that is over, seen from outside: its pages, and the commands that ask for them, against a real server."""
+"""A finished race, seen from outside: its pages, and the commands that fetch them, against a real server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A deal of the day and a challenge as people run them: by keys in pseudo-terminals and by commands, on a real server."""
+"""A deal of the day and a challenge as people play them: by keys in pseudo-terminals and by commands, on a real server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a tournament in a real Chromium: live tables and standings, for everybody, and nothing that a name could do to it."""
+"""A tournament's page in a real Chromium: live tables and standings for everybody, and no name can harm the page."""
 
 from __future__ import annotations
 

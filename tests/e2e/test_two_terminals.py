@@ -1,6 +1,6 @@
-"""Two players at two terminals, each with a real client, on a real server: from the home screen to the rematch, by what the screens show.
+"""Two players at two terminals, each with a real client, on a real server: from the home screen to the rematch, guided by the screens.
 
-Nothing here looks behind the screens: codes, cards, marks and counts are read off the text, and keys and clicks are all that is sent.
+Nothing here looks behind the screens: codes, cards, marks and counts are read from the text, and only keys and clicks are sent.
 """
 
 from __future__ import annotations

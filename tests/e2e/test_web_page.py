@@ -1,6 +1,6 @@
-"""The web page in a real Chromium: what it shows of races that are run, for whom, how it looks, and what it lets nobody do.
+"""The web page in a real Chromium: what it shows of running races, and to whom, how it looks, and what it lets nobody do.
 
-No test sleeps: each waits for what the page is to show. That something is not shown is seen where it would only be due in ten minutes.
+No test sleeps: each waits for what the page should show. A test that something is hidden uses a delay of ten minutes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What both command lines say, as it is written to a terminal."""
+"""The output of both command lines, as it is written to a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server put together: it starts, races, and ends in order; wrong settings are said in a sentence."""
+"""The whole server: it starts, holds races, and ends in order; a wrong setting is reported in a sentence."""
 
 from __future__ import annotations
 

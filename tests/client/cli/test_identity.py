@@ -1,4 +1,4 @@
-"""`carpet whoami`, `rename` and `identity`, as far as they go without a server."""
+"""`carpet whoami`, `rename` and `identity`, as far as they work without a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line, as far as it goes without a server or a terminal: help, usage, and how failures come out."""
+"""The command line, as far as it works without a server or a terminal: help, usage, and how failures are reported."""
 
 from __future__ import annotations
 

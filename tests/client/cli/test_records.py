@@ -1,4 +1,4 @@
-"""`carpet history` and `carpet export` against a web server that says what it is told, and against nothing at all."""
+"""`carpet history` and `carpet export` against a scripted web server, and against none at all."""
 
 from __future__ import annotations
 

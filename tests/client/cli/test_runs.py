@@ -1,4 +1,4 @@
-"""`carpet daily` and `carpet challenge` against a web server that says what it is told: what can be asked without a line."""
+"""`carpet daily` and `carpet challenge` against a scripted web server: what works without a WebSocket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said when the screens are gone, and what is gone on with then."""
+"""What a command prints after the screens have closed, and what it goes on to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`carpet stats` against a web server that says what it is told, and against nothing at all."""
+"""`carpet stats` against a scripted web server, and against none at all."""
 
 from __future__ import annotations
 

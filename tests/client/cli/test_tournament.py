@@ -1,4 +1,4 @@
-"""`carpet tournament` as far as it goes without a WebSocket: pages, files, and what is typed wrong."""
+"""`carpet tournament`, as far as it works without a WebSocket: pages, files, and wrong arguments."""
 
 from __future__ import annotations
 

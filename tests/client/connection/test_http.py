@@ -1,4 +1,4 @@
-"""Pages as the client fetches them: true ones are read, and whatever else answers is one sentence."""
+"""Fetching pages: genuine ones are read, and any other answer becomes one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking for a player by their token, and for another name: what is said, and a sentence for every answer."""
+"""Looking up a player by their token, and renaming them: what is sent, and a sentence for every answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reducer: snapshots replace, repetitions are ignored, gaps are seen, clocks are anchored, and nothing that is heard crashes it."""
+"""The reducer: snapshots replace, repetitions are ignored, gaps are noticed, clocks are anchored, and no message crashes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One's own best: which races count, what is better, what is said of it, and the file."""
+"""The player's own bests: which races count, what is better, what is said about it, and the file."""
 
 from __future__ import annotations
 

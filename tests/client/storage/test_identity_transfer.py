@@ -1,4 +1,4 @@
-"""An export and what an import makes of it: nothing lost, nothing taken by halves, nothing believed that is not as it was written."""
+"""Exporting an identity and importing it: nothing is lost, nothing is imported by halves, and no altered file is believed."""
 
 from __future__ import annotations
 

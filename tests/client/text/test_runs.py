@@ -1,4 +1,4 @@
-"""Boards and lists of challenges as text: in 76 columns, with one's own line always there, and nothing of a server's that harms."""
+"""Boards and lists of challenges as text: in 76 columns, always with the player's own line, and nothing harmful from a server."""
 
 from __future__ import annotations
 

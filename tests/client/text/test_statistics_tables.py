@@ -1,4 +1,4 @@
-"""Statistics as people see them: a small history to the letter, and nothing that a terminal obeys."""
+"""Statistics as people see them: a small history to the letter, and no terminal commands."""
 
 from __future__ import annotations
 

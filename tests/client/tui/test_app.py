@@ -1,4 +1,4 @@
-"""The whole app over a fake link and a fake screen: what is sent for what is typed, clicked and heard. Time stands still unless moved."""
+"""The whole app over a fake link and a fake screen: what it sends for what is typed, clicked and heard. Time stands still unless moved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cards glide to where they lie, flash there, and come to rest; a switch stops it, and at rest nothing is drawn."""
+"""Cards glide to their places, flash there, and come to rest. A switch stops the motion, and nothing is drawn at rest."""
 
 from __future__ import annotations
 

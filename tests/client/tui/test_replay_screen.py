@@ -1,4 +1,4 @@
-"""The replay through the real update function and root widget: keys, clicks, what is shown, opened alone or from the result of a race."""
+"""The replay through the real update function and root widget: keys, clicks and screens, opened alone or from a race's result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`carpet replay` in a real pseudo-terminal: from a file and from a pipe, by keys and mouse, through resizing, and left again."""
+"""`carpet replay` in a real pseudo-terminal: from a file and from a pipe, by keys and mouse, through resizing, and leaving it."""
 
 from __future__ import annotations
 

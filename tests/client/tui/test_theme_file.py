@@ -1,4 +1,4 @@
-"""Themes as files: what is written is read back, what is not said is as in the base, and what is wrong is said in a sentence."""
+"""Themes as files: they read back as written, what they leave out comes from the base, and an error is one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The screens of tournaments at any size, whatever a server tells: nothing sticks out, nothing breaks, every line can be clicked."""
+"""The tournament screens at any size, whatever a server sends: nothing overflows, nothing breaks, every line can be clicked."""
 
 from __future__ import annotations
 

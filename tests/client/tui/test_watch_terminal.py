@@ -1,4 +1,4 @@
-"""`carpet watch` and `carpet play --alone` in real pseudo-terminals: a race of two house bots is watched, a race against the clock run."""
+"""`carpet watch` and `carpet play --alone` in real pseudo-terminals: watching two house bots race, and racing against the clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a host can ask for: each thing that is ended is told with its reason and counts for nothing; who is banned stays out."""
+"""What a host can do: whatever they end is ended with its reason and does not count, and a banned player stays out."""
 
 from __future__ import annotations
 

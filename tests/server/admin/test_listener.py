@@ -1,4 +1,4 @@
-"""The host's socket: for its owner alone, one server at a time, and nothing that comes in can hurt."""
+"""The host's socket: for its owner only, for one server at a time, and no input can do harm."""
 
 from __future__ import annotations
 

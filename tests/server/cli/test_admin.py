@@ -1,4 +1,4 @@
-"""`carpet-server admin`: one table or one line for what was done, one sentence for whatever is wrong."""
+"""`carpet-server admin`: a table or a line for what was done, one sentence for any error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`carpet-server db`: one line for what is well, one sentence for whatever is wrong."""
+"""`carpet-server db`: one line if all is well, one sentence for any error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`carpet-server solve`, `winrate`, `review`: what they print, that lines replay and runs repeat, and one sentence for what is wrong."""
+"""`carpet-server solve`, `winrate`, `review`: what they print, that lines replay and runs repeat, and one sentence for any error."""
 
 from __future__ import annotations
 

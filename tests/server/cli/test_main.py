@@ -1,4 +1,4 @@
-"""`carpet-server`: what it prints, how it exits, and one sentence for whatever is wrong."""
+"""`carpet-server`: what it prints, how it exits, and one sentence for any error."""
 
 from __future__ import annotations
 

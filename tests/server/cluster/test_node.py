@@ -1,4 +1,4 @@
-"""A node and its lease: what it does at each beat, and that it holds nothing after it has left."""
+"""A node and its lease: what it does at each beat, and that it owns nothing once it has left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quick match over the wire: waiting, being found and seated, and every way of waiting no more."""
+"""Quick match over the wire: waiting, being found and seated, and every way to stop waiting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain HTTP: pages are found by their path, whatever is wrong is one sentence, and nobody asks too much. Over a pair of sockets."""
+"""Plain HTTP, over a pair of sockets: pages are found by their path, any error is one sentence, and nobody may ask too much."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hub by itself: when it looks at its sockets. What a connection of it owes its peer is shown in the tests of both kinds."""
+"""The hub alone: when it looks at its sockets. What its connections owe their peers is in the tests of both kinds."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Peers that do not read: nobody waits for them, what they missed is made good, and who sleeps for good is cut off.
+"""Peers that do not read: nobody waits for them, they get what they missed, and those that sleep for good are cut off.
 
-The kernel holds a few kilobytes a line here, so that a line fills up as it would over a bad network.
+The kernel holds only a few kilobytes for each connection here, so that it fills up as over a bad network.
 """
 
 from __future__ import annotations

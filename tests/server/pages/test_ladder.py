@@ -1,4 +1,4 @@
-"""The ladder's page of a whole server in memory."""
+"""The ladder's page, on a whole server in memory."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The page's modules that need no document, run by Node: they hold to the terminal's client and to the specification.
+"""The page's modules that need no document, run by Node: they agree with the terminal client and with the specification.
 
-Python works out what is to come, over games of all twelve rule sets; Node imports the very files that browsers are served.
+Python works out the expected results, over games of all twelve rule sets; Node imports the very files that browsers are served.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The pages of a whole server in memory: records, histories, the lobby; and what is said where there is none."""
+"""The pages of a whole server in memory: records, histories, the lobby, and what is said if there are none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What others show of a link: pictures, oEmbed, and races in pages of somebody else's."""
+"""What other sites show for a link: pictures, oEmbed, and embedded races."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searching a whole server in memory: what is found, and what is not to be seen."""
+"""Searching a whole server in memory: what is found, and what must stay hidden."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page makes of a tournament's rounds, run by Node, beside what the pairings themselves know; and what a big screen shows when."""
+"""The page's modules for tournaments, run by Node: what they make of rounds, against the pairings; and what a big screen shows when."""
 
 from __future__ import annotations
 

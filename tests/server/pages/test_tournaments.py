@@ -1,4 +1,4 @@
-"""The pages of tournaments of a whole server in memory."""
+"""The pages of tournaments, on a whole server in memory."""
 
 from __future__ import annotations
 

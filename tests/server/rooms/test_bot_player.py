@@ -1,4 +1,4 @@
-"""House bots as members: they play whole races at either pace, and a long thought holds nobody up."""
+"""House bots as members: they play whole races at either pace, and hold nobody up while they think."""
 
 from __future__ import annotations
 

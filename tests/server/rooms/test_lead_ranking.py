@@ -1,4 +1,4 @@
-"""Which of two races is the closer one to watch."""
+"""Which of two races is closer, and so better to watch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rooms whose race was over when their server died: the next one brings them back for whoever was there, with all there is to see."""
+"""Rooms whose race was over when their server died: the next server brings them back, complete, for everybody who was there."""
 
 from __future__ import annotations
 

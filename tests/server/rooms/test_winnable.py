@@ -1,4 +1,4 @@
-"""Rooms whose race wants a deal that can be won: with a search made up by the test, on the virtual clock, and once with a real worker."""
+"""Rooms whose race wants a winnable deal: with a search that the test controls, on the virtual clock, and once with a real worker."""
 
 from __future__ import annotations
 

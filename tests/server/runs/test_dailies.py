@@ -1,4 +1,4 @@
-"""Deals of the day over the wire: one run a player and rule set, nobody told before their own, all told the day after."""
+"""Deals of the day over the wire: one run for each player and rule set, no results before their own, and all results the day after."""
 
 from __future__ import annotations
 

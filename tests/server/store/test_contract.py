@@ -1,4 +1,4 @@
-"""What every store promises, on each of them."""
+"""What every store promises, tested on each of them."""
 
 from __future__ import annotations
 

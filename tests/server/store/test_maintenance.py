@@ -1,4 +1,4 @@
-"""Checking, copying and upgrading a store: what is said when it is sound, and what when it is not."""
+"""Checking, copying and upgrading a store: what is said if it is sound, and if it is not."""
 
 from __future__ import annotations
 

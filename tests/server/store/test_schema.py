@@ -1,4 +1,4 @@
-"""The version of the tables: made, upgraded, refused when it is newer; and the migrations make what `tables` says."""
+"""The version of the schema: created, upgraded, refused if it is newer; and the migrations lead to what `tables` says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tournaments from registration to the end: what the director does by itself, and what they are told to do."""
+"""Tournaments from registration to the end: what the director does by itself, and what it is told to do."""
 
 from __future__ import annotations
 

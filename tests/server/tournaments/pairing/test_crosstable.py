@@ -1,4 +1,4 @@
-"""The fold over the log: what is refused, what a withdrawal and a correction do, and that the order of results makes no difference."""
+"""Folding the log: what is refused, what withdrawals and corrections do, and that the order of results makes no difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Knock-outs: the standard bracket, who goes on and who is out, draws, forfeits, and the reset of a double elimination's final."""
+"""Knock-outs: the standard bracket, who advances and who is out, draws, forfeits, and the bracket reset in a double elimination's final."""
 
 from __future__ import annotations
 
