@@ -94,7 +94,7 @@ def test_the_deal_of_the_day_is_run_by_keys_once(tmp_path: Path) -> None:
         assert board["own"]["name"] == "bert"
         lines = table.ask("anna", "daily", "verify", table.url).splitlines()
         assert len(lines) == 8
-        assert all("committed to; the secret will be told" in line for line in lines)
+        assert all("committed to; the secret will be revealed" in line for line in lines)
 
 
 def test_a_challenge_is_run_by_keys_beside_a_ghost(tmp_path: Path) -> None:

@@ -70,9 +70,7 @@ def test_verify_fails_where_a_secret_is_not_the_one_that_was_committed_to(capsys
     server.says(days("2026-11-20", "2026-11-21", d20261120="00" * 32))
     ran = run(capsys, "daily", "verify", server.url)
     assert ran.status == 1
-    assert [line for line in ran.out.splitlines() if "WRONG" in line] == [
-        "2026-11-20  WRONG: the secret is not the one that was committed to"
-    ]
+    assert [line for line in ran.out.splitlines() if "WRONG" in line] == ["2026-11-20  WRONG: the secret does not fit the commitment"]
 
 
 def test_a_board_is_asked_for_as_anybody_by_a_stranger(capsys: pytest.CaptureFixture[str], server: PageServer, folder: Path) -> None:
