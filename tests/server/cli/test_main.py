@@ -99,8 +99,8 @@ def test_walk_prints_the_checked_walks(row: dict[str, object]) -> None:
         (("rules", "walk", "carpet", "--seed", "00"), "--seed is 32 bytes"),
         (("rules", "walk", "carpet", "--seed", "zz" * 32), "--seed is 32 bytes"),
         (("solve", "chess", "--deal", "x"), "no rule set 'chess'"),
-        (("solve", "carpet"), "by --seed or by --deal"),
-        (("solve", "carpet", "--deal", "x", "--seed", "00" * 32), "by --seed or by --deal"),
+        (("solve", "carpet"), "either --seed or --deal"),
+        (("solve", "carpet", "--deal", "x", "--seed", "00" * 32), "either --seed or --deal"),
         (("solve", "carpet", "--seed", "00"), "--seed is 32 bytes"),
         (("solve", "carpet", "--deal", "\ud800"), "is not text"),
         (("winrate", "chess", "--deals", "1"), "no rule set 'chess'"),
@@ -515,12 +515,12 @@ def test_serve_reads_its_certificate_again_on_sighup_and_ends_nothing(tmp_path: 
         with connect(port) as before:
             first = before.getpeercert(binary_form=True)
             write()
-            assert "new connections get the certificate that is in" in hang_up(process)
+            assert "new connections now get the certificate in" in hang_up(process)
             with connect(port) as after:
                 second = after.getpeercert(binary_form=True)
             assert second != first
             certificate.write_text("nothing of the kind")
-            assert "new connections get the certificate of before" in hang_up(process)
+            assert "new connections still get the old certificate" in hang_up(process)
             with connect(port) as again:
                 assert again.getpeercert(binary_form=True) == second
             before.sendall(b"GET /healthz HTTP/1.1\r\nHost: here\r\n\r\n")
