@@ -56,7 +56,7 @@ def test_backup_says_where_the_copy_is(file: str, tmp_path: Path) -> None:
     result = run("backup", str(copy), "--database", file)
     assert (result.exit_code, result.stdout) == (0, f"{file} copied to {copy}, {copy.stat().st_size} bytes\n")
     again = run("backup", str(copy), "--database", file)
-    assert (again.exit_code, again.stderr) == (1, f"carpet-server: {copy} is there already; choose another name\n")
+    assert (again.exit_code, again.stderr) == (1, f"carpet-server: {copy} exists already; choose another name\n")
 
 
 def test_restore_says_what_the_new_database_has(file: str, tmp_path: Path) -> None:

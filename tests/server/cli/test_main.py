@@ -469,16 +469,16 @@ def test_serve_says_of_the_port_for_figures_and_of_the_advertised_address_which_
         port = taken.getsockname()[1]
         result = run("serve", "--port", "0", "--database", "memory", "--metrics", str(port), "--log-level", "error")
     assert result.exit_code == 1
-    assert re.search(f"cannot give figures on 127.0.0.1 port {port}: .* in use; choose another with --metrics$", complaint(result))
+    assert re.search(f"cannot serve metrics on 127.0.0.1 port {port}: .* in use; choose another with --metrics$", complaint(result))
 
     async def fails(*settings: object) -> None:
         await trio.lowlevel.checkpoint()
-        raise AddressTaken("another carpet-server is at ws://one, which --advertise names")
+        raise AddressTaken("another carpet-server is at ws://one, given by --advertise")
 
     monkeypatch.setattr("server.cli.serve._serve", fails)
     result = run("serve", "--port", "0", "--database", "memory")
     assert result.exit_code == 1
-    assert complaint(result).endswith("which --advertise names")
+    assert complaint(result).endswith("given by --advertise")
 
 
 def test_serve_with_tls_files_that_cannot_be_used_says_so_in_one_sentence(tmp_path: Path) -> None:
