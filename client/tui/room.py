@@ -95,7 +95,7 @@ def say(step: Step, line: Typed, code: str | None = None) -> Step:
         return step
     if code is None and step.state.room is not None and step.state.room.phase == "racing":
         # Begun before the start. In the line it would stand in the way of the keys for the table.
-        return step.but(unsaid=text).note("In a race only phrases can be said. Your line waits: t, once it is over.")
+        return step.but(unsaid=text).note("In a race only phrases can be said. Your line is kept: t after the race.")
     return step.but(said=text).send(Say(text=text, code=code))
 
 
