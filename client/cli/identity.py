@@ -195,7 +195,7 @@ def _player(store: IdentityStore, url: str, name: str | None) -> Identity:
     if identity.token is None:
         if name is not None:
             fail(f"This machine has no player {identity.name} at {url}; carpet whoami shows those it has.")
-        fail(f"You have not been at {url} yet: your first visit makes you a player there. To visit: carpet home {url}")
+        fail(f"You have not been at {url} yet. Your first visit makes you a player there: carpet home {url} takes you there.")
     return identity
 
 

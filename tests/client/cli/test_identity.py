@@ -40,7 +40,7 @@ def test_a_new_machine_knows_nobody(capsys: pytest.CaptureFixture[str], store: I
     )
     assert json.loads(run(capsys, "whoami", "--json").out) == []
     assert run(capsys, "whoami", "here.example").sentence == (
-        f"carpet: You have not been at {HERE} yet: your first visit makes you a player there. To visit: carpet home {HERE}"
+        f"carpet: You have not been at {HERE} yet. Your first visit makes you a player there: carpet home {HERE} takes you there."
     )
     assert run(capsys, "rename", "here.example", "Berta").status == 1
     assert (
@@ -146,7 +146,7 @@ def test_a_conflict_takes_nothing_unless_replacing_is_wished(
     before = laptop.path.read_bytes()
     ran = run(capsys, "identity", "import", str(file))
     assert ran.status == 1
-    assert f"another player cleo at {THERE} on this machine: nothing was taken" in ran.sentence
+    assert f"another player cleo at {THERE} on this machine: nothing was imported" in ran.sentence
     assert laptop.path.read_bytes() == before
     assert f"cleo at {THERE} is here now, in place of another player.\n" in run(capsys, "identity", "import", str(file), "--replace").out
     assert laptop.identity(THERE) == Identity("cleo", "token-of-cleo")

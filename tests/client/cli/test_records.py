@@ -162,12 +162,12 @@ def test_what_is_no_id_is_said_before_anybody_is_asked(capsys: pytest.CaptureFix
 
 
 def test_what_the_server_refuses_leaves_no_file(capsys: pytest.CaptureFixture[str], server: PageServer) -> None:
-    server.says(problem("409 Conflict", "That race is still running; its record is there when it is over."))
+    server.says(problem("409 Conflict", "That race is still running; its record is available once it is over."))
     ran = run(capsys, "export", server.url, RACE)
     place = server.url.removeprefix("ws://")
     assert (ran.status, ran.sentence) == (
         1,
-        f"carpet: The server at {place} says: That race is still running; its record is there when it is over.",
+        f"carpet: The server at {place} says: That race is still running; its record is available once it is over.",
     )
     assert os.listdir() == []
 

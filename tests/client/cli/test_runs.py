@@ -78,7 +78,7 @@ def test_a_board_is_asked_for_as_anybody_by_a_stranger(capsys: pytest.CaptureFix
     server.script = lambda target: days() if target == "/daily.json" else unseen
     ran = run(capsys, "daily", "board", server.url, "crazy-quilt")
     assert ran.status == 0
-    assert ran.out.startswith("The deal of 2026-11-21, carpet: 3 runs so far.\nYou see who has run it")
+    assert ran.out.startswith("The deal of 2026-11-21, carpet: 3 runs so far.\nYou see the runs once")
     assert server.asked[-1] == "/daily/2026-11-21/crazy-quilt.json"
     # On the way the commitments were kept.
     assert set(CommitmentStore(folder).seen(server.url)) == set(SECRETS)
