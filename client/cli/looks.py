@@ -84,7 +84,7 @@ def palette_in(path: Path) -> Palette:
         raise BadTheme(f"{path} cannot be read: {error.strerror}.{known}") from error
     except ValueError as error:
         why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else clean_chat(str(error)).rstrip(".")
-        raise BadTheme(f"{path} is no theme: {why}.") from error
+        raise BadTheme(f"{path} is not a theme: {why}.") from error
 
 
 def _palette_of(text: str) -> Palette:

@@ -59,12 +59,12 @@ MOST_LISTED = 1000
 def history(
     url: MaybeUrl = None,
     player: Player = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, max=MOST_LISTED, help="At most so many.")] = 20,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=MOST_LISTED, help="At most this many.")] = 20,
     as_json: Json = False,
 ) -> None:
     """List a player's races, newest first.
 
-    Each has an id, by which carpet export saves its record. An aborted race says why.
+    Each has an id, which carpet export takes to save its record. For an aborted race you see why.
     """
     if url is None:
         races = kept_races(None if player is None else cleaned(player), limit)
@@ -74,7 +74,11 @@ def history(
     if as_json:
         print_json([{**msgspec.to_builtins(past.race), "seat": past.own} for past in races])
     elif not races:
-        boards = " Deals of the day and challenges have their own: carpet daily board, carpet challenge board." if player is None else ""
+        boards = (
+            " Deals of the day and challenges have boards of their own: carpet daily board, carpet challenge board."
+            if player is None
+            else ""
+        )
         print_sentence(f"No races yet.{boards}")
     else:
         print_text("\n".join(table(races, width=shutil.get_terminal_size().columns, zone=None)))
@@ -92,7 +96,7 @@ def export(
     carpet verify checks it, and carpet review says what was possible.
     """
     if not is_race_id(race):
-        fail(f"{race!r} is not the id of a race: it is like HKTRWM-1-0a1b2c3d4e5f, as carpet history shows it.", MISUSED)
+        fail(f"{race!r} is not the id of a race: it looks like HKTRWM-1-0a1b2c3d4e5f, and carpet history shows it.", MISUSED)
     address = address_of(url)
     target = file or f"{race}.json"
     if target != "-" and not force and os.path.lexists(target):
@@ -113,7 +117,7 @@ MOST_COUNTED: Final = 3000
 @app.command(epilog=examples("carpet stats", "carpet stats carpet.example Anna", "carpet stats carpet.example --json"))
 def stats(
     url: MaybeUrl = None,
-    whose: Annotated[str | None, typer.Argument(metavar="NAME", help="Whose races, as --player.", show_default=False)] = None,
+    whose: Annotated[str | None, typer.Argument(metavar="NAME", help="Whose races; the same as --player.", show_default=False)] = None,
     player: Player = None,
     as_json: Json = False,
 ) -> None:
@@ -148,14 +152,14 @@ def stats(
 def best(as_json: Json = False) -> None:
     """Show your best times.
 
-    They are kept on this machine, for each rule set. Every race on a shuffle that nobody could know adds to them, carpet play --alone too.
+    They are kept on this machine, for each rule set. Every race on a shuffle that nobody could know counts, also with carpet play --alone.
     """
     bests = BestsStore(home_folder()).read()
     if as_json:
         print_json({"rules": bests.rules})
         return
     if not bests.rules:
-        print_sentence("No finished race yet: carpet play.")
+        print_sentence("No finished races yet; to run one: carpet play")
         return
 
     rows = [

@@ -73,13 +73,13 @@ def _running(race: RunningRaceInfo) -> tuple[str, ...]:
 @app.command(epilog=examples("carpet ladder carpet.example", "carpet ladder carpet.example --limit 100 --json"))
 def ladder(
     url: Url,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, max=200, help="At most so many.")] = 20,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=200, help="At most this many.")] = 20,
     as_json: Json = False,
 ) -> None:
     """List the best players of a server.
 
-    A rating begins at 1000; only rated races change it. It says what a player is worth almost surely, and so it grows with what is known of
-    them, too: a first race between two new players makes 1138 and 927 of 1000 and 1000.
+    A rating begins at 1000; only rated races change it. It is a cautious estimate, so it also rises as more is known about a
+    player: a first race between two new players takes them from 1000 to 1138 and 927.
     """
     address = address_of(url)
 

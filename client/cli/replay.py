@@ -63,8 +63,8 @@ def verify(
 ) -> None:
     """Check the record of a race, or a whole tournament.
 
-    Of a race the shuffle, every move and the result are worked out again; of a tournament the shuffles of its rounds, the records given,
-    points, tie-breaks and places. The exit status is 0 only if all of it is true.
+    For a race, the shuffle, every move and the result are worked out again; for a tournament, its rounds' shuffles, the given records,
+    points, tie-breaks and places. The exit status is 0 only if all of it is correct.
     """
     _ask_server(["verify", "--", _kept(file), *(records or [])])
 
@@ -99,20 +99,20 @@ def _moment(typed: str) -> float:
     except ValueError:
         at = -1
     if not at >= 0 or (colon and not (minutes.isdecimal() and 0 <= float(seconds) < 60)):
-        raise typer.BadParameter(f"{typed[:40]!r} is no moment of a race; say 92 or 1:32")
+        raise typer.BadParameter(f"{typed[:40]!r} is not a moment of a race; write 92 or 1:32")
     return at
 
 
 At = Annotated[
     float | None,
     typer.Option(
-        metavar="S|M:SS", parser=_moment, help="That moment, in seconds from the start or as the clock shows it. [default: the end]"
+        metavar="S|M:SS", parser=_moment, help="Which moment, in seconds from the start or as the clock shows it. [default: the end]"
     ),
 ]
 Server = Annotated[
     str | None, typer.Option(metavar="SERVER", help="The server to ask for that id. [default: none; your own races are searched]")
 ]
-Screen = Annotated[str, typer.Option(metavar="COLUMNSxROWS", help="How large a screen is written.")]
+Screen = Annotated[str, typer.Option(metavar="COLUMNSxROWS", help="The size of the screen that is written.")]
 
 
 @app.command(
@@ -140,7 +140,7 @@ def replay(
 ) -> None:
     """Watch a finished race again.
 
-    All boards stand side by side on one time line: play, pause, step, jump. Or it is written to share, and no screen is opened.
+    All boards stand side by side on one time line: play, pause, step, jump. Or write the race out to share it, without a screen.
     """
     address = address_of(server) if server is not None else None
     if moving and (svg is None or at is not None):
@@ -171,7 +171,7 @@ def play_on(
         str | None,
         typer.Argument(metavar="FILE|ID", help="A record as JSON, or the id of a race. [default: your last race]"),
     ] = None,
-    ply: Annotated[int, typer.Option("--from", metavar="K", min=0, help="Start after so many moves of the seat.")] = 0,
+    ply: Annotated[int, typer.Option("--from", metavar="K", min=0, help="Start after this many of the seat's moves.")] = 0,
     seat: Annotated[int | None, typer.Option(metavar="N", min=1, help="The seat, counted from 1 as verify does. [default: yours]")] = None,
     server: Server = None,
     name: Name = None,
@@ -180,14 +180,14 @@ def play_on(
 ) -> None:
     """Play on from a position of a finished race.
 
-    You race your own past self, on a server of your own; it counts for nothing. The record is checked first.
+    You race your own past self, on a server of your own; it does not count. The record is checked first.
     """
     need_terminal("play-on")
     address = address_of(server) if server is not None else None
 
     record = run(lambda: read_record(file, address))
     if not record.id:
-        fail("That record has no id, so it is too old to be played on.")
+        fail("That record is too old to play on from: it has no id.")
     number = own_seat(record) if seat is None else seat - 1
     finish(run(lambda: played_on(record, seat=number, ply=ply, name=name, settings=settings)))
 
@@ -270,7 +270,7 @@ def _kept(source: str | None, otherwise: str = "carpet export saves it from the 
     if source is not None and not is_race_id(source):
         if is_room_code(read_code(source)) and not Path(source).exists():
             # One room has several races, and each has its own id.
-            raise NoRecord(f"There is no file {source}; a race is named by its id, as carpet history shows it, and not by its code.")
+            raise NoRecord(f"There is no file {source}; name a race by its id, which carpet history shows, not by its code.")
         return source
     path = record_path(home_folder(), source)
     if path.exists():

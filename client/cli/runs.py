@@ -104,13 +104,13 @@ def run_daily(
 def daily_board(
     url: Url,
     rules: Rules = "carpet",
-    date: Annotated[str | None, typer.Option("--date", metavar="YYYY-MM-DD", help="Of which day, in UTC. [default: today]")] = None,
+    date: Annotated[str | None, typer.Option("--date", metavar="YYYY-MM-DD", help="Which day, in UTC. [default: today]")] = None,
     name: Name = None,
     as_json: Json = False,
 ) -> None:
     """See the results of a day's deal.
 
-    While the day lasts, only once you have had your own run.
+    While the day lasts, you see them only after your own run.
     """
     address = address_of(url)
     _keep_commitments(address)
@@ -124,7 +124,7 @@ def verify(
 ) -> None:
     """Check past deals of the day against their commitments.
 
-    A server shows a commitment before the day and its secret afterwards. The exit status is 0 only if all that you were shown fits.
+    A server shows a commitment before the day and its secret afterwards. The exit status is 0 only if they fit what you were shown.
     """
     address = address_of(url or _only_server())
     told, checked = _checked(address)
@@ -159,11 +159,11 @@ def _checked(address: Address) -> tuple[Dailies, list[DayCheck]]:
 
 def _lines(told: Dailies, checked: list[DayCheck]) -> list[str]:
     sentences = {
-        "true": "ok: the secret is the one that was committed to when you were shown it, {seen} UTC",
-        "false": "WRONG: the secret is not the one that was committed to",
-        "changed": "WRONG: another commitment is told now than you were shown {seen} UTC",
-        "sealed": "committed to; the secret will be told {reveals} UTC",
-        "unseen": "not checked: the secret fits, but you were not shown its commitment before",
+        "true": "ok: the secret fits the commitment that you were shown, {seen} UTC",
+        "false": "WRONG: the secret does not fit the commitment",
+        "changed": "WRONG: the commitment is not the one that you were shown, {seen} UTC",
+        "sealed": "committed to; the secret will be revealed {reveals} UTC",
+        "unseen": "not checked: the secret fits, but you had not been shown its commitment",
     }
     reveals = {day.date: day.reveals_at_ms for day in told.days}
     return [
@@ -196,13 +196,13 @@ def create(
     rules: Annotated[str, typer.Option(metavar="ID", help="The rule set, such as carpet-free or crazy-quilt.")] = "carpet",
     time_limit: Annotated[int, typer.Option(metavar="S", min=10, max=3600, help="Seconds for each run.")] = 600,
     days: Annotated[float, typer.Option(metavar="N", help="Days until it closes, from 0.042 (an hour) to 30.")] = 7,
-    private: Annotated[bool, typer.Option("--private", help="Do not list it: only its id leads there.")] = False,
+    private: Annotated[bool, typer.Option("--private", help="Do not list it: only its id finds it.")] = False,
     name: Name = None,
     as_json: Json = False,
 ) -> None:
     """Open a challenge and print its id, to give to others.
 
-    The shuffle comes from a secret of the server and random bytes of yours: nobody has chosen it, and you do not know it either.
+    The shuffle comes from the server's secret and random bytes of yours: nobody has chosen it, and you do not know it either.
     """
     if not 1 / 24 <= days <= 30:
         fail("--days takes a number from 0.042 (an hour) to 30.", MISUSED)
@@ -249,7 +249,7 @@ def run_challenge(
 ) -> None:
     """Run a challenge.
 
-    One run counts. Those who ran it before race beside you, as they went.
+    You have one run. Those who ran it before race beside you as ghosts.
     """
     code = _challenge_code(challenge)
     address = address_of(url)
@@ -262,7 +262,7 @@ def run_challenge(
 def challenge_board(url: Url, challenge: Id, name: Name = None, as_json: Json = False) -> None:
     """See the results of a challenge.
 
-    Until it is revealed, only once you have had your own run.
+    Until the deal is revealed, you see them only after your own run.
     """
     show_board(address_of(url), ListRuns(kind="challenge", id=_challenge_code(challenge)), name=name, as_json=as_json)
 

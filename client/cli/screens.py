@@ -53,7 +53,7 @@ Swap = Annotated[bool, typer.Option("--swap", help="Two shuffles: each player pl
 def learn(*, settings: UiSettings) -> None:
     """Learn to play, in a minute.
 
-    A deal of its own, which waits for each key that it tells you.
+    It has a deal of its own, and waits for each key that it tells you to press.
     """
     need_terminal("learn")
     opening.show(StartLesson(), settings)
@@ -106,13 +106,13 @@ def host(
     rules: Rules = "carpet",
     seats: Annotated[int, typer.Option(metavar="N", min=1, max=8, help="Number of players.")] = 2,
     bot: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A house bot for one of the seats; may be repeated.")] = None,
-    private: Annotated[bool, typer.Option("--private", help="Keep it out of the lobby: only the code leads there.")] = False,
+    private: Annotated[bool, typer.Option("--private", help="Keep it out of the lobby: joining takes the code.")] = False,
     deal: Deal = None,
     winnable: Winnable = False,
     best_of: BestOf = None,
     session: Session = None,
     swap: Swap = False,
-    no_autoplay: Annotated[bool, typer.Option("--no-autoplay", help="Each card that goes home takes a key of its own.")] = False,
+    no_autoplay: Annotated[bool, typer.Option("--no-autoplay", help="Each card is sent home by a key press of its own.")] = False,
     unrated: Annotated[bool, typer.Option("--unrated", help="Do not rate the race; one with a bot or a --deal never is.")] = False,
     time_limit: Annotated[int, typer.Option(metavar="S", min=10, max=3600, help="Seconds for the whole race.")] = 600,
     countdown: Annotated[int, typer.Option(metavar="S", min=1, max=10, help="Seconds from everybody being ready to the start.")] = 3,
@@ -133,7 +133,7 @@ def host(
             metavar="S",
             min=0,
             max=600,
-            help="Seconds by which boards are shown late to watchers; at least 10 in a rated race.",
+            help="How many seconds late watchers see boards; at least 10 in a rated race.",
         ),
     ] = 10,
     name: Name = None,
@@ -168,7 +168,8 @@ def host(
 def join(
     url: Url,
     code: Annotated[
-        list[str] | None, typer.Argument(metavar="CODE", help="The code of the race, six letters in either case. None after a race's link.")
+        list[str] | None,
+        typer.Argument(metavar="CODE", help="The code of the race, six letters in either case. Not needed after a race's link."),
     ] = None,
     name: Name = None,
     *,
@@ -177,7 +178,7 @@ def join(
     """Join a race by its code, or come back to your seat."""
     wanted = _code_of(url, code)
     if wanted is None:
-        fail("Which race? Write its code behind the server, or the link of the race in place of both.", MISUSED)
+        fail("Which race? Write its code after the server, or the link of the race in place of both.", MISUSED)
 
     _visit("join", url, JoinRace(code=wanted), name, settings)
 
@@ -190,7 +191,7 @@ def watch(
         list[str] | None,
         typer.Argument(metavar="CODE", help="The code of the race. [default: the closest race, then the next]"),
     ] = None,
-    key: Annotated[str, typer.Option(metavar="KEY", help="Show every card of the boards; `carpet boards-key` says the key.")] = "",
+    key: Annotated[str, typer.Option(metavar="KEY", help="Show boards with every card face up; `carpet boards-key` shows the key.")] = "",
     name: Name = None,
     *,
     settings: UiSettings,

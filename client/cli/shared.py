@@ -145,7 +145,7 @@ SOUNDS: Final = ("no_bell", "tones")
 """The looks that are sounds."""
 
 Theme = Annotated[
-    Path | None, typer.Option(metavar="NAME|FILE", help="Other colours: a theme that is built in, or a file. [default: see carpet theme]")
+    Path | None, typer.Option(metavar="NAME|FILE", help="Other colours: a built-in theme, or a file. [default: see carpet theme]")
 ]
 
 
@@ -178,7 +178,7 @@ def code_of(typed: str, *, what: str = "the code of a race", shown: str = "the h
     """The code of a race as typed, perhaps with spaces or hyphens between the letters. Ends the command if it is none."""
     code = read_code(typed)
     if is_race_id(typed.strip()):
-        fail(f"{typed.strip()} is the id of a race that is over, which carpet replay takes; {what} is six letters.", MISUSED)
+        fail(f"{typed.strip()} is the id of a finished race, for carpet replay; {what} is six letters.", MISUSED)
     if not is_room_code(code):
         fail(f"{code!r} is not {what}: it is six letters, as {shown}.", MISUSED)
     return code
@@ -199,7 +199,7 @@ def finish(outcome: AppOutcome, address: Address | None = None) -> None:
     if held is not None and address is not None:
         still = f"Race {held} goes on without you" if outcome.is_running else f"You still have a seat in race {held}"
         way = shlex.join(["carpet", "join", address.url, held, *as_player(address, outcome.name)])
-        print_sentence(f"{still}; to go on with it: {way}")
+        print_sentence(f"{still}; to return to it: {way}")
     if outcome.kept is not None:
         # It is the last one kept, which carpet verify takes by default.
         which = "your race" if held is None else "the race before"

@@ -60,7 +60,9 @@ tournament_app.add_typer(tournament_pages_app)
 Name = Annotated[str | None, typer.Option(metavar="NAME", help="Your name there; another name is another player. [default: as last time]")]
 Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why, for the tournament's log.")]
 
-OTHER_SCREEN = "It takes your connection over: a screen of yours at that server is disconnected. On that screen a key does the same."
+OTHER_SCREEN = (
+    "This takes over your connection: a screen you have open at that server is disconnected. On that screen, a key does the same."
+)
 
 
 # ---- to make one
@@ -77,24 +79,24 @@ def create(
         str, typer.Option("--format", metavar="FORMAT", help="How it is played: swiss, round-robin, elimination or session.")
     ] = "swiss",
     rounds: Annotated[
-        int, typer.Option(metavar="N", min=0, max=100, help="Rounds of a Swiss, or deals of a session; 0: as many as the field needs.")
+        int, typer.Option(metavar="N", min=0, max=100, help="Rounds of a Swiss, or deals of a session; 0: as many as needed.")
     ] = 0,
     double: Annotated[bool, typer.Option("--double", help="Round robin: two meetings; elimination: out after two losses.")] = False,
     rules: Annotated[str, typer.Option(metavar="ID", help="The rule set; `carpet-server rules list` shows all.")] = "carpet",
     time_limit: Annotated[int, typer.Option(metavar="S", min=10, max=3600, help="Seconds for each race.")] = 600,
     countdown: Annotated[int, typer.Option(metavar="S", min=1, max=10, help="Seconds from everybody being ready to the start.")] = 3,
     grace: Annotated[int, typer.Option(metavar="S", min=5, max=600, help="Seconds a player may be away before they forfeit.")] = 60,
-    places: Annotated[int, typer.Option(metavar="N", min=2, max=256, help="Entrants at most, bots included.")] = 256,
-    fill: Annotated[int, typer.Option(metavar="N", min=0, max=256, help="When it starts, bots enter until there are so many.")] = 0,
+    places: Annotated[int, typer.Option(metavar="N", min=2, max=256, help="The most entrants, bots included.")] = 256,
+    fill: Annotated[int, typer.Option(metavar="N", min=0, max=256, help="When it starts, bots enter until there are this many.")] = 0,
     bot: Annotated[str, typer.Option(metavar="NAME", help="The house bot that fills seats and plays the byes.")] = "random",
     check_in: Annotated[
         int, typer.Option(metavar="S", min=0, max=3600, help="Seconds for checking in; 0: everybody who entered plays.")
     ] = 120,
     no_show: Annotated[int, typer.Option(metavar="S", min=5, max=3600, help="Seconds until players not at their table forfeit.")] = 120,
     pause: Annotated[int, typer.Option(metavar="S", min=0, max=3600, help="Seconds between two rounds.")] = 20,
-    by_hand: Annotated[bool, typer.Option("--by-hand", help="No round is paired before you say so.")] = False,
+    by_hand: Annotated[bool, typer.Option("--by-hand", help="Pair no round until you say so.")] = False,
     code: Annotated[str | None, typer.Option(metavar="TEXT", help="A word needed to enter. [default: none]")] = None,
-    private: Annotated[bool, typer.Option("--private", help="Do not list it: only the id leads there.")] = False,
+    private: Annotated[bool, typer.Option("--private", help="Do not list it: only its id finds it.")] = False,
     unrated: Annotated[bool, typer.Option("--unrated", help="Do not rate its races; those against bots never are.")] = False,
     name: Name = None,
     as_json: Json = False,
@@ -107,7 +109,7 @@ def create(
     if double and played_as not in ("round-robin", "elimination"):
         fail("--double is for round-robin and elimination.", MISUSED)
     if rounds and played_as not in ("swiss", "session"):
-        fail(f"--rounds is for swiss and session: in {played_as} the field says how many there are.", MISUSED)
+        fail(f"--rounds is for swiss and session: in {played_as} the entrants decide how many there are.", MISUSED)
     if fill > places:
         fail(f"--fill {fill} does not fit into --places {places}.", MISUSED)
     if code is not None and not 1 <= len(code) <= 32:
@@ -139,7 +141,7 @@ def create(
     print_sentence(f"Tournament {made.id} is made, and you direct it.")
     print_sentence(f"To play in it: carpet tournament join {address.url} {made.id}")
     print_sentence(f"To start it: carpet tournament start {address.url} {made.id}")
-    print_sentence(f"To direct it by keys: carpet home {address.url}, and there t")
+    print_sentence(f"To direct it by keys: carpet home {address.url}, then press t")
 
 
 # ---- to play
@@ -150,7 +152,7 @@ def create(
 def join(
     url: Url,
     tournament: Id,
-    code: Annotated[str | None, typer.Option(metavar="TEXT", help="The word that its director gave out, where one is needed.")] = None,
+    code: Annotated[str | None, typer.Option(metavar="TEXT", help="The word that its director gave out, if one is needed.")] = None,
     name: Name = None,
     no_screen: Annotated[bool, typer.Option("--no-screen", help="Only enter; go to the screen later.")] = False,
     *,
@@ -188,7 +190,7 @@ _plain_command("leave", "Withdraw from a tournament.", lambda id_: LeaveTourname
 
 _plain_command(
     "start",
-    "Open the check-in; a second time: pair the first round at once.",
+    "Open the check-in; used again, pair the first round at once.",
     lambda id_: StartTournament(id=id_),
     "Tournament {id} has started: carpet tournament watch {url} {id} shows it.",
 )
@@ -222,10 +224,10 @@ def correct(
     round_: Annotated[int, typer.Argument(metavar="ROUND", min=1, max=512, help="The round.")],
     table: Annotated[int, typer.Argument(metavar="TABLE", min=1, max=256, help="The table.")],
     result: Annotated[
-        str, typer.Argument(metavar="RESULT", help="1-0, 0-1 or draw; 1-0f and 0-1f by forfeit, 0-0 for both; strike opens it again.")
+        str, typer.Argument(metavar="RESULT", help="1-0, 0-1 or draw; 1-0f and 0-1f by forfeit, 0-0 if both forfeit; strike reopens it.")
     ],
     cards: Annotated[str | None, typer.Option(metavar="A:B", help="Cards home on both sides. [default: those that are known]")] = None,
-    race: Annotated[int, typer.Option(metavar="N", min=1, max=16, help="Of the table, where drawn races are run again.")] = 1,
+    race: Annotated[int, typer.Option(metavar="N", min=1, max=16, help="Which race of the table, if drawn ones are run again.")] = 1,
     reason: Reason = "",
     name: Name = None,
 ) -> None:
@@ -248,7 +250,7 @@ def correct(
 def remove(
     url: Url,
     tournament: Id,
-    who: Annotated[str, typer.Argument(metavar="ENTRANT", help="Their name, or their id where two have the same name.")],
+    who: Annotated[str, typer.Argument(metavar="ENTRANT", help="Their name, or their id if two have the same name.")],
     back: Annotated[bool, typer.Option("--back", help="Let them back in, from the next round on.")] = False,
     reason: Reason = "",
     name: Name = None,
@@ -278,12 +280,12 @@ def add_bot(
 
 @tournament_app.command(
     epilog="Example: carpet tournament end carpet.example KWPRTM --reason 'no light'",
-    help=f"Break a tournament off; the standings stay.\n\n{OTHER_SCREEN}",
+    help=f"Call off a tournament; the standings stay.\n\n{OTHER_SCREEN}",
 )
 def end(url: Url, tournament: Id, reason: Reason = "", name: Name = None) -> None:
     id_ = tournament_id(tournament)
     _decided(url, EndTournament(id=id_, reason=reason[:200]), name)
-    print_sentence(f"Tournament {id_} has been broken off.")
+    print_sentence(f"Tournament {id_} has been called off.")
 
 
 # ---- to look at

@@ -63,7 +63,7 @@ TAKEN_OVER = Ending("You continued your game in another window or on another com
 
 TURNED_AWAY = Ending("The server cannot let anybody in just now.", server_is_gone=True)
 
-LET_GO = Ending("That server has lost its part of the place; the race goes on at another.", server_is_gone=True)
+LET_GO = Ending("That server has left its cluster; the race goes on at another.", server_is_gone=True)
 
 _CLOSED: dict[int, Ending] = {
     CloseCode.TAKEN_OVER: TAKEN_OVER,
@@ -73,7 +73,7 @@ _CLOSED: dict[int, Ending] = {
     CloseCode.TOO_MANY_ERRORS: Ending("The server closed the connection: it could not understand what was sent to it.", final=True),
     CloseCode.HELLO_TIMEOUT: Ending("The server closed the connection: no hello came in time.", final=True),
     CloseCode.LET_GO: LET_GO,
-    CloseCode.TOO_SLOW: Ending("The server closed the connection: it was too slow for all that was to be sent."),
+    CloseCode.TOO_SLOW: Ending("The server closed the connection: it was too slow for what had to be sent."),
     1000: Ending("The server closed the connection."),
     1001: Ending("The server is going away."),
     1011: Ending("Something went wrong on the server."),

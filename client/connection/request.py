@@ -72,7 +72,7 @@ async def _identified(url: str, identity: Identity, question: WhoAmI | Rename, d
         told = await ask(url, question, YouAre, dial=dial)
     except NotKnown as error:
         raise NotKnown(
-            f"The server at {url} does not know you as {identity.name}: it has begun anew, or it is another one."
+            f"The server at {url} does not know you as {identity.name}: it has started afresh, or is a different server."
             " Your next visit makes a new player there."
         ) from error
     except NotAnswered as error:

@@ -151,7 +151,7 @@ def why_not(view: View, board: Board, place: str, seat: SeatInfo | None) -> str:
         case "s" if not view.stock:
             return "The stock is empty: r redeals the waste." if "r" in view.moves else "The stock is empty."
         case "s" if any(source(move) == "w" for move in view.moves) and not homeward(view):
-            return "First the waste's card has to go."
+            return "Play the waste's card first."
         case "s":
             return "The stock cannot be turned while a card can be played."
         case "r":

@@ -423,4 +423,4 @@ def work(pipe: Pipe, plan: Plan, seconds: float, mark: str) -> None:
     try:
         Load(plan, parse_address(plan.url), mark).run(pipe, seconds)
     except OSError as error:
-        pipe.send(f"No connection to {plan.url} came about: {error.strerror or error}.")
+        pipe.send(f"No connection to {plan.url} could be made: {error.strerror or error}.")

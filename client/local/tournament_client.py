@@ -63,7 +63,7 @@ def entrant_named(told: Tournament, who: str, *, back: bool = False) -> str:
         return found[0].id
     if found:
         ids = ", ".join(clean_name(entrant.id) for entrant in found)
-        raise NoSuchEntrant(f"More than one is called {clean_name(who)} there; say which by the id: {ids}.")
+        raise NoSuchEntrant(f"More than one entrant is called {clean_name(who)}; name one by id: {ids}.")
     names = ", ".join(clean_name(entrant.name) for entrant in some) or "nobody"
     does = "has withdrawn" if back else "plays"
     raise NoSuchEntrant(f"Nobody called {clean_name(who)} {does} there; who {does}: {names}.")

@@ -125,7 +125,7 @@ def _nonce(record: Record, evidence: Evidence | None, seat: int | None) -> Check
     if ok and record.deal.past is not None:
         return Check("nonce", True, "Your nonce is in the record; a race that is played on does not use it.")
     if ok and record.deal.shared is not None:
-        return Check("nonce", True, "Your nonce is in the record; a deal that others have too was settled before it.")
+        return Check("nonce", True, "Your nonce is in the record; a deal that others share was fixed before it.")
     if ok and record.deal.name is not None:
         return Check("nonce", True, "Your nonce is in the record; a named deal does not use it.")
     return Check("nonce", ok, "Your nonce took part in the shuffle." if ok else "The nonce at your seat is not the one you sent.")
@@ -139,7 +139,7 @@ def _dealt(record: Record, evidence: Evidence | None, seat: int | None, decks: i
     except ValueError as error:
         return Check("cards", False, f"The seed cannot be dealt from: {error}.")
     if record.deal.past is not None:
-        return Check("cards", None, "The race began behind its first moves, and not with the deal.")
+        return Check("cards", None, "The race began after its first moves, not with the deal.")
     ok = _begins_with(order, evidence.first_view)
     return Check("cards", ok, "Your cards lay as the seed shuffles them." if ok else "Your cards did not lie as the seed shuffles them.")
 

@@ -300,7 +300,7 @@ def is_held_up(error: Error) -> bool:
 def _renamed(model: Model, event: YouAre, now_ms: int) -> Model:
     if model.welcome is None or event.player != model.welcome.player or event.name == model.welcome.name:
         return model
-    notice = Notice("info", f"You are called {clean_name(event.name)} from now on.", now_ms)
+    notice = Notice("info", f"You are now called {clean_name(event.name)}.", now_ms)
     return replace(model, welcome=replace(model.welcome, name=event.name), notice=notice)
 
 
@@ -316,9 +316,9 @@ def _left(model: Model, left: Left, now_ms: int) -> Model:
         "failed": f"Race {left.code} was ended by a fault of the server.",
         "called-off": "Your table was closed: the tournament's log says why."
         if model.is_at_table
-        else f"Race {left.code} was called off. It counts for nothing.",
+        else f"Race {left.code} was called off. It does not count.",
         # A server killed between storing a result and sending it leaves nothing else to say.
-        NO_SEAT: f"The server has no seat for you in race {left.code} any more: see carpet history.",
+        NO_SEAT: f"The server no longer has a seat for you in race {left.code}: see carpet history.",
     }.get(left.reason, f"Race {left.code} is over for you.")
     if left.reason == "closed" and model.notice is not None and model.notice.code == ErrorCode.ENDED_BY_HOST:
         # That notice came just before this and says why.
@@ -330,10 +330,10 @@ def _unwatched(model: Model, event: Unwatched, now_ms: int) -> Model:
     code = clean_name(event.code or "")
     sentence = {
         "closed": f"Race {code} was closed.",
-        "seated": f"You have a seat in race {code} now, so you watch it no more.",
+        "seated": f"You now have a seat in race {code}, so you no longer watch it.",
         "too-slow": "Your connection is too slow to watch races on.",
-        "failed": f"Race {code} can be watched no more, by a fault of the server.",
-        NO_RACE: f"Race {code} can be watched no more.",
+        "failed": f"Race {code} can no longer be watched, by a fault of the server.",
+        NO_RACE: f"Race {code} can no longer be watched.",
     }.get(event.reason)
     model = _at_rest(model)
     return model if sentence is None else replace(model, notice=Notice("info", clean_chat(sentence), now_ms))

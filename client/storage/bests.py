@@ -64,7 +64,7 @@ class BestsStore:
 
     def __init__(self, folder: Path) -> None:
         self._file = DocumentFile(
-            folder / "bests.json", Bests(), failure=BestsError, what="your best times", anew="anew", held="this race is not in it"
+            folder / "bests.json", Bests(), failure=BestsError, what="your best times", anew="afresh", held="this race is not in it"
         )
         self.path = self._file.path
 

@@ -59,7 +59,7 @@ class CommitmentStore:
             Document(),
             failure=CommitmentsError,
             what="the commitments you were shown",
-            anew="anew",
+            anew="afresh",
             held="try again when it has ended",
         )
         self.path = self._file.path

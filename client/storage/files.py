@@ -105,7 +105,7 @@ class DocumentFile(Generic[Document]):
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise self._failure(f"{self._what} is damaged ({error}): repair it, or delete it to begin {self._anew}.") from error
         if document.format > self._empty.format:
-            raise self._failure(f"The file {self.path} is of a newer carpet-race: bring this one up to it, or set {HOME_VARIABLE}.")
+            raise self._failure(f"The file {self.path} is from a newer carpet-race: upgrade this one, or set {HOME_VARIABLE}.")
         return document
 
     def write(self, document: Document) -> None:

@@ -64,7 +64,7 @@ def read_export(data: bytes) -> Document:
     if not any(server.tokens for server in document.servers.values()):
         raise BadExport("There is no name and no token in that export.")
     for fault in _faults(document):
-        raise BadExport(f"That export is damaged: {fault}; nothing of it was taken.")
+        raise BadExport(f"That export is damaged: {fault}; nothing was imported.")
     return document
 
 
@@ -116,7 +116,7 @@ def merged(here: Document, brought: Document, *, replace: bool) -> tuple[Documen
             taken = name in after.tokens
             if taken and not replace:
                 raise TokenConflict(
-                    f"There is another player {name} at {url} on this machine: nothing was taken; with --replace the one of the export is."
+                    f"There is another player {name} at {url} on this machine: nothing was imported; --replace takes the exported one."
                 )
             outcomes.append(Brought(url, name, "replaced" if taken else "new"))
             after = after.with_player(Identity(name, token, coming.players.get(name)))

@@ -146,7 +146,7 @@ def series_sentence(series: SeriesInfo) -> str:
         return f"{score_text(series)}, {name}, race {series.raced + 1} next"
     gone = [clean_name(seat.name) for seat in series.seats if seat.gone]
     first = [clean_name(seat.name) for seat in series.seats if seat.place == 1 and not seat.gone]
-    left = f"{' and '.join(gone)} gave the series up. " if gone else ""
+    left = f"{' and '.join(gone)} gave up the series. " if gone else ""
     if len(series.seats) == 1:
         return f"{left}The {name} is over: {score_text(series)}."
     won = f"{first[0]} has won the {name}" if len(first) == 1 else f"The {name} is a draw"

@@ -60,7 +60,7 @@ def statistics_lines(statistics: Statistics, *, who: str, width: int, ascii_only
 
 def _heading(statistics: Statistics, who: str) -> list[str]:
     races = statistics.whole.races
-    lines = [f"{who}: {counted(races, 'race')}." if races else f"{who}: there is no race yet."]
+    lines = [f"{who}: {counted(races, 'race')}." if races else f"{who}: no races yet."]
     if statistics.aborted:
         lines.append(f"Not counted: {statistics.aborted} that {'was' if statistics.aborted == 1 else 'were'} aborted.")
     if statistics.unknown:

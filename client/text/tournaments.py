@@ -16,7 +16,7 @@ PHASE_WORDS: Final[dict[TournamentPhase, str]] = {
     "between": "between rounds",
     "paused": "paused",
     "over": "over",
-    "ended": "broken off",
+    "ended": "called off",
 }
 FORMAT_WORDS: Final[dict[TournamentFormat, str]] = {
     "swiss": "Swiss",
@@ -34,7 +34,7 @@ TIE_BREAK_HEADS: Final[dict[str, str]] = {
 TIE_BREAK_WORDS: Final[dict[str, str]] = {
     "buchholz": "Buchholz (points of those met)",
     "sonneborn-berger": "Sonneborn-Berger (of those beaten)",
-    "direct-encounter": "place among the equal by their own races",
+    "direct-encounter": "place among equals by their own races",
     "cards-home": "cards home",
 }
 _QUARTERS: Final = ("", "¼", "½", "¾")
@@ -102,7 +102,7 @@ def phase_sentence(tournament: Tournament, left_ms: int | None) -> str:
             first = [clean_name(_name(tournament, row.entrant)) for row in tournament.standings if row.place == 1]
             return f"It is over: {' and '.join(first)} won." if first else "It is over."
         case "ended":
-            return "Broken off by its director; the standings are as they were."
+            return "Called off by its director; the standings are as they were."
 
 
 def _next_round(left_ms: int | None) -> str:

@@ -384,7 +384,7 @@ def _written(record: Record, ending: str, document: str) -> str:
         except (OSError, ValueError) as error:
             return f"{path} cannot be written: {getattr(error, 'strerror', None) or error}."
         return f"{path.absolute()} is written."
-    return "There are a hundred files of this race here already."
+    return "There are already a hundred files of this race here."
 
 
 def _now_ms() -> int:

@@ -54,7 +54,7 @@ def quit_or_ask(step: Step) -> Step:
     if step.ui.replay is not None:
         return close_replay(step)
     if is_preparing(step.state, step.ui):
-        return step.but(preparing="").note("The replay was given up.")
+        return step.but(preparing="").note("The replay was cancelled.")
     if not still_racing(step) or is_lesson(step):
         return step.then(Quit())
     then = "The race ends with it." if step.ui.own_server else "Your seat is held for a while, then forfeited."

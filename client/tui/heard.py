@@ -47,7 +47,7 @@ def heard(step: Step, action: Heard) -> Step:
         step = take_back(step).note("")
     step = _another_room(step, before.room, room)
     if step.ui.held and (room is None or before.room is None or room.view != before.room.view):
-        step = step.but(held="", note=f"{step.ui.held} was put back: the table is another one now.")
+        step = step.but(held="", note=f"{step.ui.held} was put back: the table has changed.")
     if room is not None and room.view is not None and (before.room is None or room.view is not before.room.view):
         step = _another_view(step, room.view, begins=before.room is None or before.room.view is None)
     step = ending.begun(step, before.room)

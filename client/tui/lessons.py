@@ -57,7 +57,7 @@ LESSONS: Final = (
     Lesson(
         "stock",
         "Press s: turn a card of the stock onto the waste.",
-        "Nothing on the table fits now. Of the waste, the top card can be played.",
+        "Nothing on the table fits now. The waste's top card can be played.",
         lambda view: "s" in view.moves and not homeward(view),
     ),
     Lesson(
@@ -69,7 +69,7 @@ LESSONS: Final = (
     Lesson(
         "fill",
         "Press w or s: fill the gap at {gap}.",
-        "By w the waste's top card goes there, by s the next one of the stock.",
+        "w puts the waste's top card there, s the next one of the stock.",
         lambda view: view.pending is not None,
     ),
 )

@@ -43,8 +43,8 @@ QUESTION_KEYS: Keys = (
 )
 
 PROMPT_KEYS: Keys = (
-    Binding(Command.PLAY, ("enter",), "done", "Take what is typed."),
-    Binding(Command.BACK, ("esc",), "cancel", "Type nothing after all."),
+    Binding(Command.PLAY, ("enter",), "done", "Accept the text."),
+    Binding(Command.BACK, ("esc",), "cancel", "Cancel typing."),
 )
 
 SMALLEST = (80, 24)
@@ -55,12 +55,12 @@ KEYS_WIDTH = 14
 
 HOW_TO_PLAY = (
     "Bring every card home: each suit on its foundation, from the Ace up to the King; with two decks on another one from the King",
-    "down to the Ace as well. You race on the very same shuffle as the others: the first with every card home wins; otherwise more",
-    "cards home, then the earlier moment.",
+    "down to the Ace as well. You race on the very same shuffle as the others: the first with every card home wins; otherwise most",
+    "cards home, then whoever was first.",
 )
 HOW_TO_MOVE = (
-    "Each card that can be played has a key on it: press that key. Space sends the next card home, G all that go. It is also played by",
-    "the name of its slot (b3), with the cursor and enter, or with the mouse. Cards that go home are lit:",
+    "Each card that can be played has a key on it: press that key. Space sends the next card home, G all that go. Or use the name",
+    "of its slot (b3), the cursor and enter, or the mouse. Cards that go home are lit:",
     "{up} goes home, {down} goes home from the King down, {both} may do either; {moves} goes elsewhere. A card that can go several ways",
     "is picked up first: then press where it goes (a slot, a foundation, w, + or -), or the card again for the first way; esc lets go.",
     "In a quilt the bright cards are free: one of their narrow ends touches no other card.",

@@ -48,7 +48,7 @@ KEYS: Keys = (
     Binding(Command.LAST, ("G", "end"), "end", "To the end."),
     Binding(Command.TENTH, tuple("0123456789"), "jump", "Jump to that tenth of the race.", shown=False),
     Binding(Command.PLAY_ON, ("o",), "play on", "Play on from the left board, against the recorded game.", shown=False),
-    Binding(Command.PAIR, ("tab",), "pair", "The next two seats, where there are more than two."),
+    Binding(Command.PAIR, ("tab",), "pair", "The next two seats, if there are more than two."),
     Binding(Command.PAIR_BACK, ("shift tab",), "pair", "The two seats before.", shown=False),
     Binding(Command.BACK, ("esc",), "back", "Close the replay.", shown=False),
 )

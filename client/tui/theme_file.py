@@ -79,7 +79,7 @@ def _colour(key: str, value: Any, was: Colour) -> Colour:
 
 def text_of(palette: Palette, name: str) -> str:
     """A palette as the text of a theme file, for people to edit."""
-    lines = [f'name = "{name}"', 'base = "classic"  # what is not named here is as there: classic, four or safe', ""]
+    lines = [f'name = "{name}"', 'base = "classic"  # has the colours not set here: classic, four or safe', ""]
     for key, what in COLOURS.items():
         value = getattr(palette, key)
         said = f'"{value.exact}"' if key not in SEVERAL else "[" + ", ".join(f'"{each.exact}"' for each in value) + "]"

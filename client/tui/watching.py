@@ -47,7 +47,7 @@ from protocol.watch_messages import Unwatch
 
 KEYS: Keys = (
     Binding(Command.DETAILS, ("v",), "curves/boards", "The curves and all bars, or the boards."),
-    Binding(Command.PAIR, ("tab",), "seats", "The boards of the next seats, where there are more."),
+    Binding(Command.PAIR, ("tab",), "seats", "The boards of the next seats, if there are more."),
     Binding(Command.PAIR_BACK, ("shift tab",), "seats", "The boards of the seats before.", shown=False),
     Binding(Command.CHAT, ("t",), "talk", "Say something to all who watch; players see it afterwards."),
     Binding(Command.LEAVE, ("L", "esc"), "leave", "Stop watching this race."),

@@ -34,8 +34,8 @@ logger = logging.getLogger("carpet.admin")
 
 ENDED: Final = "the host of the server has ended this connection"
 
-LATER: Final = "it is done as soon as it can write"
-LATER_ENDED: Final = "the tournament is ended as soon as it can write: ask then once more for it to be removed"
+LATER: Final = "this will be done as soon as it can write"
+LATER_ENDED: Final = "the tournament is ended as soon as it can write: then ask once more to remove it"
 
 CLOSE_REASON_BYTES: Final = 123
 
@@ -96,7 +96,7 @@ class Administration:
                     await trio.lowlevel.checkpoint()
             return Answer(rows=tuple(rows))
         if key not in self._orders:
-            return Answer(error=f"{question.noun} cannot be asked for {question.verb}")
+            return Answer(error=f"there is no command {question.verb} for {question.noun}")
         try:
             with trio.fail_after(ANSWER_S):
                 done = await self._orders[key](question.target, clean_chat(question.reason))
@@ -186,7 +186,7 @@ class Administration:
         known = await self._journal.ask(self._store.player, target)
         if named is not None and known is not None and named.id != known.id:
             # Otherwise a player whose name is another's id could have that other one put out in their place.
-            raise _Refused(f"{target} is the id of {known.name} and the name of {named.id}: say one of these")
+            raise _Refused(f"{target} is the id of {known.name} and the name of {named.id}: name one of these")
         found = named or known
         if found is None:
             raise _Refused(f"there is no player {target!r}")
@@ -199,7 +199,7 @@ class Administration:
             visit.connection.shut(CloseCode.ENDED_BY_HOST, _close_reason(reason))
         if not theirs:
             raise _Refused(f"{player.name} is not here")
-        return f"{player.name} is put out, and may come again"
+        return f"{player.name} was disconnected, and may come back"
 
     async def _ban_player(self, target: str, reason: str) -> str:
         player = await self._find(target)
@@ -231,7 +231,7 @@ class Administration:
             if visit.connection.number == target:
                 visit.connection.shut(CloseCode.ENDED_BY_HOST, _close_reason(reason))
                 await trio.lowlevel.checkpoint()
-                return "ended; who it was may come again"
+                return "ended; its player may come back"
         raise _Refused(f"there is no connection {target}")
 
     async def _ban_address(self, target: str, reason: str) -> str:
@@ -256,7 +256,7 @@ class Administration:
             await self._bans.lift(kind, subject)
         except LookupError:
             raise _Refused(f"{name} is not banned") from None
-        return f"{name} may come again"
+        return f"{name} may come back"
 
     def put_out(self, kind: BanKind, subject: str, reason: str) -> str:
         """End what a banned player, or anybody at a banned address, does here. Gives the result, as the end of a sentence."""

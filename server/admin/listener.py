@@ -62,7 +62,7 @@ def _listening(path: Path) -> socket.socket:
             unless_done.pop_all()
     except OSError as error:
         # If the path is too long, there is no strerror.
-        raise SocketUnavailable(f"cannot take the host's commands at {path}: {error.strerror or error}") from error
+        raise SocketUnavailable(f"cannot listen for the host's commands at {path}: {error.strerror or error}") from error
     return listening
 
 
@@ -93,7 +93,7 @@ async def _accept(scope: trio.CancelScope, listening: trio.socket.SocketType, an
                     accepted, _ = await listening.accept()
                 except OSError as error:
                     # Too many files are open, or the asker has gone. Races matter more than any command, so go on.
-                    logger.warning("a command of the host could not be taken: %s", error.strerror or error)
+                    logger.warning("a connection for a host's command could not be accepted: %s", error.strerror or error)
                     free.release()
                     await trio.sleep(ACCEPT_AGAIN_S)
                     continue
@@ -117,7 +117,7 @@ async def _answered(stream: trio.SocketStream, answer: Callable[[Question], Awai
         with trio.fail_after(QUESTION_S):
             question = msgspec.json.decode(await _line(stream), type=Question)
     except (msgspec.MsgspecError, trio.TooSlowError, ValueError) as error:
-        return Answer(error=f"that is no command of this version: {error}")
+        return Answer(error=f"this version does not know that command: {error}")
     try:
         return await answer(question)
     except Exception:

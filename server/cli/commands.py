@@ -95,8 +95,8 @@ def verify(
 ) -> None:
     """Check a record, or a whole tournament.
 
-    Of a record: commitment, seed, deal, every move, the result. Of a tournament: the shuffles of its rounds, the records that are given,
-    points, tie-breaks and places. What is wrong is said, with exit status 1.
+    For a record: commitment, seed, deal, every move, the result. For a tournament: the shuffles of its rounds, the given records, points,
+    tie-breaks and places. It says what is wrong, with exit status 1.
     """
     from server.tournaments.audit import BadTournament, read_tournament
 
@@ -123,11 +123,11 @@ def _verify_tournament(document: TournamentDocument, files: list[str]) -> None:
     rounds = f"{checked.rounds} of {counted(len(document.rounds), 'round')}"
     entrants = counted(len(document.entrants), "entrant")
     say(f"verified: tournament {document.id}, {document.options.format}, {document.options.rules}, {entrants}")
-    say(f"shuffles: the secrets of {rounds} are those that the commitment of the tournament fixed")
+    say(f"shuffles: the secrets of {rounds} are those that the tournament's commitment fixed")
     races = f"{checked.records} of {counted(checked.races, 'race')}"
     say(f"records: {races}, each with the shuffle of its round and the result of its table")
     if checked.ruled:
-        say(f"of them, {checked.ruled} with a result that the director has corrected")
+        say(f"of them, {checked.ruled} with a result that the director corrected")
     say("standings: points, tie-breaks and places follow from the results")
     say("not checked: who was paired with whom, forfeits, and that the commitment was published before anybody entered")
 
@@ -228,7 +228,7 @@ def schema(
 ) -> None:
     """Print a schema, for those who write a client.
 
-    asyncapi: the messages of the wire. openapi: the pages over HTTP. Else the JSON Schema of a document.
+    asyncapi: the messages on the wire. openapi: the pages over HTTP. Any other name: the JSON Schema of that document.
     """
     from protocol.schemas import NAMES, make_document
 

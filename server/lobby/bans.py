@@ -55,7 +55,7 @@ class Bans:
                         mark = (-1, -1)
             except StoreError as error:
                 mark = (-1, -1)
-                logger.debug("it cannot be seen whom other servers keep out: %s", error)
+                logger.debug("the bans of other servers cannot be read: %s", error)
             await trio.sleep(LOOK_S)
 
     def _hear(self, banned: Iterable[Banned], put_out: Callable[[BanKind, str, str], object]) -> None:

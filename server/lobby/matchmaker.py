@@ -150,6 +150,6 @@ class Matchmaker:
 
 
 def _give_up(seeker: Seeker, refusal: Refusal) -> None:
-    logger.warning("an opponent was found, and there is no race for them: %s", refusal)
+    logger.warning("two players were matched, but no race could be opened for them: %s", refusal)
     seeker.member.post(refused(refusal, seeker.ref))
     seeker.member.post(Outgoing(WaitingOver(reason="failed", ref=seeker.ref)))

@@ -128,14 +128,16 @@ class Documents:
     async def _race(self, asked: Asked) -> Description:
         race = asked.values["id"]
         if not is_race_id(race):
-            raise NoPage(HTTPStatus.NOT_FOUND, "There is no race of that id.")
+            raise NoPage(HTTPStatus.NOT_FOUND, "There is no race with that id.")
         record = await self._readers.ask(partial(record_of, race=race, now_ms=self._clock.wall_ms()))
         names = _against([_titled(seat.name, seat.bot) for seat in record.seats])
         return Description(f"{names} · Carpet Race", f"{_result(record)} Replay it, board by board.", curves_of(record))
 
     async def _embed(self, asked: Asked) -> Description:
         if not self._embeds:
-            raise NoPage(HTTPStatus.NOT_FOUND, "This server shows no races in pages of other sites; its host can allow it by --embed-in.")
+            raise NoPage(
+                HTTPStatus.NOT_FOUND, "This server does not show races in pages of other sites; its host can allow it with --embed-in."
+            )
         identity = asked.values["id"]
         if identity == "closest":
             return ALWAYS["/watch/closest"]
@@ -156,7 +158,7 @@ class Documents:
     async def _player(self, asked: Asked) -> Description:
         found = await self._readers.ask(lambda store: store.player_by_name(asked.values["name"]))
         if found is None:
-            raise NoPage(HTTPStatus.NOT_FOUND, "There is no player of that name.")
+            raise NoPage(HTTPStatus.NOT_FOUND, "There is no player with that name.")
         rating = f"Rating {found.rating.worth}." if found.rating is not None and found.rating.races else "Not rated yet."
         return Description(f"{found.name} · Carpet Race", f"{rating} Races, opponents and results.")
 

@@ -49,13 +49,13 @@ def preview_routes(described: Mapping[str, Describe], readers: Readers, compute:
 
     async def show_embed(asked: Asked) -> Page:
         if asked.query.get("format", "json") != "json":
-            raise NoPage(HTTPStatus.NOT_IMPLEMENTED, "oEmbed is to be had as JSON.")
+            raise NoPage(HTTPStatus.NOT_IMPLEMENTED, "oEmbed is available only as JSON.")
         # The scheme is ignored, because a proxy may have terminated TLS.
         host, slash, path = asked.query.get("url", "").partition("://")[2].partition("/")
         path = slash + path.partition("?")[0].partition("#")[0]
         found = next(((describe, of) for page, describe in pages if (of := page.ask(path, base=asked.base)) is not None), None)
         if not asked.base or host.lower() != asked.base.partition("://")[2] or found is None:
-            raise NoPage(HTTPStatus.NOT_FOUND, "That is no address of this server.")
+            raise NoPage(HTTPStatus.NOT_FOUND, "That is not an address of this server.")
         describe, of = found
         about = await describe(of)
         told = {

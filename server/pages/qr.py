@@ -28,7 +28,7 @@ def qr_route() -> Route:
     async def show(asked: Asked) -> Page:
         address = asked.query.get("of", "")
         if _ADDRESS.fullmatch(address) is None:
-            raise NoPage(HTTPStatus.BAD_REQUEST, "of is the address of one of the pages to play, of a tournament or of a race.")
+            raise NoPage(HTTPStatus.BAD_REQUEST, "of must be the address of a page for playing, of a tournament or of a race.")
         # In a thread, because it takes milliseconds and others would wait.
         drawn = await trio.to_thread.run_sync(qr_svg, address, limiter=drawing)
         return Page(drawn, "image/svg+xml; charset=utf-8", FOREVER)

@@ -119,11 +119,11 @@ def record_of(store: Store, *, race: str, now_ms: int) -> Record:
     if status is None:
         raise _no_such_race()
     if status.phase == "running":
-        raise NoPage(HTTPStatus.CONFLICT, "That race is still running; its record is there when it is over.", retry_after_s=10)
+        raise NoPage(HTTPStatus.CONFLICT, "That race is still running; its record is available once it is over.", retry_after_s=10)
     if status.phase == "aborted":
         raise NoPage(HTTPStatus.GONE, f"That race was aborted and has no record: {_reason(status.reason)}.")
     if status.sealed_until_ms > now_ms:
-        raise NoPage(HTTPStatus.FORBIDDEN, "Others have yet to play the deal of that race; its record is there when they have.")
+        raise NoPage(HTTPStatus.FORBIDDEN, "Others have yet to play the deal of that race; its record is available once they have.")
     record = store.record(race)
     if record is None:
         raise StoreCorrupt(f"race {race} is over and has no record")
@@ -193,13 +193,13 @@ def _before(query: Mapping[str, str]) -> Mark | None:
         return None
     moment, _, race = text.partition("-")
     if re.fullmatch(r"[0-9]{1,15}", moment) is None or not is_race_id(race):
-        raise NoPage(HTTPStatus.BAD_REQUEST, "before is what a page of this history had as next.")
+        raise NoPage(HTTPStatus.BAD_REQUEST, "before must be the next of a page of this history.")
     return Mark(int(moment), race)
 
 
 def _no_such_race() -> NoPage:
-    return NoPage(HTTPStatus.NOT_FOUND, "There is no race of that id.")
+    return NoPage(HTTPStatus.NOT_FOUND, "There is no race with that id.")
 
 
 def _no_such_player() -> NoPage:
-    return NoPage(HTTPStatus.NOT_FOUND, "There is no player of that name.")
+    return NoPage(HTTPStatus.NOT_FOUND, "There is no player with that name.")

@@ -37,7 +37,7 @@ def schema_routes(readers: Readers, compute: Compute) -> tuple[Route, ...]:
     async def show(asked: Asked, name: str = "") -> Page:
         name = name or asked.values["document"]
         if name not in (NAMES if not asked.values else SCHEMAS):
-            raise NoPage(HTTPStatus.NOT_FOUND, f"There is no schema of that name; there are {', '.join(SCHEMAS)}.")
+            raise NoPage(HTTPStatus.NOT_FOUND, f"There is no schema with that name; there are {', '.join(SCHEMAS)}.")
         if not made:
             await readers.work(make)
         body, zipped = made[name]

@@ -33,9 +33,9 @@ def search_route(readers: Readers, clock: Clock, runs: RunService, tournaments: 
     async def show(asked: Asked) -> Page:
         wanted, rules = asked.query.get("q", "").strip(), asked.query.get("rules", "")
         if len(wanted) > SEARCH_CHARACTERS:
-            raise NoPage(HTTPStatus.BAD_REQUEST, f"q has at most {SEARCH_CHARACTERS} characters.")
+            raise NoPage(HTTPStatus.BAD_REQUEST, f"q must have at most {SEARCH_CHARACTERS} characters.")
         if rules and rules not in RULE_SETS:
-            raise NoPage(HTTPStatus.BAD_REQUEST, f"rules is the id of a rule set: {', '.join(RULE_SETS)}.")
+            raise NoPage(HTTPStatus.BAD_REQUEST, f"rules must be the id of a rule set: {', '.join(RULE_SETS)}.")
         found = await readers.ask(partial(_kept, wanted=wanted, rules=rules, now_ms=clock.wall_ms()))
         if wanted:
             key = name_key(wanted)

@@ -68,7 +68,7 @@ async def find_tournament(tournaments: TournamentService, asked: Asked) -> Tourn
     except StoreError as error:
         raise NoPage(HTTPStatus.SERVICE_UNAVAILABLE, "The store cannot be read now; try again later.", retry_after_s=10) from error
     if found is None:
-        raise NoPage(HTTPStatus.NOT_FOUND, "There is no tournament of that id.")
+        raise NoPage(HTTPStatus.NOT_FOUND, "There is no tournament with that id.")
     return found
 
 

@@ -57,7 +57,7 @@ class DailyDeals:
                 # The next server makes them.
                 return
             except StoreError as error:
-                logger.error("the deals of the next days cannot be kept: %s", error)
+                logger.error("the deals of the next days cannot be saved: %s", error)
                 await trio.sleep(AGAIN_S)
             else:
                 await trio.sleep_until(self._clock.wall_deadline(days.ends_at_ms(days.date_of(now))))

@@ -111,7 +111,7 @@ def backup(target: Path, where: str | None) -> BackedUp:
     if location.path is None:
         raise StoreError(f"PostgreSQL has a program of its own for this: pg_dump --format=custom --file={target} DATABASE")
     if target.exists():
-        raise StoreUnavailable(f"{target} is there already; choose another name")
+        raise StoreUnavailable(f"{target} exists already; choose another name")
     partial = target.with_name(f"{target.name}.partial")
     with brief_reading(location) as sql:
         schema.check(sql)

@@ -59,7 +59,7 @@ async def _prune(store: Store, journal: Journal, now_ms: Callable[[], int], days
             for table, keys in await journal.ask(store.prunable, before_ms):
                 gone += await journal.tidy(store.remove, table, keys, before_ms)
             if gone:
-                logger.info("removed %d rooms, players and challenges that nobody has used for %d days", gone, days)
+                logger.info("removed %d rooms, players and challenges that were not used for %d days", gone, days)
         except StoreError as error:
-            logger.warning("what nobody uses any more could not be removed: %s", error)
+            logger.warning("unused rooms, players and challenges could not be removed: %s", error)
         await trio.sleep(DAY_S)

@@ -121,9 +121,9 @@ def _check_own_decisions(state: TournamentState, player: str) -> None:
     # The last one to check in is also the author of what follows, such as bots that fill the seats. That does not count.
     own = Counter(entry.author for entry in state.log if getattr(entry.event, "entrant", "") == entry.author)
     if own[player] >= OWN_DECISIONS:
-        raise Refusal(ErrorCode.NOT_NOW, "you have come and gone too often; its director can still take you in or out")
+        raise Refusal(ErrorCode.NOT_NOW, "you have entered and left too often; its director can still let you in or take you out")
     if own.total() >= OWN_DECISIONS_OF_ALL and not 0 < own[player] < OWN_DECISIONS_KEPT:
-        raise Refusal(ErrorCode.NOT_NOW, "players have come and gone too often; its director can still take entrants in or out")
+        raise Refusal(ErrorCode.NOT_NOW, "players have entered and left too often; its director can still let entrants in or take them out")
 
 
 def _directed(state: TournamentState, command: DirectorCommand) -> Decision:
@@ -134,7 +134,7 @@ def _directed(state: TournamentState, command: DirectorCommand) -> Decision:
             return Decision((Paused() if pause else Resumed(),))
         case PairRound(round=number):
             if state.stage != "playing" or not state.is_round_over or number != state.round + 1 or state.paused:
-                raise Refusal(ErrorCode.NOT_NOW, f"round {state.round} is the last one that is paired; the tournament is {state.phase}")
+                raise Refusal(ErrorCode.NOT_NOW, f"round {state.round} is the last one paired; the tournament is {state.phase}")
             return Decision(pairs=True)
         case CorrectResult():
             return Decision((_correction(state, command),))
@@ -247,7 +247,7 @@ def check_tournament_options(options: TournamentOptions) -> None:
     """Raises Refusal. Options of its races are checked with those of rooms (`tables.race_options`)."""
     known_bot(options.bot)
     if options.fill > options.places:
-        sentence = f"{options.fill} seats cannot be filled where there are {options.places}"
+        sentence = f"{options.fill} seats cannot be filled if there are only {options.places}"
         raise Refusal(ErrorCode.BAD_TOURNAMENT, sentence, path="$.options.fill")
 
 

@@ -230,7 +230,7 @@ class Director:
                 except StoreError as error:
                     logger.error("tournament %s: nothing can be decided: %s", self.state.id, error)
                 except Exception:
-                    logger.exception("tournament %s: a fault", self.state.id)
+                    logger.exception("tournament %s failed", self.state.id)
                 await trio.sleep(RETRY_S)
         self._ended_by_host.set()
         self._refuse_all(Refusal(ErrorCode.NO_SUCH_TOURNAMENT, path="$.id"))
@@ -338,7 +338,7 @@ class Director:
             except Refusal as refusal:
                 asked.member.post(refused(refusal, asked.command.ref))
             except StoreError as error:
-                logger.error("tournament %s: a command cannot be kept: %s", self.state.id, error)
+                logger.error("tournament %s: a decision cannot be saved: %s", self.state.id, error)
                 asked.member.post(refused(Refusal(ErrorCode.NOT_KEPT), asked.command.ref))
                 # It may be stored all the same; `run` checks.
                 raise

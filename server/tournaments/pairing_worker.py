@@ -22,5 +22,5 @@ async def pair_next(workers: Workers, crosstable: Crosstable) -> Round | None:
         try:
             return await workers.run(Crosstable.next_round, crosstable)
         except WorkerDied as error:
-            logger.error("pairing a round: %s; it is done here instead", error)
+            logger.error("pairing a round in a worker: %s; doing it in this process instead", error)
     return crosstable.next_round()

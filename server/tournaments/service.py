@@ -118,7 +118,7 @@ class TournamentService:
             try:
                 await self._look()
             except StoreError as error:
-                logger.debug("it cannot be seen what other servers have decided: %s", error)
+                logger.debug("what other servers have decided cannot be read: %s", error)
 
     async def _look(self, *, leads_its_own: bool = False) -> None:
         """Bring what is known of all tournaments up to the store."""
@@ -159,7 +159,7 @@ class TournamentService:
             try:
                 await director.catch_up()
             except BadTournamentLog as error:
-                logger.error("tournament %s is shown as it was: %s", identity, error)
+                logger.error("tournament %s cannot be updated, and is shown as it was: %s", identity, error)
                 self._unreadable.add(identity)
 
     async def _read(self, made: TournamentMade) -> TournamentState | None:
@@ -318,7 +318,7 @@ class TournamentService:
         try:
             made = await self._maker.make(asker, message)
         except StoreError as error:
-            logger.error("a tournament cannot be kept: %s", error)
+            logger.error("a tournament cannot be saved: %s", error)
             member.post(refused(Refusal(ErrorCode.NOT_KEPT), message.ref))
             return
         director = self._start(state_of(made, ()), leads=True)

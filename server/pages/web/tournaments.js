@@ -11,7 +11,7 @@ const PHASES = {
   between: "between two rounds",
   paused: "paused",
   over: "over",
-  ended: "broken off",
+  ended: "called off",
 };
 
 export function phaseWord(phase) {
@@ -95,7 +95,7 @@ export function phaseSentence(told, left) {
       return first.length ? `It is over: ${first.join(" and ")} won.` : "It is over.";
     }
     case "ended":
-      return "Broken off by its director.";
+      return "Called off by its director.";
     default:
       return phaseWord(told.phase);
   }

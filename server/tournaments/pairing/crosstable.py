@@ -191,7 +191,7 @@ class Crosstable:
         self._counted_pairing(number, table)
         races = self.races.get((number, table), ())
         if self.format.settle(races) is not None:
-            raise ResultRefused(f"table {table} of round {number} has its result: correct it, if it is wrong")
+            raise ResultRefused(f"table {table} of round {number} has its result already: correct it if it is wrong")
         if race != len(races) + 1:
             raise ResultRefused(f"table {table} of round {number} waits for race {len(races) + 1}, not for race {race}")
         return replace(self, races={**self.races, (number, table): (*races, result)})
@@ -201,15 +201,15 @@ class Crosstable:
         self._counted_pairing(number, table)
         races = self.races.get((number, table), ())
         if not 0 < race <= len(races):
-            raise ResultRefused(f"race {race} of table {table} of round {number} has no result that could be corrected")
+            raise ResultRefused(f"race {race} of table {table} of round {number} has no result to correct")
         # Races that were run because the struck one was drawn go with it.
         corrected = races[: race - 1] if result is None else (*races[: race - 1], result, *races[race:])
         if number < len(self.rounds):
             before, now = self.format.settle(races), self.format.settle(corrected)
             if now is None:
-                raise ResultRefused(f"round {number + 1} is paired already: a result of round {number} can be changed, not taken away")
+                raise ResultRefused(f"round {number + 1} is already paired: a result of round {number} can be changed, but not struck")
             if self.format.knock_out and before is not None and now.verdict != before.verdict:
-                raise ResultRefused(f"round {number + 1} is paired on that result: who went on stays")
+                raise ResultRefused(f"round {number + 1} was paired by that result: whoever it sent on stays in")
         others = {key: value for key, value in self.races.items() if key != (number, table)}
         return replace(self, races=others | ({(number, table): corrected} if corrected else {}))._forfeit_absent()
 
@@ -236,7 +236,7 @@ class Crosstable:
         if pairing is None:
             raise ResultRefused(f"round {number} has no table {table}")
         if not pairing.counted:
-            raise ResultRefused(f"table {table} of round {number} is a bye that counts for nothing")
+            raise ResultRefused(f"table {table} of round {number} is a bye that does not count")
         return pairing
 
     def _forfeit_absent(self) -> Crosstable:

@@ -485,7 +485,7 @@ async def test_a_line_begun_before_the_start_does_not_go_out_in_the_race_and_is_
         run.link.taken()
         await run.give("!", "enter")
         assert run.link.taken() == []
-        assert run.screen.shows("In a race only phrases can be said. Your line waits: t, once it is over.")
+        assert run.screen.shows("In a race only phrases can be said. Your line is kept: t after the race.")
         await run.give("c", "1")
         assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
         await run.say(Result(version=8, record=scenes.record()))
@@ -826,7 +826,7 @@ async def test_without_a_connection_the_home_screen_shows_no_lobby_of_before() -
 async def test_a_server_that_forgot_the_race_sends_us_home() -> None:
     async with racing() as run:
         await run.say(Lost("gone", 1), UP, scenes.welcome(), Left(code=scenes.CODE, reason=NO_SEAT), Back())
-        assert run.screen.shows(f"The server has no seat for you in race {scenes.CODE} any more: see carpet history.")
+        assert run.screen.shows(f"The server no longer has a seat for you in race {scenes.CODE}: see carpet history.")
         assert run.link.taken() == [FollowLobby(changes=True)]
 
 

@@ -163,7 +163,7 @@ async def test_where_no_deal_is_found_everybody_is_told_and_the_room_ends(autoju
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (RaceOptions(winnable=True, deal="tuesday"), "a deal by name is what it is"),
+        (RaceOptions(winnable=True, deal="tuesday"), "a named deal is always the same one"),
         (RaceOptions(winnable=True, rules="teppich"), "winnable deals are not offered under teppich"),
         (RaceOptions(winnable=True, rules="colorado"), "winnable deals are not offered under colorado"),
     ],

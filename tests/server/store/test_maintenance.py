@@ -124,7 +124,7 @@ def test_a_copy_overwrites_nothing(empty_sqlite: str, tmp_path: Path) -> None:
     open_database(empty_sqlite).close()
     target = tmp_path / "precious"
     target.write_text("precious")
-    with pytest.raises(StoreUnavailable, match="precious is there already"):
+    with pytest.raises(StoreUnavailable, match="precious exists already"):
         care.backup(target, empty_sqlite)
     assert target.read_text() == "precious"
 
