@@ -118,7 +118,7 @@ def _with_large(canvas: urwid.Canvas, large: Large, size: Size) -> urwid.Canvas:
     letters = urwid.Padding(
         urwid.BigText([(large.role, large.text)], urwid.HalfBlock5x4Font()), align=urwid.CENTER, width=urwid.WHSettings.CLIP
     )
-    drawn = urwid.CompositeCanvas(urwid.AttrMap(letters, "felt").render((min(rect.width, size[0] - rect.column),), False))
+    drawn = urwid.CompositeCanvas(urwid.AttrMap(letters, large.role).render((min(rect.width, size[0] - rect.column),), False))
     if rect.row + drawn.rows() > size[1]:
         return canvas
     return urwid.CanvasOverlay(drawn, canvas, rect.column, rect.row)
