@@ -101,7 +101,7 @@ def main() -> None:
         environment = terminal_environment(HOME=home, XDG_DATA_HOME=home, XDG_CONFIG_HOME=home, COLORTERM="truecolor")
         command = [sys.executable, "-m", "client.cli.main", "play", "--alone", "--deal", given.deal, "--rules", given.rules]
         with Terminal(command, environment=environment, columns=columns, rows=rows) as terminal:
-            terminal.wait_for("cards home", patience_s=60)
+            terminal.wait_for("enter play", patience_s=60)
             rest(terminal)
             pid = terminal.process.pid
             began, drawn = processor_s(pid), len(terminal.raw)

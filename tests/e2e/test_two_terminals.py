@@ -185,7 +185,7 @@ class Table:
         for player in (anna, bert):
             player.sees("Everybody is here. Press r when you are ready.", "anna", "bert")
         anna.type("r")
-        bert.sees("✓ anna")
+        bert.sees("✓ ready")
         bert.type("r")
         for player in (anna, bert):
             player.races()
