@@ -21,12 +21,12 @@ MoveText = Annotated[str, Meta(min_length=1, max_length=8)]
 
 
 class Hello(Request, frozen=True, kw_only=True, tag="hello"):
-    """First on every connection: who comes. With the token of an earlier welcome it is the same player again, under the name they have.
+    """The first message on every connection: says who is connecting.
 
-    name: of a new player, cleaned by the server to at most 24 printable characters. software: the client's own name and version; the
-    server does nothing with it. watch: comes only to follow the lobby and to watch, and takes no other connection over. With a token it
-    is a second connection of that player, who is kept from their own races and may talk to other watchers; without one it is a guest, no
-    player, who may be nameless.
+    name: for a new player, cleaned by the server to at most 24 printable characters. token: from an earlier `welcome`; makes this the same
+    player, who keeps the name they have. software: the client's name and version; the server does not use it. watch: only follow the lobby
+    and watch races, taking over no other connection. With a token, this is a second connection of that player: it may talk to other
+    watchers but cannot watch the player's own races. Without one it is a guest: not a player, and perhaps without a name.
     """
 
     name: Annotated[str, Meta(max_length=200)]
@@ -36,18 +36,18 @@ class Hello(Request, frozen=True, kw_only=True, tag="hello"):
 
 
 class WhoAmI(Request, frozen=True, kw_only=True, tag="who-am-i"):
-    """Ask which player has this token, without being them: no other connection is taken over. Answered by `you-are`.
+    """Ask which player has this token, without taking over their connection. Answered by `you-are`.
 
-    token: null for this connection's own player; with one, no hello is needed before.
+    token: null for this connection's own player. With a token, no `hello` is needed first.
     """
 
     token: Annotated[str, Meta(max_length=64)] | None = None
 
 
 class Rename(Request, frozen=True, kw_only=True, tag="rename"):
-    """Give the player who has this token, or this connection's own, another name. Answered by `you-are`.
+    """Change the name of the player with this token, or of this connection's player. Answered by `you-are`.
 
-    name: cleaned as in hello. token: as in who-am-i. Where they hold a seat, the seat keeps the name with which they took it.
+    name: cleaned as in `hello`. token: as in `who-am-i`. A seat they already hold keeps the name under which they took it.
     """
 
     name: Annotated[str, Meta(max_length=200)]
@@ -55,22 +55,22 @@ class Rename(Request, frozen=True, kw_only=True, tag="rename"):
 
 
 class FollowLobby(Request, frozen=True, kw_only=True, tag="follow-lobby"):
-    """Ask for `lobby` now and on every change (at most two a second), or stop it. changes: on a change `lobby-changes` is enough."""
+    """Get `lobby` now and after every change (at most twice a second), or stop getting it. changes: later ones may be `lobby-changes`."""
 
     follow: bool = True
     changes: bool = False
 
 
 class OpenRace(Request, frozen=True, kw_only=True, tag="open-race"):
-    """Open a room and take its first seat. Answered by `room`, which has the code."""
+    """Open a room and take its first seat. Answered by `room`, which carries the code."""
 
     options: RaceOptions
 
 
 class JoinRace(Request, frozen=True, kw_only=True, tag="join-race"):
-    """Take a free seat, or come back to one's own. Answered by the room events after `version`, or by `room`.
+    """Take a free seat, or return to one's own. Answered by the room events after `version`, or by `room`.
 
-    code: six letters, in either case. version: the last room version this client has, 0 for none.
+    code: six letters, upper or lower case. version: the last room version this client has, 0 for none.
     """
 
     code: RoomCode
@@ -78,9 +78,10 @@ class JoinRace(Request, frozen=True, kw_only=True, tag="join-race"):
 
 
 class QuickMatch(Request, frozen=True, kw_only=True, tag="quick-match"):
-    """Look for an opponent of about the same rating, or for none any more. Answered by `waiting-match`, or by `waiting-over`.
+    """Look for an opponent with a similar rating, or stop looking. Answered by `waiting-match` or `waiting-over`.
 
-    rules: id of the rule set, null for any. When an opponent is found both are seated in a new race: `room` follows.
+    When an opponent is found, both are seated in a new race and `room` follows. rules: id of the rule set, null for any. cancel: stop
+    looking.
     """
 
     rules: Annotated[str, Meta(min_length=1, max_length=32)] | None = None
@@ -88,11 +89,11 @@ class QuickMatch(Request, frozen=True, kw_only=True, tag="quick-match"):
 
 
 class LeaveRace(Request, frozen=True, kw_only=True, tag="leave-race"):
-    """Give the seat up: before the start it is free again, during the race it is forfeited. Answered by `left`."""
+    """Give up the seat. Before the start this frees it; during the race it forfeits. Answered by `left`."""
 
 
 class Ready(Request, frozen=True, kw_only=True, tag="ready"):
-    """Ready for race number `race`, with this player's 16 random bytes for the shuffle. Cannot be taken back."""
+    """Ready for race number `race`, with this player's 16 random bytes for the shuffle. It cannot be taken back."""
 
     race: RaceNumber
     nonce: Hex16
@@ -101,7 +102,7 @@ class Ready(Request, frozen=True, kw_only=True, tag="ready"):
 class Move(Request, frozen=True, kw_only=True, gc=False, tag="move"):
     """Play `move` as this seat's move number `ply` (0 for the first).
 
-    Answered by `view`; when it is refused, by `error` and `current-view`.
+    Answered by `view`, or if it is refused, by `error` and `current-view`.
     """
 
     race: RaceNumber
@@ -111,30 +112,30 @@ class Move(Request, frozen=True, kw_only=True, gc=False, tag="move"):
 
 
 class Stop(Request, frozen=True, kw_only=True, tag="stop"):
-    """End one's own part of the race and keep the cards that are home."""
+    """End one's own part of the race, keeping the cards that are home."""
 
     race: RaceNumber
     seat: SeatNumber
 
 
 class Resign(Request, frozen=True, kw_only=True, tag="resign"):
-    """Give the race up: the seat is forfeited and placed behind all that are not."""
+    """Give up the race: the seat is forfeited, and placed behind all seats that are not."""
 
     race: RaceNumber
     seat: SeatNumber
 
 
 class Rematch(Request, frozen=True, kw_only=True, tag="rematch"):
-    """After race number `race`: ask for another between the same players. It opens when all of them have asked."""
+    """After race number `race`, ask for another between the same players. It opens once all of them have asked."""
 
     race: RaceNumber
 
 
 class Say(Request, frozen=True, kw_only=True, tag="say"):
-    """One line of chat: to the room one is in, or where one is in none, to those who watch the same race.
+    """Say one line of chat to one's room, or if one is in none, to the others watching the same race.
 
-    text: cleaned by the server to at most 200 printable characters. phrase: one of `protocol.phrases` in place of a text; players have
-    nothing else while their race is being run. code: to the room or the watched race of this code alone.
+    text: cleaned by the server to at most 200 printable characters. phrase: one of `protocol.phrases` instead of a text; during their
+    race, players can use nothing else. code: say it only to the room or the watched race with this code.
     """
 
     text: Annotated[str, Meta(max_length=1000)] = ""

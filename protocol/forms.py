@@ -63,7 +63,7 @@ _SERIES: Final = {
     "single": "One race; a rematch is a new one.",
     "best-of": "Whoever wins more of the races wins the series. Cards home break ties.",
     "session": "A number of attempts: each win is a point, and cards home break ties.",
-    "swap": "Two shuffles: each of two players plays one, and then the other's. A point for who does better on each.",
+    "swap": "Two shuffles: each of two players plays one, and then the other's. The better on each gets a point.",
 }
 
 RACE_FORM: Final = (
@@ -81,7 +81,7 @@ RACE_FORM: Final = (
         explanation="If not, only those who have its code can join.",
         choices=(Choice(True, "yes, anybody may join"), Choice(False, "no, by its code only")),
     ),
-    Field(name="deal", label="Deal", explanation="The name of a deal, which everybody can have again; none for a random one."),
+    Field(name="deal", label="Deal", explanation="A name for the deal, to have it again; none for a random one."),
     Field(name="time_limit_s", label="Time limit", explanation="Seats still racing then are out of time.", choices=_LIMITS),
     Field(
         name="countdown_s",
@@ -123,7 +123,7 @@ TOURNAMENT_FORM: Final = (
         choices=(
             Choice("swiss", "Swiss", "Everybody plays every round, against somebody of about the same score."),
             Choice("round-robin", "round robin", "Everybody meets everybody."),
-            Choice("elimination", "elimination", "Who wins goes on to the next round."),
+            Choice("elimination", "elimination", "Winners go on to the next round."),
             Choice("session", "session", "Everybody plays the same deals alone: a deal won is a point."),
         ),
     ),

@@ -35,9 +35,9 @@ def is_race_id(text: str) -> bool:
 class HistorySeat(Struct, frozen=True, kw_only=True):
     """One seat of a race that is over or was aborted.
 
-    player: the public id, null for a house bot. name: what they were called then. place: null where the race was aborted.
-    ended_at_ms: when the seat ended, from the start; null where it had not when the race was aborted.
-    rating: what the race did to the player's; null for one that did not count, and from a server of before ratings.
+    player: the public id, null for a house bot. name: as it was then. place: null if the race was aborted.
+    ended_at_ms: when the seat ended, from the start; null if the race was aborted before that.
+    rating: what the race did to the player's; null if it did not count, or is from before servers had ratings.
     """
 
     player: str | None
@@ -51,7 +51,7 @@ class HistorySeat(Struct, frozen=True, kw_only=True):
 
 
 class HistoryRace(Struct, frozen=True, kw_only=True):
-    """One race of a player's. finished_at_ms: Unix time. aborted: why, null for a race that has a record. seat: their own. seats: all."""
+    """One of a player's races. finished_at_ms: Unix time. aborted: why, null if it has a record. seat: the player's own. seats: all."""
 
     id: str
     room: str
@@ -64,10 +64,10 @@ class HistoryRace(Struct, frozen=True, kw_only=True):
 
 
 class BoardStep(Struct, frozen=True, kw_only=True):
-    """One move of a race and what it changed for its player. at_ms: the moment that counts, from the start. ply: moves with this one.
+    """One move in a race and what it changed for its player. at_ms: the moment that counts, from the start. ply: moves made, with this one.
 
-    piles, foundations: those that are not as before. waste_kept: cards of the waste that stay, from the bottom; waste_more: those that then
-    lie on them. The rest is as in a view.
+    piles, foundations: those that changed. waste_kept: how many waste cards stay, from the bottom; waste_more: the cards now on top of
+    them. The rest is as in a view.
     """
 
     seat: SeatNumber
@@ -87,9 +87,8 @@ class BoardStep(Struct, frozen=True, kw_only=True):
 
 
 class RaceBoards(Struct, frozen=True, kw_only=True):
-    """Every position of a race that is over, to be shown without knowing its rules. firsts: each seat's at the start, without its moves.
-
-    steps: by at_ms, then seat, then ply.
+    """Every position of a finished race, so that it can be shown without knowing its rules. firsts: each seat's at the start; their `moves`
+    are empty. steps: by at_ms, then seat, then ply.
     """
 
     race: str
@@ -99,10 +98,10 @@ class RaceBoards(Struct, frozen=True, kw_only=True):
 
 
 class SeatReview(Struct, frozen=True, kw_only=True):
-    """What was possible in the game of one seat. best: the most cards that could be brought home. left: the same after the slip.
+    """What was possible in one seat's game. best: the most cards that could be brought home. left: the same after the slip.
 
-    slip: the number of the move, from 1, after which `best` was out of reach; null, as `left` is, where it never was. sentences: all of
-    it in words.
+    slip: the number of the move, from 1, after which `best` was out of reach; null, like `left`, if it never was. sentences: all of this
+    in words.
     """
 
     seat: SeatNumber
@@ -113,7 +112,7 @@ class SeatReview(Struct, frozen=True, kw_only=True):
 
 
 class RaceReview(Struct, frozen=True, kw_only=True):
-    """What was possible in a race that is over, with every card known. seats: in their order; none where that is not certain."""
+    """What was possible in a finished race, knowing every card. seats: in seat order; empty unless all of it is certain."""
 
     race: str
     seats: tuple[SeatReview, ...]
@@ -122,7 +121,7 @@ class RaceReview(Struct, frozen=True, kw_only=True):
 class History(Struct, frozen=True, kw_only=True):
     """A page of the races of one player, newest first.
 
-    player: their public id. name: what they are called now. next: what `before` has to be for the page of older ones, null when none.
+    player: their public id. name: their current name. next: the `before` that asks for the next, older page; null if there is none.
     """
 
     player: str
@@ -134,8 +133,8 @@ class History(Struct, frozen=True, kw_only=True):
 class LadderPlayer(Struct, frozen=True, kw_only=True):
     """One step of the ladder.
 
-    place: from 1; equal ratings share it, and the places they fill are skipped. player: their public id. name: what they are called now.
-    rating: in points. races: how many it rests on.
+    place: from 1; equal ratings share one, and the places they fill are skipped. player: their public id. name: their current name.
+    rating: in points. races: how many it is based on.
     """
 
     place: int
@@ -152,7 +151,7 @@ class Ladder(Struct, frozen=True, kw_only=True):
 
 
 class FoundPlayer(Struct, frozen=True, kw_only=True):
-    """Somebody whose name begins with what was looked for. rating: in points; null without one. races: how many it rests on."""
+    """Somebody whose name begins with the text searched for. rating: in points; null without one. races: how many it is based on."""
 
     name: str
     rating: int | None
@@ -169,10 +168,10 @@ class FoundRace(Struct, frozen=True, kw_only=True):
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """What a search has found, of each kind at most `FOUND`.
+    """What a search has found: at most 20 of each kind.
 
-    players: by name. races: newest first, of the player with exactly this name; where nothing but a rule set was looked for, all public
-    ones. tournaments: public ones with this in their names. days: with deals of the day, as dates that begin so, newest first.
+    players: by name. races: newest first, of the player with exactly this name, or if only a rule set was given, all public ones.
+    tournaments: public ones with the text in their names. days: dates that begin with it and have deals of the day, newest first.
     """
 
     players: tuple[FoundPlayer, ...]

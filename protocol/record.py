@@ -25,9 +25,9 @@ more, to notice a longer one.
 
 
 class PastPosition(Struct, frozen=True, kw_only=True):
-    """From where a race was played on: where a seat of an earlier one stood. moves: that were made by then, from the deal on.
+    """The position that a race was played on from: one seat's in an earlier race. moves: those that led to it, from the deal on.
 
-    race, digest: of the record of that one, by which the deal can be checked.
+    race, digest: the id and digest of that race's record, against which the deal can be checked.
     """
 
     race: str
@@ -39,11 +39,11 @@ class PastPosition(Struct, frozen=True, kw_only=True):
 class DealRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where the shuffle came from.
 
-    For a random deal: `commitment` = SHA-256(`secret`), one nonce a seat in seat order, `seed` = SHA-256(secret, nonces, k).
+    For a random deal: `commitment` = SHA-256(`secret`), one nonce for each seat in seat order, `seed` = SHA-256(secret, nonces, k).
     winnable: only a deal that can be won was wanted, and k is the first number that gives one; otherwise k is 0.
-    For a named deal: `name`, and `seed` = SHA-256("carpet deal " + name); the secret took no part in it.
-    For one that several races share: `shared`, whose nonces stand in the derivation where the seats' own would, and k its number less 1.
-    For one that is played on: `past`, and `seed` is the one of that race's record; the secret took no part in it.
+    For a named deal: `name`, and `seed` = SHA-256("carpet deal " + name); the secret was not used.
+    For a deal that several races share: `shared`, whose nonces replace the seats' own in the derivation; k is its number less 1.
+    For a race played on from another: `past`, and the `seed` in that race's record; the secret was not used.
     """
 
     name: str | None
@@ -60,10 +60,10 @@ class DealRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class SeatRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One seat: who sat there, how it ended, and where that put it.
 
-    round_trip_ms: as measured for the start, by half of which (150 ms at most) its first view went out early; 0 for bots.
-    place: 1 for the winner; seats that nothing sets apart share a place. home_at_ms: when `home` was reached.
+    round_trip_ms: as measured for the start; the first view was sent half of it early, at most 150 ms. 0 for bots.
+    place: 1 for the winner; tied seats share a place. home_at_ms: when `home` was reached.
     ended_at_ms: when the seat ended. Both are from the start, less the round-trip credit.
-    player: the player's public id, empty for a bot: names change, and ratings follow the player.
+    player: the player's public id, empty for a bot. Names change; ratings follow the player.
     """
 
     name: str
@@ -81,8 +81,8 @@ class SeatRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False
 class MoveRecord(Struct, frozen=True, array_like=True, gc=False):
     """One accepted move, written as a list of six in this order.
 
-    at_ms: the moment that counts, from the start: received_ms less credit_ms, never before the seat's previous move or the start.
-    received_ms: when the server had it. credit_ms: half the measured round trip, at most 150. home: the seat's cards home after it.
+    at_ms: the moment that counts, from the start: received_ms less credit_ms, but never before the seat's previous move or the start.
+    received_ms: when the server received it. credit_ms: half the measured round trip, at most 150. home: the seat's cards home after it.
     """
 
     seat: SeatNumber
@@ -94,9 +94,9 @@ class MoveRecord(Struct, frozen=True, array_like=True, gc=False):
 
 
 class SeriesRecord(Struct, frozen=True, kw_only=True):
-    """Which race of which series it was. id: the record's id of its first race. races: at most so many. race: its number in it, from 1.
+    """Which race of which series it was. id: that of the first race's record. races: the most there could be. race: its number, from 1.
 
-    In a `swap` the deal's `seed` is seed number 0; `seed_of` says which seat has played that, and which number 1.
+    In a `swap` the deal's `seed` is seed number 0; `seed_of` says which seat played that, and which seat number 1.
     """
 
     id: str
@@ -106,10 +106,10 @@ class SeriesRecord(Struct, frozen=True, kw_only=True):
 
 
 class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A race that is over. moves: in the order in which the server took them. started_at_ms: Unix time of the start.
+    """A race that is over. moves: in the order in which the server accepted them. started_at_ms: Unix time of the start.
 
-    id: under which its server keeps it. rated: whether it counted for its players' ratings. series: None for a single race. A field at
-    its default is left out of the document, here and in `seats`, so that records from before such a field keep their digest.
+    id: the one under which its server keeps it. rated: whether it counted for its players' ratings. series: null for a single race. Fields
+    at their default are left out of the document, here and in `seats`, so that records older than such a field keep their digest.
     """
 
     format: Annotated[int, Meta(ge=1)]

@@ -21,15 +21,15 @@ class Versioned(Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class Room(Versioned, frozen=True, kw_only=True, tag="room"):
-    """A snapshot: everything this client may know of the room. It replaces what was known, it is never merged.
+    """A snapshot: everything this client may know about the room. It replaces what was known; never merge it.
 
     race: the number of the current race in this room, from 1. seat: this client's seat, or null. commitment: 64 hexadecimal digits.
-    starts_in_ms: from now to the start (countdown only, else null). elapsed_ms: since the start (0 before it).
-    view: this seat's own view once it was dealt. record: of the race that is over. chat: the last lines, oldest first.
-    ratings: what the race that is over did to them, one for each seat; empty for one that does not count, or not yet.
-    series: of which the race is one; null for a single race. shared: the deal, where other races are dealt the same. ended: the seats of
-    such a race that is over, as its record has them; the record itself is null while it is closed.
-    ghosts: those who ran the deal before, as far as they had come when their clocks showed what the race's shows now.
+    starts_in_ms: from now to the start; null except during the countdown. elapsed_ms: since the start, 0 before it.
+    view: this seat's own view, once dealt. record: of a race that is over. chat: the last lines, oldest first.
+    ratings: what the finished race did to the players' ratings, one for each seat; empty if it does not count, or has not been rated yet.
+    series: the series this race belongs to; null for a single race. shared: the deal, if other races are dealt the same one. ended: the
+    seats of such a race once it is over, as in its record; the record itself stays null while it is closed.
+    ghosts: those who ran the deal before, each as far as they had come at this time on their own clock.
     """
 
     code: str
@@ -61,13 +61,13 @@ class Seated(Versioned, frozen=True, kw_only=True, tag="seated"):
 
 
 class Unseated(Versioned, frozen=True, kw_only=True, tag="unseated"):
-    """A seat is free again, before the start, or its player left after the end."""
+    """A seat became free before the start, or its player left after the end."""
 
     seat: int
 
 
 class Presence(Versioned, frozen=True, kw_only=True, tag="presence"):
-    """A seated player's line was lost or is back. away_ms: what is left of the grace while away, else null."""
+    """A seated player lost their connection, or is back. away_ms: what is left of their grace while they are away, else null."""
 
     seat: int
     connected: bool
@@ -81,14 +81,14 @@ class PlayerReady(Versioned, frozen=True, kw_only=True, tag="player-ready"):
 
 
 class Countdown(Versioned, frozen=True, kw_only=True, tag="countdown"):
-    """Everybody is ready: the race starts `starts_in_ms` after this was sent. round_trips_ms: as measured, a seat."""
+    """Everybody is ready: the race starts `starts_in_ms` after this was sent. round_trips_ms: as measured, one for each seat."""
 
     starts_in_ms: int
     round_trips_ms: tuple[int, ...]
 
 
 class Dealt(Versioned, frozen=True, kw_only=True, tag="dealt"):
-    """One's first view, sent half a round trip ahead of the start. The clock starts `starts_in_ms` after this was sent."""
+    """One's own first view, sent half a round trip ahead of the start. The clock starts `starts_in_ms` after this was sent."""
 
     seat: int
     starts_in_ms: int
@@ -96,14 +96,14 @@ class Dealt(Versioned, frozen=True, kw_only=True, tag="dealt"):
 
 
 class Started(Versioned, frozen=True, kw_only=True, tag="started"):
-    """The clock runs. home, foundations: by seat, as dealt; of foundations that are not told, an empty map."""
+    """The clock is running. home, foundations: by seat, as dealt; an empty map for foundations that are not revealed."""
 
     home: tuple[int, ...] = ()
     foundations: tuple[dict[str, int], ...] = ()
 
 
 class PlayerView(Versioned, frozen=True, kw_only=True, gc=False, tag="view"):
-    """To the mover alone: their accepted move is played. ply: moves they have made. state: racing, or how their part has ended."""
+    """To the mover alone: their move was accepted and played. ply: moves they have made. state: racing, or how their part has ended."""
 
     seat: int
     ply: int
@@ -114,7 +114,7 @@ class PlayerView(Versioned, frozen=True, kw_only=True, gc=False, tag="view"):
 
 
 class Progress(Versioned, frozen=True, kw_only=True, gc=False, tag="progress"):
-    """To all others for a move, and to everybody when a seat ends without one: how far that seat is."""
+    """How far a seat has come: sent to all others after its move, and to everybody if it ends without one."""
 
     seat: int
     ply: int
@@ -125,30 +125,30 @@ class Progress(Versioned, frozen=True, kw_only=True, gc=False, tag="progress"):
 
 
 class Ghost(Versioned, frozen=True, kw_only=True, tag="ghost"):
-    """A ghost has come so far, at the moment of its own run that the clock of this one shows now."""
+    """How far a ghost had come at this time on the clock of its own run."""
 
     ghost: GhostInfo
 
 
 class Result(Versioned, frozen=True, kw_only=True, tag="result"):
-    """The race is over. The record reveals secret, nonces and seed; the places are in it."""
+    """The race is over. The record reveals the secret, nonces and seed, and has the places."""
 
     record: Record
 
 
 class Ended(Versioned, frozen=True, kw_only=True, tag="ended"):
-    """The race is over, and its record is closed until nobody has to play its shuffle any more. seats: as the record has them.
+    """The race is over, but its record stays closed while others have yet to play its shuffle. seats: as in the record.
 
-    `result` follows then, to whoever is still there.
+    Those still here then get `result`.
     """
 
     seats: tuple[SeatRecord, ...]
 
 
 class Scored(Versioned, frozen=True, kw_only=True, tag="scored"):
-    """A race of a series was scored, or the series was given up. Unless the series is over, `room` follows with its next race.
+    """A race of a series was scored, or somebody gave up the series. Unless it is over, `room` follows with its next race.
 
-    record: of an earlier race, which was withheld till now; else null.
+    record: of an earlier race, if it was withheld until now; else null.
     """
 
     series: SeriesInfo
@@ -156,13 +156,13 @@ class Scored(Versioned, frozen=True, kw_only=True, tag="scored"):
 
 
 class Ratings(Versioned, frozen=True, kw_only=True, tag="ratings"):
-    """What the race that is over did to its players' ratings, one for each seat. Follows the `result` of a race that counts."""
+    """What the finished race did to its players' ratings, one for each seat. Follows the `result` of a race that counts."""
 
     seats: tuple[SeatRating, ...]
 
 
 class RematchAsked(Versioned, frozen=True, kw_only=True, tag="rematch-asked"):
-    """A seat's player would race again. When all of them would, `room` follows with the next race."""
+    """A seat's player asks for a rematch. Once all of them have asked, `room` follows with the next race."""
 
     seat: int
 

@@ -12,10 +12,11 @@ from protocol.views import DealId, Hex16, Hex32, Request, RoomCode, RunKind, Sea
 class RunRow(Struct, frozen=True, kw_only=True):
     """One run that has ended, on the board of its deal.
 
-    place: from 1, by the rules for places in a race; equal runs share it. race: the record's id. player: the public id. name: as of then.
+    place: from 1, decided as in a race; equal runs share one. race: the record's id. player: the public id. name: as it was then.
     home: cards home, reached at home_at_ms. plies: moves made. home_at_ms, ended_at_ms: from the start of the run.
-    beats: how many in a hundred of the other runs it is better than, rounded down; null where there is no other.
-    days, days_won: the player's days in a row under these rules up to this one, with a run, and with every card home; 0 in a challenge.
+    beats: the percentage of other runs that it beats, rounded down; null if there are no others.
+    days: how many days in a row, up to this one, the player has run this rule set's deal. days_won: the same with every card home. Both
+    are 0 in a challenge.
     """
 
     place: int
@@ -33,9 +34,9 @@ class RunRow(Struct, frozen=True, kw_only=True):
 
 
 class DailyDeal(Struct, frozen=True, kw_only=True):
-    """What is known of the deals of one day in UTC, all rule sets' alike. made_at_ms: when the server committed to them, Unix time.
+    """What is known about the deals of one day in UTC, for all rule sets. made_at_ms: when the server committed to them, Unix time.
 
-    secret: once it is revealed, at reveals_at_ms; null before.
+    secret: null until it is revealed, at reveals_at_ms.
     """
 
     date: str
@@ -46,10 +47,10 @@ class DailyDeal(Struct, frozen=True, kw_only=True):
 
 
 class ChallengeInfo(Struct, frozen=True, kw_only=True):
-    """A deal that somebody has opened for others to run, each once and at their own time.
+    """A deal that somebody has opened for others to run, each once and in their own time.
 
-    id: six letters. owner: the name of who has opened it. closes_at_ms: until when a run may begin; reveals_at_ms: when the secret and all
-    records are anybody's to see; both Unix time. runs: how many have ended. ran: whether the one who asks has had theirs.
+    id: six letters. owner: the name of the player who opened it. closes_at_ms: when it becomes too late to begin a run; reveals_at_ms: when
+    the secret and all records become public; both Unix time. runs: how many have ended. ran: whether the player asking has had their run.
     """
 
     id: str
@@ -66,20 +67,20 @@ class ChallengeInfo(Struct, frozen=True, kw_only=True):
 
 
 class ListDailies(Request, frozen=True, kw_only=True, tag="list-dailies"):
-    """Ask for what the server has committed to: the deals of today and of the next days, and of days gone by. Answered by `dailies`."""
+    """Ask for the deals of the day that the server has committed to: past, today's and the next ones. Answered by `dailies`."""
 
 
 class RunDaily(Request, frozen=True, kw_only=True, tag="run-daily"):
-    """Run today's deal of this rule set, or go on with one's run of it. Answered by `room`. One run counts, and there is no other."""
+    """Run today's deal of this rule set, or continue one's run of it. Answered by `room`. Each player has one run, and it counts."""
 
     rules: Annotated[str, Meta(min_length=1, max_length=32)] = "carpet"
 
 
 class OpenChallenge(Request, frozen=True, kw_only=True, tag="open-challenge"):
-    """Have a deal settled that others run later, each once, beside those who ran it before. Answered by `challenge`.
+    """Fix a deal for others to run later, each once, beside those who ran it before. Answered by `challenge`.
 
-    nonce: 16 random bytes, which go into the shuffle together with a secret of the server's. public: listed for everybody.
-    closes_in_s: seconds from now in which a run may begin; an hour to 30 days.
+    nonce: 16 random bytes, which go into the shuffle together with the server's secret. public: listed for everybody.
+    closes_in_s: for how many seconds from now a run may begin: an hour to 30 days.
     """
 
     nonce: Hex16
@@ -90,22 +91,22 @@ class OpenChallenge(Request, frozen=True, kw_only=True, tag="open-challenge"):
 
 
 class ListChallenges(Request, frozen=True, kw_only=True, tag="list-challenges"):
-    """Ask for the challenges that can be run, and for one's own. Answered by `challenges`. token: as in who-am-i."""
+    """Ask for the challenges that can be run, and for one's own. Answered by `challenges`. token: as in `who-am-i`."""
 
     token: Annotated[str, Meta(max_length=64)] | None = None
 
 
 class RunChallenge(Request, frozen=True, kw_only=True, tag="run-challenge"):
-    """Run a challenge, or go on with one's run of it. Answered by `room`."""
+    """Run a challenge, or continue one's run of it. Answered by `room`."""
 
     id: RoomCode
 
 
 class ListRuns(Request, frozen=True, kw_only=True, tag="list-runs"):
-    """Ask for the board of a deal. Answered by `runs`, which has its lines for who has had their run, and for all once it is revealed.
+    """Ask for the board of a deal. Answered by `runs`, with its rows for those who have had their run, and for all once it is revealed.
 
-    id: of the deal; null for today's deal of the day. rules: of a deal of the day. token: as in who-am-i; with one, no hello is needed
-    before.
+    id: the deal's; null for today's deal of the day. rules: for a deal of the day, its rule set. token: as in `who-am-i`; with one, no
+    `hello` is needed first.
     """
 
     kind: RunKind
@@ -115,9 +116,9 @@ class ListRuns(Request, frozen=True, kw_only=True, tag="list-runs"):
 
 
 class PlayOn(Request, frozen=True, kw_only=True, tag="play-on"):
-    """Race alone, unrated, from where one seat of a race that is over stood after `ply` moves, beside what it did from there.
+    """Play on alone, unrated, from where one seat of a finished race stood after `ply` moves, beside what that seat did next.
 
-    Answered by `room`. race: the id of its record, which must be open to all. seat: from 0.
+    Answered by `room`. race: the id of its record, which must be public. seat: from 0.
     """
 
     race: Annotated[str, Meta(min_length=1, max_length=64)]
@@ -135,9 +136,9 @@ RunRequest: TypeAlias = ListDailies | RunDaily | OpenChallenge | ListChallenges 
 
 
 class Dailies(Struct, frozen=True, kw_only=True, tag_field="type", tag="dailies"):
-    """The deals of the day, the newest first: those of the next days, committed to already, today's, and the last ones before.
+    """The deals of the day, newest first: those already committed to for the next days, today's, and the most recent past ones.
 
-    now_ms: the server's time, Unix.
+    now_ms: the server's Unix time.
     """
 
     now_ms: int
@@ -146,14 +147,14 @@ class Dailies(Struct, frozen=True, kw_only=True, tag_field="type", tag="dailies"
 
 
 class Challenge(Struct, frozen=True, kw_only=True, tag_field="type", tag="challenge"):
-    """The answer to `open-challenge`: give its id to whoever is to run it, or run it first."""
+    """The answer to `open-challenge`: give its id to those who should run it, or run it first."""
 
     challenge: ChallengeInfo
     ref: int = 0
 
 
 class Challenges(Struct, frozen=True, kw_only=True, tag_field="type", tag="challenges"):
-    """The challenges that can be run, and those of the asker's that are closed, the newest first: 50 at most. now_ms: as in `dailies`."""
+    """The challenges that can be run, and the asker's own closed ones, newest first: at most 50. now_ms: as in `dailies`."""
 
     now_ms: int
     challenges: tuple[ChallengeInfo, ...]
@@ -163,8 +164,8 @@ class Challenges(Struct, frozen=True, kw_only=True, tag_field="type", tag="chall
 class Runs(Struct, frozen=True, kw_only=True, tag_field="type", tag="runs"):
     """The board of a deal: the answer to `list-runs`.
 
-    runs: how many have ended. shown: whether the asker may see them: their run is over, or it is revealed. rows: the best 100, best first;
-    none where it is not shown. own: the asker's line. commitment, reveals_at_ms, secret: as of the deal.
+    runs: how many have ended. shown: whether the asker may see them: their own run is over, or the deal is revealed. rows: the best 100,
+    best first; empty if not shown. own: the asker's row. commitment, reveals_at_ms, secret: the deal's.
     """
 
     kind: RunKind

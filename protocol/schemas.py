@@ -60,8 +60,8 @@ _NOT_YET: Final = (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.CONFLI
 
 PAGES: Final[Mapping[str, PageAddress]] = {
     "/races/{id}.json": PageAddress("The record of a race that is over.", Record, _NOT_YET),
-    "/races/{id}/boards.json": PageAddress("Every position of that race.", RaceBoards, _NOT_YET),
-    "/races/{id}/review.json": PageAddress("What was possible in that race.", RaceReview, _NOT_YET),
+    "/races/{id}/boards.json": PageAddress("Every position of a race that is over.", RaceBoards, _NOT_YET),
+    "/races/{id}/review.json": PageAddress("What was possible in a race that is over.", RaceReview, _NOT_YET),
     "/players/{name}/races.json": PageAddress(
         "The races of a player, newest first.", History, _NOT_THERE, {"limit": _limit(PAGE_RACES), "before": {"type": "string"}}
     ),
@@ -74,13 +74,13 @@ PAGES: Final[Mapping[str, PageAddress]] = {
     ),
     "/daily.json": PageAddress("The deals of the day.", Dailies),
     "/daily/{date}/{rules}.json": PageAddress("The board of the deal of a day.", Runs, _NOT_THERE),
-    "/challenges.json": PageAddress("Challenges that everybody may run.", Challenges),
+    "/challenges.json": PageAddress("The public challenges.", Challenges),
     "/challenges/{id}.json": PageAddress("The board of a challenge.", Runs, _NOT_THERE),
     "/tournaments.json": PageAddress("The public tournaments.", TournamentsDocument),
-    "/tournaments/{id}.json": PageAddress("All that there is of a tournament.", TournamentDocument, _NOT_THERE),
-    "/tournaments/{id}.csv": PageAddress("Its standings, for a spreadsheet.", CSV, _NOT_THERE),
+    "/tournaments/{id}.json": PageAddress("Everything about one tournament.", TournamentDocument, _NOT_THERE),
+    "/tournaments/{id}.csv": PageAddress("The standings of a tournament, for a spreadsheet.", CSV, _NOT_THERE),
     "/oembed": PageAddress(
-        "How to show a page of this server in another one: oEmbed.",
+        "How to embed a page of this server in another page: oEmbed.",
         dict,
         (HTTPStatus.NOT_FOUND, HTTPStatus.NOT_IMPLEMENTED),
         {"url": {"type": "string"}, "maxwidth": {"type": "integer"}, "maxheight": {"type": "integer"}, "format": {"enum": ["json"]}},
@@ -92,7 +92,7 @@ PAGES: Final[Mapping[str, PageAddress]] = {
         "A QR code of a page of this server.", SVG, (HTTPStatus.BAD_REQUEST,), query={"of": {"type": "string", "format": "uri"}}
     ),
     "/healthz": PageAddress("`ok`: the server is alive.", TEXT),
-    "/readyz": PageAddress("`ready`: it can take players, and its store works.", TEXT, (HTTPStatus.SERVICE_UNAVAILABLE,)),
+    "/readyz": PageAddress("`ready`: the server can take players, and its store works.", TEXT, (HTTPStatus.SERVICE_UNAVAILABLE,)),
 }
 """The pages by address, in the order of the specification."""
 
@@ -134,13 +134,13 @@ NAMES: Final = ("asyncapi", "openapi", *SCHEMAS)
 
 
 def _openapi() -> Document:
-    refused: Document = {"description": "Why there is no document.", "content": _json(Problem)}
+    refused: Document = {"description": "Why there is no such document.", "content": _json(Problem)}
     return {
         "openapi": "3.1.1",
         "info": {
             "title": "Carpet Race over HTTP",
             "version": "1",
-            "description": f"Public, and for reading alone. {_SPECIFICATION}",
+            "description": f"Public and read-only. {_SPECIFICATION}",
         },
         "servers": [{"url": "/"}],
         "paths": {path: {"get": _operation(path, page)} for path, page in PAGES.items()},

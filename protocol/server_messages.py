@@ -21,10 +21,10 @@ from protocol.watch_messages import WatchMessage
 class Welcome(Struct, frozen=True, kw_only=True, tag_field="type", tag="welcome"):
     """The answer to `hello`.
 
-    player: this player's public id. name: the one they have. token: keep it, and say it in the next hello to be the same player.
-    software: the server's name and version. room: code of a room in which this player holds a seat, or null: join it to go on.
-    rating: in points; null before the first rated race. nodes: the addresses of other servers that are the same place, see `moved`.
-    player, name, token: empty for a guest.
+    player, name: this player's public id and current name. token: keep it, and send it in the next `hello` to be the same player. All
+    three are empty for a guest.
+    software: the server's name and version. room: the code of a room in which this player holds a seat, or null: join it to go on.
+    rating: in points; null before the first rated race. nodes: the addresses of the other servers of this cluster; see `moved`.
     """
 
     player: str
@@ -39,7 +39,7 @@ class Welcome(Struct, frozen=True, kw_only=True, tag_field="type", tag="welcome"
 
 
 class Nodes(Struct, frozen=True, kw_only=True, tag_field="type", tag="nodes"):
-    """The servers of this place are others now than `welcome` has said. It comes unasked.
+    """The servers of this cluster have changed since `welcome`. Sent unasked.
 
     nodes: as in `welcome`.
     """
@@ -48,9 +48,10 @@ class Nodes(Struct, frozen=True, kw_only=True, tag_field="type", tag="nodes"):
 
 
 class Moved(Struct, frozen=True, kw_only=True, tag_field="type", tag="moved"):
-    """What was asked for is to be had at another server of this place: go there and ask again. The error `room/elsewhere` follows.
+    """What was asked for is on another server of this cluster: connect there and ask again. The error `room/elsewhere` follows.
 
-    url: `ws://…` or `wss://…`. code: of the room; null where it is no room. ref: of the request; 0 when nobody has asked: the server goes.
+    url: `ws://…` or `wss://…`. code: the room's, or null if it is not about a room. ref: the request's; 0 if unasked, because this server
+    is leaving.
     """
 
     url: str
@@ -59,9 +60,9 @@ class Moved(Struct, frozen=True, kw_only=True, tag_field="type", tag="moved"):
 
 
 class YouAre(Struct, frozen=True, kw_only=True, tag_field="type", tag="you-are"):
-    """Who a player is: the answer to `who-am-i` and `rename`, and told unasked to a player who was renamed by another connection.
+    """Who a player is. Answers `who-am-i` and `rename`; also sent unasked to a player whom another connection has renamed.
 
-    player: their public id. name: the one they have now. ref: of what it answers, else 0.
+    player: their public id. name: their current name. ref: the request's, or 0 if unasked.
     """
 
     player: str
@@ -70,11 +71,11 @@ class YouAre(Struct, frozen=True, kw_only=True, tag_field="type", tag="you-are")
 
 
 class Error(Struct, frozen=True, kw_only=True, tag_field="type", tag="error"):
-    """A message was refused and nothing has changed.
+    """A message was refused, and nothing has changed.
 
-    code: one of the table, but not typed so: a newer server may have codes that this program does not know. fault: client, state or server.
-    message: a sentence for a person. path: the field to blame, or empty. ref: the refused message's `ref`, or 0.
-    retry_after_ms: when the same may be asked again; 0 where that is no matter of time.
+    code: one from the error table, or one that this program does not know, from a newer server. fault: client, state or server.
+    message: a sentence for people. path: the field at fault, or empty. ref: the refused message's `ref`, or 0.
+    retry_after_ms: how long to wait before asking again; 0 if waiting does not help.
     """
 
     code: str
@@ -86,10 +87,10 @@ class Error(Struct, frozen=True, kw_only=True, tag_field="type", tag="error"):
 
 
 class Lobby(Struct, frozen=True, kw_only=True, tag_field="type", tag="lobby"):
-    """Who is here, which public races have a free seat, which are being run. At most 100 of each are listed; the counts are exact.
+    """Who is here, which public races have a free seat, and which are running. At most 100 of each are listed; the counts are exact.
 
-    ratings: one for each of `players`, null for who has none. running: the closest race first. races_running: counts those that are not
-    public too.
+    ratings: one for each of `players`, null for those without one. running: the closest race first. races_running: includes races that
+    are not public.
     """
 
     players: tuple[str, ...]
@@ -102,11 +103,11 @@ class Lobby(Struct, frozen=True, kw_only=True, tag_field="type", tag="lobby"):
 
 
 class LobbyChanges(Struct, frozen=True, kw_only=True, tag_field="type", tag="lobby-changes"):
-    """What has become of the last `lobby`, for those who have asked for changes.
+    """What has changed since the last `lobby`, for those who asked for changes.
 
-    gone: codes of races that are in their list no more; they are taken out first. races, running: those that are new in a list, or other
-    than before. progress: how far races have come that are in it. closest: the code of the first of `running`, null where there is none;
-    the order of the others is not told. players, ratings: null where they are as before.
+    gone: codes of races to remove from the lists, before anything else. races, running: the new and changed entries of each list.
+    progress: how far the listed running races have come. closest: the code of the race that is now first in `running`, null if there is
+    none; the order of the others is not sent. players, ratings: null if unchanged.
     """
 
     players_here: int
@@ -122,10 +123,10 @@ class LobbyChanges(Struct, frozen=True, kw_only=True, tag_field="type", tag="lob
 
 
 class WaitingMatch(Struct, frozen=True, kw_only=True, tag_field="type", tag="waiting-match"):
-    """The answer to `quick-match`, and told again when the window or the number of those who wait has changed.
+    """The answer to `quick-match`, sent again when the window or the number of waiting players changes.
 
-    rules: as asked for. waited_ms: since it was asked for. window: points by which an opponent's rating may differ, null for any.
-    waiting: players who look for an opponent, this one included.
+    rules: as asked for. waited_ms: since it was asked for. window: by how many points an opponent's rating may differ, null for any.
+    waiting: how many players are looking for an opponent, this one included.
     """
 
     rules: str | None
@@ -136,7 +137,7 @@ class WaitingMatch(Struct, frozen=True, kw_only=True, tag_field="type", tag="wai
 
 
 class WaitingOver(Struct, frozen=True, kw_only=True, tag_field="type", tag="waiting-over"):
-    """No opponent is looked for, and none was found: when one is, `room` comes.
+    """The search for an opponent has ended without one. (When one is found, `room` comes instead.)
 
     reason: cancelled (as asked), elsewhere (this player has taken another seat) or failed (no race could be opened; an `error` says why).
     """
@@ -146,10 +147,10 @@ class WaitingOver(Struct, frozen=True, kw_only=True, tag_field="type", tag="wait
 
 
 class Left(Struct, frozen=True, kw_only=True, tag_field="type", tag="left"):
-    """This connection is in no room any more.
+    """This connection is no longer in a room.
 
-    reason: left (as asked), not-ready (kept the others waiting), closed (the host stopped), idle (nobody came), called-off (a run, or a
-    table of a tournament, that does not count) or failed (a fault of the server).
+    reason: left (as asked), not-ready (kept the others waiting), closed (the host stopped), idle (nobody came), called-off (a run or a
+    tournament table that does not count) or failed (the server's fault).
     """
 
     code: str
@@ -158,7 +159,7 @@ class Left(Struct, frozen=True, kw_only=True, tag_field="type", tag="left"):
 
 
 class CurrentView(Struct, frozen=True, kw_only=True, tag_field="type", tag="current-view"):
-    """One's own position as it is, outside of the versions: follows the error of every refused or repeated move."""
+    """One's own current position, without a room version. Follows the error for every refused or repeated move."""
 
     race: int
     seat: int

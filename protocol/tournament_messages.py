@@ -28,15 +28,15 @@ from protocol.views import Hex16, Request
 
 
 class FollowTournaments(Request, frozen=True, kw_only=True, tag="follow-tournaments"):
-    """Ask for `tournaments` now and on every change (at most two a second), or stop it."""
+    """Get `tournaments` now and after every change (at most twice a second), or stop getting it."""
 
     follow: bool = True
 
 
 class FollowTournament(Request, frozen=True, kw_only=True, tag="follow-tournament"):
-    """Ask for `tournament` now and on every change (at most two a second), or stop it. A connection follows one tournament.
+    """Get `tournament` now and after every change (at most twice a second), or stop getting it. A connection follows one tournament.
 
-    round: the round whose tables are told; null for the last one, whichever that is.
+    round: the round whose tables are sent; null always means the latest one.
     """
 
     id: TournamentId
@@ -45,9 +45,9 @@ class FollowTournament(Request, frozen=True, kw_only=True, tag="follow-tournamen
 
 
 class EnterTournament(Request, frozen=True, kw_only=True, tag="enter-tournament"):
-    """Play in it; also late, or again after leaving, where its format allows that. Answered by `decided`.
+    """Enter a tournament, also late or again after leaving if its format allows that. Answered by `decided`.
 
-    code: where entering asks for one.
+    code: the entry code, if one is needed.
     """
 
     id: TournamentId
@@ -55,13 +55,13 @@ class EnterTournament(Request, frozen=True, kw_only=True, tag="enter-tournament"
 
 
 class LeaveTournament(Request, frozen=True, kw_only=True, tag="leave-tournament"):
-    """Play in it no more: a table of this player's without a result is forfeited. Answered by `decided`."""
+    """Withdraw from a tournament: if this player's table has no result yet, they forfeit it. Answered by `decided`."""
 
     id: TournamentId
 
 
 class CheckIn(Request, frozen=True, kw_only=True, tag="check-in"):
-    """Here, and ready to play, with this player's 16 random bytes for the shuffles of all rounds to come. Answered by `decided`."""
+    """Confirm being here and ready to play, with 16 random bytes for the shuffles of all rounds to come. Answered by `decided`."""
 
     id: TournamentId
     nonce: Hex16
@@ -71,9 +71,9 @@ class CheckIn(Request, frozen=True, kw_only=True, tag="check-in"):
 
 
 class CreateTournament(Request, frozen=True, kw_only=True, tag="create-tournament"):
-    """Make a tournament and be its director. Answered by `decided`, which has its id.
+    """Make a tournament and become its director. Answered by `decided`, which carries its id.
 
-    code: what entering asks for; null where everybody may enter.
+    code: needed to enter; null if everybody may enter.
     """
 
     options: TournamentOptions
@@ -81,29 +81,29 @@ class CreateTournament(Request, frozen=True, kw_only=True, tag="create-tournamen
 
 
 class StartTournament(Request, frozen=True, kw_only=True, tag="start-tournament"):
-    """Open the check-in; when it is open already, or there is none, pair the first round. Answered by `decided`."""
+    """Open the check-in, or if it is already open or there is none, pair the first round. Answered by `decided`."""
 
     id: TournamentId
 
 
 class PauseTournament(Request, frozen=True, kw_only=True, tag="pause-tournament"):
-    """Let running races end and start nothing new; or, with `pause` false, go on. Answered by `decided`."""
+    """Pause: let running races end, and start nothing new. With `pause` false, continue. Answered by `decided`."""
 
     id: TournamentId
     pause: bool = True
 
 
 class PairRound(Request, frozen=True, kw_only=True, tag="pair-round"):
-    """Pair round number `round` now, when the one before is over. Answered by `decided`."""
+    """Pair round number `round` now; the round before it must be over. Answered by `decided`."""
 
     id: TournamentId
     round: RoundNumber
 
 
 class CorrectResult(Request, frozen=True, kw_only=True, tag="correct-result"):
-    """The director's word on a race at a table: enters, corrects or strikes its result. Answered by `decided`.
+    """Enter, correct or strike the result of a race at a table, as the director. Answered by `decided`.
 
-    race: of the table, above 1 where drawn ones are run again. result: null strikes it, and the race is open again.
+    race: its number at the table; above 1 if drawn races are run again. result: null strikes it and reopens the race.
     """
 
     id: TournamentId
@@ -115,7 +115,7 @@ class CorrectResult(Request, frozen=True, kw_only=True, tag="correct-result"):
 
 
 class RemoveEntrant(Request, frozen=True, kw_only=True, tag="remove-entrant"):
-    """Take an entrant out, or with `remove` false let one who is out back in. Answered by `decided`."""
+    """Take an entrant out, or with `remove` false, let them back in. Answered by `decided`."""
 
     id: TournamentId
     entrant: EntrantId
@@ -124,14 +124,14 @@ class RemoveEntrant(Request, frozen=True, kw_only=True, tag="remove-entrant"):
 
 
 class AddBot(Request, frozen=True, kw_only=True, tag="add-bot"):
-    """Let a house bot enter. Answered by `decided`. bot: its name, null for the one of the tournament's options."""
+    """Enter a house bot. Answered by `decided`. bot: its name, null for the one in the tournament's options."""
 
     id: TournamentId
     bot: Annotated[str, Meta(min_length=1, max_length=24)] | None = None
 
 
 class EndTournament(Request, frozen=True, kw_only=True, tag="end-tournament"):
-    """Break it off: races that are being run end, nothing is paired any more, the standings stay. Answered by `decided`."""
+    """Call off a tournament: running races end, no more rounds are paired, the standings stay. Answered by `decided`."""
 
     id: TournamentId
     reason: Reason = ""
@@ -159,7 +159,7 @@ TournamentRequest: TypeAlias = (
 class Tournaments(Struct, frozen=True, kw_only=True, tag_field="type", tag="tournaments"):
     """The public tournaments, newest first: those that are not over, then the latest of the others, at most 100 in all.
 
-    running: how many are not over, exactly, those that are not public too.
+    running: the exact number that are not over, including those that are not public.
     """
 
     tournaments: tuple[TournamentListing, ...]
@@ -167,12 +167,12 @@ class Tournaments(Struct, frozen=True, kw_only=True, tag_field="type", tag="tour
 
 
 class Tournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="tournament"):
-    """One tournament as it stands; it replaces all that was known of it.
+    """One tournament as it stands. It replaces all that was known about it.
 
-    director, director_name: the public id of the player who directs it, and their name. phase_ms: what is left of the check-in or of the
-    pause before the next round; null where nothing runs out. commitment: of all its secrets, from before anybody put anything in.
-    rounds: all that are paired; a client knows by `open` whether one is over. round: the one whose tables are told, 0 before the first.
-    tie_breaks: names of the standings' columns. log: the last 50 decisions, oldest first. decisions: how many there are.
+    director, director_name: the director's public player id and name. phase_ms: the time left for the check-in or the pause before the next
+    round; null if there is no limit. commitment: to all its secrets, made before anybody contributed to a shuffle.
+    rounds: all that are paired; one is over when its `open` is 0. round: the one whose tables are listed, 0 before the first.
+    tie_breaks: names of the standings' columns. log: the last 50 decisions, oldest first. decisions: how many there are in all.
     """
 
     id: str
@@ -196,10 +196,10 @@ class Tournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="tourn
 
 
 class Called(Struct, frozen=True, kw_only=True, tag_field="type", tag="called"):
-    """To an entrant whose table waits for them: leave whatever room that is over, and send `join-race` with `code`. After a hello again.
+    """Tells an entrant that their table waits: leave any room whose race is over, and send `join-race` with `code`. Repeated after `hello`.
 
-    id, name: of the tournament. opponent: a name; empty for the house. bot: the opponent's house bot, if it is one.
-    until_ms: what is left until they forfeit; null when nothing runs out.
+    id, name: the tournament's. opponent: a name; empty for the house. bot: which house bot the opponent is, if it is one.
+    until_ms: the time left until they forfeit; null if there is no limit.
     """
 
     id: str
@@ -214,8 +214,8 @@ class Called(Struct, frozen=True, kw_only=True, tag_field="type", tag="called"):
 
 
 class Decided(Struct, frozen=True, kw_only=True, tag_field="type", tag="decided"):
-    """What was asked of a tournament is decided and kept. id: of the tournament. number: in its log, 0 for its making; of the
-    last entry, where all was so already. ref: of what it answers."""
+    """A tournament request has been carried out and saved. id: the tournament's. number: of the log entry, 0 for making the tournament; if
+    nothing had to change, of the last entry. ref: the request's."""
 
     id: str
     number: int

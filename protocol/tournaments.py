@@ -55,16 +55,16 @@ def is_tournament_id(text: str) -> bool:
 class TournamentOptions(Struct, frozen=True, kw_only=True):
     """What the maker of a tournament chooses.
 
-    name: cleaned by the server to at most 60 printable characters. format: with its own fields. rounds: of a Swiss, or attempts of a
-    session; 0 for as many as the field asks for (Swiss: until one at most is without a loss; session: 5), settled when the first round is
-    paired. double: everybody meets everybody twice; in an elimination who has lost once plays on. replays: how many drawn races of one
-    knock-out match are run again.
-    rules, time_limit_s, countdown_s, grace_s, delay_s, rated: of its races, as in `RaceOptions`.
-    places: entrants at most, bots included. fill: bots take seats until there are so many entrants, when the first round is paired.
+    name: cleaned by the server to at most 60 printable characters. format: decides which of the next three fields are used.
+    rounds: the rounds of a Swiss, or the deals of a session. 0 means as many as needed (Swiss: until at most one entrant has no loss;
+    session: 5), fixed when the first round is paired. double: in a round robin, everybody meets everybody twice; in an elimination, it
+    takes two losses to be out. replays: how often at most a drawn knock-out match is run again.
+    rules, time_limit_s, countdown_s, grace_s, delay_s, rated: for its races, as in `RaceOptions`.
+    places: the most entrants, bots included. fill: when the first round is paired, bots enter until there are this many entrants.
     bot: the house bot that fills seats and plays those with a bye.
     public: whether it is listed.
-    check_in_s: seconds for checking in; 0: everybody who has entered plays. no_show_s: seconds after the call until players not at
-    their table forfeit. pause_s: seconds between two rounds; null: the director says when the next one is paired.
+    check_in_s: seconds for checking in; 0 means that everybody who has entered plays. no_show_s: seconds after the call until players not
+    at their table forfeit. pause_s: seconds between two rounds; null if the director decides when to pair the next one.
     """
 
     name: Title
@@ -88,9 +88,9 @@ class TournamentOptions(Struct, frozen=True, kw_only=True):
 
 
 class TournamentListing(Struct, frozen=True, kw_only=True):
-    """One tournament of a list. director: their name. entrants: how many have entered and not withdrawn. by_code: entering needs a code.
+    """One tournament in a list. director: their name. entrants: how many have entered and not withdrawn. by_code: entering needs a code.
 
-    round: the last one that is paired, 0 before the first.
+    round: the last one paired, 0 before the first.
     """
 
     id: str
@@ -107,7 +107,7 @@ class TournamentListing(Struct, frozen=True, kw_only=True):
 
 
 class TableResult(Struct, frozen=True, kw_only=True):
-    """The result of one race at a table. first_home, second_home: cards home. forfeit: it was not run, or not to its end."""
+    """The result of one race at a table. first_home, second_home: cards home. forfeit: the race was not run, or not finished."""
 
     verdict: Verdict
     first_home: HomeCount = 0
@@ -116,10 +116,10 @@ class TableResult(Struct, frozen=True, kw_only=True):
 
 
 class TournamentEntrant(Struct, frozen=True, kw_only=True):
-    """Somebody who plays. seed: from 1, the best rated first. rating: when they entered; null without one. bot: the house bot's name.
+    """A player or bot in the tournament. seed: from 1, the best rated first. rating: when they entered; null without one. bot: its name.
 
-    checked_in: has confirmed being here. withdrawn: plays no more. here: connected now; bots always are.
-    first_round: above 1 for a late entry.
+    checked_in: has confirmed being here. withdrawn: no longer plays. here: connected now; bots always are.
+    first_round: the first one they play; above 1 for a late entry.
     """
 
     id: str
@@ -134,9 +134,9 @@ class TournamentEntrant(Struct, frozen=True, kw_only=True):
 
 
 class TournamentRound(Struct, frozen=True, kw_only=True):
-    """One round. commitment: SHA-256 of the secret of its shuffle. nonce: what its entrants gave together. secret: null until it is over.
+    """One round. commitment: SHA-256 of its shuffle's secret. nonce: all its entrants' nonces combined. secret: null until it is over.
 
-    tables: how many there are; open: how many have no result yet.
+    tables: how many there are. open: how many of them have no result yet.
     """
 
     number: int
@@ -149,7 +149,7 @@ class TournamentRound(Struct, frozen=True, kw_only=True):
 
 
 class TournamentSide(Struct, frozen=True, kw_only=True):
-    """How one side of a table that is being raced at stands. present: sits at the table. home: cards home. ready: to begin."""
+    """How one side stands in its table's current race. present: sits at the table. home: cards home. ready: to begin."""
 
     entrant: str | None
     name: str
@@ -163,8 +163,8 @@ class TableDocument(Struct, frozen=True, kw_only=True):
     """One table of a round, with all its results.
 
     first, second: entrants; second is null for the house, which plays those with a bye, and everybody in a session. counted: false
-    for a bye that counts for nothing. match: its name in a bracket, as W1-3; else empty. result: of the table; null while it is open.
-    races: results of its races, one each. race_ids: of its races that are kept, under which their records are found once the round is over.
+    for a bye that counts for nothing. match: its name in a bracket, such as W1-3; else empty. result: null while the table is open.
+    races: one result for each race. race_ids: ids of the races that were kept; their records can be read once the round is over.
     """
 
     table: int
@@ -178,11 +178,10 @@ class TableDocument(Struct, frozen=True, kw_only=True):
 
 
 class TournamentTable(TableDocument, frozen=True, kw_only=True):
-    """The same as it is told of a round that is being run.
+    """A table as sent in `tournament`, with its current race.
 
-    race: the number of the one that is being run or was last. code: of the room where it is raced, null when there is none. sides: as they
-    stand in that room. elapsed_ms: since its start. no_show_ms: time left until players not at this table forfeit; null when nobody is
-    waited for.
+    race: the number of the current or last race. code: the room's, null if there is none. sides: as they stand in that room.
+    elapsed_ms: since the start of that race. no_show_ms: the time left until players not at this table forfeit; null if nobody is missing.
     """
 
     race: int
@@ -195,8 +194,8 @@ class TournamentTable(TableDocument, frozen=True, kw_only=True):
 class StandingsRow(Struct, frozen=True, kw_only=True):
     """One entrant in the standings.
 
-    place: from 1; equals share it. half_points: points, in halves. tie_breaks: in the order of the tournament's `tie_breaks`, in quarters
-    (`direct-encounter` is a place: less is better; of all others more is). won, drawn, lost: tables. home: cards home in them.
+    place: from 1; equal entrants share one. half_points: points, in halves. tie_breaks: in the order of the tournament's `tie_breaks`, in
+    quarters; more is better, except that `direct-encounter` is a place. won, drawn, lost: tables. home: cards home in them.
     """
 
     place: int
@@ -211,9 +210,9 @@ class StandingsRow(Struct, frozen=True, kw_only=True):
 
 
 class LoggedDecision(Struct, frozen=True, kw_only=True):
-    """One entry of the log. number: from 1, without gaps. at_ms: Unix time. author: the name of whoever decided; empty for the server.
+    """One entry in the log. number: from 1, without gaps. at_ms: Unix time. author: the name of who decided; empty for the server.
 
-    kind: one word, such as enter, withdraw, pair, result, correct. text: a sentence. reason: the director's, perhaps empty.
+    kind: one word, such as enter, withdraw, pair, result, correct. text: a sentence. reason: the director's, may be empty.
     """
 
     number: int
@@ -228,7 +227,7 @@ class LoggedDecision(Struct, frozen=True, kw_only=True):
 
 
 class EntrantDocument(Struct, frozen=True, kw_only=True):
-    """An entrant as they are kept. nonce: what they have given to the shuffles, null before. rating: when they entered.
+    """An entrant as stored. nonce: their contribution to the shuffles, null before they check in. rating: when they entered.
 
     withdrawn_after: how many rounds were paired when they withdrew; null while they play.
     """
@@ -245,7 +244,7 @@ class EntrantDocument(Struct, frozen=True, kw_only=True):
 
 
 class RoundDocument(Struct, frozen=True, kw_only=True):
-    """A round with all its tables; see `TournamentRound`. nonces: those that `nonce` was made of, in their order."""
+    """A round with all its tables; see `TournamentRound`. nonces: those that `nonce` was made from, in order."""
 
     number: int
     commitment: str
@@ -257,7 +256,7 @@ class RoundDocument(Struct, frozen=True, kw_only=True):
 
 
 class TournamentDocument(Struct, frozen=True, kw_only=True):
-    """All of a tournament but who is connected now. format: of this document, 1. commitment: of all rounds' secrets."""
+    """All of a tournament, except who is connected now. format: this document's version, 1. commitment: to the secrets of all rounds."""
 
     format: int
     id: str

@@ -47,19 +47,19 @@ SeatState = Literal["waiting", "racing", "won", "stalled", "stopped", "forfeited
 
 
 class Request(Struct, frozen=True, kw_only=True, tag_field="type"):
-    """What every message from a client has. ref: a number of the client's choice, which comes back in the answer."""
+    """What every message from a client has. ref: a number of the client's choice, repeated in the answer."""
 
     ref: Annotated[int, Meta(ge=0, lt=2**31)] = 0
 
 
 class View(Struct, frozen=True, kw_only=True, gc=False):
-    """All that a player may see of their own position. Nothing else of it ever leaves the server.
+    """All that a player may see of their own position. Nothing else about it ever leaves the server.
 
     piles: slot name to the cards lying there, bottom card first, top card last; an empty list is a gap. In slot order.
     waste: the waste, bottom card first: cards this player has turned themselves. Its last card is the one in play.
-    stock: how many cards are left in the stock. stock_next: those of them that the rule set shows, next card first.
+    stock: how many cards are left in the stock. stock_next: the stock cards that the rule set shows, next card first.
     foundations: foundation to the number of cards on it: `S` `H` `D` `C`, or `S+` (up from the Ace) and `S-` (down from the King).
-    pending: the slot of a gap that waits to be filled from waste or stock, or null.
+    pending: the slot of a gap waiting to be filled from the waste or stock, or null.
     redeals: how many redeals are left. home: cards on the foundations in all.
     moves: every legal move, as text, in ASCII order; none when the position is over.
     """
@@ -81,9 +81,9 @@ each player plays one and then the other."""
 
 
 class SeriesOptions(Struct, frozen=True, kw_only=True):
-    """How many races belong together, and how they are scored. races: at most so many; 1 for `single`, 2 for `swap`, odd for `best-of`.
+    """How many races belong together, and how they are scored. races: at most this many; 1 for `single`, 2 for `swap`, odd for `best-of`.
 
-    grace_s: seconds that a player may be away between two races before they give the series up.
+    grace_s: how many seconds a player may be away between two races before they count as having given up the series.
     """
 
     format: SeriesFormat = "single"
@@ -96,10 +96,10 @@ SharedKind = Literal["round", "daily", "challenge"]
 
 
 class SharedDeal(Struct, frozen=True, kw_only=True):
-    """A shuffle that several races are dealt, at once or one after another. Its secret is drawn and committed to before any of them.
+    """A shuffle dealt to several races, at once or one after another. Its secret is drawn and committed to before any of them.
 
-    id: which one of its kind. nonces: take the place of the players' own in the derivation of the seed, and are settled before the first
-    race. number: k + 1 of the seed; above 1 where a table of a round races again.
+    id: which one of its kind. nonces: replace the players' own in the derivation of the seed; fixed before the first race.
+    number: the seed's k plus 1; above 1 if a table of a round races again.
     """
 
     kind: SharedKind
@@ -111,14 +111,14 @@ class SharedDeal(Struct, frozen=True, kw_only=True):
 class RaceOptions(Struct, frozen=True, kw_only=True):
     """What the opener of a race chooses.
 
-    rules: id of a rule set. seats: players the race waits for. public: whether it is listed in the lobby, or reached by code alone.
+    rules: id of a rule set. seats: how many players the race is for. public: whether it is listed in the lobby, or needs its code to join.
     deal: a name for the shuffle (the same name always gives the same shuffle), or null for one that nobody can know or choose.
-    winnable: of those that nobody can know or choose, only one that the server's search can win; only where the rule set is `solvable`.
-    countdown_s, time_limit_s, grace_s: seconds from all-ready to the start, for the whole race, and that a player may be away.
-    bots: house bots that take the last seats, by name.
-    delay_s: seconds by which watchers see boards later than their players. rated: whether the race is to count for ratings, if it can.
-    autoplay: whether clients may send cards home on their own; a server cannot know whether they do.
-    series: the series that this race is the first of.
+    winnable: deal only a shuffle that the server's search can win; not with a named deal, and only if the rule set is `solvable`.
+    countdown_s: seconds from everybody being ready to the start. time_limit_s: seconds for the whole race. grace_s: seconds that a player
+    may be away. bots: names of the house bots that take the last seats.
+    delay_s: how many seconds later than the players watchers see boards. rated: whether the race should count for ratings, if it can.
+    autoplay: whether clients may send cards home on their own; the server cannot tell whether they do.
+    series: the series of which this is the first race.
     """
 
     rules: Annotated[str, Meta(min_length=1, max_length=32)] = "carpet"
@@ -157,9 +157,9 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
 class SeatInfo(Struct, frozen=True, kw_only=True):
     """What everybody may know of one seat.
 
-    name: null while nobody sits there. bot: the house bot's name when it is one. connected: false while its player is away.
+    name: null while nobody sits there. bot: the house bot's name, if it is one. connected: false while its player is away.
     ready: has sent its nonce. again: has asked for a rematch. ply: moves made. home, foundations: cards home, in all and per foundation.
-    elapsed_ms: when its last move counted, from the start. round_trip_ms: the measured round trip, or null.
+    elapsed_ms: the time of its last move, from the start. round_trip_ms: the measured round trip, or null.
     """
 
     seat: SeatNumber
@@ -179,8 +179,8 @@ class SeatInfo(Struct, frozen=True, kw_only=True):
 class SeriesSeat(Struct, frozen=True, kw_only=True):
     """How one seat stands in a series.
 
-    name: of who sat there in the last race, empty before the end of the first. points, home: points and cards home in all. place: by these.
-    gone: has given the series up, and stands behind all who have not.
+    name: of the player there in the last race, empty before the first has ended. points, home: points and cards home in all, which decide
+    its place. gone: has given up the series, and is placed behind all who have not.
     """
 
     name: str
@@ -191,7 +191,7 @@ class SeriesSeat(Struct, frozen=True, kw_only=True):
 
 
 class SeriesInfo(Struct, frozen=True, kw_only=True):
-    """How a series stands. races: there are at most so many. raced: so many of them are over. over: it is decided. seats: in seat order."""
+    """How a series stands. races: the most there can be. raced: how many are over. over: the series is decided. seats: in seat order."""
 
     format: SeriesFormat
     races: int
@@ -201,14 +201,14 @@ class SeriesInfo(Struct, frozen=True, kw_only=True):
 
 
 class SeatRating(Struct, frozen=True, kw_only=True):
-    """What a race did to the rating of a seat's player, before and after, in points; a player without one is worth 1000."""
+    """The rating of a seat's player before and after a race, in points. A player without a rating counts as 1000."""
 
     before: int
     after: int
 
 
 class ChatLine(Struct, frozen=True, kw_only=True):
-    """A line of chat by a player, cleaned: at most 200 printable characters. phrase: its id, where it is one; the words are in text."""
+    """A line of chat by a player, cleaned: at most 200 printable characters. phrase: its id, if it is one; text has the words."""
 
     seat: SeatNumber
     name: str
@@ -217,7 +217,7 @@ class ChatLine(Struct, frozen=True, kw_only=True):
 
 
 class WatcherLine(Struct, frozen=True, kw_only=True):
-    """One line of chat by a watcher, cleaned as a player's. number: counts the watchers' lines of a room, from 1 up."""
+    """One line of chat by a watcher, cleaned like a player's. number: counts the watchers' lines in a room, from 1."""
 
     number: int
     name: str
@@ -225,7 +225,7 @@ class WatcherLine(Struct, frozen=True, kw_only=True):
 
 
 class LateBoard(Struct, frozen=True, kw_only=True):
-    """One seat's board as watchers may see it: as it was `delay_s` ago. ply, state: of then. elapsed_ms: when its last move counted."""
+    """One seat's board as watchers may see it: as it was `delay_s` ago. ply, state: at that time. elapsed_ms: the time of its last move."""
 
     seat: SeatNumber
     ply: int
@@ -235,9 +235,9 @@ class LateBoard(Struct, frozen=True, kw_only=True):
 
 
 class Curve(Struct, frozen=True, kw_only=True):
-    """How many cards a seat had home when: `home[n]` from `at_ms[n]` on, counted from the start, where the first point is.
+    """How many cards a seat had home at which time: `home[n]` from `at_ms[n]` on. Times count from the start, where the first point is.
 
-    No more points than there are cards.
+    There are no more points than cards.
     """
 
     at_ms: tuple[int, ...]
@@ -245,12 +245,12 @@ class Curve(Struct, frozen=True, kw_only=True):
 
 
 class RulesInfo(Struct, frozen=True, kw_only=True):
-    """A rule set as the server offers it. columns and rows lay out the slots, named column letter then row number.
+    """A rule set that the server offers. columns and rows lay out the slots, which are named by column letter and row number.
 
-    source: the document the rules come from. difficulty: "easy", "moderate" or "hard", for people. decks: of 52 cards.
-    reserves: piles beside the layout, named p1, p2 …. has_waste: whether there ever is a waste.
+    source: the document the rules come from. difficulty: "easy", "moderate" or "hard", for people. decks: of 52 cards each.
+    reserves: how many piles lie beside the layout, named p1, p2 …. has_waste: whether there is ever a waste.
     redeals: how many a game starts with. visible_stock: how many of the next stock cards are shown.
-    lanes: in a quilt a card's end is free only when every slot from it to the edge is empty, and not the next one alone.
+    lanes: in a quilt, a card's end is free only if every slot from it to the edge is empty, not just the next one.
     solvable: whether a race can ask for a deal that can be won.
     """
 
@@ -272,7 +272,7 @@ class RulesInfo(Struct, frozen=True, kw_only=True):
 
 
 class BotInfo(Struct, frozen=True, kw_only=True):
-    """A house bot as the server offers it, weakest first."""
+    """A house bot that the server offers. They are listed weakest first."""
 
     name: str
     explanation: str
@@ -281,8 +281,8 @@ class BotInfo(Struct, frozen=True, kw_only=True):
 class OpenRaceInfo(Struct, frozen=True, kw_only=True):
     """A public race that still has a free seat.
 
-    rated: whether it counts for ratings. ratings: one for each of `names`, null for who has none or is away.
-    series: of which it is the first race.
+    rated: whether it counts for ratings. ratings: one for each of `names`, null for those who have none or are away.
+    series: the series of which it is the first race.
     """
 
     code: str
@@ -296,7 +296,7 @@ class OpenRaceInfo(Struct, frozen=True, kw_only=True):
 
 
 class RunningSeatInfo(Struct, frozen=True, kw_only=True):
-    """A seat of a race that is being run, for those who choose what to watch. home: cards home. rating: its player's, in points."""
+    """A seat in a running race, for those choosing what to watch. home: cards home. rating: its player's, in points."""
 
     name: str
     bot: str | None
@@ -306,9 +306,9 @@ class RunningSeatInfo(Struct, frozen=True, kw_only=True):
 
 
 class RunningRaceInfo(Struct, frozen=True, kw_only=True):
-    """A public race that is being run. elapsed_ms: since its start, when the message was made. watchers: how many watch it.
+    """A public race that is running. elapsed_ms: from its start to the sending of this message. watchers: how many watch it.
 
-    tournament: the id of the public tournament at a table of which it is run; else empty.
+    tournament: the id of the public tournament it belongs to; else empty.
     """
 
     code: str
@@ -322,7 +322,7 @@ class RunningRaceInfo(Struct, frozen=True, kw_only=True):
 
 
 class RunningChange(Struct, frozen=True, kw_only=True):
-    """How far a race has come that was listed before. homes, states: of its seats, in order. The rest is as in `RunningRaceInfo`."""
+    """How far an already listed race has come. homes, states: its seats', in order. The rest is as in `RunningRaceInfo`."""
 
     code: str
     watchers: int
@@ -332,9 +332,9 @@ class RunningChange(Struct, frozen=True, kw_only=True):
 
 
 class GhostInfo(Struct, frozen=True, kw_only=True):
-    """Somebody who ran the deal before, beside whoever runs it now: as they were when their own clock showed what the runner's shows now.
+    """Somebody who ran the deal before, shown beside whoever runs it now: how they stood at the same time on their own clock.
 
-    ghost: its number, from 0. name: as it was then. ply: moves made. home: cards home. elapsed_ms: of what is told, on their clock.
+    ghost: its number, from 0. name: as it was then. ply: moves made. home: cards home. elapsed_ms: the time of this, on their clock.
     """
 
     ghost: int

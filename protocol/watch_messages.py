@@ -13,10 +13,10 @@ BoardsKeyText = Annotated[str, Meta(max_length=64)]
 
 
 class WatchRace(Request, frozen=True, kw_only=True, tag="watch-race"):
-    """Watch a race without a seat in it, and no other one any more. Answered by `watched`.
+    """Watch a race without a seat in it, and stop watching any other. Answered by `watched`.
 
-    code: of its room; null for the closest race that is being run in public, and for the next one when that is over.
-    key: of the boards, by `ask-boards-key`: then they come with every card open.
+    code: its room's; null for the closest public race now running, then the next one when that is over.
+    key: the boards' key, from `ask-boards-key`; with it, boards come with every card face up.
     """
 
     code: RoomCode | None = None
@@ -24,13 +24,13 @@ class WatchRace(Request, frozen=True, kw_only=True, tag="watch-race"):
 
 
 class AskBoardsKey(Request, frozen=True, kw_only=True, tag="ask-boards-key"):
-    """Ask for the key of a race's boards: for its host, or the director of its tournament. Answered by `boards-key`."""
+    """Ask for the key to a race's boards, as its host or the director of its tournament. Answered by `boards-key`."""
 
     code: RoomCode
 
 
 class Unwatch(Request, frozen=True, kw_only=True, tag="unwatch"):
-    """Watch nothing any more. Answered by `unwatched`."""
+    """Stop watching. Answered by `unwatched`."""
 
 
 WatchRequest: TypeAlias = WatchRace | AskBoardsKey | Unwatch
@@ -39,11 +39,11 @@ WatchRequest: TypeAlias = WatchRace | AskBoardsKey | Unwatch
 
 
 class Watched(Struct, frozen=True, kw_only=True, tag_field="type", tag="watched"):
-    """A snapshot for a watcher: the answer to `watch-race`, and unasked when the server moves them on or when they missed something.
+    """A snapshot for a watcher: answers `watch-race`, and is sent unasked if the server moves them on or they missed something.
 
-    room: as for somebody without a seat. boards: the latest that may be shown, of each seat that has one. lines: the last of the watchers.
-    closest: the server moves them on to another race when this one is over. curves: what led to how far each seat is, in seat order; none
-    before the start and after the result.
+    room: as for somebody without a seat. boards: for each seat that has one, the latest that may be shown. lines: the watchers' last lines.
+    closest: when this race is over, the server moves them on to another. curves: each seat's progress so far, in seat order; empty before
+    the start and after the result.
     """
 
     room: Room
@@ -56,14 +56,14 @@ class Watched(Struct, frozen=True, kw_only=True, tag_field="type", tag="watched"
 
 
 class WatchedEvent(Struct, frozen=True, kw_only=True, tag_field="type", tag="watched-event"):
-    """A room event of the race that is watched, as somebody without a seat is told it; its version is the room's."""
+    """A room event of the watched race, as sent to somebody without a seat. Its version is the room's."""
 
     code: str
     event: RoomEvent
 
 
 class Board(Struct, frozen=True, kw_only=True, tag_field="type", tag="board"):
-    """The board of one seat in race number `race`, as late as the race's options say; each replaces the one before it."""
+    """The board of one seat in race number `race`, late by the race's `delay_s`. It replaces the one before it."""
 
     code: str
     race: int
@@ -71,7 +71,7 @@ class Board(Struct, frozen=True, kw_only=True, tag_field="type", tag="board"):
 
 
 class Watchers(Struct, frozen=True, kw_only=True, tag_field="type", tag="watchers"):
-    """How many watch: to players and watchers, at most once a second. whole: somebody sees boards with every card open."""
+    """How many are watching: to players and watchers, at most once a second. whole: somebody sees boards with every card face up."""
 
     code: str
     count: int
@@ -79,17 +79,17 @@ class Watchers(Struct, frozen=True, kw_only=True, tag_field="type", tag="watcher
 
 
 class Talk(Struct, frozen=True, kw_only=True, tag_field="type", tag="talk"):
-    """What watchers say: to watchers at once, to players while no race is being run. A line whose number is known is a repetition."""
+    """What watchers say: to watchers at once, to players only between races. A line with a number already seen is a repetition."""
 
     code: str
     lines: tuple[WatcherLine, ...]
 
 
 class Unwatched(Struct, frozen=True, kw_only=True, tag_field="type", tag="unwatched"):
-    """This connection watches nothing now. code: of the room it has watched, if any.
+    """This connection now watches nothing. code: of the room it was watching, if any.
 
-    reason: asked, closed (the room is), seated (took a seat in it), none (no race is being run in public; `watched` comes when one is),
-    too-slow (did not read, and holds a seat elsewhere) or failed (a fault of the server).
+    reason: asked, closed (the room is), seated (took a seat in it), none (no public race is running; `watched` comes when one is),
+    too-slow (did not read, but holds a seat elsewhere) or failed (the server's fault).
     """
 
     code: str | None
@@ -98,7 +98,7 @@ class Unwatched(Struct, frozen=True, kw_only=True, tag_field="type", tag="unwatc
 
 
 class BoardsKey(Struct, frozen=True, kw_only=True, tag_field="type", tag="boards-key"):
-    """The key of a race's boards, for `watch-race`: for a screen that its players cannot see. It is good until the server ends."""
+    """The key to a race's boards, for `watch-race` on a screen that its players cannot see. It is valid until the server stops."""
 
     code: str
     key: str

@@ -300,7 +300,7 @@ def _metrics_served(nursery: trio.Nursery, settings: Settings, figures: Sequence
         served = metrics.serve(host, port)
     except OSError as error:
         why = error.strerror or str(error)
-        raise AddressUnavailable(f"cannot give figures on {host} port {port}: {why}; choose another with --metrics") from error
+        raise AddressUnavailable(f"cannot serve metrics on {host} port {port}: {why}; choose another with --metrics") from error
     nursery.start_soon(metrics.watch_loop)
     with served as chosen:
         logger.info("metrics are at http://%s:%d/metrics", host, chosen)
@@ -310,7 +310,9 @@ def _metrics_served(nursery: trio.Nursery, settings: Settings, figures: Sequence
 def _admission(settings: Settings) -> Admission:
     most = connections_for(settings.max_connections or DEFAULT_CONNECTIONS)
     if settings.max_connections is not None and most < settings.max_connections:
-        logger.warning("at most %d connections, not %d: the system lets this process open no more files", most, settings.max_connections)
+        logger.warning(
+            "at most %d connections, not %d: the system does not let this process open more files", most, settings.max_connections
+        )
     return Admission(most=most, most_per_address=settings.max_connections_per_address, proxies=TrustedProxies(settings.trusted_proxies))
 
 

@@ -92,14 +92,14 @@ class Settings:
         try:
             TrustedProxies(self.trusted_proxies)
         except ValueError as error:
-            raise BadSettings(f"--trusted-proxy is an address or a network, as 10.0.0.0/8: {error}") from error
+            raise BadSettings(f"--trusted-proxy is an address or a network, such as 10.0.0.0/8: {error}") from error
         for embedder in self.embedders:
             if re.fullmatch(r"\*|https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?", embedder) is None:
-                raise BadSettings(f"--embed-in is a web origin, as https://example.org, or * for all, not {embedder}")
+                raise BadSettings(f"--embed-in is a web origin, such as https://example.org, or * for all, not {embedder}")
         if self.workers < 1:
             raise BadSettings("--workers is at least 1")
         if self.metrics is not None and not 0 <= self.metrics_address[1] <= 65535:
-            raise BadSettings(f"--metrics is a port from 0 to 65535, with an address before it or without, not {self.metrics}")
+            raise BadSettings(f"--metrics is a port from 0 to 65535, with or without an address before it, not {self.metrics}")
         self._check_cluster()
 
     def _check_cluster(self) -> None:
@@ -113,7 +113,7 @@ class Settings:
             raise BadSettings("the servers of a cluster share a PostgreSQL: give --database postgresql://… too")
         url = urlsplit(self.advertise)
         if url.scheme not in ("ws", "wss") or not url.hostname or url.username or url.query or url.fragment or len(self.advertise) > 200:
-            raise BadSettings("--advertise is the address at which players reach this server, as wss://n2.carpet.example")
+            raise BadSettings("--advertise is the address at which players reach this server, such as wss://n2.carpet.example")
         if find_spec("coredis") is None:
             raise BadSettings("--cluster needs coredis, which is not installed: pip install 'carpet-race[cluster]'")
 

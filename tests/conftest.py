@@ -1,7 +1,7 @@
-"""What holds for every test: a folder of its own in the place of the user's, and that how long something takes is no fault of it.
+"""Set-up for all tests: a folder of their own instead of the user's, and no test fails for being slow.
 
-A test that asks for a clock runs on it, whether it asks by an argument, by a mark of its module or by way of a fixture.
-What could not be tested for want of a browser or of Node is said at the end of the run.
+A test that asks for a clock runs on it, whether it asks by an argument, by a mark on its module or through a fixture.
+The end of a run says what could not be tested for want of a browser or of Node.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ import trio
 import typer.main
 from hypothesis import HealthCheck, settings
 
-# A machine that is busy with something else may hold up any example, and the finding of one, for as long as it likes.
+# On a busy machine any example, and even drawing one, may take any length of time.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", _PATIENT, max_examples=20)
 settings.register_profile("thorough", _PATIENT, max_examples=100)
-# Other examples each time. `.ci/run` asks for the thorough ones: `-m "slow or hypothesis" --hypothesis-profile thorough`.
+# Examples differ from run to run. `.ci/run` asks for more: `-m "slow or hypothesis" --hypothesis-profile thorough`.
 settings.load_profile("quick")
 
-# Typer makes the tree of its commands anew whenever one is run: a process needs it once, the tests a thousand times.
+# Typer rebuilds its tree of commands whenever one is run: once in a process, but a thousand times in the tests.
 typer.main.get_group = cache(typer.main.get_group)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def carpet_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Names and tokens, the last record, the server's database: all of it goes by CARPET_HOME, in processes that are started too."""
+    """Set CARPET_HOME, which decides where names, tokens, the last record and the server's database are, for started processes too."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CARPET_HOME", str(tmp_path_factory.mktemp("carpet-home")))
         yield
@@ -43,7 +43,7 @@ def carpet_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def log_levels() -> Iterator[None]:
-    """A command that is run in this process sets how much is logged, and the next test may look for what it left out."""
+    """Restore log levels: a command run in this process changes them, and the next test may look for what it would leave out."""
     loggers = [logging.getLogger(name) for name in ("", "alembic", "carpet.net.websocket")]
     levels = [logger.level for logger in loggers]
     yield
@@ -53,7 +53,7 @@ def log_levels() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def interruptible() -> Iterator[None]:
-    """Who runs the tests in the background has interrupts ignored, and so would every process that a test starts and interrupts."""
+    """If the tests run in the background, SIGINT is ignored, and every process that a test starts and interrupts would ignore it too."""
     before = signal.getsignal(signal.SIGINT)
     if before is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -63,8 +63,8 @@ def interruptible() -> Iterator[None]:
 
 def pytest_configure(config: pytest.Config) -> None:
     if sys.dont_write_bytecode and hasattr(config, "cache"):
-        # Where no bytecode may be left beside the sources, every worker and every process that a test starts would compile all of the
-        # program, and pytest would rewrite the assertions of all tests anew. It is kept with pytest's own cache instead.
+        # If bytecode must not be written beside the sources, every worker and every process that a test starts would compile the whole
+        # program, and pytest would rewrite all assertions again. So keep bytecode in pytest's own cache.
         place = str(config.cache.mkdir("bytecode"))
         patch = pytest.MonkeyPatch()
         patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
@@ -76,17 +76,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
-    # In a fresh tree, rewriting assertions is most of the collection, and each worker of xdist collects all tests in the same order. Every
-    # other one imports them from the end first: two workers meet in the middle, and find the other half rewritten.
+    # In a fresh tree, collection is mostly rewriting assertions, and all xdist workers collect in the same order. So let every other worker
+    # import the tests from the end first: two workers meet in the middle and find the other half done.
     if int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 2:
         for path in sorted(session.config.rootpath.glob("tests/**/test_*.py"), reverse=True):
-            # What is wrong with a module is said when it is collected.
+            # Errors in a module are reported when it is collected.
             with contextlib.suppress(Exception):
                 importlib.import_module(".".join(path.relative_to(session.config.rootpath).with_suffix("").parts))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # pytest-trio looks for a clock among a test's own arguments alone: any other would stand unused beside the real one.
+    # pytest-trio looks for a clock only among a test's own arguments; a clock from elsewhere would go unused.
     for item in items:
         clock = next((name for name in ("mock_clock", "autojump_clock") if name in getattr(item, "fixturenames", ())), None)
         if clock is not None and isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
@@ -94,7 +94,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    # What has been imported and collected stays: no search for garbage has to go through it again and again.
+    # What has been imported and collected stays, so keep the garbage collector from scanning it again and again.
     gc.collect()
     gc.freeze()
 

@@ -1,7 +1,7 @@
 """Pictures of screens, as a person sees them: `python -m tests.pictures DIRECTORY [NAME ...]`.
 
-Each screen of tests/client/tui/test_screens.py that is named is shown in a pseudo-terminal of its own, at every size, and what the terminal
-has then is written as SVG, and as PNG where there is a Chromium. With `--` and a command, that command is run and pictured in its place.
+Each named screen of tests/client/tui/test_screens.py is shown in a pseudo-terminal of its own, at every size. What the terminal then holds
+is written as SVG, and as PNG if there is a Chromium. With `--` and a command, that command is run and pictured instead.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def svg(screen: pyte.Screen) -> str:
     rows = []
     for y in range(screen.lines):
         cells = [screen.buffer[y][x] for x in range(screen.columns)]
-        # The second half of a wide sign is an empty cell.
+        # The second half of a wide character is an empty cell.
         runs = [("".join(cell.data for cell in run), *looks) for looks, run in groupby(cells, key=_looks)]
         rows.append([Run(text, ink, back, bold) for text, back, ink, bold in runs if text])
     return svg_of(rows, screen.columns)
@@ -65,7 +65,7 @@ def _looks(cell: Char) -> tuple[str, str, bool]:
 
 
 def write(screen: pyte.Screen, path: Path) -> None:
-    """The screen as `path`.svg, and as `path`.png where there is a Chromium."""
+    """Write the screen as `path`.svg, and as `path`.png if there is a Chromium."""
     file = path.with_suffix(".svg")
     file.write_text(svg(screen), encoding="utf-8")
     chromium = shutil.which(os.environ.get("CARPET_TEST_CHROMIUM", "chromium"))
@@ -79,7 +79,7 @@ def write(screen: pyte.Screen, path: Path) -> None:
 
 
 def show(name: str, at_ms: str) -> None:
-    """Show a screen of the tests until this process is ended, so long after it took the place of an empty one."""
+    """Show a screen of the tests until this process is ended, as it looks `at_ms` after it replaced an empty one."""
     from tests.client.tui.test_screens import SCREENS
 
     shown = SCREENS[name]
@@ -98,7 +98,7 @@ def show(name: str, at_ms: str) -> None:
 
 
 def picture(command: list[str], size: str, path: Path, *, keys: str = "", depth: str = "") -> None:
-    """What a command shows in a terminal of this size once it has come to rest."""
+    """Picture what a command shows in a terminal of this size, once it has come to rest."""
     columns, rows = map(int, size.split("x"))
     environment = terminal_environment(**({"COLORTERM": depth} if depth else {}))
     with Terminal(command, environment=environment, columns=columns, rows=rows) as terminal:

@@ -1,4 +1,4 @@
-"""Ports of this machine for servers that are started, killed and started again."""
+"""Ports on this machine for servers that are started, killed and restarted."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import ExitStack, contextmanager
 
 @contextmanager
 def held_ports(number: int) -> Iterator[list[int]]:
-    """So many that nobody else is given, also while no server listens there.
+    """Reserve this many ports, even while no server listens on them.
 
-    Each stays bound: the kernel gives it to none who asks for any port, and to no connection for its own end, which at a port where nobody
-    listens would even meet itself. Whoever names it may listen there, as long as nobody else does.
+    Each port stays bound, so the kernel gives it to nobody who asks for any free port, and to no connection as its local port, where one to
+    this very port could meet itself. A server that names the port can still listen on it, if no other one does.
     """
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(number)]

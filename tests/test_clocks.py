@@ -1,4 +1,4 @@
-"""A test runs on the clock that it asks for, by whatever way it does (`tests/conftest.py`)."""
+"""A test runs on the clock that it asks for, whichever way it asks (`tests/conftest.py`)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The player's commands, `carpet`: what is typed, checked and turned into calls."""
+"""The player's commands, `carpet`: what is typed is checked here and turned into calls."""

@@ -1,4 +1,4 @@
-"""How a command of `carpet` is found and run: its module is loaded by name, and whatever goes wrong becomes a sentence and a status."""
+"""How a command of `carpet` is found and run: its module is loaded by name, and any failure becomes a sentence and an exit status."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FAILED = 1
 
 
 def _loaded(name: str) -> Any:
-    """A module of `client.cli`. All that comes with it stays: to look for garbage in it takes a tenth of the time to the first screen."""
+    """Import a module of `client.cli`. What it imports stays; a search for garbage in it takes a tenth of the time to a first screen."""
     gc.disable()
     try:
         return importlib.import_module(f"client.cli.{name}")
@@ -30,25 +30,25 @@ def _loaded(name: str) -> Any:
 
 
 class LazyGroup(TyperGroup):
-    """All of `COMMANDS`. One that is asked for is loaded; the help needs none of them."""
+    """All of `COMMANDS`. Only the command that is asked for is loaded; the help needs none."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         del ctx
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """None for a name that no command has."""
+        """None if there is no such command."""
         if cmd_name not in COMMANDS:
             return None
         module = _loaded(COMMANDS[cmd_name][0])
         return with_plain_help(get_group(module.app).get_command(ctx, cmd_name))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """As the library does, which looks for similar names among those that it has itself."""
+        """As in the library, which suggests similar names from `self.commands`."""
         if args and args[0] in COMMANDS:
             self.commands = {args[0]: self.get_command(ctx, args[0])}
         else:
-            # Only their names are looked at.
+            # Only the names are used.
             names: Any = dict.fromkeys(COMMANDS)
             self.commands = names
         return super().resolve_command(ctx, args)
@@ -70,7 +70,7 @@ def _root(context: typer.Context) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command line; its exit status."""
+    """Run a command line. Returns its exit status."""
     try:
         status: int | None = app(args=list(arguments), prog_name="carpet", standalone_mode=False)
     except typer.TyperException as error:
@@ -82,11 +82,11 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read the output has seen enough; Python must not find that out again when it flushes at exit.
+        # The reader of the output has closed it. Without this, Python would fail again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except Exception as error:
-        # Loaded with the commands that can fail so.
+        # Any command that can fail this way has loaded the module.
         errors = sys.modules.get("client.connection.errors")
         if errors is None or not isinstance(error, errors.Failure):
             raise
@@ -97,5 +97,5 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def complain(sentence: str) -> None:
-    """Say on standard error what is wrong. It begins with the name of the program, as is usual there."""
+    """Print on standard error what is wrong. The sentence begins with the program's name, as usual there."""
     typer.echo(folded(sentence, sys.stderr), err=True)

@@ -1,6 +1,6 @@
 """The commands about who the player is: `whoami`, `rename`, and `identity` to take it to another machine.
 
-A token is printed by nothing but the export, which says what it holds.
+Only the export contains tokens, and it says so.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ def whoami(
 ) -> None:
     """Show who you are at a server.
 
-    Without a server: at every one that this machine knows. Asking disturbs no race that you are in.
+    Without a server: at every one that this machine knows. This does not disturb a race that you are in.
     """
     if url is None:
         if name is not None:
-            fail("--name goes with a server.", MISUSED)
+            fail("--name needs a server.", MISUSED)
         _list_known(as_json=as_json)
         return
     place = address_of(url).url
@@ -76,7 +76,7 @@ def whoami(
 
     told = run(lambda: who_is(place, kept))
     if told != kept:
-        # Renamed from another machine: this one says so too from now on.
+        # Renamed from another machine: use the new name here from now on.
         store.follow(place, told)
     if as_json:
         print_text(json.dumps(_row(place, told)))
@@ -90,9 +90,9 @@ def boards_key(
     code: Annotated[str, typer.Argument(metavar="CODE", help="The code of the race, six letters.")],
     name: OwnName = None,
 ) -> None:
-    """Show the key of a race's whole boards.
+    """Show the key to a race's boards with every card face up.
 
-    For a screen that the players cannot see. You have it as the host of a race that is not rated, or as the director of its tournament.
+    It is for a screen that the players cannot see. Only the host of an unrated race, or the director of its tournament, can have it.
     `carpet watch --key` takes it, and so does the web page: /watch/CODE#key=KEY. The players are told when somebody uses it.
     """
     place = address_of(url).url
@@ -106,7 +106,7 @@ def _list_known(*, as_json: bool) -> None:
     if as_json:
         print_text(json.dumps([{**_row(each.url, each.identity), "last": each.last} for each in known], indent=1))
     elif not known:
-        print_sentence("This machine knows you at no server yet: the first visit to one makes you a player there.")
+        print_sentence("This machine does not know you at any server yet: your first visit to one makes you a player there.")
     else:
         for each in known:
             told = f"{clean_chat(each.url)}: {clean_name(each.identity.name)}, player {clean_chat(each.identity.player or 'not told yet')}"
@@ -123,7 +123,7 @@ def rename(
     new_name: Annotated[str, typer.Argument(metavar="NAME", help="Your new name; at most 24 characters.")],
     name: OwnName = None,
 ) -> None:
-    """Take another name at a server.
+    """Change your name at a server.
 
     You stay the same player. A race that you are in goes on under the old name, and its record keeps it.
     """
@@ -135,7 +135,7 @@ def rename(
 
     told = run(lambda: rename_at(place, kept, new_name))
     store.follow(place, told)
-    print_sentence(f"You are {told.name} at {place} now.")
+    print_sentence(f"You are now {told.name} at {place}.")
 
 
 @move_app.command("export", epilog="Example: carpet identity export - | ssh laptop carpet identity import -")
@@ -155,17 +155,17 @@ def export_identity(
     else:
         _write_new(file, text)
     place = "What was printed" if file == "-" else file
-    complain(f"carpet: {place} holds your tokens, and whoever has them is you: give it to nobody, and delete it when it is there.")
+    complain(f"carpet: {place} holds your tokens, and whoever has them can play as you: show it to nobody, and delete it when it is there.")
 
 
 @move_app.command("import", epilog="Example: carpet identity import anna.json")
 def import_identity(
     file: Annotated[str, typer.Argument(metavar="FILE", help="What carpet identity export wrote; - reads standard input.")],
-    replace: Annotated[bool, typer.Option("--replace", help="Where another player has the name here, replace them.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="If another player has the same name here, replace them.")] = False,
 ) -> None:
     """Read your identity from a file.
 
-    What is here already stays. The file is taken whole or not at all.
+    What is already here stays. The file is imported whole or not at all.
     """
     brought = read_export(_read(file))
     outcomes: tuple[Brought, ...] = ()
@@ -190,17 +190,17 @@ def _store() -> IdentityStore:
 
 
 def _player(store: IdentityStore, url: str, name: str | None) -> Identity:
-    """The player to speak of; ends the command where there is none."""
+    """The player that the command is about. Ends the command if there is none."""
     identity = store.identity(url, name)
     if identity.token is None:
         if name is not None:
             fail(f"This machine has no player {identity.name} at {url}; carpet whoami shows those it has.")
-        fail(f"You have not been at {url} yet: the first visit makes you a player there, as carpet home {url} does.")
+        fail(f"You have not been at {url} yet. Your first visit makes you a player there: carpet home {url} takes you there.")
     return identity
 
 
 def _write_new(file: str, text: bytes) -> None:
-    # Never over another file, and for nobody else to read at any moment.
+    # Never overwrite a file, and never let anybody else read this one.
     try:
         make_file(Path(file), text)
     except FileExistsError:

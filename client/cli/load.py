@@ -20,7 +20,7 @@ from protocol.text import counted
 app = typer.Typer(rich_markup_mode=None)
 
 BOTTLENECK = 0.85
-"""Of a core: a generator that needs more of one may have been slower than the server."""
+"""Share of a core: if a process of the generator needs more, it may have been slower than the server."""
 
 
 @app.command(
@@ -32,9 +32,11 @@ BOTTLENECK = 0.85
 )
 def load(
     url: Url,
-    races: Annotated[int, typer.Option(metavar="N", min=1, max=100_000, help="Races of two at once; with --find, to begin with.")] = 100,
+    races: Annotated[
+        int, typer.Option(metavar="N", min=1, max=100_000, help="Two-player races at once; with --find, to begin with.")
+    ] = 100,
     rate: Annotated[
-        float, typer.Option(metavar="R", min=0, max=1000, help="Moves a second of each player; 0: the next when the last is answered.")
+        float, typer.Option(metavar="R", min=0, max=1000, help="Moves a second by each player; 0: each once the last is answered.")
     ] = 1.0,
     seconds: Annotated[float, typer.Option(metavar="S", min=0.5, max=3600, help="How long to measure, once all races run.")] = 10.0,
     watchers: Annotated[int, typer.Option(metavar="K", min=0, max=100_000, help="Guests who watch, spread over the races.")] = 0,
@@ -42,19 +44,21 @@ def load(
     processes: Annotated[
         int | None, typer.Option(metavar="N", min=1, max=256, help="Processes that make the load. [default: all cores but one]")
     ] = None,
-    find: Annotated[bool, typer.Option("--find", help="Look for the most races within --bound.")] = False,
-    bound: Annotated[float, typer.Option(metavar="MS", min=1, max=10_000, help="With --find: milliseconds for 99 of 100 moves.")] = 50.0,
+    find: Annotated[bool, typer.Option("--find", help="Find the most races that stay within --bound.")] = False,
+    bound: Annotated[
+        float, typer.Option(metavar="MS", min=1, max=10_000, help="With --find: the most ms that 99 of 100 moves may take.")
+    ] = 50.0,
     as_json: Json = False,
 ) -> None:
     """Measure how many races a server holds.
 
-    Players open races, make legal moves and ask for rematches. Run it against your own server: it is as much work as so many people.
+    Players open races, make legal moves and ask for rematches. Run it against your own server only: it is as much load as that many people.
     A server limits what one address and one client may send; its host lifts that for a measurement (see "What a machine holds" in
     server/README.md).
     """
     address = address_of(url)
     if find and not rate:
-        fail("--find needs a --rate: without one the load is always all that the server answers.", MISUSED)
+        fail("--find needs a --rate: at 0 the load is always as much as the server answers.", MISUSED)
     plan = Plan(url=address.url, races=races, rate=rate, watchers=watchers, rules=rules)
     workers = processes or max((os.cpu_count() or 2) - 1, 1)
     line = ProgressLine(seconds)
@@ -84,7 +88,7 @@ def load(
 
 
 class ProgressLine:
-    """One line on standard error, where that is a terminal: how many races run, then how much of the measuring is done."""
+    """A line on standard error, if that is a terminal: how many races run, then how much of the measurement is done."""
 
     WIDTH = 30
 
@@ -116,7 +120,7 @@ def trial_line(result: LoadResult, bound_ms: float) -> str:
 
 
 def load_lines(result: LoadResult, *, ascii_only: bool) -> list[str]:
-    """What came of it, for a person: figures, a histogram, and what makes the figures doubtful."""
+    """The result for a person: numbers, a histogram, and what makes the numbers doubtful."""
     races = counted(result.races, "race")
     lines = [
         f"{races}, {result.seconds:g} s: {result.moves_s:,.0f} moves/s; set up at {result.players_s:,.0f} players/s.",
@@ -142,6 +146,6 @@ def _times(result: LoadResult) -> list[str]:
 
 
 def _picture(result: LoadResult, *, ascii_only: bool) -> list[str]:
-    """A row for each time between a power of two and the next, in milliseconds."""
+    """A histogram with a row for each doubling of the time in milliseconds."""
     counts = result.view.by_doubling()
     return bars([(f"under {top:g} ms", count) for top, count in counts], ascii_only=ascii_only)

@@ -1,4 +1,4 @@
-"""What is shown first, and in what looks, before the libraries are loaded that read a command line: with the player's own settings."""
+"""The first screen and the player's own looks, known before the libraries that read a command line are loaded."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from protocol.views import RaceOptions
 
 LONGEST_THEME = 65_536
 USED: Final = "theme"
-"""The file in the player's folder that has the theme that is used where none is named: the name of one that is built in, or all of it."""
+"""The file in the player's folder with their usual theme: the name of a built-in one, or a whole theme."""
 
 FILED: Final = [palette for palette in PALETTES if palette.name != "none"]
-"""The themes that are built in and can be chosen by name."""
+"""The built-in themes that can be chosen by name."""
 
 
 class BadTheme(Failure):
-    """A file that has no theme, or cannot be read. Says why, in one sentence."""
+    """The file has no theme in it or cannot be read. str() says why, in one sentence."""
 
 
 def first_of(arguments: Sequence[str]) -> tuple[Start, UiSettings] | None:
-    """What `carpet` and `carpet play` begin with; None where something is in the way, which the command says itself."""
+    """What `carpet` and `carpet play` start with; None if a problem is in the way, which the command will report."""
     try:
         settings = settings_with(palette_used())
     except BadTheme:
@@ -39,7 +39,7 @@ def first_of(arguments: Sequence[str]) -> tuple[Start, UiSettings] | None:
 
 
 def menu_start() -> StartMenu:
-    """The menu, which offers the last server that was met."""
+    """The menu, which offers the last server that the player visited."""
     known: list[str] = []
     with contextlib.suppress(IdentityError):
         known = list(IdentityStore(home_folder()).read().servers)
@@ -47,13 +47,13 @@ def menu_start() -> StartMenu:
 
 
 def settings_with(palette: Palette, *, ascii_only: bool = False) -> UiSettings:
-    """Settings by which this theme is used."""
+    """Settings with this theme."""
     own = None if built_in(palette.name) else palette
     return UiSettings(palette=palette.name, own_palette=own, ascii=ascii_only or not prints("♠│█"))
 
 
 def prints(characters: str) -> bool:
-    """Whether standard output has signs for all of them."""
+    """Whether standard output can encode all of these characters."""
     try:
         characters.encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:
@@ -62,12 +62,12 @@ def prints(characters: str) -> bool:
 
 
 def built_in(name: str) -> Palette | None:
-    """The theme of that name."""
+    """The built-in theme of that name; None if there is none."""
     return next((palette for palette in FILED if palette.name == name), None)
 
 
 def palette_used() -> Palette:
-    """The theme that is used where none is named. Raises BadTheme."""
+    """The player's usual theme. Raises BadTheme."""
     path = home_folder() / USED
     return palette_in(path) if path.exists() else CLASSIC
 
@@ -77,14 +77,14 @@ def palette_in(path: Path) -> Palette:
     try:
         with path.open(encoding="utf-8") as file:
             text = file.read(LONGEST_THEME)
-        # Most files have but a name.
+        # Most files hold only a name.
         return built_in(text) or _palette_of(text)
     except OSError as error:
         known = f" Built in are {', '.join(palette.name for palette in FILED)}." if isinstance(error, FileNotFoundError) else ""
         raise BadTheme(f"{path} cannot be read: {error.strerror}.{known}") from error
     except ValueError as error:
         why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else clean_chat(str(error)).rstrip(".")
-        raise BadTheme(f"{path} is no theme: {why}.") from error
+        raise BadTheme(f"{path} is not a theme: {why}.") from error
 
 
 def _palette_of(text: str) -> Palette:

@@ -1,6 +1,6 @@
-"""The player's command, `carpet`: its commands by name, each loaded when it is used, and one clear sentence for whatever goes wrong.
+"""The player's command, `carpet`: its commands by name, each loaded when it is used, and one clear sentence for every failure.
 
-Typer takes a tenth of a second to load, so the help and the version, which need no command, do without it.
+Typer takes a tenth of a second to load, so the help and the version do without it: they need no command.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "join": ("screens", "Join a race by its code, or come back to your seat."),
     "match": ("screens", "Race whoever else is looking for an opponent."),
     "watch": ("screens", "Watch others race."),
-    "boards-key": ("identity", "Show the key of a race's whole boards."),
+    "boards-key": ("identity", "Show the key to a race's boards with every card face up."),
     "home": ("screens", "Go to a server's home screen."),
     "daily": ("runs", "Run the deal of the day, the same for everybody."),
     "challenge": ("runs", "Have others run the same deal as you, in their own time."),
@@ -46,15 +46,15 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "races": ("races", "List a server's open and running races."),
     "ladder": ("races", "List the best players of a server."),
     "whoami": ("identity", "Show who you are at a server."),
-    "rename": ("identity", "Take another name at a server."),
+    "rename": ("identity", "Change your name at a server."),
     "identity": ("identity", "Take your identity to another machine."),
     "theme": ("theme", "List, show, make and choose themes."),
     "load": ("load", "Measure how many races a server holds."),
 }
-"""The module of `client.cli` that has it, and the first sentence of its help."""
+"""For each command, the module of `client.cli` that has it, and the first sentence of its help."""
 
 SHOWN_FIRST: Final[tuple[list[str], ...]] = ([], ["play"])
-"""What is so often typed that it is shown before it is known to be right."""
+"""Command lines so common that their first screen is shown before the arguments are checked."""
 
 OPTIONS: Final = {
     "-V, --version": "Print the version and exit.",
@@ -81,7 +81,7 @@ def main_help() -> str:
 
 
 def _tell(text: str) -> NoReturn:
-    """Print, and end. Whoever reads it may have seen enough: Python must not find that out again when it flushes at exit."""
+    """Print and exit. If the reader has closed the output, Python must not fail again when it flushes at exit."""
     try:
         print(text, flush=True)
     except BrokenPipeError:
@@ -98,28 +98,28 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         case [] | ["-h" | "--help"] if given or not (sys.stdin.isatty() and sys.stdout.isatty()):
             _tell(main_help())
     for each in ENDING:
-        # Whoever is told to end, or loses their terminal, leaves as by Ctrl+C. Under `nohup` a terminal that goes is no matter.
+        # SIGTERM and a lost terminal end the command like Ctrl+C. Under `nohup`, losing the terminal is ignored.
         if signal.getsignal(each) is signal.SIG_DFL:
             signal.signal(each, signal.default_int_handler)
-    # Only now: see above. In a terminal no command at all is a menu.
+    # Loaded only now, see above. In a terminal, `carpet` without a command opens a menu.
     try:
         if given in SHOWN_FIRST and sys.stdin.isatty() and sys.stdout.isatty():
             _show_first(given)
         status: int = importlib.import_module("client.cli.commands").run(given)
     except KeyboardInterrupt:
-        # Not in a command, which has its own end for it, but while one was loaded.
+        # Commands handle this themselves; it came while one was being loaded.
         status = INTERRUPTED
     finally:
         give_back()
     if status == INTERRUPTED:
-        # Python notes an interrupt that comes while text is executed, as a dataclass is made of, and even where it is caught would end
-        # `python -m` by that signal and not with a status; the next text lets it forget.
+        # If an interrupt comes while Python executes text (as when a dataclass is made), Python remembers it even though it was caught, and
+        # would end `python -m` with that signal instead of a status. Executing another text clears this.
         exec("")  # noqa: S102  (nothing is)
     sys.exit(status)
 
 
 def _show_first(given: Sequence[str]) -> None:
-    # All that is loaded for it stays: to look for garbage in it takes a tenth of the time.
+    # What this imports stays, so the collector need not look at it: that saves a tenth of the time.
     gc.disable()
     first = importlib.import_module("client.cli.looks").first_of(given)
     if first is not None:
@@ -127,7 +127,7 @@ def _show_first(given: Sequence[str]) -> None:
 
 
 def give_back() -> None:
-    """Give the terminal back, where something is shown in it that was drawn before the screens: they do not come, or not yet."""
+    """Restore the terminal if the first screen was drawn early and the real screens do not follow, or not yet."""
     opening = sys.modules.get("client.tui.opening")
     if opening is not None:
         opening.give_back()

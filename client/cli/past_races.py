@@ -1,6 +1,6 @@
-"""The commands about races that are over: `history`, `export`, `stats` and `best`.
+"""The commands about past races: `history`, `export`, `stats` and `best`.
 
-A server is asked by plain HTTP; without one, what this machine has kept is shown, which knows of no ratings.
+A server is asked by plain HTTP. Without one, they show what this machine has kept, which has no ratings.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ MOST_LISTED = 1000
 def history(
     url: MaybeUrl = None,
     player: Player = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, max=MOST_LISTED, help="At most so many.")] = 20,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=MOST_LISTED, help="At most this many.")] = 20,
     as_json: Json = False,
 ) -> None:
     """List a player's races, newest first.
 
-    Each has an id, by which carpet export saves its record. An aborted race says why.
+    Each has an id, which carpet export takes to save its record. For an aborted race you see why.
     """
     if url is None:
         races = kept_races(None if player is None else cleaned(player), limit)
@@ -74,7 +74,11 @@ def history(
     if as_json:
         print_json([{**msgspec.to_builtins(past.race), "seat": past.own} for past in races])
     elif not races:
-        boards = " Deals of the day and challenges have their own: carpet daily board, carpet challenge board." if player is None else ""
+        boards = (
+            " Deals of the day and challenges have boards of their own: carpet daily board, carpet challenge board."
+            if player is None
+            else ""
+        )
         print_sentence(f"No races yet.{boards}")
     else:
         print_text("\n".join(table(races, width=shutil.get_terminal_size().columns, zone=None)))
@@ -92,7 +96,7 @@ def export(
     carpet verify checks it, and carpet review says what was possible.
     """
     if not is_race_id(race):
-        fail(f"{race!r} is not the id of a race: it is like HKTRWM-1-0a1b2c3d4e5f, as carpet history shows it.", MISUSED)
+        fail(f"{race!r} is not the id of a race: it looks like HKTRWM-1-0a1b2c3d4e5f, and carpet history shows it.", MISUSED)
     address = address_of(url)
     target = file or f"{race}.json"
     if target != "-" and not force and os.path.lexists(target):
@@ -107,13 +111,13 @@ def export(
 
 
 MOST_COUNTED: Final = 3000
-"""Races, the last ones: 30 pages, which a server gives out at once."""
+"""How many of the last races are counted: 30 pages, which a server serves without a pause."""
 
 
 @app.command(epilog=examples("carpet stats", "carpet stats carpet.example Anna", "carpet stats carpet.example --json"))
 def stats(
     url: MaybeUrl = None,
-    whose: Annotated[str | None, typer.Argument(metavar="NAME", help="Whose races, as --player.", show_default=False)] = None,
+    whose: Annotated[str | None, typer.Argument(metavar="NAME", help="Whose races; the same as --player.", show_default=False)] = None,
     player: Player = None,
     as_json: Json = False,
 ) -> None:
@@ -148,14 +152,14 @@ def stats(
 def best(as_json: Json = False) -> None:
     """Show your best times.
 
-    They are kept on this machine, for each rule set. Every race on a shuffle that nobody could know adds to them, carpet play --alone too.
+    They are kept on this machine, for each rule set. Every race on a shuffle that nobody could know counts, also with carpet play --alone.
     """
     bests = BestsStore(home_folder()).read()
     if as_json:
         print_json({"rules": bests.rules})
         return
     if not bests.rules:
-        print_sentence("No finished race yet: carpet play.")
+        print_sentence("No finished races yet; to run one: carpet play")
         return
 
     rows = [
@@ -169,16 +173,16 @@ def best(as_json: Json = False) -> None:
 
 
 def told_races(address: Address, name: str, limit: int) -> list[PastRace]:
-    """What a server says of a player, newest first, at most `limit`. Raises PageRefused, NotAPage, LinkError."""
+    """A player's races according to a server, newest first, at most `limit`. Raises PageRefused, NotAPage, LinkError."""
     return [PastRace(race, race.seat) for race in fetch_history(address, name, limit=limit)]
 
 
 def kept_races(name: str | None, limit: int) -> list[PastRace]:
-    """What this machine has kept, newest first, at most `limit`: of the player of that name, or of whoever uses the machine."""
+    """The races kept on this machine, newest first, at most `limit`. name: only that player's; None for this machine's players."""
     folder = home_folder()
     records = kept_records(folder)
     if name is not None:
-        # As at a server, a house bot is no player.
+        # As on a server, a house bot does not count as a player.
         raced = (record for record in records if any(seat.name == name and seat.bot is None for seat in record.seats))
         return [past_race(record, players=(), names={name}) for record in islice(raced, limit)]
     known = [each.identity for each in IdentityStore(folder).known()]
@@ -188,7 +192,7 @@ def kept_races(name: str | None, limit: int) -> list[PastRace]:
 
 
 def player_at(address: Address, player: str | None) -> str:
-    """The name to ask a server for: the one that was typed, or one's own there. Ends the command where there is none."""
+    """The name to ask a server for: the typed one, or one's own there. Ends the command if there is none."""
     if player is not None:
         return cleaned(player)
 
@@ -199,7 +203,7 @@ def player_at(address: Address, player: str | None) -> str:
 
 
 def cleaned(player: str) -> str:
-    """The name as servers keep it; ends the command when nothing is left of it."""
+    """The name as servers keep it. Ends the command if nothing is left of it."""
     name = clean_name(player)
     if not name:
         fail("Nothing printable is left of that name; --player is the name of a player.", MISUSED)

@@ -1,4 +1,4 @@
-"""`carpet races` and `carpet ladder`: what a server shows to everybody, without going there."""
+"""`carpet races` and `carpet ladder`: what a server shows to everybody, fetched without joining it."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ def _running(race: RunningRaceInfo) -> tuple[str, ...]:
 @app.command(epilog=examples("carpet ladder carpet.example", "carpet ladder carpet.example --limit 100 --json"))
 def ladder(
     url: Url,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, max=200, help="At most so many.")] = 20,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=200, help="At most this many.")] = 20,
     as_json: Json = False,
 ) -> None:
     """List the best players of a server.
 
-    A rating begins at 1000; only rated races change it. It says what a player is worth almost surely, and so it grows with what is known of
-    them, too: a first race between two new players makes 1138 and 927 of 1000 and 1000.
+    A rating begins at 1000; only rated races change it. It is a cautious estimate, so it also rises as more is known about a
+    player: a first race between two new players takes them from 1000 to 1138 and 927.
     """
     address = address_of(url)
 
@@ -91,7 +91,7 @@ def ladder(
 
 
 def ladder_lines(players: Sequence[LadderPlayer]) -> list[str]:
-    """A table."""
+    """The ladder as a table."""
     if not players:
         return ["Nobody has raced for a rating there yet."]
     rows = [(str(player.place), str(player.rating), str(player.races), clean_name(player.name)) for player in players]

@@ -1,6 +1,6 @@
-"""What can be done with the record of a race: replay it, play on from it, check it, see what was possible.
+"""The commands for the record of a race: replay it, play on from it, check it, see what was possible.
 
-The record is read before the screen opens, so that what is wrong with it is a sentence.
+The record is read before the screen opens, so that any problem with it is a sentence on the command line.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def verify(
 ) -> None:
     """Check the record of a race, or a whole tournament.
 
-    Of a race the shuffle, every move and the result are worked out again; of a tournament the shuffles of its rounds, the records given,
-    points, tie-breaks and places. The exit status is 0 only if all of it is true.
+    For a race, the shuffle, every move and the result are worked out again; for a tournament, its rounds' shuffles, the given records,
+    points, tie-breaks and places. The exit status is 0 only if all of it is correct.
     """
     _ask_server(["verify", "--", _kept(file), *(records or [])])
 
@@ -92,27 +92,27 @@ Moving = Annotated[bool, typer.Option("--moving", help="The picture plays the wh
 
 
 def _moment(typed: str) -> float:
-    """Seconds from the start: 92.5, or 1:32.5 as the screens write it."""
+    """Seconds from the start, typed as 92.5, or as 1:32.5 like on the screens."""
     minutes, colon, seconds = typed.rpartition(":")
     try:
         at = 60 * float(minutes or 0) + float(seconds)
     except ValueError:
         at = -1
     if not at >= 0 or (colon and not (minutes.isdecimal() and 0 <= float(seconds) < 60)):
-        raise typer.BadParameter(f"{typed[:40]!r} is no moment of a race; say 92 or 1:32")
+        raise typer.BadParameter(f"{typed[:40]!r} is not a moment of a race; write 92 or 1:32")
     return at
 
 
 At = Annotated[
     float | None,
     typer.Option(
-        metavar="S|M:SS", parser=_moment, help="That moment, in seconds from the start or as the clock shows it. [default: the end]"
+        metavar="S|M:SS", parser=_moment, help="Which moment, in seconds from the start or as the clock shows it. [default: the end]"
     ),
 ]
 Server = Annotated[
     str | None, typer.Option(metavar="SERVER", help="The server to ask for that id. [default: none; your own races are searched]")
 ]
-Screen = Annotated[str, typer.Option(metavar="COLUMNSxROWS", help="How large a screen is written.")]
+Screen = Annotated[str, typer.Option(metavar="COLUMNSxROWS", help="The size of the screen that is written.")]
 
 
 @app.command(
@@ -140,7 +140,7 @@ def replay(
 ) -> None:
     """Watch a finished race again.
 
-    All boards stand side by side on one time line: play, pause, step, jump. Or it is written to share, and no screen is opened.
+    All boards stand side by side on one time line: play, pause, step, jump. Or write the race out to share it, without a screen.
     """
     address = address_of(server) if server is not None else None
     if moving and (svg is None or at is not None):
@@ -148,7 +148,7 @@ def replay(
     if cast is not None or svg is not None or text:
         size = _size_of(screen)
         line = run(lambda: _time_line(file, address))
-        # As a float there may be no end of it.
+        # A float can be infinite.
         at_ms = line.end_ms if at is None else round(min(at * 1000, line.end_ms))
         if text:
             print_text(text_of(screen_at(line, at_ms, size, settings, colours=TEXT_COLOURS)).rstrip("\n"))
@@ -171,7 +171,7 @@ def play_on(
         str | None,
         typer.Argument(metavar="FILE|ID", help="A record as JSON, or the id of a race. [default: your last race]"),
     ] = None,
-    ply: Annotated[int, typer.Option("--from", metavar="K", min=0, help="Start after so many moves of the seat.")] = 0,
+    ply: Annotated[int, typer.Option("--from", metavar="K", min=0, help="Start after this many of the seat's moves.")] = 0,
     seat: Annotated[int | None, typer.Option(metavar="N", min=1, help="The seat, counted from 1 as verify does. [default: yours]")] = None,
     server: Server = None,
     name: Name = None,
@@ -180,20 +180,20 @@ def play_on(
 ) -> None:
     """Play on from a position of a finished race.
 
-    You race your own past self, on a server of your own; it counts for nothing. The record is checked first.
+    You race your own past self, on a server of your own; it does not count. The record is checked first.
     """
     need_terminal("play-on")
     address = address_of(server) if server is not None else None
 
     record = run(lambda: read_record(file, address))
     if not record.id:
-        fail("That record has no id, so it is too old to be played on.")
+        fail("That record is too old to play on from: it has no id.")
     number = own_seat(record) if seat is None else seat - 1
     finish(run(lambda: played_on(record, seat=number, ply=ply, name=name, settings=settings)))
 
 
 def own_seat(record: Record) -> int:
-    """The seat of whoever uses this machine, from 0; ends the command where that is not to be known."""
+    """The seat of this machine's player, from 0. Ends the command if it cannot be known."""
     known = [each.identity for each in IdentityStore(home_folder()).known()]
     players = {identity.player for identity in known if identity.player is not None}
     own = past_race(record, players=players, names={identity.name for identity in known}).own
@@ -203,11 +203,11 @@ def own_seat(record: Record) -> int:
 
 
 class NoRecord(Failure):
-    """There is no record to be read there; the text says why."""
+    """There is no readable record there; the text says why."""
 
 
 class NoKeyboard(Failure):
-    """The record came through standard input, and no terminal is left for the keys."""
+    """The record came through standard input, and there is no terminal for the keys."""
 
 
 async def _time_line(source: str | None, server: Address | None) -> TimeLine:
@@ -215,7 +215,7 @@ async def _time_line(source: str | None, server: Address | None) -> TimeLine:
 
 
 def _size_of(text: str) -> tuple[int, int]:
-    """Columns and rows, as they are typed."""
+    """Columns and rows, typed like 80x24."""
     columns, _, rows = text.lower().partition("x")
     if not (columns.isdecimal() and rows.isdecimal() and 60 <= int(columns) <= 300 and 20 <= int(rows) <= 100):
         fail(f"{text!r} is not the size of a screen: write columns and rows like 80x24, from 60x20 to 300x100.", MISUSED)
@@ -223,7 +223,7 @@ def _size_of(text: str) -> tuple[int, int]:
 
 
 def _write(path: str, document: str, *, force: bool) -> None:
-    """Into a file; - is standard output."""
+    """Write into a file; - is standard output."""
     if path == "-":
         print_text(document.rstrip("\n"))
         return
@@ -232,10 +232,9 @@ def _write(path: str, document: str, *, force: bool) -> None:
 
 
 async def show_replay(source: str | None, *, server: Address | None, settings: UiSettings) -> AppOutcome:
-    """Replay a record: that in a file, in standard input (`-`), of the race with an id, or with None of the last race.
+    """Replay a record. source: a file, `-` for standard input, the id of a race, or None for the last race.
 
-    server: who is asked for a race by its id; with None it must be one of those kept here. Raises NoRecord, NoReplay, NoKeyboard, and what
-    `fetch_record` raises.
+    server: where to get a race by its id; None for those kept here. Raises NoRecord, NoReplay, NoKeyboard, and what `fetch_record` raises.
     """
     replay = await _time_line(source, server)
     if source != "-":
@@ -245,7 +244,7 @@ async def show_replay(source: str | None, *, server: Address | None, settings: U
 
 
 def _terminal() -> TextIO:
-    """The terminal that this process belongs to, wherever its standard input comes from."""
+    """The terminal of this process, even if standard input comes from elsewhere."""
     try:
         return open(os.ctermid(), encoding="utf-8")
     except OSError as error:
@@ -253,8 +252,8 @@ def _terminal() -> TextIO:
 
 
 async def read_record(source: str | None, server: Address | None) -> Record:
-    """The record that a command names, as `show_replay` takes it. Raises NoRecord, and what `fetch_record` raises."""
-    # A file of such a name is named with its folder, ./ID.
+    """The record that a command names; arguments as in `show_replay`. Raises NoRecord, and what `fetch_record` raises."""
+    # A file whose name looks like an id must be given with its folder: ./ID.
     if source is None or not is_race_id(source):
         if server is not None:
             raise NoRecord("--server goes with the id of a race, like HKTRWM-1-0a1b2c3d4e5f, as carpet history shows it.")
@@ -264,14 +263,14 @@ async def read_record(source: str | None, server: Address | None) -> Record:
 
 
 def _kept(source: str | None, otherwise: str = "carpet export saves it from the server that has it") -> str:
-    """The file that a command names: by a path, by the id of a race that is kept here, or with None that of the last race.
+    """The file that a command names: by its path, by the id of a race kept here, or None for the last race.
 
-    otherwise: what to do where the race of that id is not kept. Raises NoRecord.
+    otherwise: what to do if the race of that id is not kept. Raises NoRecord.
     """
     if source is not None and not is_race_id(source):
         if is_room_code(read_code(source)) and not Path(source).exists():
-            # Of the races that were run in one room each has an id of its own.
-            raise NoRecord(f"There is no file {source}; a race is named by its id, as carpet history shows it, and not by its code.")
+            # One room has several races, and each has its own id.
+            raise NoRecord(f"There is no file {source}; name a race by its id, which carpet history shows, not by its code.")
         return source
     path = record_path(home_folder(), source)
     if path.exists():
@@ -298,7 +297,7 @@ def _read(source: str) -> Record:
 
 
 def _ask_server(arguments: list[str]) -> NoReturn:
-    """Leave the rest to a command of the server of this installation, its words and its exit status too."""
+    """Run a command of this installation's server, and leave its messages and exit status to it."""
     environment = server_environment() | {protocol.PROGRAM_VARIABLE: "carpet"}
     finished = subprocess.run(server_command(arguments), env=environment, check=False)  # noqa: S603  (our own)
     raise typer.Exit(finished.returncode if finished.returncode >= 0 else FAILED)

@@ -55,7 +55,7 @@ _RUN = "run"
 
 
 class RunUnlessNamed(TyperGroup):
-    """A group whose first command need not be named: `carpet daily carpet.example` runs the deal there."""
+    """A group whose first command may be left out: `carpet daily carpet.example` runs the deal there."""
 
     def parse_args(self, context: Any, arguments: list[str]) -> list[str]:
         if not arguments or (arguments[0] not in self.commands and arguments[0] not in ("-h", "--help")):
@@ -104,13 +104,13 @@ def run_daily(
 def daily_board(
     url: Url,
     rules: Rules = "carpet",
-    date: Annotated[str | None, typer.Option("--date", metavar="YYYY-MM-DD", help="Of which day, in UTC. [default: today]")] = None,
+    date: Annotated[str | None, typer.Option("--date", metavar="YYYY-MM-DD", help="Which day, in UTC. [default: today]")] = None,
     name: Name = None,
     as_json: Json = False,
 ) -> None:
     """See the results of a day's deal.
 
-    While the day lasts, only once you have had your own run.
+    While the day lasts, you see them only after your own run.
     """
     address = address_of(url)
     _keep_commitments(address)
@@ -124,7 +124,7 @@ def verify(
 ) -> None:
     """Check past deals of the day against their commitments.
 
-    A server shows a commitment before the day and its secret afterwards. The exit status is 0 only if all that you were shown fits.
+    A server shows a commitment before the day and its secret afterwards. The exit status is 0 only if they fit what you were shown.
     """
     address = address_of(url or _only_server())
     told, checked = _checked(address)
@@ -159,11 +159,11 @@ def _checked(address: Address) -> tuple[Dailies, list[DayCheck]]:
 
 def _lines(told: Dailies, checked: list[DayCheck]) -> list[str]:
     sentences = {
-        "true": "ok: the secret is the one that was committed to when you were shown it, {seen} UTC",
-        "false": "WRONG: the secret is not the one that was committed to",
-        "changed": "WRONG: another commitment is told now than you were shown {seen} UTC",
-        "sealed": "committed to; the secret will be told {reveals} UTC",
-        "unseen": "not checked: the secret fits, but you were not shown its commitment before",
+        "true": "ok: the secret fits the commitment that you were shown, {seen} UTC",
+        "false": "WRONG: the secret does not fit the commitment",
+        "changed": "WRONG: the commitment is not the one that you were shown, {seen} UTC",
+        "sealed": "committed to; the secret will be revealed {reveals} UTC",
+        "unseen": "not checked: the secret fits, but you had not been shown its commitment",
     }
     reveals = {day.date: day.reveals_at_ms for day in told.days}
     return [
@@ -196,13 +196,13 @@ def create(
     rules: Annotated[str, typer.Option(metavar="ID", help="The rule set, such as carpet-free or crazy-quilt.")] = "carpet",
     time_limit: Annotated[int, typer.Option(metavar="S", min=10, max=3600, help="Seconds for each run.")] = 600,
     days: Annotated[float, typer.Option(metavar="N", help="Days until it closes, from 0.042 (an hour) to 30.")] = 7,
-    private: Annotated[bool, typer.Option("--private", help="Do not list it: only its id leads there.")] = False,
+    private: Annotated[bool, typer.Option("--private", help="Do not list it: only its id finds it.")] = False,
     name: Name = None,
     as_json: Json = False,
 ) -> None:
     """Open a challenge and print its id, to give to others.
 
-    The shuffle comes from a secret of the server and random bytes of yours: nobody has chosen it, and you do not know it either.
+    The shuffle comes from the server's secret and random bytes of yours: nobody has chosen it, and you do not know it either.
     """
     if not 1 / 24 <= days <= 30:
         fail("--days takes a number from 0.042 (an hour) to 30.", MISUSED)
@@ -226,7 +226,7 @@ def list_challenges(url: Url, name: Name = None, as_json: Json = False) -> None:
     address = address_of(url)
 
     token = _identity(address, name).token
-    # Who has no token there is nobody yet, and is shown what everybody is.
+    # Without a token there, the player is unknown to the server and sees what everybody sees.
     told = fetch_challenges(address) if token is None else run(lambda: ask(address.url, ListChallenges(token=token), Challenges))
     if as_json:
         print_json({"challenges": told.challenges})
@@ -249,7 +249,7 @@ def run_challenge(
 ) -> None:
     """Run a challenge.
 
-    One run counts. Those who ran it before race beside you, as they went.
+    You have one run. Those who ran it before race beside you as ghosts.
     """
     code = _challenge_code(challenge)
     address = address_of(url)
@@ -262,7 +262,7 @@ def run_challenge(
 def challenge_board(url: Url, challenge: Id, name: Name = None, as_json: Json = False) -> None:
     """See the results of a challenge.
 
-    Until it is revealed, only once you have had your own run.
+    Until the deal is revealed, you see them only after your own run.
     """
     show_board(address_of(url), ListRuns(kind="challenge", id=_challenge_code(challenge)), name=name, as_json=as_json)
 
@@ -271,7 +271,7 @@ def challenge_board(url: Url, challenge: Id, name: Name = None, as_json: Json = 
 
 
 def show_board(address: Address, asked: ListRuns, *, name: str | None, as_json: bool) -> None:
-    """Ask for a board, as the player who is known there, and print it."""
+    """Get a board, as this machine's player at the server if there is one, and print it."""
     token = _identity(address, name).token
     told = fetch_runs(address, asked) if token is None else run(lambda: ask(address.url, replace(asked, token=token), Runs))
     if as_json:

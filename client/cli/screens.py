@@ -1,4 +1,4 @@
-"""The commands that open the screens: a race of one's own, or somebody's server."""
+"""The commands that open the screens: for a race of one's own, or at somebody's server."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from protocol.watch_messages import WatchRace
 app = typer.Typer(rich_markup_mode=None)
 
 _LINK: Final = re.compile(r"https?://[^/]+/(?:play|watch)/([^/?#]+)/?(?:\?.*)?", re.IGNORECASE)
-"""Of the page of a race, as its host's screen shows it."""
+"""The link to a race's page, as its host's screen shows it."""
 
 Winnable = Annotated[bool, typer.Option("--winnable", help="Only a deal that can be won; nobody knows which one.")]
 BestOf = Annotated[int | None, typer.Option("--best-of", metavar="N", help="A series: whoever wins most of N races wins it. N is odd.")]
@@ -53,11 +53,11 @@ Swap = Annotated[bool, typer.Option("--swap", help="Two shuffles: each player pl
 def learn(*, settings: UiSettings) -> None:
     """Learn to play, in a minute.
 
-    A deal of its own, which waits for each key that it tells you.
+    It has a deal of its own, and waits for each key that it tells you to press.
     """
     need_terminal("learn")
     opening.show(StartLesson(), settings)
-    # Here as below: something is on the screen without it.
+    # Imported late here and below, so that the first screen appears before it.
     from client.local import sitting
 
     finish(run(lambda: sitting.learn(settings=settings)))
@@ -106,13 +106,13 @@ def host(
     rules: Rules = "carpet",
     seats: Annotated[int, typer.Option(metavar="N", min=1, max=8, help="Number of players.")] = 2,
     bot: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A house bot for one of the seats; may be repeated.")] = None,
-    private: Annotated[bool, typer.Option("--private", help="Keep it out of the lobby: only the code leads there.")] = False,
+    private: Annotated[bool, typer.Option("--private", help="Keep it out of the lobby: joining takes the code.")] = False,
     deal: Deal = None,
     winnable: Winnable = False,
     best_of: BestOf = None,
     session: Session = None,
     swap: Swap = False,
-    no_autoplay: Annotated[bool, typer.Option("--no-autoplay", help="Each card that goes home takes a key of its own.")] = False,
+    no_autoplay: Annotated[bool, typer.Option("--no-autoplay", help="Each card is sent home by a key press of its own.")] = False,
     unrated: Annotated[bool, typer.Option("--unrated", help="Do not rate the race; one with a bot or a --deal never is.")] = False,
     time_limit: Annotated[int, typer.Option(metavar="S", min=10, max=3600, help="Seconds for the whole race.")] = 600,
     countdown: Annotated[int, typer.Option(metavar="S", min=1, max=10, help="Seconds from everybody being ready to the start.")] = 3,
@@ -133,7 +133,7 @@ def host(
             metavar="S",
             min=0,
             max=600,
-            help="Seconds by which boards are shown late to watchers; at least 10 in a rated race.",
+            help="How many seconds late watchers see boards; at least 10 in a rated race.",
         ),
     ] = 10,
     name: Name = None,
@@ -168,7 +168,8 @@ def host(
 def join(
     url: Url,
     code: Annotated[
-        list[str] | None, typer.Argument(metavar="CODE", help="The code of the race, six letters in either case. None after a race's link.")
+        list[str] | None,
+        typer.Argument(metavar="CODE", help="The code of the race, six letters in either case. Not needed after a race's link."),
     ] = None,
     name: Name = None,
     *,
@@ -177,7 +178,7 @@ def join(
     """Join a race by its code, or come back to your seat."""
     wanted = _code_of(url, code)
     if wanted is None:
-        fail("Which race? Write its code behind the server, or the link of the race in place of both.", MISUSED)
+        fail("Which race? Write its code after the server, or the link of the race in place of both.", MISUSED)
 
     _visit("join", url, JoinRace(code=wanted), name, settings)
 
@@ -190,7 +191,7 @@ def watch(
         list[str] | None,
         typer.Argument(metavar="CODE", help="The code of the race. [default: the closest race, then the next]"),
     ] = None,
-    key: Annotated[str, typer.Option(metavar="KEY", help="Show every card of the boards; `carpet boards-key` says the key.")] = "",
+    key: Annotated[str, typer.Option(metavar="KEY", help="Show boards with every card face up; `carpet boards-key` shows the key.")] = "",
     name: Name = None,
     *,
     settings: UiSettings,
@@ -203,9 +204,9 @@ def watch(
 
 
 def _code_of(url: str, typed: list[str] | None) -> str | None:
-    """The code that was typed or, where none was, that of the race whose link was typed for the server.
+    """The code that was typed; or, if none was, that in a race's link typed as the server; or None.
 
-    typed: one word or several, since the screen that shows the code spaces its letters out.
+    typed: one word or several, since the screen that shows the code puts spaces between its letters.
     """
     link = _LINK.fullmatch(url.strip())
     if not typed and link is not None:
@@ -259,7 +260,7 @@ def _visit(command: str, url: str, request: Any, name: str | None, settings: UiS
 
 
 def menu() -> None:
-    """What `carpet` alone does in a terminal: show what there is to do, run the command for it, and show it again."""
+    """`carpet` alone in a terminal: show the menu, run the chosen command, and show the menu again."""
     start, settings = menu_start(), settings_of()
     opening.show(start, settings)
     from client.tui.app import run_menu
@@ -272,7 +273,7 @@ def menu() -> None:
             return
         errors = io.StringIO()
         with contextlib.redirect_stderr(errors):
-            # What goes wrong would be hidden by the menu, which says it itself.
+            # The menu would hide error messages, so it shows them itself.
             status = commands.run((*outcome.command, *looks_of(settings, outcome.command[0])))
         said = errors.getvalue().strip()
         if status and not said:

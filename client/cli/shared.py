@@ -1,4 +1,4 @@
-"""What the player's commands share: arguments and options, the checks behind them, the ways to end, and Trio under a command."""
+"""What the player's commands share: arguments and options, the checks behind them, the ways to end, and running under Trio."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Url = Annotated[str, typer.Argument(metavar="SERVER", help=URL_HELP)]
 
 
 def address_of(url: str) -> Address:
-    """The address that was typed; ends the command when it is none."""
+    """The server's address that was typed. Ends the command if it is not one."""
     try:
         return parse_address(url)
     except BadAddress as error:
@@ -59,33 +59,33 @@ def fail(sentence: str, status: int = FAILED) -> NoReturn:
 
 
 def print_text(text: str) -> None:
-    """Print for a person. What the terminal's encoding lacks is shown with question marks rather than not at all."""
+    """Print for a person. Characters that the terminal's encoding lacks become question marks."""
     encoding = sys.stdout.encoding or "ascii"
-    # Flushed line by line: a demonstration is to be watched, also through a pipe.
+    # Flushed line by line, so that a demonstration can be watched, even through a pipe.
     print(text.encode(encoding, "replace").decode(encoding), flush=True)
 
 
 def print_sentence(sentence: str) -> None:
-    """Print it for a person, broken between words where the terminal is narrower."""
+    """Print for a person, broken between words if the terminal is narrower."""
     print_text(folded(sentence, sys.stdout))
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON for programs. What a terminal might obey in it is written as escapes, and so are all but ASCII letters where
-    standard output lacks any of them: a program is not to read question marks.
+    """Print a value as JSON for programs. Characters that a terminal might obey are escaped; if standard output lacks any other character,
+    everything but ASCII is escaped, since a program should not read question marks.
     """
     text = msgspec.json.format(msgspec.json.encode(value), indent=1).decode()
     print_text(printable_json(text) if prints(text) else json.dumps(json.loads(text), indent=1))
 
 
 def run(function: Callable[[], Awaitable[Outcome]]) -> Outcome:
-    """Run under Trio. What a person can act on, and Ctrl+C, come out of the groups that nurseries make of them."""
-    # Here: the first screen is drawn without it.
+    """Run under Trio. A Failure or Ctrl+C is raised bare, out of the groups that nurseries make."""
+    # Imported late: the first screen does not need it.
     import trio
 
     async def until_told() -> Outcome:
         failure: BaseException = KeyboardInterrupt()
-        # Not as an exception that could strike anywhere; and the end is not ended by a second one, such as a shell sends after SIGHUP.
+        # A signal cancels, since an exception could strike anywhere. A second one, as a shell sends after SIGHUP, does not cut that short.
         with trio.open_signal_receiver(*(each for each in ENDING if signal.getsignal(each) is not signal.SIG_IGN)) as signals:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(_heed, signals, nursery.cancel_scope)
@@ -142,15 +142,15 @@ LOOKS: dict[str, Any] = {
 
 
 SOUNDS: Final = ("no_bell", "tones")
-"""Those of the looks that are to be heard."""
+"""The looks that are sounds."""
 
 Theme = Annotated[
-    Path | None, typer.Option(metavar="NAME|FILE", help="Other colours: a theme that is built in, or a file. [default: see carpet theme]")
+    Path | None, typer.Option(metavar="NAME|FILE", help="Other colours: a built-in theme, or a file. [default: see carpet theme]")
 ]
 
 
 def with_looks(*, bell: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options for its looks, in place of its parameter `settings`. bell: whether it can ring."""
+    """Give a command the options for its looks, which replace its parameter `settings`. bell: whether it can ring."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
@@ -175,22 +175,22 @@ def with_looks(*, bell: bool = True) -> Callable[[Callable[..., None]], Callable
 
 
 def code_of(typed: str, *, what: str = "the code of a race", shown: str = "the host's screen shows them") -> str:
-    """The code of a race, as it is read out: with spaces or hyphens between the letters, maybe."""
+    """The code of a race as typed, perhaps with spaces or hyphens between the letters. Ends the command if it is none."""
     code = read_code(typed)
     if is_race_id(typed.strip()):
-        fail(f"{typed.strip()} is the id of a race that is over, which carpet replay takes; {what} is six letters.", MISUSED)
+        fail(f"{typed.strip()} is the id of a finished race, for carpet replay; {what} is six letters.", MISUSED)
     if not is_room_code(code):
         fail(f"{code!r} is not {what}: it is six letters, as {shown}.", MISUSED)
     return code
 
 
 def finish(outcome: AppOutcome, address: Address | None = None) -> None:
-    """Do what the player would do next, say what is left to be said when the screens are gone, and end with the status that fits.
+    """Do what the player chose to do next, print what is left to say once the screens are gone, and end with the right exit status.
 
-    address: of somebody's server, where a seat may still be held.
+    address: of somebody's server, where the player may still hold a seat.
     """
     while (wanted := outcome.play_on) is not None:
-        # Most commands end without it.
+        # Imported late: most commands end without it.
         from client.local.sitting import play_on
 
         ended = run(functools.partial(play_on, wanted.record, seat=wanted.seat, ply=wanted.ply, name=None, settings=outcome.settings))
@@ -199,9 +199,9 @@ def finish(outcome: AppOutcome, address: Address | None = None) -> None:
     if held is not None and address is not None:
         still = f"Race {held} goes on without you" if outcome.is_running else f"You still have a seat in race {held}"
         way = shlex.join(["carpet", "join", address.url, held, *as_player(address, outcome.name)])
-        print_sentence(f"{still}; to go on with it: {way}")
+        print_sentence(f"{still}; to return to it: {way}")
     if outcome.kept is not None:
-        # It is the last one that was kept, which the command takes without being told.
+        # It is the last one kept, which carpet verify takes by default.
         which = "your race" if held is None else "the race before"
         print_sentence(f"The record of {which} is {outcome.kept}; to check it: carpet verify")
     if outcome.not_kept is not None:
@@ -218,19 +218,19 @@ def finish(outcome: AppOutcome, address: Address | None = None) -> None:
 
 
 def as_player(address: Address, name: str) -> list[str]:
-    """The option by which a command comes to that server as this player, where another one of this machine might come."""
+    """The option by which a command comes to that server as this player; empty if this machine has no other player there."""
     players = [each for each in IdentityStore(home_folder()).known() if each.url == address.url]
-    # The name that was used last is the usual one, and another terminal may use another name at any time.
+    # Said even for the name used last: that is the default, but another terminal may use another name at any time.
     return ["--name", name] if name and len(players) > 1 else []
 
 
 def palette_from(path: Path) -> Palette:
-    """The theme of a name, or that in a file; ends the command where there is none."""
+    """The theme of that name, or in that file. Ends the command if there is none."""
     return built_in(str(path)) or _theme(lambda: looks.palette_in(path))
 
 
 def palette_used() -> Palette:
-    """The theme that is used where none is named; ends the command where it cannot be read."""
+    """The player's usual theme. Ends the command if it cannot be read."""
     return _theme(looks.palette_used)
 
 
@@ -266,7 +266,7 @@ def settings_of(
 
 
 def looks_of(settings: UiSettings, command: str) -> list[str]:
-    """The options by which a command is given these looks, where it would not have them by itself."""
+    """The options that give a command these looks, except for those that it would have anyway."""
     asked = {
         "--ascii": settings.ascii,
         "--pictures": settings.pictures,
@@ -274,23 +274,23 @@ def looks_of(settings: UiSettings, command: str) -> list[str]:
         "--no-bell": not settings.bell and command not in ("watch", "replay"),
         "--tones": settings.bell and settings.tones and command not in ("watch", "replay"),
     }
-    # Colours of one's own can only be those that are used anyway.
+    # Custom colours can only be those of the usual theme, which apply anyway.
     theme = ["--theme", settings.palette] if built_in(settings.palette) else []
     return [*(option for option, is_asked in asked.items() if is_asked), *theme]
 
 
 def need_terminal(command: str, *, keys: bool = True, instead: str = "carpet demo shows a race in plain text") -> None:
-    """keys: whether they come through standard input too. instead: what does without a terminal."""
+    """End the command if there is no terminal. keys: whether standard input must be one too. instead: what works without."""
     if not (sys.stdout.isatty() and (sys.stdin.isatty() or not keys)):
         fail(f"carpet {command} needs a terminal, and there is none here; {instead}.", MISUSED)
 
 
 def converted(kind: type[Any], **fields: object) -> Any:
-    """What these fields make, by the limits that the wire has for them; ends the command where one does not fit."""
+    """These fields as a `kind`, within the protocol's limits. Ends the command if one does not fit."""
     try:
         return msgspec.convert(fields, kind)
     except msgspec.ValidationError as error:
-        # "Expected `str` of length <= 100 - at `$.deal`"
+        # The error reads like "Expected `str` of length <= 100 - at `$.deal`".
         what, _, where = str(error).replace("`str`", "a text").partition(" - at `$.")
         bound = re.search(r"of length (>=|<=) (\d+)", what)
         if bound is not None:
@@ -300,12 +300,12 @@ def converted(kind: type[Any], **fields: object) -> Any:
 
 
 def race_options(**fields: object) -> Any:
-    """RaceOptions of these fields, by the limits that the wire has for them."""
+    """RaceOptions with these fields, within the protocol's limits."""
     if fields.get("winnable") and fields.get("deal") is not None:
         fail("--winnable and --deal do not go together: a named deal is always the same one.", MISUSED)
     options = converted(RaceOptions, **fields)
     if options.deal is not None and clean_chat(options.deal) != options.deal:
-        # Not cleaned but refused, as servers do: another name would be another deal.
+        # Refuse instead of cleaning, as servers do: another name would be another deal.
         fail("--deal does not fit: it is one line of printable text.", MISUSED)
     if options.swaps and options.seats != 2:
         fail("--swap is for two players: --seats does not go with it.", MISUSED)
@@ -319,7 +319,7 @@ def race_options(**fields: object) -> Any:
 
 
 def series_fields(best_of: int | None, session: int | None, *, swap: bool, grace_s: int | None = None) -> dict[str, object]:
-    """The fields of SeriesOptions; none for a single race. grace_s: None for the usual one."""
+    """The fields of SeriesOptions; none for a single race. grace_s: None for the default."""
     if (best_of is not None) + (session is not None) + swap > 1:
         fail("--best-of, --session and --swap are three kinds of series: choose one.", MISUSED)
     grace = {} if grace_s is None else {"grace_s": grace_s}
@@ -341,7 +341,7 @@ def there_already(target: object) -> NoReturn:
 
 
 def write_new(path: Path, text: str, *, force: bool) -> None:
-    """As `--force` says; ends the command where it cannot be."""
+    """Write a file. force: overwrite one that exists. Ends the command if the file cannot be written."""
     try:
         _write(path, text, force=force)
     except FileExistsError:
@@ -351,7 +351,7 @@ def write_new(path: Path, text: str, *, force: bool) -> None:
 
 
 def _write(path: Path, text: str, *, force: bool) -> None:
-    """In one piece or not at all, and over nothing unless forced. Raises OSError, ValueError."""
+    """Write the file atomically; overwrite one only if forced. Raises OSError, ValueError."""
     try:
         make_file(path, text.encode(), mode=USUAL)
     except FileExistsError:

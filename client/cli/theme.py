@@ -1,4 +1,4 @@
-"""`carpet theme`: the colours there are, and a file of one's own."""
+"""`carpet theme`: the built-in colours, and a file with one's own."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ def new(
     """Write a theme into a file, to change its colours there."""
     name = "".join(sign for sign in file.stem if sign.isalnum() or sign in " -_")[:24].strip()
     if not name or name in [palette.name for palette in PALETTES]:
-        fail(f"A theme is named after its file, and {file.stem!r} is no name for one: choose another.", MISUSED)
+        fail(f"A theme is named after its file, and {file.stem!r} cannot be its name: choose another.", MISUSED)
     write_new(file, text_of(palette_from(like), name), force=force)
     print_sentence(f"{file} is written; to play in it: carpet play --theme {file}, or always: carpet theme use {file}")
 
 
 @theme_app.command(epilog=examples("carpet theme use four", "carpet theme use mine.toml", "carpet theme use classic"))
 def use(theme: Chosen) -> None:
-    """Choose the theme that is used where none is named, in the menu too.
+    """Choose the theme to use when none is named, also in the menu.
 
-    A file is copied: after a change, choose it again.
+    A file is copied: after changing it, choose it again.
     """
     palette, folder = palette_from(theme), home_folder()
     try:

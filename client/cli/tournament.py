@@ -1,6 +1,6 @@
-"""`carpet tournament`: make, direct, play in and look at tournaments.
+"""`carpet tournament`: create, direct, play in and look at tournaments.
 
-What a director asks for goes over a line of its own (`client.local.tournament_client`); lists, standings and exports come as pages.
+A director's requests use a connection of their own (`client.local.tournament_client`); lists, standings and exports are fetched as pages.
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ tournament_app.add_typer(tournament_pages_app)
 Name = Annotated[str | None, typer.Option(metavar="NAME", help="Your name there; another name is another player. [default: as last time]")]
 Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why, for the tournament's log.")]
 
-OTHER_SCREEN = "It takes your connection over: a screen of yours at that server is disconnected. On that screen a key does the same."
+OTHER_SCREEN = (
+    "This takes over your connection: a screen you have open at that server is disconnected. On that screen, a key does the same."
+)
 
 
 # ---- to make one
@@ -78,24 +80,24 @@ def create(
         str, typer.Option("--format", metavar="FORMAT", help="How it is played: swiss, round-robin, elimination or session.")
     ] = "swiss",
     rounds: Annotated[
-        int, typer.Option(metavar="N", min=0, max=100, help="Rounds of a Swiss, or deals of a session; 0: as many as the field needs.")
+        int, typer.Option(metavar="N", min=0, max=100, help="Rounds of a Swiss, or deals of a session; 0: as many as needed.")
     ] = 0,
     double: Annotated[bool, typer.Option("--double", help="Round robin: two meetings; elimination: out after two losses.")] = False,
     rules: Annotated[str, typer.Option(metavar="ID", help="The rule set; `carpet-server rules list` shows all.")] = "carpet",
     time_limit: Annotated[int, typer.Option(metavar="S", min=10, max=3600, help="Seconds for each race.")] = 600,
     countdown: Annotated[int, typer.Option(metavar="S", min=1, max=10, help="Seconds from everybody being ready to the start.")] = 3,
     grace: Annotated[int, typer.Option(metavar="S", min=5, max=600, help="Seconds a player may be away before they forfeit.")] = 60,
-    places: Annotated[int, typer.Option(metavar="N", min=2, max=256, help="Entrants at most, bots included.")] = 256,
-    fill: Annotated[int, typer.Option(metavar="N", min=0, max=256, help="When it starts, bots enter until there are so many.")] = 0,
+    places: Annotated[int, typer.Option(metavar="N", min=2, max=256, help="The most entrants, bots included.")] = 256,
+    fill: Annotated[int, typer.Option(metavar="N", min=0, max=256, help="When it starts, bots enter until there are this many.")] = 0,
     bot: Annotated[str, typer.Option(metavar="NAME", help="The house bot that fills seats and plays the byes.")] = "random",
     check_in: Annotated[
         int, typer.Option(metavar="S", min=0, max=3600, help="Seconds for checking in; 0: everybody who entered plays.")
     ] = 120,
     no_show: Annotated[int, typer.Option(metavar="S", min=5, max=3600, help="Seconds until players not at their table forfeit.")] = 120,
     pause: Annotated[int, typer.Option(metavar="S", min=0, max=3600, help="Seconds between two rounds.")] = 20,
-    by_hand: Annotated[bool, typer.Option("--by-hand", help="No round is paired before you say so.")] = False,
+    by_hand: Annotated[bool, typer.Option("--by-hand", help="Pair no round until you say so.")] = False,
     code: Annotated[str | None, typer.Option(metavar="TEXT", help="A word needed to enter. [default: none]")] = None,
-    private: Annotated[bool, typer.Option("--private", help="Do not list it: only the id leads there.")] = False,
+    private: Annotated[bool, typer.Option("--private", help="Do not list it: only its id finds it.")] = False,
     unrated: Annotated[bool, typer.Option("--unrated", help="Do not rate its races; those against bots never are.")] = False,
     name: Name = None,
     as_json: Json = False,
@@ -108,7 +110,7 @@ def create(
     if double and played_as not in ("round-robin", "elimination"):
         fail("--double is for round-robin and elimination.", MISUSED)
     if rounds and played_as not in ("swiss", "session"):
-        fail(f"--rounds is for swiss and session: in {played_as} the field says how many there are.", MISUSED)
+        fail(f"--rounds is for swiss and session: in {played_as} the entrants decide how many there are.", MISUSED)
     if fill > places:
         fail(f"--fill {fill} does not fit into --places {places}.", MISUSED)
     if code is not None and not 1 <= len(code) <= 32:
@@ -140,7 +142,7 @@ def create(
     print_sentence(f"Tournament {made.id} is made, and you direct it.")
     print_sentence(f"To play in it: carpet tournament join {address.url} {made.id}")
     print_sentence(f"To start it: carpet tournament start {address.url} {made.id}")
-    print_sentence(f"To direct it by keys: carpet home {address.url}, and there t")
+    print_sentence(f"To direct it by keys: carpet home {address.url}, then press t")
 
 
 # ---- to play
@@ -151,7 +153,7 @@ def create(
 def join(
     url: Url,
     tournament: Id,
-    code: Annotated[str | None, typer.Option(metavar="TEXT", help="The word that its director gave out, where one is needed.")] = None,
+    code: Annotated[str | None, typer.Option(metavar="TEXT", help="The word that its director gave out, if one is needed.")] = None,
     name: Name = None,
     no_screen: Annotated[bool, typer.Option("--no-screen", help="Only enter; go to the screen later.")] = False,
     *,
@@ -172,7 +174,7 @@ def join(
 
 
 def _plain_command(name: str, what: str, request: Callable[[str], TournamentRequest], said: str) -> None:
-    """A command that takes a tournament alone. request: of its id. said: once it is decided, with `{url}` and `{id}`."""
+    """A command that takes only a tournament. request: made from its id. said: printed once decided, with `{url}` and `{id}`."""
 
     @tournament_app.command(name, epilog=f"Example: carpet tournament {name} carpet.example KWPRTM", help=f"{what}\n\n{OTHER_SCREEN}")
     def _(url: Url, tournament: Id, name: Name = None) -> None:
@@ -190,7 +192,7 @@ _plain_command("leave", "Withdraw from a tournament.", lambda id_: LeaveTourname
 @tournament_app.command(
     "start",
     epilog="Example: carpet tournament start carpet.example KWPRTM",
-    help=f"Open the check-in; a second time: pair the first round at once.\n\n{OTHER_SCREEN}",
+    help=f"Open the check-in; used again, pair the first round at once.\n\n{OTHER_SCREEN}",
 )
 def start(url: Url, tournament: Id, name: Name = None) -> None:
     id_ = tournament_id(tournament)
@@ -235,10 +237,10 @@ def correct(
     round_: Annotated[int, typer.Argument(metavar="ROUND", min=1, max=512, help="The round.")],
     table: Annotated[int, typer.Argument(metavar="TABLE", min=1, max=256, help="The table.")],
     result: Annotated[
-        str, typer.Argument(metavar="RESULT", help="1-0, 0-1 or draw; 1-0f and 0-1f by forfeit, 0-0 for both; strike opens it again.")
+        str, typer.Argument(metavar="RESULT", help="1-0, 0-1 or draw; 1-0f and 0-1f by forfeit, 0-0 if both forfeit; strike reopens it.")
     ],
     cards: Annotated[str | None, typer.Option(metavar="A:B", help="Cards home on both sides. [default: those that are known]")] = None,
-    race: Annotated[int, typer.Option(metavar="N", min=1, max=16, help="Of the table, where drawn races are run again.")] = 1,
+    race: Annotated[int, typer.Option(metavar="N", min=1, max=16, help="Which race of the table, if drawn ones are run again.")] = 1,
     reason: Reason = "",
     name: Name = None,
 ) -> None:
@@ -261,7 +263,7 @@ def correct(
 def remove(
     url: Url,
     tournament: Id,
-    who: Annotated[str, typer.Argument(metavar="ENTRANT", help="Their name, or their id where two have the same name.")],
+    who: Annotated[str, typer.Argument(metavar="ENTRANT", help="Their name, or their id if two have the same name.")],
     back: Annotated[bool, typer.Option("--back", help="Let them back in, from the next round on.")] = False,
     reason: Reason = "",
     name: Name = None,
@@ -291,12 +293,12 @@ def add_bot(
 
 @tournament_app.command(
     epilog="Example: carpet tournament end carpet.example KWPRTM --reason 'no light'",
-    help=f"Break a tournament off; the standings stay.\n\n{OTHER_SCREEN}",
+    help=f"Call off a tournament; the standings stay.\n\n{OTHER_SCREEN}",
 )
 def end(url: Url, tournament: Id, reason: Reason = "", name: Name = None) -> None:
     id_ = tournament_id(tournament)
     _decided(url, EndTournament(id=id_, reason=reason[:200]), name)
-    print_sentence(f"Tournament {id_} has been broken off.")
+    print_sentence(f"Tournament {id_} has been called off.")
 
 
 # ---- to look at

@@ -1,4 +1,4 @@
-"""`carpet tournament list`, `standings` and `export`: what a server's pages say of its tournaments, without going there."""
+"""`carpet tournament list`, `standings` and `export`: what a server's pages say of its tournaments, fetched without joining it."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def export(
 
 
 def tournament_id(typed: str) -> str:
-    """The id of a tournament, as it is read out: with spaces or hyphens between the letters, maybe."""
+    """The id of a tournament as typed, perhaps with spaces or hyphens between the letters."""
     id_ = read_code(typed)
     if not is_tournament_id(id_):
         fail(f"{typed[:40]!r} is not the id of a tournament: it is six letters, as carpet tournament list shows them.", MISUSED)
@@ -106,7 +106,7 @@ def tournament_id(typed: str) -> str:
 
 
 def listing_lines(listed: Sequence[TournamentListing]) -> list[str]:
-    """A table."""
+    """The tournaments as a table."""
     if not listed:
         return ["No tournaments yet; carpet tournament create makes one."]
     rows = [
@@ -125,7 +125,7 @@ def listing_lines(listed: Sequence[TournamentListing]) -> list[str]:
 
 
 def standings_lines(document: TournamentDocument, *, plain: bool) -> list[str]:
-    """How it stands; names at the end of the lines. plain: fractions as decimals."""
+    """The standings, with names at the end of the lines. plain: fractions as decimals."""
     entrants = {entrant.id: entrant for entrant in document.entrants}
     number = f", round {len(document.rounds)}" if document.rounds else ""
     lines = [f"{title_text(document.options.name)}: {FORMAT_WORDS[document.options.format]}, {PHASE_WORDS[document.phase]}{number}."]
@@ -144,5 +144,5 @@ def standings_lines(document: TournamentDocument, *, plain: bool) -> list[str]:
 
 
 def printable_table(text: str) -> str:
-    """A server's table without what a terminal might obey."""
+    """A server's table without characters that a terminal might obey."""
     return "".join(character for character in text if character == "\n" or character.isprintable()).rstrip("\n")

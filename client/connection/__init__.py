@@ -1,1 +1,1 @@
-"""The connection to a server: address, WebSocket, coming back, and nothing lost or doubled by it. Knows no screen."""
+"""The connection to a server: addresses, the WebSocket, reconnecting without losing or repeating anything. Knows nothing of the screens."""

@@ -1,7 +1,7 @@
-"""Where a server is: what a person types as an address, and the URL that it stands for.
+"""The address of a server: what a person types, and the URL that it stands for.
 
-Pure; must not know of connections. `host`, `host:port` and `host:port/path` stand for `ws://`; only they have the default port 7777, since
-a full URL has the port that its scheme says. The address of a server's web page will do, too: what is behind its host is left out.
+Pure; must not know of connections. `host`, `host:port` and `host:port/path` stand for `ws://`. Only these have the default port 7777; a
+full URL has its scheme's. The address of one of the server's web pages works too: everything after its host is dropped.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from client.connection.errors import Failure
 from protocol import DEFAULT_PORT
 
 LONGEST_MOVE = 200
-"""Characters of an address that a server may send its players to."""
+"""Longest address, in characters, that a server may send its players to."""
 _SCHEME_PORTS = {"ws": 80, "wss": 443}
 _OF_PAGES = {"http": "ws", "https": "wss"}
 _HOST = re.compile(r"[^\s/?#@\[\]:\\%\x00-\x1f\x7f]+")
@@ -24,11 +24,11 @@ _NUMBER = re.compile(r"\d+|0x[0-9a-f]*")
 
 
 class BadAddress(Failure):
-    """A text that is no address of a server. Says why, in one sentence."""
+    """A text that is not the address of a server. str() says why, in one sentence."""
 
 
 class Address(Struct, frozen=True):
-    """One server. host: without brackets. path: empty, or from its slash on, query included."""
+    """One server. host: without brackets. path: empty, or starting with its slash and including the query."""
 
     secure: bool
     host: str
@@ -37,16 +37,16 @@ class Address(Struct, frozen=True):
 
     @property
     def url(self) -> str:
-        """The WebSocket URL; two addresses of one server have the same."""
+        """The WebSocket URL, the same for all addresses of one server."""
         return f"{'wss' if self.secure else 'ws'}://{self.place}{self.path}"
 
     @property
     def typed(self) -> str:
-        """As short as it can be typed: without what is taken for granted."""
+        """The shortest form to type: without the defaults."""
         return self.url if self.secure else self.url.removeprefix("ws://").removesuffix(f":{DEFAULT_PORT}")
 
     def page(self, path: str) -> str:
-        """The URL of a page of that server; path: from its slash on, as it stands in a URL."""
+        """The URL of a page of that server. path: starts with a slash, already quoted for a URL."""
         return f"{'https' if self.secure else 'http'}://{self.place}{self.path.partition('?')[0].rstrip('/')}{path}"
 
     @property
@@ -57,7 +57,7 @@ class Address(Struct, frozen=True):
 
     @property
     def is_loopback(self) -> bool:
-        """Whether it leads to this machine, from whatever machine it is used."""
+        """Whether it means the machine it is used on, whichever that is."""
         try:
             host = ipaddress.ip_address(self.host)
         except ValueError:
@@ -66,20 +66,20 @@ class Address(Struct, frozen=True):
 
     @property
     def is_private(self) -> bool:
-        """Of this machine or of a private network, as far as the address itself shows that."""
+        """Whether it is on this machine or a private network, as far as the address itself shows."""
         try:
             return not ipaddress.ip_address(self.host).is_global
         except ValueError:
-            # A name without a dot is looked up in the own network. `127.1` and `2130706433` are no names: systems take them for addresses.
+            # A name without a dot is looked up in the local network. Systems take `127.1` and `2130706433` for addresses, not names.
             rest, _, last = self.host.rstrip(".").rpartition(".")
             return not rest or last in ("localhost", "local") or _NUMBER.fullmatch(last) is not None
 
 
 def moved_address(told: str, *, by: Address) -> Address:
-    """Where a server says that its place goes on. Raises BadAddress for what no client should be sent to.
+    """The address to which a server sends its players. Raises BadAddress if no client should follow.
 
-    The token goes there too, which the server that says so has given out or has just heard. It can send nobody from a safe connection to
-    an open one, nor from outside to an address of this machine or of a private network.
+    The token goes there too; the server that sends the player on has issued it or has just heard it. It cannot send anybody from a secure
+    connection to an insecure one, nor from outside to an address of this machine or of a private network.
     """
     if len(told) > LONGEST_MOVE or not told.startswith(("ws://", "wss://")):
         raise BadAddress("The server sends its players to something that is not a server's address.")

@@ -1,10 +1,10 @@
-"""The link: one connection after another to the same server, coming back by itself, and nothing lost or doubled by it.
+"""The link to a server: it connects, and after each loss connects again, without losing or repeating anything.
 
-Here are the life of the link and the times between tries. `hello` knows who to be, `resync` how to be in the same room again, `outbox` what
-to say again, `questions` who waits for an answer; a connection is `websocket`'s. Must not know of the game or the screens.
+This module has the link's life and the pauses between attempts. `hello` knows who to be, `resync` how to get back into the same room,
+`outbox` what to send again, `questions` who waits for an answer; `websocket` is one connection. Must not know of the game or the screens.
 
-One task, `run`, lives as long as the link and owns one connection after another; the tasks of a connection live inside it and end with it.
-Time is Trio's clock, chance the generator handed in: tests give both.
+One task, `run`, lives as long as the link and owns one connection after another; a connection's tasks live inside it and end with it.
+The time is Trio's clock, and randomness comes from the generator passed in: tests supply both.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from protocol.server_messages import Error, Moved, Nodes, ServerMessage, Waiting
 from protocol.watch_messages import Watched
 
 EVENTS = 256
-"""Events that wait for the app. When full the link stops reading, and the server finds a slow reader; round trips are dropped."""
+"""Events that wait for the app. When full, the link stops reading, so that the server sees a slow reader; round trips are dropped."""
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 10.0
 ROOM_PAUSE = 0.8
-"""Seconds between two tries at most while there is a race to come back to: the server stands again, and the clock runs."""
+"""Longest pause in seconds while there is a race to go back to: the server may be up again, and the race's clock runs."""
 HURRY_PAUSE = 0.2
-"""Seconds between two tries at least, however many keys are pressed."""
+"""Shortest pause in seconds between two attempts, however many keys are pressed."""
 JOIN_PAUSE = 1.0
 LONGEST_JOIN_PAUSE = 2.0
-"""Seconds after which a join that was not answered is asked for again, at first and at most: the clock of the race runs."""
+"""Seconds after which an unanswered join is sent again, at first and at most: the race's clock runs."""
 QUIET = 1.1
-"""Seconds for which nothing is said to a server that has dropped requests as too many: by then it hears and answers again."""
+"""Seconds of silence towards a server that has dropped requests as too many. After that it listens again."""
 USUAL_TIMES = ConnectionTimes()
 
 
@@ -67,11 +67,11 @@ async def open_link(
 ) -> AsyncIterator[NetLink]:
     """A link to the server at `url` (any form `parse_address` takes), connected when the block begins and closed when it ends.
 
-    identity: who to say hello as; None to say none and only ask what needs no hello. watches: come only to watch, until anything else is
-    sent: a connection that this player has elsewhere stays theirs. Without an identity that is as a guest, of whom nothing is kept.
-    keep: called with the identity as the server has it, on the first welcome and whenever it changes. generator: for the pauses
-    between tries. takes_back: when a newer connection of the same player has taken over, wait for `hurry` in place of ending.
-    dial: opens the byte stream, in place of TCP to the address. Raises LinkError when the first connection fails.
+    identity: who to say hello as; None to say none and ask only what needs no hello. watches: come only to watch, until anything else is
+    sent, so that a connection this player has elsewhere stays theirs; without an identity, come as a guest, of whom nothing is kept.
+    keep: called with the identity as the server has it, on the first welcome and on every change. generator: for the pauses between
+    attempts. takes_back: when a newer connection of the same player takes over, wait for `hurry` instead of ending. dial: opens the byte
+    stream, in place of TCP to the address. Raises LinkError if the first connection fails.
     """
     try:
         address = parse_address(url)
@@ -89,7 +89,7 @@ async def open_link(
         dial=dial,
         times=times,
     )
-    # What the block raises must come out as it is and not in the nursery's group: the tasks in there raise nothing of their own.
+    # The block's exceptions must come out bare, not in the nursery's group. The nursery's tasks raise nothing of their own.
     failure: Exception | None = None
     async with trio.open_nursery() as nursery:
         try:
@@ -104,7 +104,7 @@ async def open_link(
 
 
 class NetLink:
-    """Satisfies client.connection.events.Link."""
+    """Implements client.connection.events.Link."""
 
     def __init__(
         self,
@@ -137,10 +137,10 @@ class NetLink:
         self._tries = 0  # since the last welcome
         self._rejoining = False
         self._quiet_until: float | None = None
-        self._follow: FollowLobby | None = None  # the last one, by the connection that stands
-        self._was_lost = False  # and nobody was told yet that it is back
+        self._follow: FollowLobby | None = None  # the last one sent on the current connection
+        self._was_lost = False  # a connection was lost, and Back has not been reported yet
         self._closing = False
-        self._ending = LOST  # of the connection that stands, as far as is known
+        self._ending = LOST  # of the current connection, as far as known
         self._ended = trio.Event()
 
     @property
@@ -153,12 +153,12 @@ class NetLink:
 
     @property
     def welcome(self) -> Welcome | None:
-        """The last one, None before the first."""
+        """The last welcome; None before the first."""
         return self._questions.welcome
 
     def send(self, message: ClientMessage) -> bool:
-        """Also False for what no server would take, or one message more than a connection holds; see `client.connection.websocket`."""
-        # In its room the server would not hear it before the join, and what is said again has to be said first.
+        """Also False if no server would take the message, or the connection's queue is full; see `client.connection.websocket`."""
+        # Before the join is answered the room would not hear it, and whatever is sent again has to go first.
         if self._closing or self._resume.is_elsewhere or self._resume.hushed:
             return False
         self._say(self._introduction.before(message))
@@ -175,35 +175,35 @@ class NetLink:
         return self._connection is not None and message is not None and self._connection.send(message)
 
     async def entered(self, request: EntryRequest | None = None) -> Welcome:
-        """Wait until hello was answered, and `request` too, for a command that would rather end than begin with an error on the screen.
+        """Wait for the answer to hello, and to `request` if given. For commands that would rather end than open a screen with an error.
 
-        Takes nothing from `events`. A request for a seat is kept back when the welcome names a race in which this player has one: that is
-        the one to go on with. Raises LinkError.
+        Takes nothing from `events`. A request for a seat is not sent if the welcome names a race in which this player has one: they go on
+        with that. Raises LinkError.
         """
         return await self._questions.entered(request)
 
     async def ask(self, request: ClientMessage, kind: type[Answer]) -> Answer:
-        """Send it, after the answer to hello, and wait for its own: the message that comes with its `ref`. Takes nothing from `events`.
+        """Send `request` after hello was answered, and return the message that comes with its `ref`. Takes nothing from `events`.
 
-        Raises LinkError; RequestRefused, which has the error, where the server refuses.
+        Raises LinkError; RequestRefused, with the error, if the server refuses.
         """
         return await self._questions.ask(request, kind)
 
     async def leave_what_is_over(self, unless: str | None = None, *, opens: bool = False) -> Welcome:
-        """Give up the seat that the welcome names where its race is over: kept for a rematch, it would stand in the way of another race.
+        """Give up the seat that the welcome names if its race is over: the seat, kept for a rematch, would prevent another race.
 
-        unless: the code of the race that is wanted. opens: another race is to be opened, so one in which nobody else sits is left too.
-        Takes nothing from `events`. Returns the welcome, without the room once it was left; any other race that is open or running is
-        kept. Raises LinkError.
+        unless: the code of the race that is wanted. opens: another race is about to be opened, so a race in which nobody else sits is left
+        too. Any other open or running race is kept. Takes nothing from `events`. Returns the welcome, without a room if it was left.
+        Raises LinkError.
         """
         return await self._questions.leave_what_is_over(unless, opens=opens)
 
     def hurry(self) -> None:
-        """Try again now, if it is a pause that is waited for; and take back what a newer connection has taken over."""
+        """Try again now instead of waiting out the pause; also take back what a newer connection has taken over."""
         self._hurry.set()
 
     async def close(self) -> None:
-        """Let what was sent go out and say goodbye, as far as `ConnectionTimes.close_s` allows."""
+        """Let what was sent go out, and say goodbye, within `ConnectionTimes.close_s`."""
         self._closing = True
         self._hurry.set()
         self._events.close()
@@ -213,7 +213,7 @@ class NetLink:
                 await self._ended.wait()
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """One connection after another. Raises LinkError when the first does not come about; nothing else, ever."""
+        """Keep one connection after another. Raises LinkError if the first fails, and nothing else, ever."""
         stood = False
 
         def started() -> None:
@@ -253,10 +253,9 @@ class NetLink:
             self._ended.set()
 
     def _pause(self) -> float:
-        """Seconds to the next try: none after a connection that stood, then anything up to a bound that doubles.
+        """Seconds until the next attempt: none after a good connection, then a random time up to a bound that doubles.
 
-        A connection counts as standing from its welcome on: a server that accepts and drops at once is not asked again and again without
-        pause.
+        A connection is good from its welcome on: a server that accepts and drops at once must not be asked again without a pause.
         """
         if self._tries == 0:
             return 0.0
@@ -264,7 +263,7 @@ class NetLink:
         return self._generator.uniform(0.0, min(longest, FIRST_PAUSE * 2.0 ** min(self._tries, 16)))
 
     async def _tell(self, event: ServerMessage | LinkEvent) -> None:
-        # The app may have left already; then nobody is there to tell.
+        # The app may already have left.
         with contextlib.suppress(trio.BrokenResourceError):
             await self._told.send(event)
 
@@ -276,7 +275,7 @@ class NetLink:
 
     async def _one_connection(self, started: Callable[[], None]) -> Ending:
         async with contextlib.AsyncExitStack() as stack:
-            # Of several servers none is waited for long at first: it may be one that stands still.
+            # With several servers, the first attempt at each is short: it may be one that hangs.
             is_first = 1 < self._route.known >= self._tries
             times = replace(self._times, open_s=self._times.deserted_s) if is_first else self._times
             connection = await stack.enter_async_context(self._open_connection(self._route.current, times=times))
@@ -317,7 +316,7 @@ class NetLink:
         elif isinstance(message, YouAre):
             self._introduction.renamed(message)
         elif isinstance(message, Moved):
-            # Where it is not to be trusted the error that follows says enough.
+            # If the address is not to be trusted, the error that follows says enough.
             with contextlib.suppress(BadAddress):
                 self._route.move(message.url)
                 self._resume.sent_on()
@@ -331,7 +330,7 @@ class NetLink:
             self._say(self._introduction.start_over())
             return
         elif isinstance(message, Error) and self._introduction.is_turned_away(message):
-            # By a server that cannot look up anybody just now. Whoever waits is told; the link says hello again by another connection.
+            # The server cannot look up anybody just now. Whoever waits is told; the link says hello again on another connection.
             self._questions.note(message)
             self._ending = TURNED_AWAY
             nursery.cancel_scope.cancel()
@@ -348,13 +347,13 @@ class NetLink:
     async def _take(self, step: Reaction, nursery: trio.Nursery) -> None:
         for passed in step.pass_on:
             self._unanswered.heard(passed)
-        # Before the app hears of it and says something new.
+        # Before the app hears of it and sends something new.
         for wanted in step.send:
             self._say(wanted)
         if step.send and not self._rejoining:
             nursery.start_soon(self._ask_until_answered)
         if step.ask is not None:
-            # Before what was said later and not answered: that may take it back.
+            # Before the later unanswered requests, which may take it back.
             self._say(step.ask)
         if step.back:
             for request in self._unanswered.again():
@@ -367,7 +366,7 @@ class NetLink:
             await self._tell(Back())
 
     def _hush(self, nursery: trio.Nursery) -> None:
-        """Say nothing for a while, and then again what is unanswered."""
+        """Send nothing for a while, and then repeat what is unanswered."""
         self._resume.hush()
         self._unanswered.lost()
         keeps_quiet = self._quiet_until is not None
@@ -376,7 +375,7 @@ class NetLink:
             nursery.start_soon(self._keep_quiet, nursery)
 
     async def _keep_quiet(self, nursery: trio.Nursery) -> None:
-        while self._quiet_until is not None and self._quiet_until > trio.current_time():  # noqa: ASYNC110  (it may have been put off)
+        while self._quiet_until is not None and self._quiet_until > trio.current_time():  # noqa: ASYNC110  (it may have been extended)
             await trio.sleep_until(self._quiet_until)
         self._quiet_until = None
         if self._follow is not None:
@@ -384,7 +383,7 @@ class NetLink:
         await self._take(self._resume.speak(), nursery)
 
     async def _ask_until_answered(self) -> None:
-        """Nothing more comes of the room until a join was heard, and one may be refused for the moment or dropped as too many."""
+        """Repeat a join that was refused for the moment or dropped as too many: nothing comes from the room until it is answered."""
         self._rejoining = True
         pause = JOIN_PAUSE
         try:
@@ -393,7 +392,7 @@ class NetLink:
                 wanted = self._resume.wanted()
                 if not wanted:
                     return
-                # Servers that have sent the link in a circle may know better by now.
+                # Servers that have sent the link round in a circle may know better now.
                 self._route.arrived()
                 for request in wanted:
                     self._say(request)

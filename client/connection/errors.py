@@ -1,6 +1,6 @@
-"""Why a connection did not come about, and why one ended, in sentences for a person: the errors of a first connection and the close codes.
+"""Why connecting failed or a connection ended, in sentences for a person: the errors of a first connection and the close codes.
 
-Pure; must not know of the library that the connection is made of.
+Pure; must not know of the library behind the connection.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from protocol.text import clean_chat, clean_refusal
 
 
 class Failure(Exception):
-    """What a person can do something about: commands print it as a sentence, not as a traceback.
+    """An error that a person can do something about: commands print it as a sentence, not as a traceback.
 
-    str() is one sentence or two: what is wrong, and what to do. Every module has its own kinds.
+    str() is one sentence or two: what is wrong, and what to do. Each module has its own subclasses.
     """
 
 
@@ -39,7 +39,7 @@ class NotCarpetServer(LinkError):
 
 
 class RequestRefused(LinkError):
-    """The server has refused what was asked. error: its answer."""
+    """The server refused the request. error: its answer."""
 
     def __init__(self, error: Error) -> None:
         super().__init__(clean_refusal(error.message) or clean_chat(error.code))
@@ -47,11 +47,11 @@ class RequestRefused(LinkError):
 
 
 class OtherVersion(LinkError):
-    """A Carpet Race server that speaks another version of the wire. Trying again does not help."""
+    """A Carpet Race server that speaks another version of the protocol. Trying again does not help."""
 
 
 class Ending(Struct, frozen=True):
-    """Why a connection is no more. final: coming back would only meet the same end. server_is_gone: another of the place is asked first."""
+    """Why a connection ended. final: reconnecting would only end the same way. server_is_gone: try another server of the cluster first."""
 
     reason: str
     final: bool = False
@@ -63,7 +63,7 @@ TAKEN_OVER = Ending("You continued your game in another window or on another com
 
 TURNED_AWAY = Ending("The server cannot let anybody in just now.", server_is_gone=True)
 
-LET_GO = Ending("That server has lost its part of the place; the race goes on at another.", server_is_gone=True)
+LET_GO = Ending("That server has left its cluster; the race goes on at another.", server_is_gone=True)
 
 _CLOSED: dict[int, Ending] = {
     CloseCode.TAKEN_OVER: TAKEN_OVER,
@@ -73,7 +73,7 @@ _CLOSED: dict[int, Ending] = {
     CloseCode.TOO_MANY_ERRORS: Ending("The server closed the connection: it could not understand what was sent to it.", final=True),
     CloseCode.HELLO_TIMEOUT: Ending("The server closed the connection: no hello came in time.", final=True),
     CloseCode.LET_GO: LET_GO,
-    CloseCode.TOO_SLOW: Ending("The server closed the connection: it was too slow for all that was to be sent."),
+    CloseCode.TOO_SLOW: Ending("The server closed the connection: it was too slow for what had to be sent."),
     1000: Ending("The server closed the connection."),
     1001: Ending("The server is going away."),
     1011: Ending("Something went wrong on the server."),
@@ -87,19 +87,19 @@ def closed_by_server(code: int, reason: str) -> Ending:
     known = _CLOSED.get(code)
     if known is not None:
         return known
-    # The reason is the server's own words: cleaned, since they end on a terminal.
+    # The reason is in the server's own words, and is printed on a terminal: clean it.
     return Ending(f"The server closed the connection: {clean_chat(reason) or f'code {code}'}.")
 
 
 def closed_here(code: int, reason: str) -> Ending:
-    """This end closed the connection, and for anything but a goodbye that means the server broke the protocol."""
+    """This end closed the connection. Unless that was a goodbye, the server broke the protocol."""
     if code == 1000:
         return LOST
     return cannot_read(clean_chat(reason) or f"code {code}")
 
 
 def cannot_read(what: str) -> Ending:
-    """The server sent bytes that are no message. They would come again."""
+    """The server sent bytes that are not a message. It would send them again."""
     return Ending(f"The server sent something that this version cannot read: {what}.", final=True)
 
 
@@ -108,7 +108,7 @@ def other_version(url: str, subprotocol: str) -> OtherVersion:
 
 
 def refused_by_http(status: int, body: bytes, url: str, subprotocol: str) -> LinkError:
-    """There was an HTTP answer in place of a WebSocket."""
+    """The handshake got an HTTP answer in place of a WebSocket."""
     if status == 400 and b"subprotocol" in body.lower():
         return other_version(url, subprotocol)
     if status >= 500 or status == 429:
@@ -117,8 +117,8 @@ def refused_by_http(status: int, body: bytes, url: str, subprotocol: str) -> Lin
 
 
 def unreachable(error: BaseException, *, host: str, place: str) -> LinkError:
-    """Name, TCP or TLS failed. place: host and port, for people."""
-    # Here: the first screen is drawn without them.
+    """Name lookup, TCP or TLS failed. place: host and port, for people."""
+    # Imported late: the first screen needs neither.
     import socket
     import ssl
 
@@ -130,7 +130,7 @@ def unreachable(error: BaseException, *, host: str, place: str) -> LinkError:
             case ssl.SSLError():
                 return NotTrusted(f"No secure connection to {place} ({cause.reason or cause}); try ws:// instead of wss://.")
             case UnicodeError():
-                # Of a name that cannot be one, as `a..b`.
+                # From a name that cannot exist, such as `a..b`.
                 return Unreachable(f"There can be no host named {host}.")
             case socket.gaierror():
                 return Unreachable(f"There is no host named {host}, or its address cannot be looked up now.")
@@ -142,7 +142,7 @@ def unreachable(error: BaseException, *, host: str, place: str) -> LinkError:
 
 
 def _own_authority() -> str:
-    """How a certificate of one's own making is trusted, and whether that was tried in vain."""
+    """How to trust a self-signed certificate, or why the attempt to do so failed."""
     file = os.environ.get("SSL_CERT_FILE")
     if file is None:
         return " To trust one of your own making, name its file: SSL_CERT_FILE=cert.pem."
@@ -150,7 +150,7 @@ def _own_authority() -> str:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    # Trio says "all attempts failed" from a group with one error an address; the first of them tells enough.
+    # Trio raises "all attempts failed" from a group with one error per address; the first one says enough.
     current: BaseException | None = error
     while current is not None:
         if isinstance(current, BaseExceptionGroup):

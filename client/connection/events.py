@@ -1,8 +1,8 @@
-"""The port between the terminal client and its connection: what the app may ask of a link, and what a link tells it.
+"""The port between the terminal client and its connection: what the app may ask of a link, and what a link reports.
 
-`client` implements it over a WebSocket, tests over nothing. A link says hello and goes back to the race in which the player holds a
-seat, after a reconnect with the last version it has passed on; the app sends requests and reduces what comes. The room events that come
-have no gaps and no repeats. Must not know of sockets, screens or the game.
+`client` implements it over a WebSocket, tests over nothing. A link says hello by itself. After a reconnect it also goes back to the race in
+which the player holds a seat, naming the last version that it passed on. The app sends requests and reduces what comes. The room events it
+gets have no gaps and no repeats. Must not know of sockets, screens or the game.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from protocol.client_messages import ClientMessage
 from protocol.server_messages import ServerMessage
 
 NO_SEAT: Final = "no-seat"
-"""`reason` of a Left that the client makes itself: on coming back there was no seat left to come back to. No server says this."""
+"""`reason` of a Left made by the client itself: after reconnecting there was no seat to go back to. No server sends this."""
 
 NO_RACE: Final = "no-race"
-"""`reason` of an Unwatched that the client makes itself: on coming back the race could not be watched any more. No server says this."""
+"""`reason` of an Unwatched made by the client itself: after reconnecting the race could no longer be watched. No server sends this."""
 
 WATCH_REFERENCE: Final = 2**31 - 4
-"""`ref` of the requests to watch that a link makes by itself."""
+"""`ref` of the watch requests that a link makes by itself."""
 
 
 class Identity(Struct, frozen=True):
-    """A name, and the token and public id of that player at one server; None for somebody who has not been there before."""
+    """A name, and the player's token and public id at one server; None for somebody who has not been there before."""
 
     name: str
     token: str | None = None
@@ -34,31 +34,27 @@ class Identity(Struct, frozen=True):
 
 
 class Connecting(Struct, frozen=True):
-    """A try has begun. attempt: 1 for the first since the link last stood."""
+    """An attempt to connect has begun. attempt: 1 for the first since the link was last up."""
 
     attempt: int
 
 
 class Connected(Struct, frozen=True):
-    """The connection stands and hello is on its way; after a loss `Back` follows once the answer is there. subprotocol: the one agreed
-    on.
-    """
+    """The connection is up and hello is on its way. After a loss, `Back` follows with the answer. subprotocol: the one agreed on."""
 
     url: str
     subprotocol: str
 
 
 class Lost(Struct, frozen=True):
-    """There is no connection. reason: a sentence for a person. retry_in_ms: until the next try; None when there will be none."""
+    """There is no connection. reason: a sentence for a person. retry_in_ms: time until the next attempt; None if there will be none."""
 
     reason: str
     retry_in_ms: int | None
 
 
 class Back(Struct, frozen=True):
-    """A connection was lost, and from here on all is as if it had not been: what was missed has been told, what was unanswered is sent
-    again.
-    """
+    """A lost connection has been made up for: what was missed has been passed on, and what was unanswered is sent again."""
 
 
 class RoundTrip(Struct, frozen=True):
@@ -71,10 +67,10 @@ LinkEvent: TypeAlias = Connecting | Connected | Back | Lost | RoundTrip
 
 
 class Link(Protocol):
-    """A connection to one server that heals itself.
+    """A connection to one server that reconnects by itself.
 
-    url: where it goes. events: everything that came and everything that happened to the connection, in order; the channel ends when the
-    link is closed for good.
+    url: the server's. events: every message, and everything that happened to the connection, in order; the channel ends when the link is
+    closed for good.
     """
 
     @property
@@ -84,18 +80,20 @@ class Link(Protocol):
     def events(self) -> AsyncIterator[ServerMessage | LinkEvent]: ...
 
     def hurry(self) -> None:
-        """Try to connect again now, where a pause is waited for."""
+        """Try to connect again now instead of waiting out the pause."""
 
     def send(self, message: ClientMessage) -> bool:
-        """Hand `message` to the connection. Never blocks. False when there is no connection now, or none by which its room could be reached
-        yet: the message is dropped, nothing is queued. What was taken is sent again after a loss, until it is answered. A request for a
-        race whose `ref` is 0 is given one, which an error that it causes then has.
+        """Hand `message` to the connection. Never blocks.
+
+        False if there is no connection, or none yet that can reach the message's room: the message is dropped, not queued. A message that
+        was taken is sent again after a loss, until it is answered. A request for a race whose `ref` is 0 is given one, which comes back in
+        any error it causes.
         """
         ...
 
 
 class NoLink:
-    """A connection to nowhere, for what is shown without a server: nothing is ever heard, and nothing goes out."""
+    """A connection to nowhere, for screens that need no server: nothing comes in, nothing goes out."""
 
     @property
     def events(self) -> AsyncIterator[ServerMessage | LinkEvent]:

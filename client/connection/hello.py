@@ -1,6 +1,6 @@
-"""Who this client is to the server: what it says first by each connection, and what it makes of the answers.
+"""Who this client is to the server: what it says first on each connection, and what it makes of the answers.
 
-Pure: it names the messages, and the link says them.
+Pure: it returns the messages, and the link sends them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from protocol.watch_messages import Unwatch, WatchRace
 
 HELLO_REFERENCE = 2**31 - 1
 LOOKS_ON = FollowLobby | FollowTournaments | FollowTournament | WatchRace | Unwatch | Say
-"""What a player may send by a connection beside the one that they have elsewhere."""
+"""What a player may send on a second connection, beside the one they have elsewhere."""
 
 _PASSING = frozenset(
     {ErrorCode.SERVER_BUSY, ErrorCode.SERVER_STOPPING, ErrorCode.CANNOT_WRITE, ErrorCode.NOT_KEPT, ErrorCode.INTERNAL, ErrorCode.TOO_FAST}
@@ -34,30 +34,30 @@ class Introduction:
         self._identity = identity
         self._watches = watches
         self._is_guest = watches and identity is None
-        self._is_second = False  # this connection, beside one that the player may have elsewhere
+        self._is_second = False  # whether this connection is beside one that the player may have elsewhere
         self._keep = keep
-        self._player: str | None = None  # of the last welcome, None before the first
+        self._player: str | None = None  # from the last welcome; None before the first
         self._token = ""
 
     def first(self) -> ClientMessage | None:
-        """What a connection begins with, if anything."""
+        """What a connection begins with; None for nothing."""
         if self._identity is not None:
             return self._first_of(self._identity)
         return _hello(Identity(""), watch=True) if self._is_guest else None
 
     def before(self, message: ClientMessage) -> ClientMessage | None:
-        """What has to be said before `message`: the hello of a player who came to watch and now does more."""
+        """What has to be sent before `message`: the hello of a player who came to watch and now does more. None for nothing."""
         if not self._watches or isinstance(message, LOOKS_ON):
             return None
         self._watches = self._is_guest
         return self._first_of(self._identity) if self._is_second and self._identity is not None else None
 
     def known(self) -> ClientMessage | None:
-        """The server knows the token: what to say to watch on a second connection."""
+        """What to send to watch on a second connection, now that the server has said it knows the token."""
         return _hello(self._identity, watch=True) if self._watches and self._identity is not None else None
 
     def is_unknown(self, error: Error) -> bool:
-        """Whether the server does not know the token: it has lost its memory, or it is another server."""
+        """Whether the server does not know the token: it has lost its data, or it is another server."""
         return (
             error.ref == HELLO_REFERENCE
             and error.code == ErrorCode.UNKNOWN_TOKEN
@@ -66,11 +66,11 @@ class Introduction:
         )
 
     def is_turned_away(self, error: Error) -> bool:
-        """Whether hello was refused for what may be over in a moment."""
+        """Whether hello was refused for a reason that may be over in a moment."""
         return error.ref == HELLO_REFERENCE and error.code in _PASSING
 
     def start_over(self) -> ClientMessage:
-        """Be a new player of the same name; what to say for it."""
+        """Become a new player of the same name. Returns what to send."""
         assert self._identity is not None
         self._identity = Identity(self._identity.name)
         return self._first_of(self._identity)
@@ -79,17 +79,17 @@ class Introduction:
         """The server says who this is."""
         first = self._player is None
         self._player, self._token = welcome.player, welcome.token
-        # An older server makes a guest of whoever watches.
+        # An older server makes anybody who watches a guest.
         if welcome.player:
             self._become(welcome.player, welcome.name, welcome.token, first=first)
 
     def renamed(self, told: YouAre) -> None:
-        """The server says who somebody is: perhaps another player. Who has no token yet learns it from a welcome."""
+        """The server says who somebody is, perhaps another player. A player without a token yet learns who they are from a welcome."""
         if told.player == self._player:
             self._become(told.player, told.name, self._token, first=False)
 
     def _become(self, player: str, name: str, token: str, *, first: bool) -> None:
-        # It ends in a file and on terminals: only what is printable.
+        # The name ends up in a file and on terminals: keep only printable characters.
         before = self._identity.name if self._identity is not None else ""
         identity = Identity(clean_name(name) or before, token, clean_chat(player) or None)
         if first or identity != self._identity:
@@ -97,10 +97,10 @@ class Introduction:
             self._keep(identity)
 
     def _first_of(self, identity: Identity) -> ClientMessage:
-        # A new player has no connection elsewhere that they could take over.
+        # A new player has no connection elsewhere to take over.
         self._is_second = self._watches and identity.token is not None
         if self._is_second:
-            # A hello to watch with an unknown token would make a guest, who cannot talk. Asked first, the server says that it is unknown.
+            # A hello to watch with an unknown token would make a guest, who cannot chat. WhoAmI first: that reports an unknown token.
             return WhoAmI(token=identity.token, ref=HELLO_REFERENCE)
         return _hello(identity)
 

@@ -1,6 +1,6 @@
-"""A server's pages over plain HTTP: records and histories, from the address of the WebSocket and with the same trust.
+"""A server's pages over plain HTTP: records, histories and lists, at the WebSocket's address and with the same trust.
 
-What comes is an enemy's until it has been read as what it should be. Blocks; it is for commands that have nothing else to do meanwhile.
+Nothing that comes is trusted until it has been parsed as what it should be. Blocks: for commands that have nothing else to do meanwhile.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from http.client import HTTPResponse
 
 LONGEST_PAGE: Final = LONGEST_RECORD
-"""Bytes: no other page is as long as a record may be."""
+"""Bytes. No page is longer than a record may be."""
 
 LONGEST_PROBLEM: Final = 4096
 
 PATIENCE_S: Final = 10.0
-"""Seconds that a server may be silent."""
+"""Seconds for which a server may send nothing."""
 
 WHOLE_S: Final = 60.0
-"""Seconds that a page may take, however it trickles in."""
+"""Seconds that a whole page may take, however slowly it trickles in."""
 
 CHUNK: Final = 64 * 1024
 
@@ -51,7 +51,7 @@ class PageRefused(Failure):
 
 
 class NotAPage(Failure):
-    """What came is not what was asked for."""
+    """The answer is not what was asked for."""
 
 
 def fetch_record(address: Address, race: str) -> Record:
@@ -60,7 +60,7 @@ def fetch_record(address: Address, race: str) -> Record:
         record = from_json(fetch(address, f"/races/{race}.json"))
     except BadRecord as error:
         raise NotAPage(f"What {address.place} sent cannot be read: {clean_chat(str(error))}.") from error
-    # A record from before records had ids is known by its address alone.
+    # Old records have no id: only their address identifies them.
     if record.id not in ("", race) or digest(record) != record.digest:
         raise NotAPage(f"What {address.place} sent is not the record of race {race}, or it was altered on the way.")
     return record
@@ -78,7 +78,7 @@ def fetch_history(address: Address, name: str, *, limit: int) -> tuple[HistoryRa
             raise NotAPage(f"What {address.place} sent is not a history: it has a race without an id or a seat.")
         races.extend(page.races)
         following = page.next
-        # An empty page that leads to another one could go on for ever.
+        # A chain of empty pages could go on for ever.
         if following is None or not page.races:
             break
     return tuple(races[:limit])
@@ -95,7 +95,7 @@ def fetch_ladder(address: Address, *, limit: int) -> tuple[LadderPlayer, ...]:
 
 
 def fetch_dailies(address: Address) -> Dailies:
-    """What a server has committed to. Raises PageRefused, NotAPage, LinkError."""
+    """The daily deals that a server has committed to. Raises PageRefused, NotAPage, LinkError."""
     return _read_as(Dailies, fetch(address, "/daily.json"), address)
 
 
@@ -105,7 +105,7 @@ def fetch_challenges(address: Address) -> Challenges:
 
 
 def fetch_runs(address: Address, asked: ListRuns) -> Runs:
-    """A board as it is shown to everybody. Raises PageRefused, NotAPage, LinkError."""
+    """A board of runs as everybody may see it. Raises PageRefused, NotAPage, LinkError."""
     deal = asked.id
     if asked.kind == "daily" and deal is None:
         now = datetime.fromtimestamp(fetch_dailies(address).now_ms / 1000, UTC)
@@ -138,7 +138,7 @@ def fetch_standings_table(address: Address, tournament: str) -> str:
 def fetch(address: Address, path: str) -> bytes:
     """One page. Raises PageRefused, NotAPage, LinkError."""
     software = f"carpet-race {protocol.__version__}"
-    # http or https by construction, and the opener knows no other.
+    # The URL is http or https by construction, and the opener handles nothing else.
     request = urllib.request.Request(address.page(path), headers={"Accept": "application/json", "User-Agent": software})  # noqa: S310
     try:
         with connecting_to(address.place), _opener().open(request, timeout=PATIENCE_S) as response:
@@ -154,7 +154,7 @@ def fetch(address: Address, path: str) -> bytes:
 
 
 def _opener() -> urllib.request.OpenerDirector:
-    # No redirections, which could lead anywhere; no proxies, files or FTP, which the WebSocket does not know either.
+    # No redirections, which could lead anywhere; and no proxies, files or FTP, which the WebSocket does not use either.
     opener = urllib.request.OpenerDirector()
     handlers = (
         urllib.request.HTTPHandler(),
@@ -170,7 +170,7 @@ def _opener() -> urllib.request.OpenerDirector:
 def _read(response: HTTPResponse | urllib.error.HTTPError, most: int, address: Address) -> bytes:
     until = time.monotonic() + WHOLE_S
     received = bytearray()
-    # Each call waits for one packet at most, so that a trickle is noticed.
+    # Each call waits for one packet at most, so a trickle is noticed.
     while data := response.read1(CHUNK):
         received += data
         if len(received) > most:

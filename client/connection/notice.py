@@ -1,4 +1,4 @@
-"""What whoever waits for a server is told, when it takes long enough to wonder: one line, which goes when the wait does."""
+"""A line on the terminal that says which server is being waited for. It appears when that takes long, and goes with the wait."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import threading
 from collections.abc import Iterator
 
 NOTICE_S = 1.0
-"""Servers that can be reached have answered long before."""
+"""Seconds before the line appears. A server that can be reached has usually answered long before."""
 
 
 @contextlib.contextmanager
 def connecting_to(place: str) -> Iterator[None]:
-    """Say so on the terminal while the block waits for a server there. place: `host:port`. Nothing else may be printed meanwhile."""
-    # Not sys.stderr: the start menu keeps what its commands say there, to show it once they have ended.
+    """Show the line while the block waits for the server at `place` (`host:port`). Print nothing else in the block."""
+    # Not sys.stderr: the start menu captures that, to show it once the command has ended.
     errors = sys.__stderr__
     if errors is None or not errors.isatty():
-        # A program that reads it has no use for a line that goes again.
+        # A program that reads the output has no use for a line that is erased again.
         yield
         return
     words = f"carpet: connecting to {place}..."[: shutil.get_terminal_size().columns - 1]
@@ -31,7 +31,7 @@ def connecting_to(place: str) -> Iterator[None]:
             errors.flush()
             said = True
 
-    # A thread: some of those who wait do so in a call that blocks.
+    # A thread, because some callers wait in a call that blocks.
     timer = threading.Timer(NOTICE_S, say)
     timer.daemon = True
     timer.start()

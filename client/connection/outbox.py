@@ -1,13 +1,13 @@
-"""The requests that were sent and not answered yet: what has to be said again by another connection when one was lost, or by the same one
-when some were dropped unread.
+"""The requests that were sent and are not answered yet. They are sent again on the next connection after a loss, or on the same one if some
+were dropped unread.
 
-Pure: it watches what goes out and what is passed on to the app. By the time the answer to a join is here, all that the server took from the
-lost connection has been told, and it takes nothing from there any more; so what is unanswered then was never heard, and is said again once.
-(The other way round there is one doubt: a snapshot shows the last lines of chat only as text. A line that somebody has said before, word
-for word, counts as said.)
+Pure: it watches what goes out and what is passed on to the app. When the answer to a join is here, the server has reported all that it took
+from the lost connection, and takes nothing more from it. So whatever is still unanswered was never heard, and is sent again, once. (The
+opposite mistake is possible: a snapshot shows the last lines of chat only as text, so a line that repeats an earlier one word for word
+counts as said.)
 
-Answers name the request by its `ref`, so each has one: whoever asks without it is given one here. What is refused without a number
-(`wire/too-fast`) was dropped unread, and which one that was nobody knows: it strikes out none.
+Answers name their request by its `ref`, so each request has one: it is given one here if the app has not. A refusal without a number
+(`wire/too-fast`) means that some request was dropped unread, and nobody knows which: it strikes out none.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ from protocol.views import SeatState
 from protocol.watch_messages import AskBoardsKey, Unwatch, WatchRace
 
 KEPT = 32
-"""Requests that are kept. When there are more the oldest is forgotten: nobody at a screen waits for so many answers."""
+"""Requests that are kept. Beyond that the oldest is forgotten: nobody at a screen waits for so many answers."""
 
 FIRST_NUMBER: Final = 2**30
-"""The numbers given here go up from this one: out of the way of those that apps choose, and far below the link's own."""
+"""The numbers given here count up from this one: clear of those that apps choose, and far below the link's own."""
 
 Request: TypeAlias = (
     OpenRace | JoinRace | QuickMatch | RunDaily | RunChallenge | PlayOn | LeaveRace | Ready | Move | Stop | Resign | Rematch | Say
@@ -69,14 +69,14 @@ Request: TypeAlias = (
 
 
 class _Sent(Struct, frozen=True):
-    """connection_lost: the connection it was sent by is no more."""
+    """connection_lost: whether the connection it was sent on is lost."""
 
     request: Request
     connection_lost: bool = False
 
 
 class Unanswered:
-    """Requests in the order in which they were sent."""
+    """The unanswered requests, in the order in which they were sent."""
 
     __slots__ = ("_code", "_numbers", "_seat", "_sent")
 
@@ -87,20 +87,20 @@ class Unanswered:
         self._seat: int | None = None
 
     def numbered(self, message: ClientMessage) -> ClientMessage:
-        """What is to be sent for `message`: a request without a `ref` gets one of its own."""
+        """What to send for `message`: a request without a `ref` gets one."""
         return replace(message, ref=next(self._numbers)) if isinstance(message, Request) and message.ref == 0 else message
 
     def sent(self, message: ClientMessage) -> None:
-        """It is on its way by the connection that stands."""
+        """The message was sent on the current connection."""
         match message:
             case Hello() | FollowLobby() | WatchRace() | Unwatch():
                 return  # each connection begins with its own
             case WhoAmI() | Rename() | AskBoardsKey() | ListDailies() | OpenChallenge() | ListChallenges() | ListRuns():
-                return  # asked for by commands, which would rather end than wait for another connection
+                return  # asked by commands, which would rather end than wait for another connection
             case FollowTournaments() | FollowTournament():
                 return  # each connection begins with its own
             case EnterTournament() | LeaveTournament() | CheckIn():
-                return  # a tournament says who is in it
+                return  # the tournament shows who is in it
             case (
                 CreateTournament()
                 | StartTournament()
@@ -111,9 +111,9 @@ class Unanswered:
                 | AddBot()
                 | EndTournament()
             ):
-                return  # a director looks at the log before they ask again
+                return  # a director looks at the log before asking again
             case Say(code=code) if code is not None and code != self._code:
-                return  # to those who watch the same: nobody there waits for it
+                return  # chat with others who watch the race: nobody there waits for it
             case (
                 OpenRace()
                 | JoinRace()
@@ -134,26 +134,26 @@ class Unanswered:
                 assert_never(message)
 
     def lost(self) -> None:
-        """The connection is no more, or has swallowed some of them."""
+        """The connection was lost, or has dropped some of the requests."""
         self._sent = [replace(sent, connection_lost=True) for sent in self._sent]
 
     def again(self) -> tuple[Request, ...]:
-        """What lost connections have swallowed, now to be sent by the one that stands; each only once for each connection."""
+        """What the lost connections swallowed, to be sent on the current one. Returns each request only once per connection."""
         swallowed = tuple(sent.request for sent in self._sent if sent.connection_lost)
         self._sent = [replace(sent, connection_lost=False) for sent in self._sent]
         return swallowed
 
     def forget(self) -> None:
-        """Nothing of it is wanted any more: it was somebody else's."""
+        """Forget all requests: they concern a player or a room that is gone."""
         self._sent = []
 
     def heard(self, message: ServerMessage) -> None:
-        """Strike out what `message` answers. For all that is passed on to the app, in order."""
+        """Strike out what `message` answers. Called for everything that is passed on to the app, in order."""
         match message:
             case Error(ref=ref) | WaitingMatch(ref=ref) | WaitingOver(ref=ref):
                 self._strike(ref)
             case Said(line=line, ref=ref):
-                # The numbers of others are told too.
+                # The numbers of other players' requests come too.
                 if line.seat == self._seat:
                     self._strike(ref)
             case Left(code=code):
@@ -161,7 +161,7 @@ class Unanswered:
                     self._code = self._seat = None
                     self.forget()
             case Room():
-                # A request names no room: in another one it must not be heard.
+                # A request does not name its room, so it must not be sent to another one.
                 elsewhere = message.code != self._code
                 self._code, self._seat = message.code, message.seat
                 self._sent = [] if elsewhere else [sent for sent in self._sent if not _shows(message, sent.request)]
@@ -169,7 +169,7 @@ class Unanswered:
                 self._sent = [sent for sent in self._sent if not self._answers(message, sent.request)]
 
     def _strike(self, ref: int) -> None:
-        # The server answers in the order in which it was asked: of several under one number, it is the oldest.
+        # The server answers in order, so of several requests under one number this answers the oldest.
         first = next((sent for sent in self._sent if ref and sent.request.ref == ref), None)
         self._sent = [sent for sent in self._sent if sent is not first]
 
@@ -192,7 +192,7 @@ class Unanswered:
 
 
 def _shows(room: Room, request: Request) -> bool:
-    """Whether the snapshot shows that the request was heard, or that it means nothing any more."""
+    """Whether the snapshot shows that the request was heard, or that it no longer means anything."""
     own = next((info for info in room.seats if info.seat == room.seat), None)
     match request:
         case OpenRace() | JoinRace() | QuickMatch() | RunDaily() | RunChallenge() | PlayOn():

@@ -1,6 +1,6 @@
-"""Waiting for the server's answer to one thing: to hello, to a question, to the join that the link makes by itself.
+"""Waiting for the server's answer to one thing: to hello, to a question, or to the join that the link makes by itself.
 
-For whoever would rather end with an error than go on without the answer. Takes nothing from the link's `events`.
+For callers that would rather end with an error than go on without the answer. Takes nothing from the link's `events`.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from protocol.server_messages import Error, Left, ServerMessage, Welcome
 from protocol.watch_messages import WatchRace
 
 QUESTION_REFERENCE: Final = 2**30 + 2**29
-"""The numbers of questions go up from this one: out of the way of those that the outbox gives."""
+"""The numbers of questions count up from this one, clear of those that the outbox gives."""
 
 Answer = TypeVar("Answer")
 
 EntryRequest: TypeAlias = OpenRace | JoinRace | RunDaily | RunChallenge | PlayOn | WatchRace
-"""What leads to a room, or to the sight of one."""
+"""A request that leads to a seat, or to watching a race."""
 
 
 class Questions:
-    """welcome: the last one, None before the first.
+    """welcome: the last one; None before the first.
 
-    url: for errors. send: the link's own. says_hello: whether a welcome is to come. patience: seconds to wait for an answer.
+    url: for errors. send: the link's own. says_hello: whether to wait for a welcome first. patience: seconds to wait for an answer.
     """
 
     def __init__(self, url: str, send: Callable[[ClientMessage], bool], *, says_hello: bool, patience: float) -> None:
@@ -44,11 +44,11 @@ class Questions:
         self._says_hello = says_hello
         self._patience_s = patience
         self._lost: str | None = LOST.reason  # why there is no connection; None while there is one
-        self._refused: Error | None = None  # the answer to the hello of this connection, or of the last one
-        self._back: Room | Left | None = None  # what the link's own going back to a seat has come to, last
-        self._asked: dict[int, ServerMessage | None] = {}  # by `ref`, with their answers
+        self._refused: Error | None = None  # the refusal of the hello on this connection, or on the last one
+        self._back: Room | Left | None = None  # the latest outcome of the link's own return to a seat
+        self._asked: dict[int, ServerMessage | None] = {}  # the answers to open questions, by `ref`
         self._numbers = count(QUESTION_REFERENCE)
-        self._news = trio.Event()  # set, and replaced, when the welcome or one of these has changed, or a connection has ended
+        self._news = trio.Event()  # set and replaced when one of the above changes or a connection ends
 
     async def entered(self, request: EntryRequest | None) -> Welcome:
         """See `NetLink.entered`."""
@@ -86,7 +86,7 @@ class Questions:
         if self.welcome.room is None or self.welcome.room == unless:
             return self.welcome
         with self._patience():
-            # The link goes back to its seat by itself; only the answer says how the race stands.
+            # The link goes back to its seat by itself; only the answer says how far the race is.
             while self._back is None:
                 await self._next_news()
         left = isinstance(self._back, Left)
@@ -94,7 +94,7 @@ class Questions:
             try:
                 await self.ask(LeaveRace(), Left)
             except RequestRefused as refused:
-                # The room has closed meanwhile.
+                # The room has closed in the meantime.
                 if refused.error.code not in (ErrorCode.ROOM_CLOSED, ErrorCode.NOT_IN_ROOM):
                     raise
             left = True
@@ -103,11 +103,11 @@ class Questions:
         return self.welcome
 
     def connection_stands(self) -> None:
-        """There is a connection from here on."""
+        """A connection is up."""
         self._lost = self._refused = None
 
     def connection_lost(self, reason: str) -> None:
-        """There is no connection from here on."""
+        """The connection is lost."""
         self._lost = reason
         self._tell_news()
 
@@ -117,7 +117,7 @@ class Questions:
         self._tell_news()
 
     def note(self, passed: ServerMessage) -> None:
-        """The app was told this, or the link that hello is refused for now: somebody may wait for it."""
+        """The app was given this message, or the link learned that hello is refused for now: somebody may be waiting for it."""
         ref: int = getattr(passed, "ref", 0)
         if isinstance(passed, Error) and ref == HELLO_REFERENCE:
             self._refused = passed

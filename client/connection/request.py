@@ -1,6 +1,6 @@
 """One question to a server and its answer, on a connection of its own, for commands.
 
-Whoever has a token asks by it, without a hello, which takes no other connection over. Others say hello first.
+Commands that have a token ask with it and without a hello, so that they take over no other connection. Others say hello first.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ async def ask(
     keep: Callable[[Identity], None] | None = None,
     dial: Dial | None = None,
 ) -> Answer:
-    """The answer of this kind. identity: who says hello, None for nobody. watches: on a second connection, beside the one they race by.
+    """Ask, and return the answer. identity: who says hello; None for no hello. watches: ask on a second connection, beside the one they
+    race on.
 
     Raises NotAnswered, LinkError.
     """
@@ -61,7 +62,7 @@ async def who_is(url: str, identity: Identity, *, dial: Dial | None = None) -> I
 
 
 async def rename(url: str, identity: Identity, name: str, *, dial: Dial | None = None) -> Identity:
-    """Give the player of a token another name; who that is then. Raises NotAnswered, NotKnown, LinkError."""
+    """Give the player of a token another name. Returns the resulting identity. Raises NotAnswered, NotKnown, LinkError."""
     assert identity.token is not None
     return await _identified(url, identity, Rename(name=name, token=identity.token), dial)
 
@@ -71,7 +72,7 @@ async def _identified(url: str, identity: Identity, question: WhoAmI | Rename, d
         told = await ask(url, question, YouAre, dial=dial)
     except NotKnown as error:
         raise NotKnown(
-            f"The server at {url} does not know you as {identity.name}: it has begun anew, or it is another one."
+            f"The server at {url} does not know you as {identity.name}: it has started afresh, or is a different server."
             " Your next visit makes a new player there."
         ) from error
     except NotAnswered as error:

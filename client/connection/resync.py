@@ -1,7 +1,7 @@
-"""Where this client is in its room, and what it takes to be there again after the connection was lost or an event was missed.
+"""Where this client is in its room, and how it gets back there after a lost connection or a missed event.
 
-Pure: a state machine over the messages that pass. It keeps a promise to whoever is behind the link: the room events passed on have no
-gaps and no repeats. An event behind a gap is held back, since the server sends it again in answer to the join that a gap causes.
+Pure: a state machine over the messages that pass. It guarantees to the app that the room events passed on have no gaps and no repeats. An
+event behind a gap is held back: the gap causes a join, and the server sends the event again in answer to that.
 
     no room --Room--> in step --event n+1--> in step
     in step --event beyond n+1--> behind (join sent) --event n+1, Room or CurrentView--> in step
@@ -10,18 +10,18 @@ gaps and no repeats. An event behind a gap is held back, since the server sends 
     behind --join refused for good--> no room (likewise)
     any --Left--> no room
 
-Without a room there is one more wish that outlives a connection, since the server forgets it with the connection: the one for an opponent.
-It is asked for again behind a welcome, until a room or a WaitingOver has ended it.
+A wish for an opponent (QuickMatch) also outlives the connection, with which the server forgets it. Without a room, it is sent again after a
+welcome, until a Room or a WaitingOver has settled it.
 
-Back is where the answer to the join has ended, so that nothing which a lost connection still carried can come after it. A snapshot is all
-of the answer; events end with a CurrentView, but only where cards were dealt. Where they were not, a snapshot is asked for in any case.
+`back` comes at the end of the answer to the join, so that nothing from the lost connection can come after it. A snapshot is the whole
+answer. Events end with a CurrentView, but only if cards were dealt; if not, a snapshot is always asked for.
 
-A server that was told too much at once has dropped some of it unread, and is to be left alone for a moment. It is as after a loss, but for
-the connection: what this client has asked for may never have been heard.
+A server that was sent too much at once has dropped some of it unread, and needs a moment of silence. This is handled like a loss, except
+that the connection stays: requests of this client may never have been heard.
 
     any --hushed, then `speak`--> behind (join sent) --Room or CurrentView--> in step; without a room: at once
 
-Watching is not resumed by version: after a loss, and where an event is missing, the race is asked for again, and a snapshot is the answer.
+Watching is not resumed by version: after a loss or a missing event, the race is asked for again, and a snapshot is the answer.
 
     watching nothing --asked--> (nothing) --Watched--> watching --event n+1--> watching
     watching --event beyond n+1--> behind (asked again) --Watched--> watching
@@ -41,16 +41,16 @@ from protocol.server_messages import CurrentView, Error, Left, ServerMessage, Wa
 from protocol.watch_messages import Unwatch, Unwatched, Watched, WatchedEvent, WatchRace
 
 REJOIN_REFERENCE = 2**31 - 2
-"""`ref` of the joins that are made here, to tell their refusals from those of the app's own requests."""
+"""`ref` of the joins made here, which tells their refusals from those of the app's own requests."""
 
 _PASSING = frozenset({ErrorCode.ELSEWHERE, ErrorCode.TOO_FAST, ErrorCode.SERVER_BUSY, ErrorCode.INTERNAL, ErrorCode.WATCHED_TOO_OFTEN})
-"""Refusals that may be none a moment later."""
+"""Refusals that may be over a moment later."""
 
 
 class Reaction(Struct, frozen=True):
-    """What is to be done about one message. send: now, and then whatever `wanted` says, again and again until that is nothing.
+    """What to do about one message. send: requests to send now, and whatever `wanted` returns again and again until that is nothing.
 
-    ask: now, once. back: a connection was lost, or requests dropped, and from here on all is as if that had not been.
+    ask: a request to send now, once. back: a lost connection or dropped requests have been made up for.
     """
 
     pass_on: tuple[ServerMessage, ...] = ()
@@ -60,9 +60,9 @@ class Reaction(Struct, frozen=True):
 
 
 class Resume:
-    """code: the room's, None in no room. version: the last one that was passed on. behind: the answer to a join is awaited.
+    """code: of the room; None in no room. version: the last one passed on. behind: whether a join waits for its answer.
 
-    away: a connection was lost, or requests were dropped, and it is not settled yet what the server knows. hushed: nothing may be said now.
+    away: a connection was lost or requests were dropped, and what the server knows is not settled yet. hushed: nothing may be sent now.
     """
 
     __slots__ = ("_dealt", "_sought", "_watch", "away", "behind", "code", "hushed", "version")
@@ -79,51 +79,51 @@ class Resume:
 
     @property
     def is_elsewhere(self) -> bool:
-        """The room or the watched race cannot be reached yet, or not now."""
+        """Whether there is a room or watched race that cannot be reached now."""
         return self.away and (self.code is not None or self._watch.request is not None)
 
     def lost(self) -> None:
-        """The connection is no more."""
+        """The connection was lost."""
         self.behind = False
         self._watch.behind = False
         self.away = True
         self.hushed = False
 
     def hush(self) -> None:
-        """The server has dropped requests, and nobody knows which: nothing may be said until `speak`."""
+        """The server has dropped requests, and nobody knows which: send nothing until `speak`."""
         self.lost()
         self.hushed = True
 
     def sent_on(self) -> None:
-        """The server says where else to ask: who waits for an answer is to get it by the number of their own request."""
+        """The server says where else to ask. Repeat the app's request there under its own number, so that whoever waits gets the answer."""
         self._watch.sent_on = True
 
     def speak(self) -> Reaction:
-        """The server hears again: ask how things stand."""
+        """The server listens again: ask how things stand."""
         self.hushed = False
         again = tuple(request for request in (self.rejoin(), self._watch.again()) if request is not None)
         return Reaction(send=again, back=not again and self._come_back())
 
     def sent(self, message: object) -> None:
-        """A request of the app's own is on its way."""
+        """The app's own request was sent."""
         if isinstance(message, WatchRace | Unwatch):
             self._watch.asked(message)
 
     def wanted(self) -> tuple[JoinRace | WatchRace, ...]:
-        """The requests whose answers are awaited, to be made again."""
+        """The requests that wait for an answer, to be sent again."""
         join = self.rejoin() if self.behind else None
         watch = self._watch.again() if self._watch.behind else None
         return tuple(request for request in (join, watch) if request is not None)
 
     def rejoin(self) -> JoinRace | None:
-        """The request to be let in again, None in no room."""
+        """The request to be let in again; None in no room."""
         if self.code is None:
             return None
         self.behind = True
         return JoinRace(code=self.code, version=self.version if self._dealt else 0, ref=REJOIN_REFERENCE)
 
     def start_over(self) -> None:
-        """The player is another one now: what the last one has seen counts for nothing."""
+        """The player is now another one, so what the previous one has seen does not count."""
         self.version = 0
 
     def take(self, message: ServerMessage) -> Reaction:
@@ -160,7 +160,7 @@ class Resume:
     def _welcomed(self, welcome: Welcome, room: str | None) -> Reaction:
         left: tuple[ServerMessage, ...] = ()
         if room is None and welcome.nodes:
-            # Of several servers this may be one that does not know: the answer to the join says where the room is, or that it is not.
+            # One of several servers may not know the room. The answer to the join says where it is, or that it is gone.
             room = self.code
         if self.code is not None and room != self.code:
             left = (Left(code=self.code, reason=NO_SEAT),)
@@ -169,7 +169,7 @@ class Resume:
         again = (watch,) if watch is not None else ()
         if room is None:
             return Reaction((welcome, *left), again, ask=self._sought, back=not again and self._come_back())
-        # A seat is held there: the way on is back to it, whatever else was wanted.
+        # The player holds a seat there, and that takes precedence over whatever else was wanted.
         self.code = room
         join = self.rejoin()
         assert join is not None
@@ -180,11 +180,11 @@ class Resume:
             return Reaction()
         if version == self.version + 1:
             self.version = version
-            # Of an answer to a join after a loss this is only the beginning.
+            # After a loss, this is only the beginning of the answer to the join.
             self.behind = self.behind and self.away
             self._dealt = self._dealt or isinstance(message, Dealt | PlayerView)
             return Reaction((message,))
-        # One join for one gap: until it is answered, all that comes is behind the same gap.
+        # One join per gap: until it is answered, everything that comes is behind the same gap.
         join = None if self.behind or self.hushed else self.rejoin()
         return Reaction(send=(join,) if join is not None else ())
 
@@ -205,9 +205,9 @@ class Resume:
 
 
 class Watching:
-    """The same for the race that is watched. request: what was asked for last, None for nothing. behind: its answer is awaited.
+    """Resume's counterpart for the watched race. request: the last one made; None for nothing. behind: whether it waits for its answer.
 
-    What was watched before is watched still when another request is refused, so it is remembered until there is an answer.
+    If a new request is refused, the race before it is still watched, so that one is remembered until there is an answer.
     """
 
     __slots__ = ("_before", "_code", "_version", "behind", "request", "sent_on")
@@ -227,7 +227,7 @@ class Watching:
         self.behind = False
 
     def again(self) -> WatchRace | None:
-        """The request to be shown the race again, None where nothing is watched."""
+        """The request to be shown the race again; None if nothing is watched."""
         if self.request is None:
             return None
         self.behind = True
@@ -236,11 +236,11 @@ class Watching:
         return self.request
 
     def concerns(self, message: ServerMessage) -> bool:
-        """Whether it is about what is watched, and not the refusal of anything else."""
+        """Whether the message is about what is watched, and not the refusal of something else."""
         return not isinstance(message, Error) or (self.request is not None and message.ref == self.request.ref != 0)
 
     def take(self, message: ServerMessage) -> Reaction:
-        """Account for a message that concerns what is watched."""
+        """Account for a message about what is watched."""
         match message:
             case Watched(room=room, closest=closest):
                 self._code, self._version, self.behind = room.code, room.version, False

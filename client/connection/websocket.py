@@ -1,7 +1,7 @@
-"""One connection to a server: a WebSocket from its handshake to its end, messages out and in, and the round trip.
+"""One connection to a server: a WebSocket from its handshake to its end, messages both ways, and the round trip.
 
-The only importer of websockets on this side. Must not know of rooms, of what is said on the connection, nor that there may be another one
-after it: that is the link's (`client.connection.client`).
+The only importer of websockets in the client. Must not know of rooms, of what the messages mean, or that another connection may follow:
+that is up to the link (`client.connection.client`).
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ from protocol.room_events import Hidden
 from protocol.server_messages import ServerMessage
 
 OUTBOX = 64
-"""Messages that wait for the socket. When full the connection takes nothing (a person cannot type that fast): send says False."""
+"""Messages that wait for the socket. When full (a person cannot type that fast), nothing more is taken and `send` returns False."""
 FRAMES = 16
-"""Frames that wait for whoever hears them. When there are more the connection is not read, and the server finds a slow reader."""
+"""Received frames that wait. Beyond that, the socket is not read, so that the server sees a slow reader."""
 ROUND_TRIPS = 8
-"""Of so many measurements the smallest is reported: what is above it is waiting, not distance."""
+"""How many measurements the reported round trip is the smallest of: anything above it is waiting, not distance."""
 OVERSLEPT_S = 1.0
-"""A timer that is late by so much was not late: this machine was asleep, or this process was."""
+"""A timer this many seconds late means that this machine or process was asleep."""
 
 _log = logging.getLogger("carpet.net")
 # Without a handler, Python prints errors on the terminal, in the middle of the screen.
@@ -63,11 +63,11 @@ Dial: TypeAlias = Callable[[], Awaitable[trio.abc.Stream]]
 
 
 class ConnectionTimes(Struct, frozen=True):
-    """How long a connection is waited for, in seconds.
+    """Timeouts and intervals of a connection, in seconds.
 
-    open_s: name, connection, TLS and handshake together. close_s: saying goodbye: what was sent last goes out, then the close frames.
-    ping_s: between two pings. pong_s: without a pong, after which a connection counts as dead, though nobody closed it.
-    deserted_s: the same where the place has other servers: one of these soon has what the silent one had. So long one is waited for then.
+    open_s: for name lookup, TCP, TLS and handshake together. close_s: for the goodbye: the last messages go out, then the close frames.
+    ping_s: between two pings. pong_s: without a pong, after which a connection counts as dead though nobody closed it. deserted_s: the same
+    in a cluster, whose other servers soon take over from a silent one; also the longest wait for the first connection to one of them.
     """
 
     open_s: float = 10.0
@@ -80,8 +80,8 @@ class ConnectionTimes(Struct, frozen=True):
 class _Connection(ClientConnection):
     async def close_stream(self) -> None:
         await super().close_stream()
-        # The library forgets that its reading task may be held up by a full queue: it would wait for ever, and with it all that waits for
-        # the end of the connection.
+        # The library forgets that a full queue may hold up its reading task, which would then wait for ever, and with it everything that
+        # waits for the end of the connection.
         if self.recv_flow_control is not None:
             self.resume_reading()
 
@@ -90,9 +90,9 @@ class _Connection(ClientConnection):
 async def open_connection(
     address: Address, *, subprotocol: str, dial: Dial | None, times: ConnectionTimes
 ) -> AsyncIterator[ServerConnection]:
-    """A connection that has shaken hands, and is closed when the block ends. dial: opens the byte stream, in place of TCP to the address.
+    """A connection after its handshake; closed when the block ends. dial: opens the byte stream, in place of TCP to the address.
 
-    Raises LinkError when it does not come about.
+    Raises LinkError if connecting fails.
     """
     async with contextlib.AsyncExitStack() as stack:
         try:
@@ -102,11 +102,11 @@ async def open_connection(
                     stream=None if dial is None else await dial(),
                     subprotocols=[Subprotocol(subprotocol)],
                     compression=None,
-                    # A proxy is for getting out; it cannot reach a server on this machine.
+                    # Proxies are for reaching the outside; they cannot reach a server on this machine.
                     proxy=None if address.is_loopback else True,
                     open_timeout=times.open_s,
                     close_timeout=times.close_s,
-                    ping_interval=None,  # _measure does both: round trips and finding a dead connection
+                    ping_interval=None,  # _measure does both: it measures round trips and finds a dead connection
                     max_size=MAX_SERVER_MESSAGE,
                     max_queue=FRAMES,
                     create_connection=_Connection,
@@ -128,11 +128,11 @@ class ServerConnection:
         self._subprotocol = subprotocol
         self._times = times
         self.pong_s = times.pong_s
-        """For so long the server may be silent."""
+        """Seconds for which the server may be silent."""
         self._outbox, self._to_write = trio.open_memory_channel[bytes](OUTBOX)
 
     def send(self, message: ClientMessage) -> bool:
-        """Never blocks. False when it is not taken: over MAX_CLIENT_MESSAGE bytes, or one more than OUTBOX holds, or after `finish`."""
+        """Never blocks. False if not taken: longer than MAX_CLIENT_MESSAGE bytes, more messages than OUTBOX, or after `finish`."""
         data = encode(message, self._subprotocol)
         if len(data) > MAX_CLIENT_MESSAGE:
             return False
@@ -143,12 +143,12 @@ class ServerConnection:
         return True
 
     def finish(self) -> None:
-        """Nothing more will be sent: say goodbye behind what was. `run` then comes to its end."""
+        """No more messages will be sent: say goodbye after the last one. `run` then ends."""
         self._outbox.close()
 
     async def run(self, hear: Callable[[ServerMessage], Awaitable[None]], round_trip: Callable[[int], None]) -> Ending:
-        """Carry messages until the connection ends; why it did. hear: one message after another. round_trip: the smallest of late, in
-        ms.
+        """Carry messages until the connection ends. Returns why it ended. hear: called with each message. round_trip: called with the
+        smallest of the last round trips, in ms.
         """
         silent = trio.Event()
         async with trio.open_nursery() as nursery:
@@ -166,7 +166,7 @@ class ServerConnection:
             async for data in self._to_write:
                 await self._ws.send(data, text=text)
         except ConnectionClosed:
-            return  # read says why
+            return  # _read reports why
         await self._ws.aclose()
 
     async def _measure(self, round_trip: Callable[[int], None], silent: trio.Event) -> None:
@@ -179,11 +179,11 @@ class ServerConnection:
                     await pong.wait()
                 if patience.cancelled_caught:
                     overslept = trio.current_time() - patience.deadline > OVERSLEPT_S
-                    # Where nothing was read, the pong may be lying there. Only a ping that went out whole can be followed by another.
+                    # If nothing was read, the pong may be waiting. Another ping can follow only if this one went out whole.
                     if pong is not None and (overslept or ws.recv_flow_control is not None):
                         continue
                     silent.set()
-                    # Without a goodbye: it would wait behind all else that cannot be sent.
+                    # No goodbye: it would queue behind everything else that cannot be sent.
                     await trio.aclose_forcefully(ws.stream)
                     return
                 trips.append(ws.latency)
@@ -211,8 +211,8 @@ class ServerConnection:
         except Refusal as refusal:
             if refusal.code is not ErrorCode.UNKNOWN_TYPE:
                 raise
-        # A newer server may say more than is known here. Where that was an event of the room, it is one this client cannot see: without
-        # its version the next event would look like the far side of a gap, again after every join.
+        # A newer server may send messages unknown here. A room event among them is one that this client cannot see: without its version,
+        # the next event would seem to follow a gap, again after every join.
         version = ENCODINGS[self._subprotocol].unpack(data).get("version")
         return Hidden(version=version) if type(version) is int else None
 
@@ -225,7 +225,7 @@ def _ending(closed: ConnectionClosed) -> Ending:
 
 
 def _failure(error: BaseException, address: Address, subprotocol: str, times: ConnectionTimes) -> LinkError:
-    """The error of a connection that did not come about, as the sentence that helps most."""
+    """Why connecting failed, as the sentence that helps most."""
     match error:
         case InvalidStatus(response=response):
             return refused_by_http(response.status_code, bytes(response.body or b""), address.url, subprotocol)
@@ -234,7 +234,7 @@ def _failure(error: BaseException, address: Address, subprotocol: str, times: Co
         case NegotiationError():
             return other_version(address.url, subprotocol)
         case InvalidHandshake():
-            # A server that wants TLS hangs up on plain bytes.
+            # A TLS server hangs up on plain bytes.
             end = "." if address.secure else "; try wss:// instead of ws://."
             return NotCarpetServer(f"{address.url} is not a Carpet Race server: what answers there does not speak WebSocket{end}")
         case TimeoutError():

@@ -1,7 +1,7 @@
-"""What there is on a table, beside its cards: the grid of slots, reserves, stock and waste, and how the cards of a quilt lie. Pure.
+"""What a table has beside its cards: the grid of slots, reserves, stock and waste, and how the cards of a quilt lie. Pure.
 
-The grid is read off the view, which is what is drawn; what a view cannot tell (is there ever a waste?) is read off the rule set that the
-server describes. Where the server did not describe it, the table is taken for a carpet's.
+The grid is read off the view, which is what is drawn. What a view cannot tell (is there ever a waste?) comes from the server's description
+of the rule set; without one, a carpet is assumed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _RESERVE = re.compile("p[1-9]", re.ASCII)
 
 
 class Board(Struct, frozen=True):
-    """columns, rows: of the grid, slots named column letter then row number. reserves: their names in order.
+    """columns, rows: of the grid, whose slots are named by column letter and row number. reserves: their names, in order.
 
     stock, waste: whether there ever is one. lanes: see RulesInfo.
     """
@@ -34,7 +34,7 @@ class Board(Struct, frozen=True):
 
     @property
     def is_wide(self) -> bool:
-        """Too many columns to leave room beside them: everything else is drawn below."""
+        """Whether there are too many columns to leave room beside them, so that everything else is drawn below."""
         return self.columns > 8
 
     @property
@@ -43,7 +43,7 @@ class Board(Struct, frozen=True):
 
 
 def board_of(info: RulesInfo | None, view: View) -> Board:
-    """The table for a view under a rule set."""
+    """The board for a view under a rule set."""
     slots = [slot for slot in view.piles if _SLOT.fullmatch(slot)]
     columns = max((ord(slot[0]) - ord("a") + 1 for slot in slots), default=0)
     rows = max((int(slot[1]) for slot in slots), default=0)
@@ -51,18 +51,18 @@ def board_of(info: RulesInfo | None, view: View) -> Board:
     if info is None:
         return Board(columns=columns, rows=rows, reserves=reserves)
     waste = info.has_waste or bool(view.waste)
-    # What is dealt to reserves is no stock, unless it is turned onto a waste as well.
+    # What is only dealt to reserves does not count as a stock.
     stock = waste or not reserves or view.stock > 0
     return Board(info.family, columns, rows, reserves, stock, waste, info.lanes)
 
 
 def is_upright(slot: str) -> bool:
-    """How the card at a slot of a quilt lies: a1 upright, its neighbours sideways, and so on by turns."""
+    """Whether the card at a slot of a quilt lies upright: a1 does, its neighbours lie sideways, and so on in turn."""
     return (ord(slot[0]) - ord("a") + int(slot[1:]) - 1) % 2 == 0
 
 
 def free_slots(board: Board, view: View) -> frozenset[str]:
-    """The slots of a quilt whose card has a free narrow end: a gap or the edge is next to it; with lanes all is gaps to the edge."""
+    """The slots of a quilt whose card has a free narrow end: next to it is a gap or the edge; with lanes, only gaps up to the edge."""
     return frozenset(
         slot
         for slot, pile in view.piles.items()
@@ -71,12 +71,12 @@ def free_slots(board: Board, view: View) -> frozenset[str]:
 
 
 def run_home(foundation: str) -> str:
-    """The ranks in the order in which they come home: from the Ace up or, where the foundation's name ends in `-`, from the King down."""
+    """The ranks in the order in which they come home: from the Ace up, or from the King down if the foundation's name ends in `-`."""
     return RANKS[::-1] if foundation.endswith("-") else RANKS
 
 
 def top_home(foundation: str, count: int) -> str:
-    """The top card of a foundation of so many cards; nothing of an empty one."""
+    """The top card of a foundation with `count` cards; an empty text if there are none."""
     return run_home(foundation)[min(count, len(RANKS)) - 1] + foundation[:1] if count > 0 else ""
 
 

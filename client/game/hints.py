@@ -1,6 +1,6 @@
 """Sentences about a position for its player: what they can do now, what a held card may do, and why a press did nothing. Pure.
 
-All of it comes from the moves of the view. Places are named as they are typed, so that every sentence tells the keys as well.
+All of it comes from the view's moves. Places are named as they are typed, so every sentence also teaches the keys.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from client.game.moves import choices, fillable, goes_home, homeward, is_place, 
 from protocol.views import SeatInfo, View
 
 NAMED = 4
-"""Places are listed as far as this; then come dots."""
+"""How many places are listed before "and more"."""
 LONGEST = 75
-"""Columns of a sentence in the smallest terminal; where there are more, it says more of where cards can be moved to."""
+"""Columns for a sentence in the smallest terminal. With more, it says more about where cards can be moved to."""
 
 
 def hint(view: View, board: Board, *, racing: bool = True, held: str = "", columns: int = LONGEST) -> str:
-    """One sentence of at most so many columns: what the player can do now, while their race goes on."""
+    """One sentence of at most `columns` columns: what the player can do now. racing: whether their race has started."""
     if not racing:
         return f"Here {'is your carpet' if board.family == 'carpet' else 'are your cards'}: look it over, the clock starts in a moment."
     if not view.moves:
@@ -34,7 +34,7 @@ def hint(view: View, board: Board, *, racing: bool = True, held: str = "", colum
         text = f"{'One card' if len(able) == 1 else f'{len(able)} cards'} can go home: {_names(able)}"
         others = _others(view, columns - len(text) - 3)
         rest = f"; {others}." if others else "."
-        # Told where there is room for it beside what else can be done; `?` has the key, too.
+        # Shown only if there is room left for it; `?` shows the key too.
         every = f" ({all_home_key(view)}: all)" if len(able) > 1 else ""
         return next((whole for whole in (text + every + rest, text + rest) if len(whole) <= columns), f"{text}.")
     nothing, turning = "Nothing goes home; ", f", or {_stock(board)}" if "s" in view.moves else ""
@@ -49,7 +49,7 @@ def hint(view: View, board: Board, *, racing: bool = True, held: str = "", colum
 
 
 def all_home_key(view: View) -> str:
-    """The key that sends home all that can go: with a column g, the small letter begins a slot's name."""
+    """The key that sends every possible card home. If there is a column g, the small letter begins a slot's name."""
     return "G" if any(place[:1] == "g" for place in view.piles) else "g"
 
 
@@ -65,12 +65,12 @@ def _held(view: View, held: str) -> str:
     default = suggested(view, held)
     again = "" if default is None else f" {held} again: {_way(default).partition(' (')[0]}."
     told, escape = f"{held} goes {' or '.join(ways)}.{again}", " (esc: nowhere)"
-    # In one row of the smallest terminal; `?` has the key, too.
+    # Must fit a row of the smallest terminal; `?` shows the key too.
     return told + escape if len(told + escape) <= 77 else told
 
 
 def _way(move: str) -> str:
-    """How a move goes on from its card."""
+    """Where a move takes its card."""
     if not goes_home(move):
         return f"to {'the waste' if target(move) == 'w' else target(move)}"
     return {"+": "up (+)", "-": "down (-)"}.get(move[-1], "home")
@@ -81,7 +81,7 @@ def _piles(view: View, ends: tuple[str, ...]) -> str:
 
 
 def _others(view: View, columns: int) -> str:
-    """What can be done beside going home and turning, from the waste first. columns: what there is for it."""
+    """What can be done beside going home and turning, the waste first. columns: the space for it."""
     parts: list[str] = []
     piles = _ordered(view, {target(move) for move in view.moves if source(move) == "w" and target(move)})
     if piles:
@@ -107,7 +107,7 @@ def _others(view: View, columns: int) -> str:
     if not told:
         return "; ".join(parts)
     for shown in range(len(told), 0, -1):
-        # What is left out is told as soon as a card is held, and its key is on it.
+        # What is left out is shown once a card is held, and its key is on the card.
         whole = "; ".join([*parts, *told[:shown], *(["more"] if shown < len(told) else [])])
         if len(whole) <= columns:
             return whole
@@ -128,7 +128,7 @@ def _names(places: tuple[str, ...], last: str = "") -> str:
 
 
 def _ordered(view: View, places: Iterable[str]) -> tuple[str, ...]:
-    """In the order of the table, stock and waste last; without what is no place at all, whatever a server may say."""
+    """The places in table order, stock and waste last. Drops what is not a place, whatever a server may send."""
     names = [*view.piles, "s", "w"]
     return tuple(sorted((place for place in places if place in names and is_place(place)), key=names.index))
 
@@ -151,7 +151,7 @@ def why_not(view: View, board: Board, place: str, seat: SeatInfo | None) -> str:
         case "s" if not view.stock:
             return "The stock is empty: r redeals the waste." if "r" in view.moves else "The stock is empty."
         case "s" if any(source(move) == "w" for move in view.moves) and not homeward(view):
-            return "First the waste's card has to go."
+            return "Play the waste's card first."
         case "s":
             return "The stock cannot be turned while a card can be played."
         case "r":

@@ -1,11 +1,11 @@
-"""What the moves of a view mean: where each begins and ends, and what it does to press a place. Pure.
+"""What the moves of a view mean: where each begins and ends, and what pressing a place does. Pure.
 
-Everything is read off `View.moves`; no rule of any game is known here. A *place* is anything that a player can press: a slot or pile
-(`b3`), a reserve (`p4`), `w`, `s`, `r`, or a foundation as views name them (`S`, `S+`, `S-`).
+Everything is read off `View.moves`; no game's rules are known here. A *place* is anything that a player can press: a slot or pile (`b3`), a
+reserve (`p4`), `w`, `s`, `r`, or a foundation as views name them (`S`, `S+`, `S-`).
 
-Pressing a place where one move begins plays it. Where several begin the place is *held*, and the next press says which: a place where one
-of them ends, or the held place again for the one that suggests itself. A place where no move begins is where cards are put: it
-plays the only move that ends there, and where several do it is held until one presses the card to be put there.
+Pressing a place where one move begins plays it. If several begin there, the place is *held*, and the next press chooses: a place where one
+of them ends, or the held place again for the suggested move. If no move begins at a place but one ends there, pressing it plays that move;
+if several end there, the place is held until one presses the card to put there.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from protocol.views import View
 
 
 class Press(NamedTuple):
-    """What a press comes to: a move to be sent, or else the place that is held from now on, if any. known: it meant something."""
+    """The result of a press: a move to send, or else the place held from now on, if any. known: whether the press meant anything."""
 
     move: str | None = None
     held: str = ""
@@ -29,38 +29,38 @@ _PLACE = re.compile("[a-jp][1-9]|[wsr]", re.ASCII)
 
 
 def is_place(name: str) -> bool:
-    """A name that a slot, a pile, the waste or the stock can have: what may be shown of a server's words."""
+    """Whether a slot, a pile, the waste or the stock can have this name. Only such names from a server are shown."""
     return _PLACE.fullmatch(name) is not None
 
 
 def source(move: str) -> str:
-    """Where a move takes its card: `b3` of `b3+`, `w` of `w:b3`."""
+    """Where a move takes its card from: `b3` for `b3+`, `w` for `w:b3`."""
     return move.partition(":")[0].rstrip("+-")
 
 
 def target(move: str) -> str:
-    """Where a move with a target puts it, else empty."""
+    """Where a move with a target puts its card; otherwise empty."""
     return move.partition(":")[2]
 
 
 def goes_home(move: str) -> bool:
-    """The move brings a card to a foundation."""
+    """Whether the move brings a card to a foundation."""
     return ":" not in move and move not in ("s", "r", "")
 
 
 def top_card(view: View, place: str) -> str:
-    """The card that lies open at a slot, a reserve or the waste, else empty."""
+    """The open card at a slot, a reserve or the waste; empty if there is none."""
     pile = view.waste if place == "w" else view.piles.get(place, ())
     return pile[-1] if pile else ""
 
 
 def taken(before: View, after: View, move: str) -> str:
-    """The card that a move took; what came off the stock is known where it lies now. Empty where it took none."""
+    """The card that a move took; one from the stock is known by where it lies now. Empty if the move took none."""
     return top_card(before, source(move)) or (top_card(after, target(move) or "w") if move != "r" else "")
 
 
 def destination(view: View, move: str) -> str:
-    """Where a move ends: its target, or the foundation that its card goes to; empty for turning and redealing."""
+    """Where a move ends: its target, or its card's foundation; empty for turning and redealing."""
     if not goes_home(move):
         return target(move)
     return top_card(view, source(move))[1:] + (move[-1] if move[-1] in "+-" else "")
@@ -77,10 +77,10 @@ def moves_onto(view: View, place: str) -> tuple[str, ...]:
 
 
 def suggested(view: View, place: str) -> str | None:
-    """Of several moves from a place the one that a second press plays, or None where none suggests itself.
+    """Of several moves from a place, the one that a second press plays; None if none suggests itself.
 
-    Home goes before everything, up from the Ace before down from the King; then the only pile to build on; then, where nothing but
-    gaps is left, the first of them, since one gap is as good as another.
+    Home comes first, and up from the Ace before down from the King. Then the only pile to build on. Then, if there are only gaps, the
+    first one, since all gaps are equal.
     """
     own = moves_from(view, place)
     homeward_ = [move for move in own if goes_home(move)]
@@ -94,12 +94,12 @@ def suggested(view: View, place: str) -> str | None:
 
 
 def press(view: View, held: str, place: str) -> Press:
-    """What pressing `place` does while `held` (or nothing, an empty text) is held."""
+    """What pressing `place` does while `held` is held (empty for nothing)."""
     if held:
         if place == held:
             return Press(move=suggested(view, held))
         begins = moves_from(view, held)
-        # Both `p4:p7` and `p7:p4` can be legal: what was pressed first is what is taken, unless it can only be put upon.
+        # Both `p4:p7` and `p7:p4` can be legal: the place pressed first gives the card, unless no move begins there.
         between = [move for move in begins if destination(view, move) == place]
         if not begins:
             between = [move for move in moves_onto(view, held) if source(move) == place]
@@ -112,7 +112,7 @@ def press(view: View, held: str, place: str) -> Press:
 
 
 def made(before: View, after: View) -> tuple[str, str] | None:
-    """The move between two views that follow each other, and its card (empty where it was no single one); None where nothing was moved."""
+    """The move between two consecutive views, and its card (empty if it was not a single one); None if nothing was moved."""
     for name, count in after.foundations.items():
         if count > before.foundations.get(name, 0):
             card = top_home(name, count)
@@ -136,7 +136,7 @@ def made(before: View, after: View) -> tuple[str, str] | None:
 
 
 def choices(view: View, held: str) -> frozenset[str]:
-    """The places that may be pressed while `held` is held: where its moves end, or where those begin that end at it."""
+    """The places that may be pressed while `held` is held: where its moves end, or, if it has none, where the moves onto it begin."""
     begins = moves_from(view, held)
     if begins:
         return frozenset(destination(view, move) for move in begins)
@@ -144,7 +144,7 @@ def choices(view: View, held: str) -> frozenset[str]:
 
 
 def homeward(view: View) -> tuple[str, ...]:
-    """The places whose card can go to a foundation now, in view order, the waste last."""
+    """The places whose card can go to a foundation now, in view order, with the waste last."""
     able = {source(move) for move in view.moves if goes_home(move)}
     return (*(slot for slot in view.piles if slot in able), *(("w",) if "w" in able else ()))
 

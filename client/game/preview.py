@@ -1,6 +1,6 @@
-"""A position as it will look when a move has been played, as far as its player can know: what the server has not said yet is a back. Pure.
+"""A position as it will look after a move, as far as its player can know: a card that the server has not shown yet is a back. Pure.
 
-For the eye alone, until the answer is there: what can be played then only the server says.
+For display only, until the answer comes: only the server says what can be played next.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from protocol.views import View
 
 
 def preview(view: View, move: str) -> View:
-    """The view behind a legal move of it; of its moves those that the move leaves alone."""
+    """The view after one of its legal moves. Of its moves, only those that do not touch the same places remain."""
     place, end = source(move), target(move)
     if move == "r":
         return replace(view, waste=(), stock=len(view.waste), redeals=max(view.redeals - 1, 0), moves=())

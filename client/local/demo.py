@@ -1,6 +1,6 @@
 """A race to watch without a second player or a terminal: a server process, two scripted players over real WebSockets, plain lines of text.
 
-Owns what is written and when; the lines read as well in a log as on a screen. Everything shown is what one of the players was told.
+Owns what is printed and when; the lines read as well in a log as on a screen. Everything shown is what one of the players was sent.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from protocol.views import RaceOptions, SeatInfo
 
 FIRST, SECOND = ("anna", POLICIES["greedy"]), ("bert", POLICIES["steady"])
 PACE = 0.3
-"""Seconds a move: a whole race in half a minute."""
+"""Seconds per move: a whole race takes half a minute."""
 LINE_EVERY_MS = 1000
 LINE_EVERY_CARDS = 8
 BAR = 20
@@ -38,16 +38,16 @@ BAR = 20
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """How it went. checks: of the deal, by what the first player saw itself."""
+    """The outcome. checks: of the deal, by what the first player saw itself."""
 
     record: Record
     checks: list[Check]
 
 
 async def run_demo(*, rules: str, deal: str | None, fast: bool, write: Callable[[str], None], ascii_only: bool) -> Demo:
-    """Run one race and tell it line by line. Raises UnknownRules, and the failures of server_process, net and bot."""
+    """Run one race and report it line by line. Raises UnknownRules, and the failures of `server_process`, the link and the players."""
     options = RaceOptions(rules=rules, public=False, deal=deal, countdown_s=1 if fast else 3)
-    # As fast as the server answers is faster than it lets strangers ask.
+    # Playing as fast as the server answers exceeds the usual limits on requests.
     server_options = ["--rate", "1000000", "--burst", "1000000"] if fast else []
     async with open_server(options=server_options) as url:
         narrator = Narrator(write, fast=fast, ascii_only=ascii_only)
@@ -61,7 +61,7 @@ async def run_demo(*, rules: str, deal: str | None, fast: bool, write: Callable[
                 for name, policy in (FIRST, SECOND):
                     write(f"{name} plays {policy.name}: {policy.explanation}.")
             if isinstance(event, Room):
-                # One code is enough: a full channel means that it has been said.
+                # One code is enough; a full channel means that it was sent.
                 with contextlib.suppress(trio.WouldBlock):
                     code_sent.send_nowait(event.code)
             narrator.hear(model, event)
@@ -83,7 +83,7 @@ async def run_demo(*, rules: str, deal: str | None, fast: bool, write: Callable[
 
 
 class Narrator:
-    """Tells a race from what one player hears. `model` is the last they had."""
+    """Reports a race from what one player hears. `model` is that player's latest."""
 
     def __init__(self, write: Callable[[str], None], *, fast: bool, ascii_only: bool) -> None:
         self.model = Model()

@@ -1,6 +1,6 @@
-"""The load generator: as many processes as asked for, each with players at their own sockets, and what they have counted put together.
+"""The load generator: any number of processes, each with players on their own sockets, and their results added up.
 
-How a process plays and measures is `load_worker`'s; what is shown of it is the command's.
+`load_worker` has how one process plays and measures; the command has what is shown of it.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from client.connection.errors import Failure
 from client.local.load_worker import Histogram, Plan, Tally, work
 
 Progress: TypeAlias = Callable[[int, int, float | None], None]
-"""How many races run, of how many, and for how many seconds it has been measured; None before."""
+"""Called with how many races run, of how many, and for how many seconds has been measured; None before that."""
 
 Worker: TypeAlias = Callable[[Connection, Plan, float, str], None]
-"""As `load_worker.work`, for a server that is spoken to in another way."""
+"""Like `load_worker.work`, for a server that speaks another protocol."""
 
 Quantiles: TypeAlias = dict[str, float | None]
 
 FOUND_WITHIN: Final = 0.05
-"""The search ends when what holds and what does not are this close."""
+"""The search ends when the largest load that holds and the smallest that does not are this close."""
 
 
 class LoadFailed(Failure):
-    """The load could not be made; the text says why."""
+    """The load could not be produced; the text says why."""
 
 
 class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one load. Times in milliseconds. players_s: players seated and dealt a second. busiest: the part of a core that the
-    busiest process of the generator took: near 1 it was the bottleneck, and not the server. by_second: the views of each second.
+    """The result of one load. Times in milliseconds. players_s: players seated and dealt per second. busiest: the share of a core that the
+    busiest generator process took; near 1, it was the bottleneck, not the server. by_second: the answers to moves in each second.
     """
 
     races: int
@@ -55,13 +55,13 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
     by_second: dict[int, Histogram]
 
     def holds(self, bound_ms: float) -> bool:
-        """Whether nothing failed and 99 of 100 moves were answered within the bound."""
+        """Whether nothing failed and 99 % of the moves were answered within the bound."""
         p99 = self.view_ms["p99"]
         return not self.errors and p99 is not None and p99 <= bound_ms
 
 
 def run_load(plan: Plan, *, seconds: float, processes: int, progress: Progress, worker: Worker = work) -> LoadResult:
-    """Set `plan` up over so many processes and measure for so long. worker: what each process does. Raises LoadFailed."""
+    """Set `plan` up over `processes` processes and measure for `seconds`. worker: what each process does. Raises LoadFailed."""
     processes = min(processes, plan.races)
     with _started(plan, processes, seconds, worker) as pipes:
         stands = dict.fromkeys(pipes, 0)
@@ -88,10 +88,10 @@ def run_load(plan: Plan, *, seconds: float, processes: int, progress: Progress, 
 def find_load(
     plan: Plan, *, bound_ms: float, seconds: float, processes: int, tell: Callable[[LoadResult], None], progress: Progress
 ) -> LoadResult | None:
-    """The largest number of races whose p99 is within the bound: doubled from that of `plan` until one is not, then halved between. Where
-    the server lets fewer in than that, and these hold, there is no more to be found.
+    """The largest load whose p99 is within the bound: the races of `plan` are doubled until it is not, then bisected. If the server lets
+    fewer in and those hold, the search ends there.
 
-    tell: each trial that came about. None where not even one holds.
+    tell: called with each trial that ran. Returns None if not even one race holds.
     """
     best: LoadResult | None = None
     races, holds, fails = plan.races, 0, 0
@@ -150,7 +150,7 @@ def _heard(pipe: Connection) -> object:
     try:
         told: object = pipe.recv()
     except (EOFError, ConnectionResetError) as error:
-        # Reset, where it had not read all that it was told.
+        # Reset, if the process had not read everything it was sent.
         raise LoadFailed("A process of the load generator died.") from error
     if isinstance(told, str):
         raise LoadFailed(told)

@@ -1,7 +1,7 @@
-"""The load generator's own WebSocket client: many non-blocking sockets in one loop, and as little work a message as can be.
+"""The load generator's own WebSocket client: many non-blocking sockets in one loop, and as little work per message as possible.
 
-A library's connection for each player would make the generator the bottleneck before the server is. It takes whole and split frames,
-answers pings, and reads of a message no more than a load needs.
+With a library's connection for each player, the generator would be the bottleneck before the server. This client takes whole and split
+frames, answers pings, and reads no more of a message than a load needs.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class Offered(msgspec.Struct):
-    """A view: the moves that can be made."""
+    """A view, of which only the legal moves are read."""
 
     moves: tuple[str, ...]
 
 
 class Told(msgspec.Struct):
-    """Any message of the server, as far as a load needs it."""
+    """Any message from the server, as far as a load needs it."""
 
     type: str
     code: str = ""
@@ -53,7 +53,7 @@ class Told(msgspec.Struct):
 
 
 class Peer(Protocol):
-    """Whoever uses a connection."""
+    """The user of a connection."""
 
     def opened(self) -> None: ...
 
@@ -63,7 +63,7 @@ class Peer(Protocol):
 
 
 class Connection:
-    """One WebSocket to the server: handshake, whole and split frames, pings. What the socket will not take waits in order."""
+    """One WebSocket to the server: handshake, whole and split frames, pings. What the socket does not take waits in order."""
 
     decode: Callable[[bytes], Told] = staticmethod(msgspec.msgpack.Decoder(Told).decode)
 
@@ -103,19 +103,19 @@ class Connection:
             if not data:
                 self._end("the server closed the connection")
                 return
-            # Nearly always there is one whole small frame, and nothing before it.
+            # Nearly always the data is one whole small frame, with nothing before it.
             if self._upgraded and not self._in and len(data) > 1 and data[0] == 0x82 and data[1] < 126 and len(data) == data[1] + 2:
                 self._peer.heard(self.decode(data[2:]), now)
             else:
                 self._in += data
                 if not self._take(now):
                     return
-            # TLS may hold more than it has given.
+            # TLS may hold more data than it has returned.
             if len(data) < RECEIVE and not isinstance(self._socket, ssl.SSLSocket):
                 return
 
     def _take(self, now: float) -> bool:
-        """All that is whole. False when that was the end."""
+        """Handle every whole frame. Returns False if the connection has ended."""
         if not self._upgraded:
             head, separator, rest = bytes(self._in).partition(b"\r\n\r\n")
             if not separator:
@@ -139,7 +139,7 @@ class Connection:
         return True
 
     def _frames(self) -> Iterator[tuple[int, bytes]]:
-        """Whole messages and control frames; what is not whole stays."""
+        """Whole messages and control frames; an incomplete one stays in the buffer."""
         data = self._in
         while len(data) >= 2:
             opcode, length, at = data[0] & 15, data[1] & 127, 2
@@ -162,7 +162,7 @@ class Connection:
 
     def _write(self, data: bytes) -> None:
         if self._socket.fileno() == -1:
-            # It has ended, and its peer knows.
+            # The connection has ended, and its peer knows.
             return
         self._out.append(data)
         if len(self._out) == 1:
@@ -185,7 +185,7 @@ class Connection:
         self._loop.want(self._socket, self, writing=False)
 
     def leave(self) -> None:
-        """Without a word."""
+        """Close without a goodbye."""
         self._out.clear()
         self._loop.forget(self._socket)
         self._socket.close()
@@ -196,7 +196,7 @@ class Connection:
 
 
 def _frame(opcode: int, payload: bytes) -> bytes:
-    # Masked, as every client's has to be, with the mask that changes nothing.
+    # Clients must mask frames; this mask changes nothing.
     length = len(payload)
     if length < 126:
         return bytes((0x80 | opcode, 0x80 | length)) + b"\0\0\0\0" + payload
@@ -204,7 +204,7 @@ def _frame(opcode: int, payload: bytes) -> bytes:
 
 
 def _connected(address: Address) -> socket.socket:
-    """A socket on its way: what is written meanwhile waits. Only the handshake of TLS is waited for."""
+    """A socket that is being connected; data written meanwhile waits. Blocks only for a TLS handshake."""
     if address.secure:
         plain = socket.create_connection((address.host, address.port), timeout=CONNECT_S)
         found: socket.socket = ssl.create_default_context().wrap_socket(plain, server_hostname=address.host)
@@ -224,7 +224,7 @@ def _resolved(host: str, port: int) -> tuple[Any, ...]:
 
 
 class Loop:
-    """Sockets that have something to say, and calls that are due."""
+    """Waits for sockets that are ready and for calls that are due."""
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
@@ -245,12 +245,12 @@ class Loop:
             self._selector.modify(line, selectors.EVENT_READ | (selectors.EVENT_WRITE if writing else 0), connection)
 
     def at(self, moment: float, call: Callable[[float], None]) -> None:
-        """Have it called then, with that moment."""
+        """Call `call` at this moment, with it as the argument."""
         self._number += 1
         heapq.heappush(self._due, (moment, self._number, call))
 
     def run(self, until: Callable[[], float]) -> None:
-        """Until the moment that `until` says, which may change its mind."""
+        """Run until the moment that `until` returns; it is asked again each time round."""
         while (now := time.perf_counter()) < (end := until()):
             while self._due and self._due[0][0] <= now:
                 moment, _, call = heapq.heappop(self._due)

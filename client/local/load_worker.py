@@ -1,7 +1,7 @@
 """One process of the load generator: many players on their own connections, each move and its answers timed by one clock.
 
-Both players of a race live in the same process, so that the opponent's progress is timed by the same clock too. What they play is always
-one of the moves that the server has offered. Must not know how many other processes there are.
+Both players of a race live in the same process, so that the opponent's progress is timed by the same clock too. They always play one of the
+moves that the server offers. Must not know how many other processes there are.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from client.connection.address import Address, parse_address
 from client.local.load_wire import Connection, Loop, Told
 
 CONNECTING: Final = 32
-"""Races that a process sets up at the same time, as long as they are not both seated and ready."""
+"""How many races a process sets up at a time, until their players are both seated and ready."""
 SETUP_S: Final = 30.0
-"""Seconds from one race that stands to the next, while they are set up."""
+"""Seconds without another race starting after which set-up ends."""
 REFUSED_S: Final = 5.0
-"""The same, once something was refused."""
+"""The same, once anything was refused."""
 SETTLE_S: Final = 1.0
 REPORT_S: Final = 0.2
 WAIT_S: Final = 1.0
-"""Until the next try of who was told to come again later, and not when."""
+"""Seconds until the next attempt, if the server says to come again later but not when."""
 LEAVING: Final = 300
-"""Races a second whose players leave when all is measured."""
+"""Races per second whose players leave after the measurement."""
 TURNED_AWAY: Final = "the server answers 503"
 
 _STEPS: Final = 16
-"""Buckets of a histogram between a time and twice that time: a quantile is right to four per cent."""
+"""Histogram buckets between a time and twice that time; a quantile is right to four per cent."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What one process does. rate: moves a second of each player; 0 for the next one as soon as the last is answered. fewer: where not all
-    races can be opened, those that run are measured.
+    """What one process does. rate: moves per second of each player; 0 to move as soon as the last move is answered. fewer: if not all races
+    can be opened, measure those that run.
     """
 
     url: str
@@ -54,7 +54,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Histogram(msgspec.Struct):
-    """Times in milliseconds, counted in buckets of equal ratio, so that those of many processes can be added."""
+    """Times in milliseconds, counted in buckets of equal ratio, so that several processes' counts can be added up."""
 
     counts: dict[int, int] = {}
     most: float = 0.0
@@ -74,7 +74,7 @@ class Histogram(msgspec.Struct):
         return sum(self.counts.values())
 
     def by_doubling(self) -> list[tuple[float, int]]:
-        """How many lie under each power of two of milliseconds and not under the one before, from the first that has any to the last."""
+        """Upper bounds (powers of two, in ms) with how many times lie between each and the bound before, without empty ends."""
         doubled: dict[int, int] = {}
         for bucket, count in self.counts.items():
             doubled[bucket // _STEPS] = doubled.get(bucket // _STEPS, 0) + count
@@ -82,7 +82,7 @@ class Histogram(msgspec.Struct):
         return [(2.0 ** (step + 1), doubled.get(step, 0)) for step in steps]
 
     def quantile(self, part: float) -> float | None:
-        """The time below which this part of them lies, None where there are none."""
+        """The time below which this share of them lies; None if there are none."""
         wanted, seen = part * self.total, 0
         for bucket, count in sorted(self.counts.items()):
             seen += count
@@ -92,12 +92,12 @@ class Histogram(msgspec.Struct):
 
 
 def top_ms(bucket: int) -> float:
-    """Where a bucket ends, in milliseconds."""
+    """The upper end of a bucket, in milliseconds."""
     return float(2 ** ((bucket + 1) / _STEPS))
 
 
 class Tally(msgspec.Struct):
-    """by_second: the views of each second that was measured. busy: seconds of processor time. setup_s: until the last race had started."""
+    """by_second: answers to moves in each measured second. busy: seconds of processor time. setup_s: until the last race started."""
 
     moves: int = 0
     races: int = 0
@@ -114,15 +114,15 @@ class Tally(msgspec.Struct):
 
 
 class Player:
-    """One seat: sets its race up, plays at its rate, asks for a rematch when it is over."""
+    """One seat: sets up its race, plays at its rate, asks for a rematch when it is over."""
 
     def __init__(self, load: Load, race: Race, name: str) -> None:
         self._load, self._race = load, race
         self._name = name
         self._seat = self._number = self._ply = 0
         self._moves: tuple[str, ...] = ()
-        self._due: float | None = None  # of a move that is to be made as soon as it can be
-        self._started = 0  # what was due before the last start or end is not due any more
+        self._due: float | None = None  # when the move was due that is to be made as soon as possible
+        self._started = 0  # counts starts and ends: what was due before the last one is no longer due
         self._connect()
 
     def opened(self) -> None:
@@ -166,7 +166,7 @@ class Player:
             case "error" if message.code == "server/busy" and not self._race.code:
                 self._load.later(self._race.open, message.retry_after_ms / 1000)
             case "error" if message.code != "race/over":
-                # The race may be over, by the other's win, while a move is on its way.
+                # The opponent may win while a move is on its way.
                 self._load.failed(message.code)
             case _:
                 pass
@@ -187,7 +187,7 @@ class Player:
         self._load.loop.at(due, partial(self._play, self._started))
 
     def _play(self, started: int, due: float) -> None:
-        """A move is due: made now or, when the last one is not answered yet, as soon as it is, and timed from when it was due."""
+        """A move is due: make it now, or once the last one is answered. Either way it is timed from when it was due."""
         if started != self._started or self._load.leaving:
             return
         if self._moves:
@@ -238,13 +238,13 @@ class Race:
         self.players[0].line.say(type="open-race", options=options)
 
     def _seat_second(self) -> None:
-        """Once both have been welcomed and the first has the code."""
+        """Let the second player join, once both are welcome and the first has the code."""
         if self._here == 2 and self.code and not self._joined:
             self._joined = True
             self.players[1].join(self.code)
 
     def entered(self) -> None:
-        """A snapshot of a race that waits: both have one when both have a seat."""
+        """A player has a snapshot of a waiting race; once both have one, both have a seat."""
         self._inside += 1
         self.sent.clear()
         if self._inside == 1 and not self._joined:
@@ -291,7 +291,7 @@ class Watcher:
 
 
 class Load:
-    """All players of this process. Counts from `measure` on."""
+    """All players of this process. Counts times and moves while `measuring`."""
 
     def __init__(self, plan: Plan, address: Address, mark: str) -> None:
         self.plan, self.address, self.mark = plan, address, mark
@@ -309,12 +309,12 @@ class Load:
         self._random = random.Random()  # noqa: S311  (which legal move, and when the first)
 
     def open_some(self) -> None:
-        """Begin to set up as many more races as may be on the way at once."""
+        """Start to set up more races, as many as may be under way at once."""
         while len(self._races) < self.plan.races and len(self._races) - self._ready < CONNECTING:
             self._races.append(Race(self, len(self._races)))
 
     def ready(self) -> None:
-        """A race waits for nothing but its start."""
+        """Only the start is left to wait for in this race."""
         self._ready += 1
         self.open_some()
 
@@ -327,11 +327,11 @@ class Load:
             Watcher(self, self._races[number % len(self._races)])
 
     def first_pause(self) -> float:
-        # Spread over the time between two moves, as people are.
+        # Spread over the time between two moves, as people's moves are.
         return self._random.random() / self.plan.rate if self.plan.rate else 0.0
 
     def choose(self, moves: tuple[str, ...]) -> str:
-        # The stock first, and home last: races then last long, and most of the time is moves.
+        # The stock first, so that races last long and most of the time is spent on moves.
         return "s" if "s" in moves else self._random.choice(moves)
 
     def view(self, sent: float | None, now: float) -> None:
@@ -348,7 +348,7 @@ class Load:
             self.tally.watched.add((now - sent) * 1000)
 
     def later(self, act: Callable[[], None], wait_s: float = 0.0) -> None:
-        """The server has too much to do: ask it again when it says, or in a while, as long as races are set up."""
+        """The server is too busy: ask it again when it says, or after a while, for as long as races are being set up."""
         self.asked_to_wait += 1
         if not self._is_set_up:
             self.loop.at(time.perf_counter() + (wait_s or WAIT_S), lambda _: act())
@@ -359,11 +359,11 @@ class Load:
     # ---- from the beginning to the end
 
     def run(self, pipe: Pipe, seconds: float) -> None:
-        """Set up, say so, wait for the word that all other processes have too, measure, tell the tally."""
+        """Set up, report that, wait until all other processes have too, measure, send the tally."""
         begun = self._stood_at = time.perf_counter()
         self.open_some()
         self.loop.at(begun, lambda moment: self._report(pipe, moment))
-        # A connection that is refused before the first race runs is refused to all of them.
+        # If a connection is refused before the first race runs, all of them are.
         self.loop.run(self._patience)
         self._is_set_up = True
         if self.stands < self.plan.races and not (self.plan.fewer and self.stands):
@@ -390,8 +390,8 @@ class Load:
         pipe.send(self.tally)
 
     def leave(self) -> None:
-        """As people do, a few at a time. Else the server would hold all seats for them, and end all races at one moment, when they are
-        forfeited.
+        """Leave a few at a time, as people do. Otherwise the server would hold all seats for them, and end all races at once when they
+        forfeit.
         """
         self.leaving = True
         begun = time.perf_counter()
@@ -401,7 +401,7 @@ class Load:
         self.loop.run(lambda: left)
 
     def _patience(self) -> float:
-        """Until when races may come to stand."""
+        """Until when races may still start."""
         if self.stands == self.plan.races or (self.errors and not self.stands):
             return 0.0
         return self._stood_at + (REFUSED_S if self.errors else SETUP_S)
@@ -417,10 +417,10 @@ class Load:
 
 
 def work(pipe: Pipe, plan: Plan, seconds: float, mark: str) -> None:
-    """What a process does: counts of races that stand, None when it is set up, then its tally; or a sentence where it failed."""
+    """What a process does: it sends counts of running races, None once set up, then its tally; or a sentence if it fails."""
     # Ctrl+C is for the command, which then ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         Load(plan, parse_address(plan.url), mark).run(pipe, seconds)
     except OSError as error:
-        pipe.send(f"No connection to {plan.url} came about: {error.strerror or error}.")
+        pipe.send(f"No connection to {plan.url} could be made: {error.strerror or error}.")

@@ -1,7 +1,7 @@
-"""How a scripted player chooses: from the view alone, since that is all a player has.
+"""How a scripted player chooses moves: from the view alone, since a player has no more.
 
-Pure. Each policy names one of the view's legal moves, or None where every move left would only push cards about. Both play to a foundation
-whatever fits; they differ in when a gap is filled from the waste, which digs into the waste but keeps a card of no use on the carpet.
+Pure. Each policy names one of the view's legal moves, or None if all that is left would only push cards about. Both play to a foundation
+whatever fits. They differ in when they fill a gap from the waste, which digs into the waste but leaves a useless card on the carpet.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Choice: TypeAlias = Callable[[View], str | None]
 
 
 class Policy(NamedTuple):
-    """A named way to play. choose: the next move for a view, None to stop."""
+    """A named way to play. choose: the next move for a view; None to stop."""
 
     name: str
     explanation: str
@@ -25,7 +25,7 @@ class Policy(NamedTuple):
 
 
 def wanted_in(view: View, card: str) -> int:
-    """How many cards of its suit go home before `card` can, itself included: 1 for one that fits now. Of two ends the nearer one."""
+    """How many cards of its suit go home until `card` does, itself included: 1 if it fits now. With two foundations, by the nearer one."""
     number, suit = RANKS.index(card[0]) + 1, card[1]
     if suit in view.foundations:
         return number - view.foundations[suit]
@@ -35,17 +35,17 @@ def wanted_in(view: View, card: str) -> int:
 
 
 def gaps(view: View) -> int:
-    """Empty slots, the one that waits to be filled included."""
+    """How many slots are empty, including one that waits to be filled."""
     return sum(not pile for pile in view.piles.values())
 
 
 def greedy(view: View) -> str | None:
-    """A gap is filled from the waste when its card fits at once or next."""
+    """Fills a gap from the waste if that card fits at once or next."""
     return _choose(view, lambda view: 2)
 
 
 def steady(view: View) -> str | None:
-    """A gap is filled from the waste when its card is wanted within 2 and as many cards as there are gaps."""
+    """Fills a gap from the waste if that card is wanted within 2 plus the number of gaps."""
     return _choose(view, lambda view: 2 + gaps(view))
 
 
@@ -61,7 +61,7 @@ POLICIES: Mapping[str, Policy] = {
 def _choose(view: View, reach: Callable[[View], int]) -> str | None:
     homeward = [move for move in view.moves if goes_home(move)]
     if homeward:
-        # Slots before the waste: what leaves the carpet makes room.
+        # Slots before the waste: a card that leaves the carpet makes room.
         return min(homeward, key=lambda move: source(move) == "w")
     from_waste = [move for move in view.moves if source(move) == "w"]
     if from_waste and wanted_in(view, view.waste[-1]) <= reach(view):
@@ -73,12 +73,12 @@ def _choose(view: View, reach: Callable[[View], int]) -> str | None:
         return _least_harm(view, from_waste)
     if "r" in view.moves:
         return "r"
-    # Between reserves cards could go round in circles for ever.
+    # Moves between reserves could go round in circles for ever.
     return next((move for move in view.moves if not (move.startswith("p") and target(move).startswith("p"))), None)
 
 
 def _least_harm(view: View, moves: list[str]) -> str:
-    """Of moves that put a card somewhere, the one that buries nothing, or else what is wanted last."""
+    """Of moves that put a card somewhere, the one that buries nothing, or else the one that buries what is wanted last."""
 
     def soonest_buried(move: str) -> int:
         pile = view.piles.get(target(move), ())

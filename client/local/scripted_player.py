@@ -1,6 +1,6 @@
-"""A scripted player over the wire: a connection of its own, from hello to the result, like any other client.
+"""A scripted player over the wire: it has a connection of its own, from hello to the result, like any other client.
 
-Owns when it says what; what it plays is the policy's choice. It knows what a person at the screen knows, by the same model.
+Owns when it says what; what it plays is the policy's choice. It knows what a person at the screen would know, through the same model.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from protocol.text import clean_chat, counted
 from protocol.views import RaceOptions
 
 HUMAN_PACE = 0.9
-"""Seconds a move of an unhurried player."""
+"""Seconds per move of an unhurried player."""
 
 _ENTER_REFERENCE = 1
 _READY_REFERENCE = 2
 _MOVE_REFERENCE = 3
 _RETRY_S = 0.5
 _REFUSALS = 100
-"""Refused moves after which something is wrong with this program or the server, and going on is of no use."""
+"""Refused moves after which this program or the server must be at fault, and going on is of no use."""
 
 Watch = Callable[[Model, ServerMessage | LinkEvent], None]
 
 
 class BotFailed(Failure):
-    """The race did not come to a result for this player; str() is one sentence."""
+    """The race had no result for this player; str() says why, in one sentence."""
 
 
 async def run_bot(
@@ -58,9 +58,9 @@ async def run_bot(
 ) -> Record:
     """Play one race at the server of `url` and return its record. Either `open_options` or `join_code` says which race.
 
-    pace: seconds a move, give or take two fifths; 0 for as fast as the server answers. generator: for these pauses.
-    watch: called after everything that is heard, with all that the player knows then.
-    Raises LinkError when there is no connection at first, and BotFailed when the race cannot be entered or finished.
+    pace: average seconds per move, varied by up to two fifths; 0 for as fast as the server answers. generator: for these pauses.
+    watch: called after every event, with all that the player knows then.
+    Raises LinkError if the first connection fails, and BotFailed if the race cannot be entered or finished.
     """
     if (open_options is None) == (join_code is None):
         raise ValueError("either open_options or join_code")
@@ -88,7 +88,7 @@ class _Player:
         self._generator = generator
         self._watch = watch
         self._model = Model()
-        self._running = False  # the clock of the race runs
+        self._running = False  # whether the race's clock runs
         self._due = math.inf
         self._refused = 0
 
@@ -102,7 +102,7 @@ class _Player:
                 continue
             self._reduce(event)
             self._watch(self._model, event)
-            # A line that was down when the race ended hears of it by the snapshot.
+            # If the connection was down when the race ended, the record comes in a snapshot.
             room = self._model.room
             if room is not None and room.record is not None and (room.series is None or room.series.over):
                 self._link.send(LeaveRace())
@@ -148,7 +148,7 @@ class _Player:
 
     def _plan(self, at_least: float = 0.0) -> None:
         room = self._model.room
-        # A move that is not answered yet is the link's to bring through, whatever becomes of the line.
+        # The link sees to it that an unanswered move arrives, whatever happens to the connection.
         waits = self._model.in_flight is not None
         if room is None or room.own is None or room.own.state != "racing" or room.view is None or not self._running or waits:
             self._due = math.inf
@@ -162,21 +162,21 @@ class _Player:
         move = self._policy.choose(room.view)
         if move is None:
             self._link.send(Stop(race=room.race, seat=room.seat, ref=_MOVE_REFERENCE))
-        # Without a connection it is dropped: back in the room, the current view makes it think again.
+        # Without a connection the move is dropped. Back in the room, the current view makes the player choose again.
         elif self._link.send(Move(race=room.race, seat=room.seat, ply=room.ply, move=move, ref=_MOVE_REFERENCE)):
             self._reduce(MoveSent(room.ply, move))
 
     def _refusal(self, error: Error) -> None:
         if error.ref == _READY_REFERENCE and error.code == ErrorCode.NOT_WAITING:
-            return  # it had been heard the first time
+            return  # the first one had been heard
         if error.ref == 0 and error.code == ErrorCode.TOO_FAST:
-            return  # what was dropped the link says again
+            return  # the link repeats whatever was dropped
         if error.ref == 0 and error.code == ErrorCode.CANNOT_WRITE:
-            return  # told to everybody in the room: the race goes on as soon as it can
+            return  # sent to everybody in the room: the race goes on as soon as it can
         if error.ref != _MOVE_REFERENCE:
             raise BotFailed(clean_chat(error.message) or error.code)
         if error.code in (ErrorCode.RACE_OVER, ErrorCode.SEAT_ENDED):
-            self._running = False  # there is nothing more to do here than to hear the result
+            self._running = False  # nothing is left to do but wait for the result
             return
         self._refused += 1
         if self._refused > _REFUSALS:

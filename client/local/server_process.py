@@ -1,7 +1,7 @@
-"""A server of one's own for the length of a command: started as a process of the same installation, and ended with it in every case.
+"""A server of one's own while a command runs: a process of the same installation, which always ends with the command.
 
-Client and server never import each other, so this is the only way from one to the other. The server gets a pipe as its standard input
-that nobody writes to: when this process ends, however it ends, the pipe ends too, and the server stops by itself.
+Client and server never import each other, so this is the only way from one to the other. The server's standard input is a pipe that nobody
+writes to: however this process ends, the pipe closes, and the server stops by itself.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ import trio
 from client.replay.own_server import ServerFailed, server_command, server_environment
 
 START_TIMEOUT = 60.0
-"""Seconds until the server must have said where it listens. A new installation compiles itself at its first start: on a busy or small
-machine that takes 20."""
+"""Seconds within which the server must say where it listens. A new installation compiles itself at its first start, which takes 20 on a
+busy or small machine."""
 STOP_TIMEOUT = 5.0
 """Seconds between SIGTERM and SIGKILL."""
 LISTENING = "listening on "
 KEPT_LINES = 5
-"""Of what the server says on standard error, the last lines are kept for the case that it dies."""
+"""How many of its last lines on standard error are kept, to report if the server dies."""
 
 
 @contextlib.asynccontextmanager
 async def open_server(
     *, options: Sequence[str] = (), command: Sequence[str] | None = None, start_timeout: float = START_TIMEOUT
 ) -> AsyncIterator[str]:
-    """A server on a free port of this machine; gives its URL. options: more for `carpet-server serve`. Raises ServerFailed.
+    """A server on a free port of this machine; yields its URL. options: more for `carpet-server serve`. Raises ServerFailed.
 
     command: the whole command line, in place of the server's, for tests.
     """
@@ -55,9 +55,9 @@ async def open_server(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=server_environment(),
-            # That in which the command was typed may be gone, and is no business of the server's.
+            # The user's current directory may have been deleted, and is no business of the server's.
             cwd="/",
-            # Ctrl+C in the terminal is for the client, which then ends the server; a server that died first would look like a fault.
+            # Ctrl+C in the terminal is for the client, which then ends the server. If the server died first, it would look like a fault.
             start_new_session=True,
         )
         try:
@@ -97,7 +97,7 @@ class _ServerProcess:
         self._all_said.set()
 
     async def drop_output(self) -> None:
-        # Nobody reads it, but a pipe that is full would stop the server.
+        # Nobody reads the output, but a full pipe would stop the server.
         async for _ in self._output:
             pass
 

@@ -1,6 +1,6 @@
-"""A player's sitting at the screens: a server of one's own or somebody's, a link to it, and the app on top, in this order.
+"""One sitting of a player at the screens: a server of one's own or somebody else's, then a link to it, then the app.
 
-Owns what is asked before the first screen appears, so that what cannot be is said in a sentence on the command line and not on a screen.
+Owns what is asked before the first screen appears, so that whatever cannot work is said on the command line and not on a screen.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ from protocol.watch_messages import Watched, WatchRace
 
 
 class LaterLink:
-    """A link that is yet to be made, by somebody who says so when it is: until then nothing is heard, and nothing goes out."""
+    """A link that is yet to be made. Until somebody hands it in with `arrive`, nothing is heard and nothing goes out."""
 
     def __init__(self) -> None:
         self._link: Link | None = None
         self._arrived = trio.Event()
 
     def arrive(self, link: Link) -> None:
-        """From now on it is this one."""
+        """Use this link from now on."""
         self._link = link
         self._arrived.set()
 
@@ -83,21 +83,21 @@ class LaterLink:
 
     @property
     def url(self) -> str:
-        """Empty until it is there."""
+        """Empty until the link is there."""
         return "" if self._link is None else self._link.url
 
     def hurry(self) -> None:
-        """Nothing is waited for that could be hurried, until it is there."""
+        """Until the link is there, there is nothing to hurry."""
         if self._link is not None:
             self._link.hurry()
 
     def send(self, message: ClientMessage) -> bool:
-        """False until it is there."""
+        """False until the link is there."""
         return self._link is not None and self._link.send(message)
 
 
 async def learn(*, settings: UiSettings) -> AppOutcome:
-    """Learn the keys by a deal on a server of one's own. It is no race, and no record of it is kept."""
+    """Teach the keys with a deal on a server of one's own. It is not a race, and no record is kept."""
     async with _own_table(_nobody_kept(None)) as link:
         return _taught(await run_app(link, settings=settings, start=StartLesson()))
 
@@ -111,13 +111,13 @@ def _taught(outcome: AppOutcome) -> AppOutcome:
 
 
 async def play(options: RaceOptions, *, name: str | None, settings: UiSettings) -> AppOutcome:
-    """Race the house bot of these options, or without one the clock, on a server of one's own.
+    """Race the house bot that these options name, or the clock if they name none, on a server of one's own.
 
-    Raises BestsError where one's best times against the clock could not be kept.
+    Raises BestsError if one's best times against the clock could not be kept.
     """
     if not options.bots:
         BestsStore(home_folder()).read()
-    # In the first race against a bot the keys are told, whoever has not learned them yet.
+    # The first race against a bot also teaches the keys to a player who has not learned them.
     teaches = bool(options.bots) and options.rules == "carpet" and is_new(home_folder())
     async with _own_table(_nobody_kept(name), options) as link:
         return _taught(await _app(link, settings, start_of(options), teaches=teaches))
@@ -130,9 +130,9 @@ def _nobody_kept(name: str | None) -> Identity:
 
 @contextlib.asynccontextmanager
 async def _own_table(identity: Identity, options: RaceOptions | None = None) -> AsyncIterator[LaterLink]:
-    """A link to a server of one's own, which starts meanwhile and ends with the block. options: of a race that it is to have.
+    """A link to a server of one's own, which starts in the background and ends with the block. options: of a race that it must support.
 
-    What keeps it from starting comes out of the block, in the group of a nursery: ServerFailed, LinkError.
+    A failure to start comes out of the block in a nursery's group: ServerFailed, LinkError.
     """
     later, left = LaterLink(), trio.Event()
 
@@ -155,24 +155,24 @@ async def _own_table(identity: Identity, options: RaceOptions | None = None) -> 
 
 
 async def play_on(record: Record, *, seat: int, ply: int, name: str | None, settings: UiSettings) -> AppOutcome:
-    """Go on with a race that is over, from where a seat (from 0) had made so many moves, on a server of one's own.
+    """Go on with a finished race from where a seat (from 0) had made `ply` moves, on a server of one's own.
 
-    Raises NoReplay where the record is not true, and LinkError, with the server's sentence, where there is nothing to go on with.
+    Raises NoReplay if the record is not true, and LinkError, with the server's sentence, if nothing is left to play.
     """
-    # A false record would keep the server from starting, with a sentence about its command line.
+    # With a false record the server would not start, and would complain about its own command line.
     await replay_race(record)
     with tempfile.TemporaryDirectory(prefix="carpet-") as folder:
         path = Path(folder) / "race.json"
         await trio.Path(path).write_text(to_json(record), encoding="utf-8")
         async with open_server(options=["--with-record", str(path)]) as url, open_link(url, _nobody_kept(name)) as link:
             await link.entered(PlayOn(race=record.id, seat=seat, ply=ply))
-            # Its cards are known.
+            # The cards are known, so it is not a try.
             return await _app(link, settings, StartHome(), counts=False)
 
 
 @contextlib.asynccontextmanager
 async def _entered(url: str, identity: Identity | None, **how: Any) -> AsyncIterator[NetLink]:
-    """A link to somebody's server that has answered hello, for which nothing is shown yet. how: as for `open_link`. Raises LinkError."""
+    """A link to somebody's server, once that has answered hello, with no screen yet. how: as for `open_link`. Raises LinkError."""
     with contextlib.ExitStack() as waiting:
         waiting.enter_context(connecting_to(parse_address(url).place))
         async with open_link(url, identity, **how) as link:
@@ -183,9 +183,9 @@ async def _entered(url: str, identity: Identity | None, **how: Any) -> AsyncIter
 
 @contextlib.asynccontextmanager
 async def identified(url: str, name: str | None, *, watches: bool = False) -> AsyncIterator[NetLink]:
-    """A link to somebody's server as the player whom this machine knows there by this name, or as a new one, who is kept from then on.
+    """A link to somebody's server as the player whom this machine has there by this name, or as a new player, who is then kept.
 
-    watches: as for `open_link`. Raises LinkError; at the end of the block IdentityError, where that could not be kept.
+    watches: as for `open_link`. Raises LinkError; at the end of the block, IdentityError if the player could not be kept.
     """
     store = IdentityStore(home_folder())
     url = parse_address(url).url
@@ -197,7 +197,7 @@ async def identified(url: str, name: str | None, *, watches: bool = False) -> As
         try:
             store.keep(url, identity, asked=asked)
         except IdentityError as error:
-            not_kept.append(error)  # said when the screen is free again
+            not_kept.append(error)  # raised when the screen is free again
 
     async with _entered(url, mine, keep=keep, watches=watches, takes_back=True) as link:
         welcome = await link.entered()
@@ -212,8 +212,8 @@ async def identified(url: str, name: str | None, *, watches: bool = False) -> As
 async def visit(
     url: str, request: EntryRequest | None, *, name: str | None, settings: UiSettings, start: StartMatch | None = None
 ) -> AppOutcome:
-    """Go to somebody's server: into the race of `request`, or to watch it; without one to its home screen, or to look for an opponent."""
-    # Somebody who watches may race by another terminal meanwhile.
+    """Go to somebody's server: into the race of `request`, or to watch it; without one, to its home screen, or to find an opponent."""
+    # A player who watches may be racing in another terminal.
     async with identified(url, name, watches=isinstance(request, WatchRace)) as link:
         welcome = await link.entered()
         begins: Start = start or StartHome()
@@ -221,7 +221,7 @@ async def visit(
             wanted = request.code.upper() if isinstance(request, JoinRace) else None
             welcome = await link.leave_what_is_over(unless=wanted, opens=isinstance(request, OpenRace))
             if isinstance(request, SeatRequest) and welcome.room not in (None, wanted):
-                # Who holds a seat still goes back to it, whatever they have asked for, and is asked there what they want.
+                # A player who still holds a seat goes back to it, whatever they asked for, and is asked there what they want.
                 begins = StartRequest(request)
         if isinstance(request, OpenRace) and welcome.room is None:
             check_options(request.options, welcome)
@@ -239,7 +239,7 @@ async def visit(
 
 
 async def _seat_of_another(link: NetLink, code: str) -> str:
-    """How to come to a seat in that race which another player of this machine holds; empty where none does, or that is not to be seen."""
+    """How to take a seat in that race that another player of this machine holds; empty if none does, or it cannot be seen."""
     try:
         room = (await link.ask(WatchRace(code=code), Watched)).room
     except LinkError:
@@ -251,7 +251,7 @@ async def _seat_of_another(link: NetLink, code: str) -> str:
 
 
 async def attend(url: str, tournament: str | None, *, name: str | None, code: str | None, enters: bool, settings: UiSettings) -> AppOutcome:
-    """Go to a tournament's screen and, with `enters`, play in it; None for the list. Without `enters` one comes as a guest."""
+    """Go to a tournament's screen (None for the list). enters: play in it; otherwise come as a guest."""
     if not enters:
         async with _entered(url, None, watches=True) as link:
             if tournament is not None:
@@ -262,14 +262,14 @@ async def attend(url: str, tournament: str | None, *, name: str | None, code: st
         welcome = await link.leave_what_is_over()
         assert tournament is not None
         told = await link.ask(FollowTournament(id=tournament), Tournament)
-        # Who comes back need not enter again, and it would be refused.
+        # A returning player need not enter again, and would be refused.
         if not any(entrant.id == welcome.player and not entrant.withdrawn for entrant in told.entrants):
             await link.ask(EnterTournament(id=tournament, code=code), Decided)
         return replace(await _app(link, settings, StartTournaments(tournament)), name=welcome.name)
 
 
 async def _app(link: Link, settings: UiSettings, start: Start, *, counts: bool = True, teaches: bool = False) -> AppOutcome:
-    """counts: what is raced is a try at one's best times."""
+    """counts: whether the races are tries at one's best times."""
     records, store = SavedRecords(home_folder()), EvidenceStore(home_folder())
     seen = store.last(link.url)
     jobs = Jobs(

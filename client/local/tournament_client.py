@@ -1,6 +1,6 @@
-"""Asking a server for one thing about a tournament, as a player or as its director: a connection that is opened for it and closed after it.
+"""Asking a server for one thing about a tournament, as a player or its director, on a connection opened just for that.
 
-It says hello as that player, so a screen of theirs that is open at that server is let go: there, keys do the same.
+It says hello as that player, so it takes over from a screen of theirs that is open at that server; there, keys do the same.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class NoSuchTable(Failure):
 
 
 class NoSuchEntrant(Failure):
-    """Nobody of that name plays in it, or more than one; the text says who does."""
+    """Nobody of that name plays in the tournament, or more than one does; the text says who does."""
 
 
 @contextlib.asynccontextmanager
@@ -52,7 +52,7 @@ async def _asking(url: str, name: str | None) -> AsyncIterator[NetLink]:
 
 
 async def decide(url: str, request: TournamentRequest, *, name: str | None) -> Decided:
-    """Have this decided. Raises LinkError, whose text is the server's, IdentityError."""
+    """Ask for a decision. Raises LinkError, whose text is the server's, and IdentityError."""
     async with _asking(url, name) as link:
         return await link.ask(request, Decided)
 
@@ -65,7 +65,7 @@ async def start(url: str, tournament: str, *, name: str | None) -> Tournament:
 
 
 async def pair_next(url: str, tournament: str, *, name: str | None) -> int:
-    """Have the next round paired; its number."""
+    """Have the next round paired. Returns its number."""
     async with _asking(url, name) as link:
         told = await link.ask(FollowTournament(id=tournament), Tournament)
         number = len(told.rounds) + 1
@@ -74,7 +74,7 @@ async def pair_next(url: str, tournament: str, *, name: str | None) -> int:
 
 
 async def correct(url: str, request: CorrectResult, *, cards: tuple[int, int] | None, name: str | None) -> None:
-    """Have a result entered, corrected or struck. cards: home on both sides; None for those that are known. Raises NoSuchTable."""
+    """Enter, correct or strike a result. cards: home on both sides; None to keep the known ones. Raises NoSuchTable."""
     async with _asking(url, name) as link:
         told = await link.ask(FollowTournament(id=request.id, round=request.round), Tournament)
         table = table_asked_for(told, request)
@@ -96,7 +96,7 @@ def table_asked_for(told: Tournament, request: CorrectResult) -> TournamentTable
 
 
 async def remove(url: str, tournament: str, who: str, *, back: bool, reason: str, name: str | None) -> str:
-    """Take an entrant out, or let one back in. who: name in any case of its letters, or id. Who it was. Raises NoSuchEntrant."""
+    """Remove an entrant, or let one back in. who: an id, or a name in any case. Returns their name. Raises NoSuchEntrant."""
     async with _asking(url, name) as link:
         told = await link.ask(FollowTournament(id=tournament), Tournament)
         entrant = entrant_named(told, who, back=back)
@@ -105,7 +105,7 @@ async def remove(url: str, tournament: str, who: str, *, back: bool, reason: str
 
 
 def entrant_named(told: Tournament, who: str, *, back: bool = False) -> str:
-    """The id of an entrant. back: who is to be let in again, so one of those who have withdrawn. Raises NoSuchEntrant."""
+    """The id of an entrant. back: whether to let them in again, so look among those who have withdrawn. Raises NoSuchEntrant."""
     if any(entrant.id == who for entrant in told.entrants):
         return who
     some = [entrant for entrant in told.entrants if entrant.withdrawn == back]
@@ -114,14 +114,14 @@ def entrant_named(told: Tournament, who: str, *, back: bool = False) -> str:
         return found[0].id
     if found:
         ids = ", ".join(clean_name(entrant.id) for entrant in found)
-        raise NoSuchEntrant(f"More than one is called {clean_name(who)} there; say which by the id: {ids}.")
+        raise NoSuchEntrant(f"More than one entrant is called {clean_name(who)}; name one by id: {ids}.")
     names = ", ".join(clean_name(entrant.name) for entrant in some) or "nobody"
     does = "has withdrawn" if back else "plays"
     raise NoSuchEntrant(f"Nobody called {clean_name(who)} {does} there; who {does}: {names}.")
 
 
 def verdict_of(text: str) -> TableResult | None:
-    """`1-0`, `0-1`, `draw`, `0-0`, or `strike` for None; with `f` behind it by forfeit. Raises ValueError."""
+    """Read `1-0`, `0-1`, `draw` or `0-0`, with an `f` at the end if by forfeit; None for `strike`. Raises ValueError."""
     plain = text.strip().lower()
     forfeit = plain.endswith("f") and plain != "strike"
     match plain.removesuffix("f") if forfeit else plain:

@@ -1,1 +1,1 @@
-"""A race that is over, on its time line."""
+"""Replaying a finished race: its time line, review and verification."""

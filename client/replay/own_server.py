@@ -1,7 +1,7 @@
-"""The server program of this installation, asked by its command line: a process that reads a document and answers on its output.
+"""Asking this installation's own `carpet-server`, by its command line: a process that reads a document and answers on its output.
 
-Client and server never import each other, so this is how the client has a record replayed, reviewed or checked. No server of others has
-work with it, and no screen waits for it.
+Client and server never import each other, so this is how the client replays, reviews or checks a record. It puts no load on other people's
+servers, and no screen waits for it.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from protocol.replay import BadReplay, from_json
 from protocol.text import clean_chat
 
 FALSE: Final = "not a true record: "
-"""How a command begins to say what is wrong with a record, and with nothing else."""
+"""How the server's error begins if a record is false, and only then."""
 
 LIMIT_S: Final = 60.0
-"""Longer than that nobody looks at a screen. Reviewing two decks takes some seconds, on a slow machine a few times as many."""
+"""Seconds. Nobody looks at a screen for longer. Reviewing two decks takes a few seconds, on a slow machine a few times that."""
 
 
 class ServerFailed(Failure):
-    """The server process ended by itself, or never listened; what it said last is in the text."""
+    """The server process ended by itself or never listened; the text is the last thing it said."""
 
 
 class ServerNotStarted(ServerFailed):
@@ -43,9 +43,9 @@ class NoReplay(Failure):
 
 
 async def ask_server(arguments: Sequence[str], document: str, *, command: Sequence[str] | None = None) -> bytes:
-    """What a command of `carpet-server` answers on its standard output when it reads `document`. Raises ServerFailed: its last words.
+    """What a `carpet-server` command prints on its standard output when it reads `document`. Raises ServerFailed with its last words.
 
-    It is a process of its own, and ends when this is cancelled. command: the whole command line, in place of the server's, for tests.
+    The process ends if this is cancelled. command: the whole command line, in place of the server's, for tests.
     """
     try:
         finished = await trio.run_process(
@@ -66,7 +66,7 @@ async def ask_server(arguments: Sequence[str], document: str, *, command: Sequen
 
 
 async def replay_race(record: Record, *, command: Sequence[str] | None = None, limit_s: float = LIMIT_S) -> TimeLine:
-    """The time line of a record, which is checked on the way. Raises NoReplay. Cancelling ends the process."""
+    """The time line of a record, which is checked along the way. Raises NoReplay. Cancelling ends the process."""
     try:
         with trio.fail_after(limit_s):
             answer = await ask_server(("frames", "--json", "-"), to_json(record), command=command)
@@ -76,14 +76,14 @@ async def replay_race(record: Record, *, command: Sequence[str] | None = None, l
     except ServerNotStarted as error:
         raise NoReplay(f"The replay could not be started: {error}.") from error
     except (ServerFailed, BadReplay) as error:
-        # What the process says can quote the record.
+        # The process's words can quote the record.
         said = clean_chat(str(error))
         what = "That record is not true" if said.startswith(FALSE) else "There is no replay of that race"
         raise NoReplay(f"{what}: {said.removeprefix(FALSE)}.") from error
 
 
 async def review_game(record: Record, seat: int, *, command: Sequence[str] | None = None, limit_s: float = LIMIT_S) -> tuple[str, ...]:
-    """The sentences about the game of `seat` (from 0); where there are none to be had, one that says why. Cancelling ends the process."""
+    """The sentences about the game of `seat` (from 0); if there are none, one that says why. Cancelling ends the process."""
     arguments = ("review", "--json", "--seat", str(seat + 1), "-")
     with trio.move_on_after(limit_s):
         try:
@@ -105,12 +105,12 @@ def _sentences(output: bytes) -> tuple[str, ...]:
 
 
 async def verify_race(record: Record, *, command: Sequence[str] | None = None, limit_s: float = LIMIT_S) -> tuple[bool | None, str]:
-    """Whether it holds, and where it does not, or could not be checked (None), why. Cancelling ends the process."""
+    """Whether the record holds (None if it could not be checked), and if not, why. Cancelling ends the process."""
     with trio.move_on_after(limit_s):
         try:
             await ask_server(("verify", "-"), to_json(record), command=command)
         except ServerFailed as error:
-            # What the process says can quote the record.
+            # The process's words can quote the record.
             said = clean_chat(str(error))
             return (False, said.removeprefix(FALSE)) if said.startswith(FALSE) else (None, said)
         return True, ""
@@ -126,13 +126,13 @@ def _last_line(output: bytes) -> str:
 def server_command(arguments: Sequence[str]) -> list[str]:
     """The command line of `carpet-server` in this very installation.
 
-    -P: a folder named `server` where the user happens to stand is not the server.
+    -P: a folder named `server` in the user's current directory is not the server.
     """
     return [sys.executable, "-P", "-m", "server.cli.main", *arguments]
 
 
 def server_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment in which `server_command` finds the server, also in a source tree that is not installed."""
+    """The environment in which `server_command` finds the server, even in a source tree that is not installed."""
     root = Path(protocol.__file__).resolve().parent.parent
     installed = {Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")}
     found = dict(environment)

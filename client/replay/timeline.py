@@ -1,7 +1,7 @@
-"""A race on its time line, and the play head on it: where every board stands at a moment, and what play, step and jump do. Pure.
+"""A race's time line and the play head on it: where every board stands at a moment, and what play, step and jump do. Pure.
 
-The head is a moment together with the number of moves that have been made by then: of two moves in one millisecond a step makes one. Time
-comes in as `now_ms`, so while the head runs nothing has to be told of it: it is where it was set going, and the time since then.
+The head is a moment and the number of moves made by then, since a step makes only one of two moves in the same millisecond. Time comes in
+as `now_ms`. A running head needs no updates: its position is where it was started plus the time since then.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from protocol.replay import Frame, Replay
 from protocol.views import RulesInfo, SeatState, View
 
 SPEEDS: Final = tuple(Fraction(2) ** power for power in range(-2, 5))
-"""From a quarter to sixteen times the pace of the race."""
+"""From a quarter of the race's pace to sixteen times it."""
 NORMAL: Final = SPEEDS.index(Fraction(1))
 
 
@@ -27,7 +27,7 @@ NORMAL: Final = SPEEDS.index(Fraction(1))
 
 
 class SeatLine(Struct, frozen=True):
-    """One seat's line of play. frames: one a move, in order."""
+    """One seat's line of play. frames: one per move, in order."""
 
     number: int
     seat: SeatRecord
@@ -35,18 +35,18 @@ class SeatLine(Struct, frozen=True):
     frames: tuple[Frame, ...]
 
     def view(self, ply: int) -> View:
-        """What was seen after so many moves."""
+        """The seat's view after `ply` moves."""
         return self.frames[ply - 1].view if ply else self.first
 
     def state(self, ply: int, t_ms: int) -> SeatState:
-        """How the seat stood after so many moves, at a moment: an end that no move brought about comes in its own time."""
+        """The seat's state after `ply` moves, at a moment: an end that no move caused comes at its own time."""
         if ply == len(self.frames) and t_ms >= self.seat.ended_at_ms:
             return self.seat.state
         return self.frames[ply - 1].state if ply else "racing"
 
 
 class TimeLine(Struct, frozen=True):
-    """The whole race. frames: of all seats, in the order of time. end_ms: the last thing that happened."""
+    """The whole race. frames: of all seats, ordered by time. end_ms: when the last thing happened."""
 
     record: Record
     rules: RulesInfo
@@ -55,11 +55,11 @@ class TimeLine(Struct, frozen=True):
     end_ms: int
 
     def made(self, t_ms: int) -> int:
-        """How many moves were made until a moment, in it included."""
+        """How many moves were made up to and including a moment."""
         return bisect_right(self.frames, t_ms, key=_when)
 
     def plies(self, made: int) -> tuple[int, ...]:
-        """The moves of each seat, when so many were made in all."""
+        """Each seat's moves when `made` were made in all."""
         counts = [0] * len(self.lines)
         for frame in self.frames[:made]:
             counts[frame.seat] = frame.ply
@@ -67,7 +67,7 @@ class TimeLine(Struct, frozen=True):
 
 
 def time_line(replay: Replay) -> TimeLine:
-    """The time line of a replay that was read (`protocol.replay.from_json`)."""
+    """The time line of a replay read by `protocol.replay.from_json`."""
     lines = tuple(
         SeatLine(
             number,
@@ -89,9 +89,9 @@ def _when(frame: Frame) -> int:
 
 
 class Parting(Struct, frozen=True):
-    """ply: the moves that the lines have in common. moves: each one's next, None where a line ends there.
+    """ply: how many moves the lines have in common. moves: each line's next one; None if the line ends there.
 
-    at_ms: from when on they differ: the earliest moment at which two of them had gone on differently, or one beyond where another ends.
+    at_ms: when they part: the earliest moment at which two lines had gone on differently, or one had gone on beyond another's end.
     """
 
     ply: int
@@ -100,7 +100,7 @@ class Parting(Struct, frozen=True):
 
 
 def parting(lines: Sequence[SeatLine]) -> Parting | None:
-    """Where these lines of play part; None where all of them are the same."""
+    """Where these lines of play part; None if all are the same."""
     if len({tuple(frame.move for frame in line.frames) for line in lines}) <= 1:
         return None
     shortest = min(len(line.frames) for line in lines)
@@ -117,7 +117,7 @@ def parting(lines: Sequence[SeatLine]) -> Parting | None:
 class Head(Struct, frozen=True):
     """t_ms: the moment, from the start of the race. made: the moves made by then. speed: index into SPEEDS.
 
-    running_since: the local time at which it was at `t_ms`, None while it stands.
+    running_since: the local time at which the head was at `t_ms`; None while it stands.
     """
 
     t_ms: int = 0
@@ -127,30 +127,30 @@ class Head(Struct, frozen=True):
 
 
 class Toggle(Struct, frozen=True):
-    """Play, or pause. At the end: play from the start."""
+    """Play or pause. At the end: play from the start."""
 
 
 class TimelineStep(Struct, frozen=True):
-    """One move on (by = 1) or back (by = -1), of one seat or of whichever is next; the head then stands."""
+    """One move forward (by = 1) or back (by = -1), of one seat or of any. The head then stands."""
 
     by: Literal[-1, 1]
     seat: int | None = None
 
 
 class Jump(Struct, frozen=True):
-    """To a moment; what was made in it is made. A head that runs runs on from there."""
+    """Go to a moment, with the moves made in it. A running head runs on from there."""
 
     t_ms: int
 
 
 class Tenth(Struct, frozen=True):
-    """To so many tenths of the race, 0 to 10."""
+    """Go to so many tenths of the race, 0 to 10."""
 
     tenths: int
 
 
 class Pace(Struct, frozen=True):
-    """To the next faster speed (by = 1) or the next slower one (by = -1)."""
+    """Change to the next faster (by = 1) or slower (by = -1) speed."""
 
     by: Literal[-1, 1]
 
@@ -159,16 +159,17 @@ HeadCommand: TypeAlias = Toggle | TimelineStep | Jump | Tenth | Pace
 
 
 def moved_on(head: Head, line: TimeLine, now_ms: int) -> Head:
-    """Where the head is now. At the end of the time line it stops.
+    """The head as it is now. At the end of the time line it stops.
 
-    To be shown, and to be kept only where it has stopped: parts of a millisecond, of which slow play has many, would be lost each time.
+    Show the result, but keep it only if the head has stopped: each time it is kept, fractions of a millisecond are lost, and slow play has
+    many.
     """
     if head.running_since is None:
         return head
     t_ms = head.t_ms + int((now_ms - head.running_since) * SPEEDS[head.speed])
     if t_ms >= line.end_ms:
         return replace(head, t_ms=line.end_ms, made=len(line.frames), running_since=None)
-    # Of the moves in one millisecond a step may have made some: what is made stays made.
+    # A step may have made some of the moves in this millisecond already: those stay made.
     return replace(head, t_ms=t_ms, made=max(line.made(t_ms), head.made), running_since=now_ms)
 
 
@@ -196,12 +197,12 @@ def reduce(head: Head, command: HeadCommand, line: TimeLine, now_ms: int) -> Hea
 def _at(head: Head, line: TimeLine, t_ms: int, now_ms: int | None = None) -> Head:
     t_ms = max(0, min(t_ms, line.end_ms))
     running_since = now_ms if head.running_since is not None else None
-    # At the very start nothing is made yet, not even what counts from the first millisecond.
+    # At the very start no move is made, not even one in the first millisecond.
     return replace(head, t_ms=t_ms, made=line.made(t_ms) if t_ms else 0, running_since=running_since)
 
 
 def _stepped(head: Head, line: TimeLine, by: Literal[-1, 1], seat: int | None) -> Head:
-    """Behind the next move, or before the last one, of the seat: with a seat, the others' moves between are made or taken back too."""
+    """Just after the seat's next move, or before its last. With a seat, the others' moves in between are made or taken back too."""
     own = [at for at, frame in enumerate(line.frames) if seat is None or frame.seat == seat]
     if by > 0:
         made = next((at + 1 for at in own if at >= head.made), None)

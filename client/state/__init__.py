@@ -1,1 +1,1 @@
-"""What was heard, as frozen values made by pure reducers."""
+"""What the client has heard, as frozen values made by pure reducers."""

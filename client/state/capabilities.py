@@ -1,4 +1,4 @@
-"""What a server offers: rule sets and bots, found by name, and deals that can be won; what to say where there is no such thing. Pure."""
+"""What a server offers: rule sets, bots and winnable deals, looked up by name; and what to say if it has no such thing. Pure."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from protocol.views import BotInfo, RaceOptions, RulesInfo
 
 
 class UnknownBot(Failure):
-    """There is no house bot of that name; the text lists those there are."""
+    """There is no house bot of that name; the text lists the bots."""
 
 
 class UnknownRules(Failure):
-    """There is no rule set with that id; the text lists those there are."""
+    """There is no rule set with that id; the text lists the rule sets."""
 
 
 class NotSolvable(Failure):
-    """No deals that can be won are looked for under that rule set; the text lists those under which they are."""
+    """No winnable deals are looked for under that rule set; the text lists the rule sets that have them."""
 
 
 def rules_of(infos: tuple[RulesInfo, ...], rules_id: str) -> RulesInfo | None:
-    """The rule set with this id, where the server has described it."""
+    """The rule set with this id; None if the server has not described it."""
     return next((info for info in infos if info.id == rules_id), None)
 
 
 def check_rules(rules_id: str, infos: tuple[RulesInfo, ...]) -> RulesInfo:
-    """What the server says of a rule set. Raises UnknownRules."""
+    """The server's description of a rule set. Raises UnknownRules."""
     info = rules_of(infos, rules_id)
     if info is None:
         known = ", ".join(clean_name(each.id) for each in infos) or "none at all"
@@ -42,13 +42,13 @@ def check_bot(name: str, bots: tuple[BotInfo, ...]) -> None:
 
 
 def is_solvable(rules_id: str, infos: tuple[RulesInfo, ...]) -> bool:
-    """Whether a race at this rule set can ask for a deal that can be won."""
+    """Whether a race under this rule set can ask for a winnable deal."""
     info = rules_of(infos, rules_id)
     return info is not None and info.solvable
 
 
 def check_options(options: RaceOptions, welcome: Welcome) -> None:
-    """Whether the server offers what a race is to be opened with. Raises UnknownBot, UnknownRules, NotSolvable."""
+    """Check that the server offers what the options of a new race ask for. Raises UnknownBot, UnknownRules, NotSolvable."""
     for name in options.bots:
         check_bot(name, welcome.bots)
     info = check_rules(options.rules, welcome.rules)

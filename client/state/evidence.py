@@ -1,8 +1,8 @@
 """Whether the deal of a race checks out, judged by what this client saw itself. Pure.
 
-Each check is one link of the chain from the commitment that was shown before this player's nonce was sent to the cards they were dealt; a
-server that chose the cards cannot satisfy all of them. Must not know of screens or of the rules of the games: whether the moves were
-legal is for `carpet verify`.
+Each check is one link of the chain from the commitment, shown before this player's nonce was sent, to the cards they were dealt. A server
+that chose the cards cannot satisfy all of them. Must not know of screens or the rules of the games: whether the moves were legal is for
+`carpet verify`.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Evidence(Struct, frozen=True):
     first_view: View | None = None
 
     def secret_of(self, room: RoomModel) -> bool:
-        """Whether it is of the first race of the swap whose second one is waited for."""
+        """Whether this is evidence of the first race of the swap whose second race the room waits for."""
         second = room.options.swaps and room.series is not None and room.series.raced == 1
         return second and (self.code, self.race + 1) == (room.code, room.race)
 
 
 class Check(NamedTuple):
-    """One thing that was checked. ok: None where it could not be, because this client has not seen what it takes."""
+    """One thing that was checked. ok: None if this client has not seen enough to check it."""
 
     what: str
     ok: bool | None
@@ -45,9 +45,9 @@ class Check(NamedTuple):
 
 
 def check(record: Record, evidence: Evidence | None, seat: int | None, *, decks: int = 1, number: Check | None = None) -> list[Check]:
-    """Every check in order. evidence: of this record's race, None when there is none. seat: this client's own.
+    """Make every check, in order. evidence: of this record's race; None if there is none. seat: this client's own.
 
-    number: of a deal that can be won, whether it is the first such one, where that takes a search that was made elsewhere.
+    number: for a winnable deal, whether it is the first such one, if somebody else has made the search that this takes.
     """
     checks = [
         _digest(record),
@@ -57,20 +57,20 @@ def check(record: Record, evidence: Evidence | None, seat: int | None, *, decks:
         _dealt(record, evidence, seat, decks),
     ]
     if record.deal.winnable:
-        # A host who passed over winnable deals would have chosen the cards after all.
+        # A host who passed over winnable deals would have chosen the cards nevertheless.
         checks.append(number or Check("number", None, f"Whether deal {record.deal.k} is the first that can be won: carpet verify."))
     return checks
 
 
 def verdict(checks: list[Check], *, named: bool = False, shared: bool = False) -> Check:
-    """All of them in one line: false as soon as one is false, unknown as soon as one could not be made."""
+    """All checks in one: false if any is false, otherwise unknown if any could not be made."""
     for wrong in checks:
         if wrong.ok is False:
             return Check("deal", False, wrong.sentence)
     made_of = {made.what: made for made in checks}
     unknown = {made.what for made in checks if made.ok is None}
     if named:
-        # The name says all of it: nothing that was or was not seen before the start could make it another deal.
+        # The name determines the whole deal: nothing seen or missed before the start could change it.
         return Check("deal", True, "The deal checks out: it is the shuffle of its name.")
     if unknown - {"number"}:
         missing = ", ".join(made.what for made in checks if made.ok is None and made.what != "number")
@@ -80,7 +80,7 @@ def verdict(checks: list[Check], *, named: bool = False, shared: bool = False) -
     if "number" in made_of:
         return Check("deal", True, "The deal checks out: nobody chose the cards, and no deal that can be won was passed over.")
     if shared:
-        # Whoever drew its secret, and for how long they have known it, shows in no race on it.
+        # No race on the deal can show who drew its secret, or how long they have known it.
         return Check("deal", True, "The deal checks out: it is the shuffle that was committed to.")
     return Check("deal", True, "The deal checks out: nobody chose the cards.")
 
@@ -125,7 +125,7 @@ def _nonce(record: Record, evidence: Evidence | None, seat: int | None) -> Check
     if ok and record.deal.past is not None:
         return Check("nonce", True, "Your nonce is in the record; a race that is played on does not use it.")
     if ok and record.deal.shared is not None:
-        return Check("nonce", True, "Your nonce is in the record; a deal that others have too was settled before it.")
+        return Check("nonce", True, "Your nonce is in the record; a deal that others share was fixed before it.")
     if ok and record.deal.name is not None:
         return Check("nonce", True, "Your nonce is in the record; a named deal does not use it.")
     return Check("nonce", ok, "Your nonce took part in the shuffle." if ok else "The nonce at your seat is not the one you sent.")
@@ -139,23 +139,23 @@ def _dealt(record: Record, evidence: Evidence | None, seat: int | None, decks: i
     except ValueError as error:
         return Check("cards", False, f"The seed cannot be dealt from: {error}.")
     if record.deal.past is not None:
-        return Check("cards", None, "The race began behind its first moves, and not with the deal.")
+        return Check("cards", None, "The race began after its first moves, not with the deal.")
     ok = _begins_with(order, evidence.first_view)
     return Check("cards", ok, "Your cards lay as the seed shuffles them." if ok else "Your cards did not lie as the seed shuffles them.")
 
 
 def _begins_with(order: list[str], view: View) -> bool:
-    """The shuffle, without the cards that were on the foundations, begins with the cards of the view's slots, in slot order."""
+    """Whether the shuffle, without the cards on the foundations, begins with the cards of the view's slots, in slot order."""
     for card in _on_foundations(view.foundations):
         if card not in order:
             return False
-        order.remove(card)  # the copy met first
+        order.remove(card)  # the first copy
     laid = [card for pile in view.piles.values() for card in pile]
     return len(laid) <= len(order) and order[: len(laid)] == laid
 
 
 def _on_foundations(foundations: dict[str, int]) -> list[str]:
-    """The cards that lie on foundations of these sizes."""
+    """The cards on foundations of these sizes."""
     cards: list[str] = []
     for name, count in foundations.items():
         cards += [rank + name[:1] for rank in run_home(name)[: max(count, 0)]]

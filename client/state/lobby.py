@@ -1,4 +1,4 @@
-"""What has become of the lobby since it was told whole. Pure."""
+"""The lobby after the changes that were sent since it came whole. Pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from protocol.views import RunningChange, RunningRaceInfo
 
 
 def lobby_changed(lobby: Lobby, told: LobbyChanges, passed_ms: int) -> Lobby:
-    """The lobby as it is now. What stays in a list stays where it is, but for the closest race, which comes first.
+    """The lobby as it is now. Entries keep their places in the lists, except for the closest race, which comes first.
 
-    passed_ms: since it was as it is given; the clocks of races of which nothing is told have gone on by that.
+    passed_ms: the age of `lobby`; the clocks of races without news have gone on by this much.
     """
     races = {info.code: info for info in lobby.races}
     running = {info.code: replace(info, elapsed_ms=elapsed_ms(info, passed_ms)) for info in lobby.running}
@@ -36,7 +36,7 @@ def lobby_changed(lobby: Lobby, told: LobbyChanges, passed_ms: int) -> Lobby:
 
 
 def elapsed_ms(info: RunningRaceInfo, passed_ms: int) -> int:
-    """What the clock of a race shows so long after it was told of."""
+    """What a race's clock shows this long after the info came."""
     return min(info.elapsed_ms + passed_ms, info.time_limit_s * 1000)
 
 

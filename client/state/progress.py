@@ -1,4 +1,4 @@
-"""How a race goes, read off the curves of its seats: who leads and since when, what somebody just did, the largest swing. Pure."""
+"""How a race is going, read off its seats' curves: who leads and since when, what somebody just did, the largest swing. Pure."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import NamedTuple, TypeAlias
 from protocol.views import SeatInfo
 
 Points: TypeAlias = tuple[tuple[int, int], ...]
-"""(ms from the start, cards home) in order of time; between two points the count stays what it was."""
+"""(ms from the start, cards home), ordered by time; between two points the count does not change."""
 
 SWING_MS = 20_000
-"""A swing is looked for in a stretch so long, or a sixth of the race where that is longer: what took all of it was no swing."""
+"""Longest stretch in which a swing is looked for, or a sixth of the race if that is longer. What took the whole race was not a swing."""
 
 
 RECENT_MS = 2_500
-"""What somebody brought home is told for so long."""
+"""How long the cards that somebody has just brought home are shown."""
 
 
 class Lead(NamedTuple):
-    """seat: who is ahead of all others, None where it is level. by: cards ahead of the next.
+    """seat: who is ahead of all others; None if level. by: cards ahead of the next.
 
-    since_ms: from when on; 0 from the start, and where that is not known.
+    since_ms: since when; 0 for from the start, and if that is not known.
     """
 
     seat: int | None
@@ -32,7 +32,7 @@ class Lead(NamedTuple):
 
 
 class Swing(NamedTuple):
-    """A stretch in which a seat fell back against another. before, after: by how many cards it was ahead, below zero behind."""
+    """A stretch in which a seat fell back against another. before, after: how many cards it was ahead by; negative if behind."""
 
     from_ms: int
     to_ms: int
@@ -45,7 +45,7 @@ class Swing(NamedTuple):
 
 
 def measured(points: tuple[Points, ...], seats: Sequence[SeatInfo], elapsed_ms: int) -> tuple[Points, ...]:
-    """The curves with a new point for each seat whose count has changed; the same ones where none has."""
+    """The curves with a new point for each seat whose count has changed; the same tuple if none has."""
     known = points if len(points) == len(seats) else ((),) * len(seats)
     counted = tuple(
         line if line and line[-1][1] == info.home else (*line, (_counted_at(line, info, elapsed_ms), info.home))
@@ -55,18 +55,18 @@ def measured(points: tuple[Points, ...], seats: Sequence[SeatInfo], elapsed_ms: 
 
 
 def _counted_at(line: Points, info: SeatInfo, elapsed_ms: int) -> int:
-    """When the count of a seat changed: at its last move, which after a lost connection is heard of late. A curve begins now."""
+    """When a seat's count changed: at its last move, of which one hears late after a lost connection. A new curve begins now."""
     return info.elapsed_ms if line and line[-1][0] < info.elapsed_ms < elapsed_ms else elapsed_ms
 
 
 def home_at(line: Points, ms: int) -> int:
-    """Cards home at a moment; before the first point as many as then."""
+    """Cards home at a moment; before the first point, the count of that point."""
     at = bisect_right(line, (ms, 1 << 30)) - 1
     return line[max(at, 0)][1] if line else 0
 
 
 def gained(line: Points, now_ms: int) -> tuple[int, int]:
-    """(cards brought home just now, ms since the last of them); cards that follow each other quickly count as one stroke."""
+    """(cards brought home just now, ms since the last of them). Cards in quick succession count together."""
     cards, last_ms = 0, now_ms
     for (_, before), (ms, home) in zip(line[-2::-1], line[:0:-1], strict=False):
         if last_ms - ms > RECENT_MS:
@@ -76,7 +76,7 @@ def gained(line: Points, now_ms: int) -> tuple[int, int]:
 
 
 def lead(curves: Sequence[Points], now_ms: int, heard_from_ms: int = 0) -> Lead:
-    """Who is ahead now. Nobody where fewer than two are known. heard_from_ms: what was before that moment was not all heard."""
+    """Who is ahead now; nobody if fewer than two curves are known. heard_from_ms: before this moment not everything was heard."""
     if sum(map(bool, curves)) < 2:
         return Lead(None, 0, 0)
     ahead = _ahead(curves, now_ms)
@@ -94,7 +94,7 @@ def _ahead(curves: Sequence[Points], ms: int) -> tuple[int | None, int]:
 
 
 def largest_swing(own: Points, other: Points) -> Swing | None:
-    """The stretch in which `own` fell back the most against `other`; None where it never did."""
+    """The stretch in which `own` fell back the most against `other`; None if it never did."""
     moments = sorted({ms for line in (own, other) for ms, _ in line})
     if not moments:
         return None
@@ -103,10 +103,10 @@ def largest_swing(own: Points, other: Points) -> Swing | None:
     best: Swing | None = None
     for at, (to_ms, after) in enumerate(margins):
         for (_, before), (changed_ms, _) in pairwise(margins[: at + 1]):
-            # From the last moment at which it was as before.
+            # Start at the last moment before the change.
             from_ms = changed_ms - 1
             swing = Swing(from_ms, to_ms, before, after)
-            # Of two that are as large the shorter one tells more.
+            # Of two equally large swings the shorter one says more.
             if to_ms - from_ms <= within_ms and swing.lost > 0 and (best is None or _size(swing) > _size(best)):
                 best = swing
     return best

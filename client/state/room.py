@@ -1,7 +1,7 @@
-"""The room that somebody is in or watches, as one frozen value, and what each of its events makes of it.
+"""The room that a player is in or watches, as one frozen value, and what each of its events makes of it.
 
-Pure: the local monotonic time comes in as `now_ms`, and what the server says in "ms from now" is anchored to it at once, so that a value
-needs no clock of its own. A snapshot replaces everything; other events carry versions without gaps, and only the next one counts.
+Pure: the local monotonic time comes in as `now_ms`, and the server's "ms from now" is converted to it at once, so that a value needs no
+clock. A snapshot replaces everything. Other events carry versions without gaps, and only the next one counts.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ PLAYED_KEPT = 20
 
 
 class Played(NamedTuple):
-    """A move, the card that it took (empty where that was not known), and when it counted."""
+    """A move, the card it took (empty if not known), and when it counted."""
 
     move: str
     card: str
@@ -66,13 +66,13 @@ class Played(NamedTuple):
 
 
 class RoomModel(Struct, frozen=True):
-    """The room this client is in. Times are local: started_at_ms may lie ahead (countdown); away_until_ms is (seat, local time) pairs.
+    """The room this client is in. Times are local: started_at_ms may lie ahead (countdown); away_until_ms has (seat, local time) pairs.
 
-    ratings: what the race that is over did to them, by seat; empty for one that does not count, and until it is known.
-    series: of which the race is one, None for a single race. shared: the deal, where other races are dealt the same. told: the seats of
-    such a race that is over, which are known while its record is closed still. ghosts: those who ran the deal before, as far as they were
-    by now. points: a curve for each seat, from when on this client has heard of it. heard_from_ms: the moment of the race from which on it
-    has heard of everything, after a snapshot that made up for what was missed. played: one's own last moves, see `Played`.
+    ratings: what the finished race did to them, by seat; empty if it does not count, or this is not known yet. series: the one that the
+    race is part of; None for a single race. shared: the deal, if other races get the same one. told: the seats at the end of the race,
+    known while the record of a shared deal is still sealed. ghosts: those who ran the deal before, at this moment of their runs. points: a
+    curve for each seat, as far as this client has heard. heard_from_ms: the moment of the race since which it has heard everything, after
+    a snapshot that made up for what was missed. played: one's own last moves, see `Played`.
     """
 
     version: int
@@ -101,19 +101,19 @@ class RoomModel(Struct, frozen=True):
 
     @property
     def is_withheld(self) -> bool:
-        """Whether nobody who watches is shown its boards: others have yet to play its deal, or it is the first race of a swap."""
+        """Whether its boards are hidden from watchers: others have yet to play its deal, or it is the first race of a swap."""
         if self.shared is not None:
             return self.record is None
         return self.options.swaps and self.series is not None and self.series.raced == 0
 
     @property
     def ended(self) -> tuple[SeatRecord, ...]:
-        """The seats of the race that is over, as its record has them; empty before."""
+        """The seats of the finished race, as in its record; empty before the end."""
         return self.record.seats if self.record is not None else self.told
 
     @property
     def own(self) -> SeatInfo | None:
-        """This client's seat, when it has one."""
+        """This client's seat, if it has one."""
         return next((info for info in self.seats if info.seat == self.seat), None)
 
     @property
@@ -123,7 +123,7 @@ class RoomModel(Struct, frozen=True):
 
     @property
     def ply(self) -> int:
-        """Moves this client's player has made: the number of their next one."""
+        """How many moves this client's player has made, which is the ply of their next one."""
         return self.own.ply if self.own is not None else 0
 
 
@@ -134,7 +134,7 @@ def snapshot(room: Room, now_ms: int) -> RoomModel:
         case "countdown":
             started_at_ms = None if room.starts_in_ms is None else now_ms + room.starts_in_ms
         case "racing" | "over":
-            # A snapshot may fall between the views and the start, when the clock has not begun to run.
+            # A snapshot may fall between the views and the start, while the clock does not run yet.
             started_at_ms = now_ms + room.starts_in_ms if room.starts_in_ms is not None else now_ms - room.elapsed_ms
         case _:
             assert_never(room.phase)
@@ -160,7 +160,7 @@ def snapshot(room: Room, now_ms: int) -> RoomModel:
 
 
 def room_after(room: RoomModel | None, event: RoomEvent, now_ms: int) -> RoomModel | None:
-    """A room after one of its events: a snapshot replaces it, and what does not come next is no news. For rooms that are watched too."""
+    """A room, one's own or a watched one, after one of its events. A snapshot replaces it; any version but the next is ignored."""
     if isinstance(event, Room):
         return resumed(room, event, now_ms)
     if room is None or event.version != room.version + 1:
@@ -169,18 +169,18 @@ def room_after(room: RoomModel | None, event: RoomEvent, now_ms: int) -> RoomMod
 
 
 def resumed(before: RoomModel | None, event: Room, now_ms: int) -> RoomModel:
-    """The room of a snapshot; what a snapshot does not tell of the same race goes on."""
+    """The room of a snapshot. What a snapshot leaves out goes on from before if the race is the same."""
     room = snapshot(event, now_ms)
     heard_from_ms = _clock_ms(room, now_ms) if room.phase == "racing" else 0
     if before is not None and (before.code, before.race) == (room.code, room.race):
-        # Of the same version it tells nothing that was missed.
+        # If the version is the same, nothing was missed.
         heard_from_ms = before.heard_from_ms if before.version == room.version else heard_from_ms
         room = replace(room, points=before.points, played=before.played)
     return with_points(replace(room, heard_from_ms=heard_from_ms), now_ms)
 
 
 def with_points(room: RoomModel, now_ms: int) -> RoomModel:
-    """With a new point for each seat that has brought cards home, while the race is being run."""
+    """The room with a new point for each seat that has brought cards home, while the race runs."""
     if room.phase != "racing":
         return room
     points = measured(room.points, room.seats, _clock_ms(room, now_ms))
@@ -192,7 +192,7 @@ def _clock_ms(room: RoomModel, now_ms: int) -> int:
 
 
 def room_heard(room: RoomModel, event: Watchers | Talk) -> RoomModel:
-    """A room after what is told of its watchers. Of another room it is no news; a line whose number is known is a repetition."""
+    """A room after news of its watchers. Ignores another room's news, and chat lines whose numbers are known."""
     if event.code != room.code:
         return room
     match event:
@@ -206,7 +206,7 @@ def room_heard(room: RoomModel, event: Watchers | Talk) -> RoomModel:
 
 
 def room_as_seen(room: RoomModel, event: CurrentView, now_ms: int) -> RoomModel:
-    """A room after one's own position was told anew. Of another race or seat it is no news."""
+    """A room after one's own position was sent again. Ignores that of another race or seat."""
     if (event.race, event.seat) != (room.race, room.seat):
         return room
     seats = _with_seat(room.seats, event.seat, ply=event.ply, state=event.state, home=event.view.home, foundations=event.view.foundations)
@@ -215,7 +215,7 @@ def room_as_seen(room: RoomModel, event: CurrentView, now_ms: int) -> RoomModel:
 
 
 def race_clock_ms(started_at_ms: int | None, now_ms: int) -> int:
-    """Milliseconds on the race's clock: below zero before the start, 0 when no start is set."""
+    """Milliseconds on the race's clock: negative before the start, 0 if no start is set."""
     return 0 if started_at_ms is None else now_ms - started_at_ms
 
 
@@ -230,7 +230,7 @@ def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:  # noqa
             return replace(room, seats=seats)
         case Unseated():
             seats = _with_seat(room.seats, event.seat, connected=False, ready=False, again=False)
-            # After the end the name stays beside the result; before the start the seat is free for another.
+            # After the end the name stays beside the result; before that the seat is free for another player.
             return replace(room, seats=seats if room.phase == "over" else _with_seat(seats, event.seat, name=None, bot=None))
         case Presence():
             away = tuple(pair for pair in room.away_until_ms if pair[0] != event.seat)
@@ -243,7 +243,7 @@ def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:  # noqa
             seats = room.seats
             for seat, round_trip_ms in enumerate(event.round_trips_ms):
                 seats = _with_seat(seats, seat, round_trip_ms=round_trip_ms)
-            # In a series those of the race before came when this one was open already.
+            # In a series, the ratings of the previous race may have come when this one was already open.
             return replace(room, phase="countdown", seats=seats, started_at_ms=now_ms + event.starts_in_ms, ratings=())
         case Dealt():
             view = event.view
@@ -253,7 +253,7 @@ def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:  # noqa
         case Started():
             seats = _racing(room.seats, None)
             for seat, (home, foundations) in enumerate(zip(event.home, event.foundations, strict=False)):
-                # One's own are known, where they are withheld from the others.
+                # One's own are known even if they are withheld from the others.
                 seats = _with_seat(seats, seat, home=home, **({"foundations": foundations} if foundations else {}))
             return replace(room, phase="racing", seats=seats, started_at_ms=_earliest(room.started_at_ms, now_ms))
         case PlayerView():
@@ -264,7 +264,7 @@ def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:  # noqa
                 event.seat,
                 ply=event.ply,
                 home=event.home,
-                # One's own are known, where they are withheld from the others.
+                # One's own are known even if they are withheld from the others.
                 foundations=event.foundations or (room.view.foundations if room.view is not None and event.seat == room.seat else {}),
                 state=event.state,
                 elapsed_ms=event.elapsed_ms,
@@ -315,9 +315,9 @@ def _moved(room: RoomModel, event: PlayerView, now_ms: int) -> RoomModel:
 
 
 def _racing(seats: tuple[SeatInfo, ...], view: View | None, *, alone: int | None = None) -> tuple[SeatInfo, ...]:
-    """Everybody starts on the same shuffle: with a first view, every seat has as many cards home as one's own.
+    """The seats at the start. All have the same shuffle, so a first view gives every seat as many cards home as one's own.
 
-    alone: the only seat of which that is known, in a swap.
+    alone: in a swap, the only seat for which this holds.
     """
     racing: SeatState = "racing"
     fresh = [replace(info, state=racing) if info.state == "waiting" else info for info in seats]
@@ -332,5 +332,5 @@ def _with_seat(seats: tuple[SeatInfo, ...], seat: int, **fields: object) -> tupl
 
 
 def _earliest(known_ms: int | None, heard_ms: int) -> int:
-    # An event that comes late, or again after a lost connection, would set the clock back; what has elapsed is never less than it says.
+    # A late or repeated event would set the clock back. An event never says more than what has elapsed, so the earliest start holds.
     return heard_ms if known_ms is None else min(known_ms, heard_ms)

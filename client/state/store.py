@@ -1,12 +1,12 @@
-"""What the client knows, as one frozen value, and the pure reducer that makes the next value out of what was heard.
+"""Everything the client knows, as one frozen value, and the pure reducer that makes the next value from each event.
 
-Owns: which message changes what. Must not know of screens, sockets or clocks: the local monotonic time comes in as `now_ms`, and what
-the server says in "ms from now" is anchored to it at once, so that a value needs no clock of its own.
+Owns: which message changes what. Must not know of screens, sockets or clocks: the local monotonic time comes in as `now_ms`, and the
+server's "ms from now" is converted to it at once, so that a value needs no clock.
 
-Room events carry versions without gaps, and the link hands on only the one that comes next (`events`); any other is no news and is
-ignored. A snapshot replaces everything about the room. What must outlive snapshots is no part of the room: the move that this player has
-sent and that the link sends again until it is answered, and their evidence about one race (their own nonce, the commitment seen before they
-sent it and the first view they were dealt), kept as `Evidence`.
+Room events carry versions without gaps, and the link passes on only the next one (`events`); any other is ignored. A snapshot replaces
+everything about the room. What must outlive snapshots is kept outside the room: the move that this player has sent (the link sends it
+again until it is answered), and their evidence about one race, kept as `Evidence`: their own nonce, the commitment seen before they sent
+it, and the first view they were dealt.
 """
 
 from __future__ import annotations
@@ -54,25 +54,25 @@ class ReadySent(Struct, frozen=True):
 
 
 class MoveSent(Struct, frozen=True):
-    """This client has sent a move for this ply and waits for its view."""
+    """This client has sent a move for this ply and waits for the view that answers it."""
 
     ply: int
     move: str
 
 
 _KEPT_FIRST: Final = (Countdown, Dealt, Started, PlayerView, Progress, Ended, Result)
-"""What a server tells once it has kept it, and not before."""
+"""Events that a server sends only after it has stored them."""
 
 LocalEvent: TypeAlias = ReadySent | MoveSent
 Event: TypeAlias = ServerMessage | LinkEvent | LocalEvent
 
 
 class LinkModel(Struct, frozen=True):
-    """How the connection is. retry_at_ms: local time of the next try, None when there is none. reason: why not, until all is well; of one
-    that stands, why nothing comes of a race.
+    """The state of the connection. retry_at_ms: local time of the next attempt; None if there is none. reason: why it is down, until all is
+    well again; while it is up, why nothing comes of a race.
 
-    returning: the connection stands again, and what is known of the room may still be old. held_at_ms: local time of the last that was
-    heard of the server, while nothing new is: whether its clocks run, nobody here can know; None while all is well.
+    returning: the connection is up again, but the room may still be out of date. held_at_ms: local time at which the last news came, while
+    there is none, since nobody here can know whether the server's clocks run; None while all is well.
     """
 
     state: Literal["connecting", "connected", "returning", "lost", "gone"] = "connecting"
@@ -84,7 +84,7 @@ class LinkModel(Struct, frozen=True):
 
 
 class Notice(Struct, frozen=True):
-    """Something to tell the player once. code, ref: of the error it tells, else empty and 0. at_ms: local time."""
+    """Something to tell the player once. code, ref: those of an error, otherwise empty and 0. at_ms: local time."""
 
     kind: Literal["info", "warning", "error"]
     text: str
@@ -94,9 +94,9 @@ class Notice(Struct, frozen=True):
 
 
 class Search(Struct, frozen=True):
-    """An opponent is being looked for. rules: None for any; window: points that their rating may differ by, None for any number.
+    """An opponent is being looked for. rules: None for any. window: how many points their rating may differ by; None for any number.
 
-    waiting: how many look, this player included. since_ms: local time.
+    waiting: how many players are looking, this one included. since_ms: local time.
     """
 
     rules: str | None
@@ -106,11 +106,11 @@ class Search(Struct, frozen=True):
 
 
 class Model(Struct, frozen=True):
-    """Everything the screens are drawn from. lobby: None while it is not known. lobby_at: when it was so, by
-    the local time. in_flight: the move that was sent and not answered yet.
+    """Everything the screens are drawn from. lobby: None while it is not known. lobby_at: local time of that lobby. in_flight: the move
+    that was sent and is not answered yet.
 
-    last: the room as it was when the race before was over, since the next race of a series opens at once; None where there was none.
-    search: None while no opponent is looked for. runs: the board of a deal that was asked for last.
+    last: the room as it was at the end of the previous race, since the next race of a series opens at once; None if there was none.
+    search: None while no opponent is looked for. runs: the deal's board of runs that was asked for last.
     """
 
     link: LinkModel = field(default_factory=LinkModel)
@@ -128,7 +128,7 @@ class Model(Struct, frozen=True):
 
     @property
     def rules(self) -> tuple[RulesInfo, ...]:
-        """The rule sets that the server has explained."""
+        """The rule sets that the server has described."""
         return self.welcome.rules if self.welcome is not None else ()
 
     @property
@@ -142,7 +142,7 @@ class Model(Struct, frozen=True):
         return self.welcome.player if self.welcome is not None else ""
 
     def board(self, room: RoomModel, view: View) -> Table:
-        """The table of a room's race, for one of its views."""
+        """The board of a room's race, for one of its views."""
         return board_of(rules_of(self.rules, room.options.rules), view)
 
     @property
@@ -158,7 +158,7 @@ class Model(Struct, frozen=True):
 
     @property
     def finished(self) -> RoomModel | None:
-        """The room with the race whose result is there to be looked at: of the last one until this player is ready for the next."""
+        """The room with the race whose result is on show: the previous race's until this player is ready for the next."""
         room = self.room
         if room is None or room.phase == "over":
             return room
@@ -177,7 +177,7 @@ def reduce(model: Model, event: Event, now_ms: int) -> Model:
 
 
 def _may_be_played(model: Model, sent: MoveSent, *, before: Model) -> bool:
-    """Whether an answer to the move is still to come: by every sign of the seat itself, however it was heard of."""
+    """Whether the move may still be answered, judged by the state of the seat, however that was learned."""
     room, was = model.room, before.room
     if room is None or was is None or room.own is None or model.link.state == "gone":
         return False
@@ -194,7 +194,7 @@ def _reduced(model: Model, event: Event, now_ms: int) -> Model:  # noqa: C901  (
         case Welcome():
             return replace(model, welcome=event, notice=None)
         case Moved() | Nodes():
-            # They are the link's.
+            # These concern the link alone.
             return model
         case YouAre():
             return _renamed(model, event, now_ms)
@@ -221,13 +221,13 @@ def _reduced(model: Model, event: Event, now_ms: int) -> Model:  # noqa: C901  (
             return replace(model, runs=event)
         case Dailies() | Challenge() | Challenges() | BoardsKey():
             return model
-        # What is watched, and tournaments, are no part of the room that one is in: `watching` and `tournament` of this package have them.
+        # Watched races and tournaments are not part of one's own room: see `watching` and `tournament` in this package.
         case Watched() | WatchedEvent(event=Result() | Ended()) | Tournaments() | Tournament():
             return _at_rest(model)
         case WatchedEvent() | Board() | Called() | Decided():
             return model
         case Room():
-            # What was said at home, of a code that nobody had, is of no interest in the room.
+            # A notice from the home screen, such as of an unknown code, is of no interest in the room.
             notice = model.notice if model.room is not None else None
             model = replace(model, link=_writing(model.link))
             return _remember(replace(model, room=resumed(model.room, event, now_ms), last=_last(model, event), search=None, notice=notice))
@@ -256,19 +256,19 @@ def _link(model: Model, event: LinkEvent, now_ms: int) -> Model:
             link = LinkModel(
                 state=state, attempt=link.attempt, reason=clean_chat(event.reason), retry_at_ms=retry_at_ms, held_at_ms=held_at_ms
             )
-            # Who is there and what is open changes by the second: what is not known any more is not shown.
+            # Players and open races change by the second: without a connection they are not shown.
             return replace(model, link=link, lobby=None, search=None)
         case _:
             assert_never(event)
 
 
 def _writing(link: LinkModel) -> LinkModel:
-    """The link once the server has told something that it could only tell when it had kept it."""
+    """The link after an event that proves that the server can store again."""
     return replace(link, reason="", held_at_ms=None) if link.state == "connected" and link.reason else link
 
 
 def _at_rest(model: Model) -> Model:
-    """Without a room, after something that says how long anything has run: where that stands still, the server says so behind it."""
+    """Without a room, after an event that says how long something has run. If its clock stands still, the server says so after it."""
     return replace(model, link=_writing(model.link)) if model.room is None else model
 
 
@@ -280,7 +280,7 @@ def _local(model: Model, event: LocalEvent) -> Model:
         case ReadySent(nonce=nonce):
             held = model.evidence
             if held is not None and held.secret_of(room):
-                # The shuffle was fixed with the first race of the swap, by the nonce sent then.
+                # The nonce sent before the first race of the swap has already fixed the shuffle.
                 return replace(model, evidence=replace(held, race=room.race, first_view=None))
             return replace(model, evidence=Evidence(room.code, room.race, room.commitment, nonce, room.options.winnable))
         case MoveSent():
@@ -293,20 +293,20 @@ def _error(model: Model, error: Error, now_ms: int) -> Model:
     kind: Literal["warning", "error"] = "warning" if error.fault is Fault.STATE else "error"
     notice = Notice(kind, clean_chat(error.message) or clean_chat(error.code), now_ms, error.code, error.ref)
     if is_held_up(error) and (model.room is None or model.room.phase != "over"):
-        # All that was sent is answered once the server can write, and then it tells how long the race has run.
+        # Once the server can write, it answers everything that was sent and says how long the race has run.
         return replace(model, notice=notice, link=replace(model.link, reason=notice.text, held_at_ms=model.link.held_at_ms or now_ms))
     return replace(model, notice=notice, in_flight=None)
 
 
 def is_held_up(error: Error) -> bool:
-    """Whether it says that the server cannot keep anything: no request is refused by it, and all are answered once it can."""
+    """Whether the error says that the server cannot store anything. It refuses no request: all are answered once it can."""
     return error.code == ErrorCode.CANNOT_WRITE and error.ref == 0
 
 
 def _renamed(model: Model, event: YouAre, now_ms: int) -> Model:
     if model.welcome is None or event.player != model.welcome.player or event.name == model.welcome.name:
         return model
-    notice = Notice("info", f"You are called {clean_name(event.name)} from now on.", now_ms)
+    notice = Notice("info", f"You are now called {clean_name(event.name)}.", now_ms)
     return replace(model, welcome=replace(model.welcome, name=event.name), notice=notice)
 
 
@@ -322,12 +322,12 @@ def _left(model: Model, left: Left, now_ms: int) -> Model:
         "failed": f"Race {left.code} was ended by a fault of the server.",
         "called-off": "Your table was closed: the tournament's log says why."
         if model.is_at_table
-        else f"Race {left.code} was called off. It counts for nothing.",
-        # A server that is killed between keeping a result and telling it leaves this much to be said.
-        NO_SEAT: f"The server has no seat for you in race {left.code} any more: see carpet history.",
+        else f"Race {left.code} was called off. It does not count.",
+        # A server killed between storing a result and sending it leaves nothing else to say.
+        NO_SEAT: f"The server no longer has a seat for you in race {left.code}: see carpet history.",
     }.get(left.reason, f"Race {left.code} is over for you.")
     if left.reason == "closed" and model.notice is not None and model.notice.code == ErrorCode.ENDED_BY_HOST:
-        # It says why, which is told just before this.
+        # That notice came just before this and says why.
         return replace(model, room=None)
     return replace(model, room=None, notice=Notice("info", clean_chat(sentence), now_ms))
 
@@ -336,17 +336,17 @@ def _unwatched(model: Model, event: Unwatched, now_ms: int) -> Model:
     code = clean_name(event.code or "")
     sentence = {
         "closed": f"Race {code} was closed.",
-        "seated": f"You have a seat in race {code} now, so you watch it no more.",
+        "seated": f"You now have a seat in race {code}, so you no longer watch it.",
         "too-slow": "Your connection is too slow to watch races on.",
-        "failed": f"Race {code} can be watched no more, by a fault of the server.",
-        NO_RACE: f"Race {code} can be watched no more.",
+        "failed": f"Race {code} can no longer be watched, by a fault of the server.",
+        NO_RACE: f"Race {code} can no longer be watched.",
     }.get(event.reason)
     model = _at_rest(model)
     return model if sentence is None else replace(model, notice=Notice("info", clean_chat(sentence), now_ms))
 
 
 def _last(model: Model, room: Room) -> RoomModel | None:
-    """What to keep of the room for its result, when this snapshot takes its place."""
+    """What to keep of the room for its result when this snapshot replaces it."""
     before = model.room
     if before is None or before.code != room.code or before.series is None:
         return None
@@ -354,13 +354,13 @@ def _last(model: Model, room: Room) -> RoomModel | None:
         return model.last
     if before.race + 1 != room.race:
         return None
-    # Between two races a series can be given up; then it is the result of the race before that is still looked at.
+    # If a series is given up between two races, the result on show stays that of the race before.
     return before if before.record is not None else model.last
 
 
 def _room_event(model: Model, event: RoomEvent, now_ms: int) -> Model:
     if isinstance(event, _KEPT_FIRST) and model.room is not None and model.link != (link := _writing(model.link)):
-        # The clock has stood still at the server, and this says where.
+        # The clock stood still at the server, and this event says where.
         model = replace(model, link=link, room=replace(model.room, started_at_ms=None))
     room = room_after(model.room, event, now_ms)
     if room is None or room is model.room:
@@ -369,13 +369,13 @@ def _room_event(model: Model, event: RoomEvent, now_ms: int) -> Model:
 
 
 def _still_last(model: Model, room: RoomModel, event: RoomEvent) -> RoomModel | None:
-    """The room as it was after the race before, with what has become known of that since."""
+    """The room as it was after the previous race, updated with what has become known of that since."""
     last = model.last
     match event:
         case Scored(series=series) if last is not None:
             return replace(last, series=series)
         case Scored(record=record) if record is not None and room.phase == "waiting":
-            # The first race of a swap that will have no second one.
+            # The first race of a swap whose second one will not be run.
             return replace(room, phase="over", record=record)
         case Ratings(seats=ratings) if last is not None and room.phase == "waiting":
             return replace(last, ratings=ratings)
@@ -384,12 +384,12 @@ def _still_last(model: Model, room: RoomModel, event: RoomEvent) -> RoomModel | 
 
 
 def _remember(model: Model) -> Model:
-    """Keep beside the room what the player is to know when they have left it."""
+    """Keep outside the room what the player needs to know after leaving it."""
     return _remember_rating(_remember_first_view(model))
 
 
 def _remember_rating(model: Model) -> Model:
-    """A race has changed one's own rating since the welcome."""
+    """Update one's own rating in the welcome after a race has changed it."""
     welcome, room = model.welcome, model.room
     if welcome is None or room is None or room.seat is None or not 0 <= room.seat < len(room.ratings):
         return model
@@ -397,7 +397,7 @@ def _remember_rating(model: Model) -> Model:
 
 
 def _remember_first_view(model: Model) -> Model:
-    """Keep the first view of the race for which there is evidence: only one at ply 0 shows the cards as they were dealt."""
+    """Keep the first view of the race that there is evidence for. Only a view at ply 0 shows the cards as they were dealt."""
     evidence, room = model.evidence, model.room
     if evidence is None or room is None or room.view is None or evidence.first_view is not None or room.ply > 0:
         return model

@@ -1,7 +1,7 @@
-"""Tournaments as one frozen value, and the pure reducer that makes the next value out of what was heard of them.
+"""Tournaments as one frozen value, and the pure reducer that makes the next value from each event.
 
 Owns the list, the one tournament that is followed, and the call to a table. A snapshot replaces everything about a tournament, so there is
-nothing to resume. Must not know of screens, sockets or clocks: what the server says in "ms from now" is anchored to the local time at once.
+nothing to resume. Must not know of screens, sockets or clocks: the server's "ms from now" is converted to local time at once.
 """
 
 from __future__ import annotations
@@ -17,45 +17,45 @@ from protocol.tournament_messages import Called, Tournament, Tournaments
 from protocol.tournaments import TournamentEntrant, TournamentListing, TournamentPhase, TournamentRound, TournamentTable
 
 OPEN_PHASES: frozenset[TournamentPhase] = frozenset({"registration", "check-in"})
-"""The first round is not paired yet."""
+"""The first round is not yet paired."""
 DONE_PHASES: frozenset[TournamentPhase] = frozenset({"over", "ended"})
 
 
 class TournamentModel(Struct, frozen=True, dict=True):
-    """One tournament as it was told last. heard_at_ms: local time of that. With a dict: what it comes to by id is worked out once."""
+    """One tournament as last heard. heard_at_ms: the local time of that. Has a dict, so that `entrants` is computed once."""
 
     told: Tournament
     heard_at_ms: int
 
     @cached_property
     def entrants(self) -> dict[str, TournamentEntrant]:
-        """By id."""
+        """The entrants by id."""
         return {entrant.id: entrant for entrant in self.told.entrants}
 
     @property
     def phase_until_ms(self) -> int | None:
-        """Local time at which the check-in or the pause runs out."""
+        """Local time at which the check-in or the pause ends."""
         return None if self.told.phase_ms is None else self.heard_at_ms + self.told.phase_ms
 
     @property
     def round(self) -> TournamentRound | None:
-        """The last one that is paired."""
+        """The last round that was paired."""
         return self.told.rounds[-1] if self.told.rounds else None
 
     def entrant(self, player: str) -> TournamentEntrant | None:
         return self.entrants.get(player)
 
     def table_of(self, player: str) -> TournamentTable | None:
-        """Their table in the round whose tables are told."""
+        """The player's table in the round whose tables are known."""
         return next((table for table in self.told.tables if player and player in (table.first, table.second)), None)
 
     def no_show_until_ms(self, table: TournamentTable) -> int | None:
-        """Local time at which who is missing there forfeits."""
+        """Local time at which a player missing there forfeits."""
         return None if table.no_show_ms is None else self.heard_at_ms + table.no_show_ms
 
 
 class Call(Struct, frozen=True):
-    """To one's own table. name: of the tournament. until_ms: local time at which one forfeits."""
+    """A call to this player's table. name: the tournament's. until_ms: local time at which they forfeit."""
 
     name: str
     table: int
@@ -64,7 +64,7 @@ class Call(Struct, frozen=True):
 
 
 class TournamentsModel(Struct, frozen=True):
-    """listed: None while the list is not known. shown: the tournament told last. call: the last one to a table, until it is left."""
+    """listed: None while the list is not known. shown: the tournament heard last. call: the last one to a table, until it is left."""
 
     listed: tuple[TournamentListing, ...] | None = None
     running: int = 0
@@ -72,12 +72,12 @@ class TournamentsModel(Struct, frozen=True):
     call: Call | None = None
 
     def tournament(self, tournament: str | None) -> TournamentModel | None:
-        """The one of this id, where it is the one that is known."""
+        """The tournament of this id, if it is the one shown."""
         return self.shown if self.shown is not None and self.shown.told.id == tournament else None
 
 
 def tournaments_after(model: TournamentsModel, event: object, now_ms: int) -> TournamentsModel:
-    """What is known after `event`, heard at the local time `now_ms`. Total: what is of no tournament is no news."""
+    """What is known after `event`, heard at the local time `now_ms`. Total: events of no tournament change nothing."""
     match event:
         case Tournaments(tournaments=listed, running=running):
             return replace(model, listed=listed, running=running)
@@ -87,12 +87,12 @@ def tournaments_after(model: TournamentsModel, event: object, now_ms: int) -> To
             call = Call(event.name, event.table, event.code, None if until_ms is None else now_ms + until_ms)
             return replace(model, call=call)
         case Welcome(room=room) if model.call is not None and model.call.code != room:
-            # Who is called still is called again after their hello.
+            # A call that still stands is repeated after hello.
             return replace(model, call=None)
         case Left(code=code) if model.call is not None and model.call.code == code:
             return replace(model, call=None)
         case Lost():
-            # What is going on changes by the second: what is not known any more is not listed.
+            # The list changes by the second: without a connection it is not shown.
             return replace(model, listed=None)
     return model
 
@@ -112,7 +112,7 @@ def awaited_check_in(model: TournamentsModel, player: str) -> TournamentModel | 
 
 
 def table_name(model: TournamentModel, entrant: str | None) -> str:
-    """What a side of a table is called; not cleaned."""
+    """The name of one side of a table; not cleaned."""
     if entrant is None:
         return "the house"
     known = model.entrants.get(entrant)
@@ -120,7 +120,7 @@ def table_name(model: TournamentModel, entrant: str | None) -> str:
 
 
 def is_out(told: Tournament, entrant: str) -> bool:
-    """Whether an entrant was knocked out. Of two who both forfeit in a double elimination it is not to be known."""
+    """Whether an entrant was knocked out. If both sides of a table forfeit in a double elimination, this cannot be known."""
     losses = next((row.lost for row in told.standings if row.entrant == entrant), 0)
     return told.options.format == "elimination" and losses > told.options.double
 
@@ -131,5 +131,5 @@ def is_field_closed(told: Tournament) -> bool:
 
 
 def is_raced(table: TournamentTable) -> bool:
-    """Whether its race runs now, so that there is something to watch."""
+    """Whether the table's race is running, so that there is something to watch."""
     return table.code is not None and any(side.state == "racing" for side in table.sides)

@@ -1,7 +1,7 @@
-"""A race that is watched, as one frozen value, and the pure reducer that makes the next value out of what was heard of it.
+"""A race that is watched, as one frozen value, and the pure reducer that makes the next value from each event.
 
-How far everybody is comes at once, the boards come late: the one is a room as somebody without a seat knows it (`store`), the others
-stand beside it. What the screens do with them is not known here. All times are local ones.
+Everybody's progress comes at once and the boards come late: the progress is a room as somebody without a seat knows it (`store`), and the
+boards stand beside it. Must not know what the screens do with them. All times are local.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ MOVES_KEPT = 80
 
 
 class WatchModel(Struct, frozen=True):
-    """room: what is known at once; None while there is nothing to watch. closest: the server leads from one race to the next.
+    """room: what is known at once; None while there is nothing to watch. closest: whether the server leads from one race to the next.
 
-    boards: the latest that may be shown, one at most for each seat. played: their last moves, each with its seat.
-    last: the room with the race before, where the next one of a series has not begun yet; None where there was none.
+    boards: the latest that may be shown, at most one per seat. played: their last moves, each with its seat.
+    last: the room with the race before, while the next race of a series has not begun; None if there was none.
     """
 
     closest: bool
@@ -35,17 +35,17 @@ class WatchModel(Struct, frozen=True):
     last: RoomModel | None = None
 
     def board(self, seat: int) -> LateBoard | None:
-        """The board of a seat, once one may be shown."""
+        """A seat's board, once one may be shown; None before."""
         return next((board for board in self.boards if board.seat == seat), None)
 
 
 def watch_after(watch: WatchModel | None, event: ServerMessage | LinkEvent | LocalEvent, now_ms: int) -> WatchModel | None:
-    """What is watched after `event`, None for nothing. Total: of another race, or of none, everything is no news."""
+    """What is watched after `event`; None for nothing. Total: events of another race, or of none, change nothing."""
     match event:
         case Watched():
             return _snapshot(watch, event, now_ms)
         case Unwatched(reason="none"):
-            # Nothing is being run any more: the result of what was shown last may be looked at until there is.
+            # No race is running any more. Until one is, the result of the last one stays on show.
             over = watch is not None and watch.room is not None and watch.room.phase == "over"
             return watch if over else WatchModel(closest=True)
         case Unwatched():
@@ -70,21 +70,21 @@ def _room_event(watch: WatchModel, event: RoomEvent, now_ms: int) -> WatchModel:
     if room is None or before is None or room is before:
         return watch
     if isinstance(event, Room):
-        # The next race of the same room. A snapshot of it knows the players' lines alone; who watches has heard them too.
+        # The next race in the same room. Its snapshot has only the players' chat; keep what the watchers said too.
         last = before if before.ended else watch.last
         return replace(watch, room=replace(room, chat=before.chat, watchers=before.watchers), boards=(), played=(), last=last)
     return replace(watch, room=room, last=_still_last(watch.last, room, event))
 
 
 def _played(watch: WatchModel, board: LateBoard) -> tuple[tuple[int, Played], ...]:
-    """The last moves, with the one that led to a board; of several that came at once nothing is known."""
+    """The last moves, including the one that led to this board. If several moves came at once, none of them is known."""
     before = watch.board(board.seat)
     move = made(before.view, board.view) if before is not None and before.ply + 1 == board.ply else None
     return watch.played if move is None else (*watch.played, (board.seat, Played(*move, board.elapsed_ms)))[-MOVES_KEPT:]
 
 
 def _still_last(last: RoomModel | None, room: RoomModel, event: RoomEvent) -> RoomModel | None:
-    """The race before with what has become known of it since; nothing once the next one is run."""
+    """The previous race, updated with what has become known of it since; None once the next race runs."""
     match event:
         case Scored(series=series) if last is not None:
             return replace(last, series=series)
@@ -98,7 +98,7 @@ def _snapshot(before: WatchModel | None, event: Watched, now_ms: int) -> WatchMo
     room = resumed(before.room if before is not None else None, event.room, now_ms)
     room = room_heard(replace(room, watchers=event.watchers), Talk(code=room.code, lines=event.lines))
     points = tuple(tuple(zip(curve.at_ms, curve.home, strict=False)) for curve in event.curves)
-    # Else it has come because something was missed: the curves go on.
+    # Without full curves the snapshot only makes up for something missed, and the known curves go on.
     if len(points) == len(room.seats) and all(points):
         room = replace(room, points=points, heard_from_ms=0)
     return WatchModel(event.closest, with_points(room, now_ms), event.boards)

@@ -1,7 +1,7 @@
-"""One's own best at each rule set, alone or against others: what counts, what is better, and the file in which it is kept.
+"""A player's best at each rule set, alone or against others: what counts, what is better, and the file that holds it.
 
-The file is `bests.json` in the user's data folder, replaced in one piece. What is in it is checked when it is read. Must not know of
-screens or servers; which races are one's own practice is decided by who calls.
+The file is `bests.json` in the user's data folder, replaced atomically and validated when read. Must not know of screens or servers; the
+caller decides which races are the player's own practice.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RulesId = Annotated[str, Meta(min_length=1, max_length=32, pattern="^[a-z0-9-]+$
 
 
 class Best(Struct, frozen=True, kw_only=True):
-    """At one rule set. best_ms: the least time in which every card was brought home, None before the first win. most_home: cards home."""
+    """At one rule set. best_ms: the shortest time for bringing every card home; None before the first win. most_home: cards home."""
 
     tries: Count = 0
     wins: Count = 0
@@ -30,29 +30,29 @@ class Best(Struct, frozen=True, kw_only=True):
 
 
 class Bests(Versioned, frozen=True, kw_only=True):
-    """All that is in the file: by the id of a rule set."""
+    """The whole content of the file. rules: by the id of the rule set."""
 
     rules: dict[RulesId, Best] = field(default_factory=dict)
 
 
 class BestChange(NamedTuple):
-    """One's best before a race and after it."""
+    """A player's best before and after a race."""
 
     before: Best
     after: Best
 
 
 class BestsError(Failure):
-    """The file cannot be read or written. Names it and says what to do, in one sentence."""
+    """The file cannot be read or written. str() names it and says what to do, in one sentence."""
 
 
 def counts(record: Record, seat: int | None) -> bool:
-    """Whether a race is a try for a seat: on a shuffle that nobody could know. A deal by name can be played again and again."""
+    """Whether a race counts as a try for a seat: nobody could know the shuffle. A deal by name can be played again and again."""
     return seat is not None and 0 <= seat < len(record.seats) and record.seats[seat].bot is None and record.deal.name is None
 
 
 def after_race(best: Best, record: Record, number: int) -> Best:
-    """One's best when that race was one more try from the seat of this number."""
+    """The best after one more race from the seat of this number."""
     seat = record.seats[number]
     won = seat.state == "won"
     times = [ms for ms in (best.best_ms, seat.ended_at_ms if won else None) if ms is not None]
@@ -60,20 +60,20 @@ def after_race(best: Best, record: Record, number: int) -> Best:
 
 
 class BestsStore:
-    """The file. Whoever adds to it holds the lock of its folder from reading to writing: of two terminals at once both races count."""
+    """The file. Adding holds the folder's lock from reading to writing, so that two terminals at once lose no race."""
 
     def __init__(self, folder: Path) -> None:
         self._file = DocumentFile(
-            folder / "bests.json", Bests(), failure=BestsError, what="your best times", anew="anew", held="this race is not in it"
+            folder / "bests.json", Bests(), failure=BestsError, what="your best times", anew="afresh", held="this race is not in it"
         )
         self.path = self._file.path
 
     def read(self) -> Bests:
-        """All that is kept. Raises BestsError."""
+        """The whole document. Raises BestsError."""
         return self._file.read()
 
     def add(self, record: Record, seat: int) -> BestChange:
-        """Count a race that `counts` for this seat in. Raises BestsError; nothing has changed then."""
+        """Add a race that `counts` for this seat. Raises BestsError, and then nothing has changed."""
         with self._file.locked():
             bests = self.read()
             before = bests.rules.get(record.rules, Best())

@@ -1,6 +1,6 @@
-"""The commitments to deals of the day that were shown here, so that a secret which is revealed can be held against what was promised.
+"""The commitments to deals of the day that were shown here, so that a revealed secret can be checked against what was promised.
 
-Owns the one file they are kept in, `commitments.json` in the user's folder. What was shown first is what counts: it is never replaced.
+Owns one file, `commitments.json` in the user's folder. The commitment shown first counts: it is never replaced.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from client.storage.files import DocumentFile, Versioned
 from protocol.run_messages import DailyDeal
 
 KEPT: Final = 400
-"""Days a server, the last ones."""
+"""How many of the last days are kept per server."""
 
 
 class CommitmentsError(Failure):
-    """The file cannot be read or written. Names it, in one sentence."""
+    """The file cannot be read or written. str() names it, in one sentence."""
 
 
 class Seen(Struct, frozen=True, kw_only=True):
-    """commitment: as it was shown first. seen_at_ms: when, by the server's clock."""
+    """commitment: as first shown. seen_at_ms: when, by the server's clock."""
 
     commitment: str
     seen_at_ms: int
 
 
 class Document(Versioned, frozen=True, kw_only=True):
-    """All that is in the file: days by server and date."""
+    """The whole content of the file: days by server and date."""
 
     servers: dict[str, dict[str, Seen]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class DayCheck:
-    """One day. outcome: true where the secret is the one that was committed to; changed where another commitment is told now than was.
+    """One day. outcome: "true" if the secret is the one committed to; "changed" if the server now names another commitment than before.
 
-    seen: what was shown here first, None where nothing was before the reveal.
+    seen: what was first shown here; None if nothing was before the reveal.
     """
 
     date: str
@@ -51,7 +51,7 @@ class DayCheck:
 
 
 class CommitmentStore:
-    """The file. Each call reads it anew, and of two commands at once neither undoes what the other has kept."""
+    """The file. Each call reads it again, and two commands at once do not undo each other's changes."""
 
     def __init__(self, folder: Path) -> None:
         self._file = DocumentFile(
@@ -59,13 +59,13 @@ class CommitmentStore:
             Document(),
             failure=CommitmentsError,
             what="the commitments you were shown",
-            anew="anew",
+            anew="afresh",
             held="try again when it has ended",
         )
         self.path = self._file.path
 
     def keep(self, url: str, days: Sequence[DailyDeal], now_ms: int) -> None:
-        """Remember what a server commits to, while it is no more than that. Raises CommitmentsError."""
+        """Remember the server's commitments to deals that are not yet revealed. Raises CommitmentsError."""
         fresh = {day.date: Seen(commitment=day.commitment, seen_at_ms=now_ms) for day in days if day.secret is None}
 
         def kept(document: Document) -> Document:
@@ -80,7 +80,7 @@ class CommitmentStore:
 
 
 def check_day(day: DailyDeal, seen: Seen | None) -> DayCheck:
-    """A day as the server tells of it now, against what was shown before."""
+    """Compare a day as the server describes it now with what was shown before."""
     if seen is not None and seen.commitment != day.commitment:
         return DayCheck(day.date, "changed", seen)
     if day.secret is None:

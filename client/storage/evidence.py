@@ -1,7 +1,7 @@
-"""What this client saw of its last races, kept so that one who comes back in a new process can still check the deal.
+"""What this client saw of its last races, kept so that a player who comes back in a new process can still check the deal.
 
-Owns one file, `evidence.json` in the user's folder. A nonce is in it before the server has it: whatever happens then, the deal can be
-held against what was shown first.
+Owns one file, `evidence.json` in the user's folder. It holds a nonce before the server does: whatever happens then, the deal can be checked
+against what was shown first.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from client.storage.files import replace_file
 from protocol.views import View
 
 KEPT: Final = 8
-"""Races, the last ones: at most one is run at a time at each server."""
+"""How many of the last races are kept. At most one race runs at a time at each server."""
 
 
 class SeenRace(Struct, frozen=True, kw_only=True):
-    """url: of the server. The rest is as in `client.state.evidence`."""
+    """url: of the server. For the rest see `client.state.evidence`."""
 
     url: str
     code: str
@@ -33,17 +33,17 @@ class SeenRace(Struct, frozen=True, kw_only=True):
 
 
 class EvidenceStore:
-    """The file. One that cannot be read counts as empty, and one that cannot be written keeps nobody from racing."""
+    """The file. If it cannot be read it counts as empty; if it cannot be written, nobody is kept from racing."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "evidence.json"
 
     def last(self, url: str) -> SeenRace | None:
-        """The race that was got ready for last at this server."""
+        """The last race at this server that the player was ready for."""
         return next((seen for seen in reversed(self._read()) if seen.url == url), None)
 
     def keep(self, seen: SeenRace) -> None:
-        """Remember it, in place of what was kept of the same race."""
+        """Store it, replacing what was stored of the same race."""
         place = (seen.url, seen.code, seen.race)
         others = [each for each in self._read() if (each.url, each.code, each.race) != place]
         with contextlib.suppress(OSError):

@@ -1,6 +1,6 @@
-"""Files that are written in one piece or not at all, and documents in them that several terminals change.
+"""Files that are replaced atomically, and JSON documents in them that several terminals may change.
 
-Whoever reads one, after any crash, finds the old text, the new one, or no file. Whoever holds a lock reads, writes and lets go.
+After any crash, a reader finds the old text, the new one, or no file. A writer holds the folder's lock from reading to writing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from protocol import HOME_VARIABLE
 
 
 class Versioned(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is in a file. format: of the file, so that an older program knows that it cannot read it."""
+    """The whole content of a file. format: of the file, so that an older program sees that it cannot read it."""
 
     format: int = 1
 
@@ -29,17 +29,17 @@ class Versioned(msgspec.Struct, frozen=True, kw_only=True):
 Document = TypeVar("Document", bound=Versioned)
 
 PRIVATE, USUAL = 0o600, 0o666
-"""Modes of new files, before the umask: for the user alone from the first moment, and as all programs make them."""
+"""Modes of new files, before the umask: readable only by the user from the first moment, or as most programs create them."""
 
 PATIENCE_S = 2.0
-"""Seconds that another terminal's change is waited for; it takes a few milliseconds."""
+"""Seconds to wait for another terminal's change, which takes a few milliseconds."""
 PAUSE_S = 0.01
 
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
 
 def replace_file(path: Path, content: bytes, *, copy_mode: bool = False) -> None:
-    """Write the file anew, over what is there. copy_mode: with the mode of the file that is there. Raises OSError, ValueError."""
+    """Write the whole file, replacing what is there. copy_mode: keep the mode of the existing file. Raises OSError, ValueError."""
     with _written(path, content, PRIVATE) as temporary:
         if copy_mode:
             os.chmod(temporary, path.stat().st_mode & 0o7777)
@@ -47,14 +47,14 @@ def replace_file(path: Path, content: bytes, *, copy_mode: bool = False) -> None
 
 
 def make_file(path: Path, content: bytes, *, mode: int = PRIVATE) -> None:
-    """Write a new file. Raises FileExistsError where there is one, also one that has come meanwhile; OSError, ValueError."""
+    """Write a new file. Raises FileExistsError if there is one, even one made in the meantime; OSError, ValueError."""
     with _written(path, content, mode) as temporary:
         try:
             os.link(temporary, path)
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            # An empty file keeps others from the name until what was written has it.
+            # An empty file reserves the name until the real content replaces it.
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE))
             try:
                 os.replace(temporary, path)
@@ -65,7 +65,7 @@ def make_file(path: Path, content: bytes, *, mode: int = PRIVATE) -> None:
 
 @contextlib.contextmanager
 def _written(path: Path, content: bytes, mode: int) -> Iterator[str]:
-    """A file beside `path` with the content, safe on the disk; gone when the block ends, unless it was given another name."""
+    """A file beside `path` with the content, safely on disk. It is deleted when the block ends, unless it was given another name."""
     temporary = os.path.join(path.parent, f".carpet-{os.urandom(8).hex()}")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
@@ -80,10 +80,10 @@ def _written(path: Path, content: bytes, mode: int) -> Iterator[str]:
 
 
 class DocumentFile(Generic[Document]):
-    """A JSON document in a file that is the user's alone. Whatever is wrong with it is a `failure` that names it, in one sentence.
+    """A JSON document in a file private to the user. Any problem with it raises `failure`, with one sentence that names the file.
 
-    empty: what it is where there is no file; it has a `format`, the newest that can be read. what, anew: what is in it, and as what one
-    begins without it. held: what that means when another terminal does not let go of it.
+    empty: the document if there is no file; its `format` is the newest that can be read. what, anew: for the sentences: what the file
+    contains, and as what one begins without it. held: what it means for the user if another terminal does not release the lock.
     """
 
     def __init__(self, path: Path, empty: Document, *, failure: type[Failure], what: str, anew: str, held: str) -> None:
@@ -95,7 +95,7 @@ class DocumentFile(Generic[Document]):
         self._held = held
 
     def read(self) -> Document:
-        """All that is kept."""
+        """The whole document."""
         try:
             document = msgspec.json.decode(self.path.read_bytes(), type=type(self._empty))
         except FileNotFoundError:
@@ -105,22 +105,22 @@ class DocumentFile(Generic[Document]):
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise self._failure(f"{self._what} is damaged ({error}): repair it, or delete it to begin {self._anew}.") from error
         if document.format > self._empty.format:
-            raise self._failure(f"The file {self.path} is of a newer carpet-race: bring this one up to it, or set {HOME_VARIABLE}.")
+            raise self._failure(f"The file {self.path} is from a newer carpet-race: upgrade this one, or set {HOME_VARIABLE}.")
         return document
 
     def write(self, document: Document) -> None:
-        """Replace all that is kept, in one piece."""
+        """Replace the whole document atomically."""
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Private from the start: there is no moment in which others could read it.
+            # The file is private from the start: at no moment could others read it.
             replace_file(self.path, document_text(document))
         except OSError as error:
             raise self._failed("written", error) from error
 
     def change(self, to: Callable[[Document], Document]) -> None:
-        """Make of what is kept what `to` makes of it, which may be asked twice. Nobody writes between."""
+        """Replace the document by `to` of it. Nobody else writes in between. `to` may be called twice."""
         document = self.read()
-        # Most visits change nothing, and then nothing need be writable.
+        # Most visits change nothing, and then the file need not be writable.
         if to(document) == document:
             return
         with self.locked():
@@ -128,7 +128,7 @@ class DocumentFile(Generic[Document]):
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Nobody else changes anything in its folder. Where a file system has no locks, none is taken."""
+        """Keep everybody else from changing documents in this folder. If the file system has no locks, none is taken."""
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle = os.open(self.path.parent, os.O_RDONLY | os.O_CLOEXEC)
@@ -146,7 +146,7 @@ class DocumentFile(Generic[Document]):
 
 
 def document_text(document: Versioned) -> bytes:
-    """The document as JSON with line breaks, as it is in the file."""
+    """The document as indented JSON, as it is in the file."""
     return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
 
 
@@ -160,7 +160,7 @@ def _take_lock(handle: int) -> bool:
                 return False
             time.sleep(PAUSE_S)
         except OSError:
-            # There it is as good as it can be.
+            # No locks on this file system: go on without.
             return True
         else:
             return True

@@ -1,10 +1,10 @@
-"""Who the player is: their name and, for every server, the token that makes them the same player again.
+"""Who the player is: for each server, their name and the token that makes them the same player again.
 
-Owns the one file it is kept in, `identity.json` in the user's data folder (or in the folder that CARPET_HOME names), readable by the user
-alone and replaced in one piece. A token belongs to a server and a name: two names are two players, also on one machine. The name is the
-one the server has given; one that was asked for and given with a number, or that the player had before, leads to them still, or coming
-under it again would make a player anew each time. A token that the server has forgotten is kept aside, under the name with `(before)`
-behind it: it may be a mistake, or mended. Must not know of connections.
+Owns one file, `identity.json` in the user's data folder (or the folder that CARPET_HOME names). Only the user can read it, and it is
+replaced atomically. A token belongs to a server and a name: two names are two players, even on one machine. The name is the one that the
+server gave. A name that was asked for and given with a number, or that the player had before, still leads to them; otherwise each visit
+under it would make a new player. A token that the server has forgotten is kept under the name plus `(before)`: the loss may be a mistake,
+or be repaired. Must not know of connections.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ASIDE = re.compile(r" \(before(?: \d+)?\)$")
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A player of this machine at the server of `url`. last: the one used last there, who comes when no name is said."""
+    """A player of this machine at the server of `url`. last: whether they are the one used last there, and so the default."""
 
     url: str
     identity: Identity
@@ -40,11 +40,11 @@ class Known:
 
 
 class IdentityError(Failure):
-    """The file cannot be read or written. Names it and says what to do, in one sentence."""
+    """The file cannot be read or written. str() names it and says what to do, in one sentence."""
 
 
 class Server(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The players of this machine at one server, by name. name: the one used last. asked: names that lead to another of them."""
+    """This machine's players at one server, by name. name: the one used last. asked: other names that lead to one of them."""
 
     name: str
     tokens: dict[str, str]
@@ -52,12 +52,12 @@ class Server(Struct, frozen=True, kw_only=True, omit_defaults=True):
     asked: dict[str, str] = {}
 
     def named(self, name: str) -> Identity:
-        """The player who comes under `name`; one without a token where there is none."""
+        """The player that `name` leads to; one without a token if there is none."""
         found = name if name in self.tokens else self.asked.get(name, name)
         return Identity(found, self.tokens.get(found), self.players.get(found))
 
     def with_player(self, identity: Identity, *, asked: str = "") -> Server:
-        """The same with this player as the one used last. Their token may be here under another name: then they have a new one."""
+        """A copy with this player as the one used last. If their token is here under another name, they have been renamed."""
         name, token = identity.name, identity.token
         assert token is not None
         former = {old for old, kept in self.tokens.items() if kept == token and old != name}
@@ -72,7 +72,7 @@ class Server(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return Server(name=name, tokens=tokens, players=players, asked=asked_for)
 
     def with_aside(self, identity: Identity) -> Server:
-        """The same, where another player has the name of this one, with that player under another name too."""
+        """A copy in which another player who has this one's name is kept under another name too."""
         name, token = identity.name, self.tokens.get(identity.name)
         if token is None or token == identity.token:
             return self
@@ -82,14 +82,14 @@ class Server(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Document(Versioned, frozen=True, kw_only=True):
-    """All that is in the file: servers by URL."""
+    """The whole content of the file: servers by URL."""
 
     servers: dict[str, Server] = field(default_factory=dict)
 
 
 class IdentityStore:
-    """The file. Each call reads it anew, and whoever changes it holds the lock of its folder from reading to writing: two terminals at once
-    do not undo each other's work.
+    """The file. Each call reads it again, and a change holds the folder's lock from reading to writing, so that two terminals do not undo
+    each other's work.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -104,15 +104,15 @@ class IdentityStore:
         self.path = self._file.path
 
     def identity(self, url: str, name: str | None = None) -> Identity:
-        """Who to be at the server of `url`: under `name`, or else under the last name used there, or else the login name."""
+        """Who to be at the server of `url`: `name`, or else the last name used there, or else the login name."""
         server = self.read().servers.get(url)
         chosen = clean_name(name or "") or (server.name if server else default_name())
         found = server.named(chosen) if server else Identity(chosen)
-        # Should the server still not know the token, nobody is to be made anew under the name by which it is kept here.
+        # If the server still does not know the token, it must not make a new player under the `(before)` name.
         return structs.replace(found, name=_ASIDE.sub("", found.name)) if found.token is not None else found
 
     def known(self) -> tuple[Known, ...]:
-        """All players of this machine; of a server's, the one used last comes first. Raises IdentityError."""
+        """All players of this machine. At each server, the one used last comes first. Raises IdentityError."""
         return tuple(
             Known(url, server.named(name), last=name == server.name)
             for url, server in self.read().servers.items()
@@ -120,7 +120,7 @@ class IdentityStore:
         )
 
     def keep(self, url: str, identity: Identity, *, asked: str = "") -> None:
-        """Remember `identity` for the server of `url`; the name `asked` leads to it from now on. Raises IdentityError."""
+        """Remember `identity` for the server of `url`; from now on the name `asked` leads to it. Raises IdentityError."""
         if identity.token is None:
             return
 
@@ -131,7 +131,7 @@ class IdentityStore:
         self.change(kept)
 
     def follow(self, url: str, identity: Identity) -> None:
-        """The server has told what this player of the machine is called now. Who was used last there stays so. Raises IdentityError."""
+        """Store the name that the server now gives this player. The player used last there stays the same. Raises IdentityError."""
 
         def followed(document: Document) -> Document:
             before = document.servers.get(url) or Server(name=identity.name, tokens={})
@@ -143,16 +143,16 @@ class IdentityStore:
         self.change(followed)
 
     def change(self, to: Callable[[Document], Document]) -> None:
-        """Make of what is kept what `to` makes of it, which may be asked twice. Nobody writes between. Raises IdentityError."""
+        """Replace the document by `to` of it. Nobody else writes in between. `to` may be called twice. Raises IdentityError."""
         self._file.change(to)
 
     def read(self) -> Document:
-        """All that is kept. Raises IdentityError."""
+        """The whole document. Raises IdentityError."""
         return self._file.read()
 
 
 def _aside(name: str, taken: Collection[str]) -> str:
-    """Under which the token of who had this name is kept."""
+    """A free name under which to keep the token of the player who had this name."""
     base = _ASIDE.sub("", name)
     for number in count(1):
         behind = " (before)" if number == 1 else f" (before {number})"
@@ -163,7 +163,7 @@ def _aside(name: str, taken: Collection[str]) -> str:
 
 
 def home_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """The folder of the player's data."""
+    """The folder with the player's data."""
     if chosen := environment.get(HOME_VARIABLE):
         return Path(chosen).expanduser()
     import platformdirs

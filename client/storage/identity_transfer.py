@@ -1,7 +1,7 @@
-"""An identity on its way from one machine to another: what an export may hold, and how it joins what is there already.
+"""Moving an identity from one machine to another: what an export may contain, and how it is merged with what is there.
 
-Pure. An export has the form of the file itself, so that a copy of the file is one too. It comes from anywhere: whatever is not as this
-program would have written it is refused, and then nothing of it is taken.
+Pure. An export has the format of the file itself, so a copy of the file works too. It may come from anywhere: if anything in it is not as
+this program would have written it, all of it is refused.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from client.storage.identity import Document, Server
 from protocol.text import clean_chat, clean_name
 
 LONGEST_EXPORT = 1_000_000
-"""Bytes: some ten thousand players."""
+"""Bytes; enough for about ten thousand players."""
 LONGEST_TOKEN = 64
 
 
 class BadExport(Failure):
-    """That is no export, or one of nothing."""
+    """The data is not an export, or there is nothing to export."""
 
 
 class TokenConflict(Failure):
-    """There is another player of that name at that server here already."""
+    """This machine already has another player of that name at that server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """What became of one player of an export. known: already here, maybe under another name. replaced: another of their name was."""
+    """What became of one player of an export. known: already here, perhaps under another name. replaced: another player had the name."""
 
     url: str
     name: str
@@ -41,7 +41,7 @@ class Brought:
 
 
 def part_of(document: Document, url: str | None) -> Document:
-    """What is to be exported: all, or the players at one server. Raises BadExport when that is nothing."""
+    """What to export: everything, or the players at one server. Raises BadExport if that is nothing."""
     servers = document.servers if url is None else {place: server for place, server in document.servers.items() if place == url}
     if not any(server.tokens for server in servers.values()):
         where = f"the server {url}" if url is not None else "any server"
@@ -64,7 +64,7 @@ def read_export(data: bytes) -> Document:
     if not any(server.tokens for server in document.servers.values()):
         raise BadExport("There is no name and no token in that export.")
     for fault in _faults(document):
-        raise BadExport(f"That export is damaged: {fault}; nothing of it was taken.")
+        raise BadExport(f"That export is damaged: {fault}; nothing was imported.")
     return document
 
 
@@ -97,9 +97,9 @@ def _is_url(url: str) -> bool:
 
 
 def merged(here: Document, brought: Document, *, replace: bool) -> tuple[Document, tuple[Brought, ...]]:
-    """Both together, and what became of each player. Who was used last at a server stays so, where there was somebody.
+    """The merged document, and what became of each player. The player used last at a server stays the same, if there was one.
 
-    replace: of two players of one name at one server the brought one stays, otherwise that is a TokenConflict.
+    replace: of two players with one name at one server, the imported one stays; otherwise this raises TokenConflict.
     """
     servers = dict(here.servers)
     outcomes: list[Brought] = []
@@ -109,14 +109,14 @@ def merged(here: Document, brought: Document, *, replace: bool) -> tuple[Documen
         for name, token in coming.tokens.items():
             own = next((own for own, kept in after.tokens.items() if kept == token), None)
             if own is not None:
-                # Which of two names is the newer one, the server says on the next visit.
+                # The server says on the next visit which of the two names is the newer one.
                 outcomes.append(Brought(url, name, "known"))
                 after = after.with_player(after.named(own), asked=name)
                 continue
             taken = name in after.tokens
             if taken and not replace:
                 raise TokenConflict(
-                    f"There is another player {name} at {url} on this machine: nothing was taken; with --replace the one of the export is."
+                    f"There is another player {name} at {url} on this machine: nothing was imported; --replace takes the exported one."
                 )
             outcomes.append(Brought(url, name, "replaced" if taken else "new"))
             after = after.with_player(Identity(name, token, coming.players.get(name)))

@@ -1,7 +1,6 @@
-"""The records of the races that were seen to their end here, kept as files that `carpet verify` reads.
+"""The records of races that ended while this client was there, kept as files that `carpet verify` reads.
 
-Every player then holds their own copy of what the server said, and not only the server its own. Each race has a file under its id; the last
-one has another under a name that stays the same.
+So each player has their own copy of what the server said. Each race has a file under its id; the last one has another under a fixed name.
 """
 
 from __future__ import annotations
@@ -17,24 +16,24 @@ from protocol.record import LONGEST_RECORD, BadRecord, Record, digest, from_json
 NAME: Final = "last-race.json"
 FOLDER: Final = "races"
 TAUGHT: Final = "taught"
-"""A file beside them: the lessons are over."""
+"""A file beside them that says that the lessons are over."""
 
 KEPT: Final = 200
-"""Records in the folder; the oldest goes for a new one."""
+"""Records kept in the folder; each new one beyond that replaces the oldest."""
 
 
 def is_new(folder: Path) -> bool:
-    """Whether nobody has raced or learned to on this machine."""
+    """Whether nobody on this machine has raced or finished the lessons."""
     return not any((folder / name).exists() for name in (TAUGHT, NAME))
 
 
 def keep_record(folder: Path, record: Record) -> Path:
-    """Write the record into `folder`, as the last one and under its id; the path of the latter. Raises OSError."""
+    """Write the record into `folder`, as the last one and under its id. Returns the latter path. Raises OSError."""
     races = folder / FOLDER
     races.mkdir(mode=0o700, parents=True, exist_ok=True)
     text = f"{to_json(record)}\n".encode()
     replace_file(folder / NAME, text)
-    # The id comes from a server: what has not its form must not name a file.
+    # The id comes from a server: it must not name a file unless it has the form of an id.
     path = races / f"{record.id if is_race_id(record.id) else digest(record)}.json"
     replace_file(path, text)
     _forget_oldest(races)
@@ -42,17 +41,17 @@ def keep_record(folder: Path, record: Record) -> Path:
 
 
 class SavedRecords:
-    """Keeps each record of a sitting when it comes, so that none is lost with the program. Says nothing while the screen is not free."""
+    """Keeps each record as it comes, so that none is lost if the program ends. Prints nothing: the screen may be in use."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.last: Path | None = None
-        """Where the last one is, under its id."""
+        """Path of the last record, under its id."""
         self.error: OSError | None = None
-        """Why one could not be kept; the last such."""
+        """Why the last record that could not be kept failed."""
 
     def keep(self, record: Record) -> None:
-        """Write it now, if that can be."""
+        """Write the record now, if possible."""
         try:
             self.last = keep_record(self._folder, record)
         except OSError as error:
@@ -60,7 +59,7 @@ class SavedRecords:
 
 
 def kept_records(folder: Path) -> Iterator[Record]:
-    """The records that are kept, newest first. Files that cannot be read are passed over."""
+    """The kept records, newest first. Unreadable files are skipped."""
     for path in _by_age(folder / FOLDER):
         try:
             with path.open("rb") as file:
@@ -70,7 +69,7 @@ def kept_records(folder: Path) -> Iterator[Record]:
 
 
 def record_path(folder: Path, race: str | None) -> Path:
-    """Where the record of the race of this id, by `is_race_id`, is if it is kept; with None that of the last race."""
+    """Where the record of a race is, if it is kept. race: an id, by `is_race_id`; None for the last race."""
     return folder / NAME if race is None else folder / FOLDER / f"{race}.json"
 
 

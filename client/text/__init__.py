@@ -1,1 +1,1 @@
-"""What values mean to a person: words, tables and statistics. Pure."""
+"""How values are put for a person: words, tables and statistics. Pure."""

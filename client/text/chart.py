@@ -1,4 +1,4 @@
-"""A row of figures as columns of text, with a scale on the left: for output that is no screen.
+"""A series of numbers as columns of text, with a scale on the left, for output that is not a screen.
 
 Pure. Block characters show eighths of a row, ASCII shows thirds.
 """
@@ -12,16 +12,16 @@ AXIS: Final = 7
 """Cells left of the columns."""
 
 BLOCKS: Final = "▁▂▃▄▅▆▇█│└─"
-"""Characters that a chart is made of where it is not of ASCII: the parts of a row, then the axes."""
+"""The characters of a chart that is not ASCII: the parts of a row, then the axes."""
 _ASCII: Final = ".:#|+-"
 _WIDEST: Final = 4
-"""Cells that a column has at most, where there are few of them."""
+"""Cells of a column, at most, if there are few."""
 
 
 def chart(values: Sequence[int], *, low: int, high: int, width: int, height: int, ascii_only: bool) -> list[str]:
-    """`height` rows of at most `width` cells: the last of the values, one column each, as many as fit; low and high: the ends of the scale.
+    """`height` rows of at most `width` cells: one column per value, for as many of the last values as fit. low, high: ends of the scale.
 
-    Below them comes the axis. A label is the value at the top of its row. There is at least one value, and low < high.
+    The axis comes below. A label is the value at the top of its row. There must be at least one value, and low < high.
     """
     columns = values[-shown(len(values), width) :]
     across = min(max(width - AXIS, 1) // len(columns), _WIDEST)
@@ -39,11 +39,11 @@ def chart(values: Sequence[int], *, low: int, high: int, width: int, height: int
 
 
 def shown(count: int, width: int) -> int:
-    """How many of so many values a chart of `width` cells shows."""
+    """How many of `count` values a chart of `width` cells shows."""
     return min(count, max(width - AXIS, 1))
 
 
 def _steps(value: int, low: int, high: int, steps: int) -> int:
-    """How high a column is. What is more than `low` is to be seen, however little it is."""
+    """The height of a column. Any value above `low` shows, however slightly."""
     part = (min(max(value, low), high) - low) * steps
     return -(-part // (high - low))

@@ -1,4 +1,4 @@
-"""What the model means to a person: clocks, counts, when the bell is due, progress curves. Pure functions of values."""
+"""How the model is put for a person: clocks, counts, when the bell is due, progress curves. Pure functions of values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SUIT_ORDER = "SHDC"
 
 
 def clock_text(ms: int, *, tenths: bool = True) -> str:
-    """Minutes and seconds, with hours when there are any: `0:07.3`, `12:40`, `1:02:03`. Below zero counts as zero."""
+    """Minutes and seconds, with hours if there are any: `0:07.3`, `12:40`, `1:02:03`. Negative times count as zero."""
     ms = max(ms, 0)
     seconds, tenth = ms // 1000, ms % 1000 // 100
     minutes, seconds = divmod(seconds, 60)
@@ -40,13 +40,13 @@ def clock_text(ms: int, *, tenths: bool = True) -> str:
 
 
 def limit_text(seconds: int) -> str:
-    """A time that is set, not one that runs: `10 min`, `45 s`, `1 min 30 s`."""
+    """A length of time that is a setting: `10 min`, `45 s`, `1 min 30 s`."""
     minutes, rest = divmod(seconds, 60)
     return " ".join(f"{count} {unit}" for count, unit in ((minutes, "min"), (rest, "s")) if count) or "0 s"
 
 
 def date_text(at_ms: int, zone: tzinfo | None, pattern: str = "%Y-%m-%d") -> str:
-    """The day of a moment in Unix time, `-` for one that no calendar has. zone: None for the machine's own."""
+    """The day of a moment in Unix time; `-` if no calendar has it. zone: None for the machine's own."""
     try:
         return datetime.fromtimestamp(at_ms / 1000, zone).strftime(pattern)
     except (OverflowError, OSError, ValueError):
@@ -54,23 +54,23 @@ def date_text(at_ms: int, zone: tzinfo | None, pattern: str = "%Y-%m-%d") -> str
 
 
 def deck_size(rules: tuple[RulesInfo, ...], options: RaceOptions) -> int:
-    """How many cards there are to bring home: 52 for each deck; 52 when the rule set is not known here."""
+    """How many cards there are to bring home: 52 for each deck, and 52 if the rule set is not known."""
     return next((52 * info.decks for info in rules if info.id == options.rules), 52)
 
 
 def rated_sentence(options: RaceOptions) -> str:
-    """Whether a race of these options counts for ratings, and if not, why. One line without a full stop."""
+    """Whether a race with these options counts for ratings, and if not, why. One line without a full stop."""
     because = options.unrated_because
     return "Rated" if because is None else f"Not rated: {UNRATED[because]}"
 
 
 def on_last_cards(seat: SeatInfo, cards: int) -> bool:
-    """At most ten cards are left to bring home."""
+    """Whether at most ten cards are left to bring home."""
     return seat.home >= cards - LAST_CARDS
 
 
 def bell_due(before: RoomModel | None, after: RoomModel | None, rules: tuple[RulesInfo, ...]) -> bool:
-    """The bell rings when a race starts and when an opponent reaches their last ten cards."""
+    """Whether the bell rings: a race starts, or an opponent reaches their last ten cards."""
     if before is None or after is None or (before.code, before.race) != (after.code, after.race):
         return False
     if before.phase in ("waiting", "countdown") and after.phase == "racing":
@@ -81,23 +81,23 @@ def bell_due(before: RoomModel | None, after: RoomModel | None, rules: tuple[Rul
 
 
 def with_ratings(names: Sequence[str], ratings: Sequence[int | None]) -> str:
-    """Names in a row, each with their rating behind it if they have one; an older server tells none."""
+    """Names in a row, each followed by their rating if they have one; an older server sends none."""
     pairs = zip_longest(names, ratings[: len(names)])
     return ", ".join(clean_name(name) if rating is None else f"{clean_name(name)} {rating}" for name, rating in pairs)
 
 
 def home_counts(race: RunningRaceInfo) -> str:
-    """Who is how far in a race of the lobby: `Anna 9, Benedikt 8`."""
+    """How far each player is in a race of the lobby: `Anna 9, Benedikt 8`."""
     return ", ".join(f"{clean_name(seat.name)} {seat.home}" for seat in race.seats)
 
 
 def is_found(before: Model, after: Model) -> bool:
-    """Somebody was found for a quick match: there is a room, where an opponent was looked for."""
+    """Whether a quick match has found an opponent: there is a room where there was a search."""
     return before.search is not None and before.room is None and after.room is not None
 
 
 def is_called(before: Model, after: Model) -> bool:
-    """Another table of a tournament waits for this player."""
+    """Whether another table of a tournament now waits for this player."""
     call, known = after.tournaments.call, before.tournaments.call
     return call is not None and (known is None or known.code != call.code)
 
@@ -109,7 +109,7 @@ def is_check_in_due(before: Model, after: Model) -> bool:
 
 
 def search_sentence(search: Search, rules: str, now_ms: int) -> str:
-    """How the search for an opponent stands, in less than eighty columns where nothing special is wanted. rules: their name, or nothing."""
+    """How the search for an opponent stands, in under eighty columns unless something special is wanted. rules: their name, or empty."""
     rating = "with any rating" if search.window is None else f"within {search.window} points"
     at = f" at {rules}" if rules else ""
     waited = clock_text(now_ms - search.since_ms, tenths=False)
@@ -117,7 +117,7 @@ def search_sentence(search: Search, rules: str, now_ms: int) -> str:
 
 
 def foundation_counts(foundations: dict[str, int]) -> tuple[tuple[str, int], ...]:
-    """(suit letter, cards) in the order S H D C; the two foundations of a suit, where there are two, are added up."""
+    """(suit letter, cards) in the order S H D C. If a suit has two foundations, they are added up."""
     return tuple((suit, sum(count for name, count in foundations.items() if name[:1] == suit)) for suit in SUIT_ORDER)
 
 
@@ -130,11 +130,11 @@ def series_name(format_: SeriesFormat, races: int) -> str:
 
 
 def score_text(series: SeriesInfo) -> str:
-    """The points: `Anna 2 : 1 Benedikt`, or with other than two seats `Anna 2, Benedikt 1, Clara 0`; with the cards where they decide."""
+    """The points: `Anna 2 : 1 Benedikt`, or unless there are two seats, `Anna 2, Benedikt 1, Clara 0`. Cards too, if they decide."""
     names = [clean_name(seat.name) or f"seat {number}" for number, seat in enumerate(series.seats, 1)]
     points = [seat.points for seat in series.seats]
     cards = [seat.home for seat in series.seats]
-    # Points that nobody is ahead by, and those of a swap before its end, say nothing.
+    # With nobody ahead on points, or before the end of a swap, the points say nothing.
     tied = points.count(max(points, default=0)) > 1
     if len(names) == 2:
         said = f"{names[0]} {points[0]} : {points[1]} {names[1]}"
@@ -145,7 +145,7 @@ def score_text(series: SeriesInfo) -> str:
 
 
 def series_sentence(series: SeriesInfo) -> str:
-    """How the series stands, or has ended, for the screens: `Anna 2 : 1 Benedikt, best of 5, race 4 next`."""
+    """How the series stands or has ended, for the screens: `Anna 2 : 1 Benedikt, best of 5, race 4 next`."""
     name = series_name(series.format, series.races)
     if not series.raced and not series.over:
         return f"{name[0].upper()}{name[1:]}, race 1 next"
@@ -153,7 +153,7 @@ def series_sentence(series: SeriesInfo) -> str:
         return f"{score_text(series)}, {name}, race {series.raced + 1} next"
     gone = [clean_name(seat.name) for seat in series.seats if seat.gone]
     first = [clean_name(seat.name) for seat in series.seats if seat.place == 1 and not seat.gone]
-    left = f"{' and '.join(gone)} gave the series up. " if gone else ""
+    left = f"{' and '.join(gone)} gave up the series. " if gone else ""
     if len(series.seats) == 1:
         return f"{left}The {name} is over: {score_text(series)}."
     won = f"{first[0]} has won the {name}" if len(first) == 1 else f"The {name} is a draw"
@@ -161,7 +161,7 @@ def series_sentence(series: SeriesInfo) -> str:
 
 
 def series_meanwhile(series: SeriesInfo) -> str:
-    """How the series stands while a race of it is run, or is about to be: `Anna 1 : 0 Benedikt, best of 3, race 2`."""
+    """How the series stands while one of its races runs or is about to: `Anna 1 : 0 Benedikt, best of 3, race 2`."""
     name = series_name(series.format, series.races)
     if not series.raced:
         return f"{name[0].upper()}{name[1:]}, race 1"
@@ -172,7 +172,7 @@ def series_meanwhile(series: SeriesInfo) -> str:
 
 
 def curves(record: Record) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """For each seat, (ms from the start, cards home) from the start to its end, a point for each change."""
+    """For each seat, (ms from the start, cards home) from the start to the seat's end, with a point for each change."""
     starts: list[int | None] = [None] * len(record.seats)
     points: list[list[tuple[int, int]]] = [[] for _ in record.seats]
     for move in record.moves:
@@ -180,7 +180,7 @@ def curves(record: Record) -> tuple[tuple[tuple[int, int], ...], ...]:
             continue
         line = points[move.seat]
         if not line:
-            # Before its first move a seat had one card less home if that move brought one home.
+            # If the first move brought a card home, the seat had one less before it.
             starts[move.seat] = move.home - (1 if goes_home(move.move) else 0)
             line.append((0, starts[move.seat] or 0))
         if move.home != line[-1][1]:
@@ -194,5 +194,5 @@ def curves(record: Record) -> tuple[tuple[tuple[int, int], ...], ...]:
 
 
 def is_run(room: RoomModel) -> bool:
-    """Whether it is a run of a deal that each player runs once, alone."""
+    """Whether the room is a run of a deal that each player runs once, alone."""
     return room.shared is not None and room.shared.kind != "round"

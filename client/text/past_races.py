@@ -1,6 +1,6 @@
-"""Races that are over, as `carpet history` shows them: from a server's pages or from the records kept here, in lines of a table.
+"""Past races as `carpet history` shows them: from a server's pages or from the records kept here, as lines of a table.
 
-Pure. All text of a server's is cleaned here, since it goes to a terminal.
+Pure. All text from a server is cleaned here, since it goes to a terminal.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ NARROWEST = 80
 AGAINST = HEADINGS.index("against")
 
 FLEXIBLE = 5
-"""Cells that the opponents' names have at least."""
+"""Cells of the opponents' names, at least."""
 
 
 class PastRace(Struct, frozen=True):
-    """own: the seat that is told of; None where none is known to be."""
+    """own: the player's seat; None if it is not known."""
 
     race: HistoryRace
     own: int | None
 
 
 def past_race(record: Record, *, players: Collection[str], names: Collection[str]) -> PastRace:
-    """A record that is kept here. players, names: public ids and names of whoever uses this machine."""
+    """A past race from a record kept here. players, names: public ids and names of the players on this machine."""
     seats = tuple(
         HistorySeat(
             player=seat.player or None,
@@ -66,7 +66,7 @@ def _own(seats: Sequence[HistorySeat], players: Collection[str], names: Collecti
     for mine in (
         [number for number, seat in people if seat.player in players],
         [number for number, seat in people if seat.name in names],
-        # Whoever raced against house bots alone.
+        # The only person in a race against house bots.
         [number for number, _ in people],
     ):
         if len(mine) == 1:
@@ -75,7 +75,7 @@ def _own(seats: Sequence[HistorySeat], players: Collection[str], names: Collecti
 
 
 def table(races: Iterable[PastRace], *, width: int = NARROWEST, zone: tzinfo | None = UTC) -> list[str]:
-    """The lines of a table, headings first, `width` cells wide where that is at all possible. zone: None for the machine's own."""
+    """The lines of a table, headings first, `width` cells wide if at all possible. zone: None for the machine's own."""
     listed = list(races)
     rows = [_row(past, zone) for past in listed]
     columns = [max(map(cells, column)) for column in zip(HEADINGS, *rows, strict=True)]
@@ -107,21 +107,21 @@ def _row(past: PastRace, zone: tzinfo | None) -> tuple[str, ...]:
 
 
 def _ended(own: HistorySeat | None, race: HistoryRace) -> str:
-    """In eight cells, as the table has no more for it."""
+    """How one's own seat ended, in at most eight cells, the width of its column."""
     if own is None:
         return "-"
     return word_among(own, race.seats) or "-"
 
 
 def time_text(ended_at_ms: int | None) -> str:
-    """Minutes and seconds from a race's start, `-` where there are none that a race could have."""
+    """Minutes and seconds from a race's start; `-` if no race could have such a time."""
     if ended_at_ms is None or not 0 <= ended_at_ms < 100 * 3600_000:
         return "-"
     return f"{ended_at_ms // 60_000}:{ended_at_ms // 1000 % 60:02}"
 
 
 def printable_json(text: str) -> str:
-    """The same JSON value, with every character that a terminal might obey written as an escape. Line breaks between tokens stay."""
+    """The same JSON value, with every character that a terminal might obey escaped. Line breaks between tokens stay."""
     return "".join(
         character if character == "\n" or unicodedata.category(character)[0] != "C" else _escape(character) for character in text
     )

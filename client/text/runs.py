@@ -1,4 +1,4 @@
-"""Boards of deals and lists of challenges as lines of text, for commands and the screen. Pure; a server's text is cleaned here."""
+"""Boards of runs and lists of challenges as lines of text, for commands and the screen. Pure; text from a server is cleaned here."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from protocol.text import clean_chat, clean_name, counted
 
 
 def board_title(runs: Runs, rules: str) -> str:
-    """Which board it is, and how many have run. rules: what to call its rule set."""
+    """Which deal the board is of, and how many have run it. rules: the name of its rule set."""
     what = f"The deal of {clean_chat(runs.id)}" if runs.kind == "daily" else f"Challenge {clean_name(runs.id)}"
     count = counted(runs.runs, "run")
     return f"{what}, {clean_name(rules)}: {count}{' so far' if runs.secret is None else ''}."
 
 
 def board_lines(runs: Runs, *, rows: int | None = None) -> list[tuple[bool, str]]:
-    """The lines below the title, with whether each is one's own. rows: at most so many; one's own is the last where it is further down."""
+    """The lines below the title, each with whether it is one's own. rows: at most this many; one's own row comes last if it is below."""
     if not runs.shown:
-        return [(False, "You see who has run it, and how, once you have had your own run, and everybody does when it is revealed.")]
+        return [(False, "You see the runs once you have had your own, and everybody does when the deal is revealed.")]
     if not runs.rows:
         return [(False, "Nobody has run it.")]
     with_days = runs.kind == "daily"
@@ -78,12 +78,12 @@ def _left(left_ms: int) -> str:
 
 
 def moment_text(at_ms: int) -> str:
-    """A moment in Unix time to the minute, in UTC; `-` for one that no calendar has."""
+    """A moment in Unix time to the minute, in UTC; `-` if no calendar has it."""
     return date_text(at_ms, UTC, "%Y-%m-%d %H:%M")
 
 
 def best_sentence(change: BestChange) -> str:
-    """How the race stands among one's own: `New best! Before it 3:20.1. 12 tries, 3 all home.`"""
+    """How a race compares with one's own best: `New best! Before it 3:20.1. 12 tries, 3 all home.`"""
     before, after = change
     tries = f"{counted(after.tries, 'try', 'tries')}, {after.wins} all home."
     if after.best_ms is not None:

@@ -1,8 +1,7 @@
-"""What a player's races come to: counts, cards home, times and ratings; in all, by rule set, and by whom they were raced against.
+"""Statistics of a player's races: counts, cards home, times and ratings; in all, by rule set and by opponent.
 
-Pure. Races may come in any order; one that was aborted does not count, nor does one of which it is not known whose seat is whose.
-What a server says is brought within bounds here, once: names are cleaned, and a figure that no race could have is cut to what a table has
-room for.
+Pure. The races may come in any order. Aborted races do not count, nor do races in which the player's seat is not known. What a server says
+is brought within bounds here, once: names are cleaned, and a number that no race could have is cut to what a table has room for.
 """
 
 from __future__ import annotations
@@ -22,20 +21,19 @@ from protocol.views import MAX_SEATS
 
 MOST_CARDS: Final = 999
 LONGEST_MS: Final = 10 * 3600_000
-"""Ten times the longest time limit there is."""
+"""Ten times the longest time limit."""
 RATINGS: Final = (-9999, 99_999)
 
 Outcome = Literal["won", "drawn", "lost", "alone"]
-"""won: first, and nobody beside them. drawn: first, with others. alone: nobody else had a seat."""
+"""won: first, alone in that place. drawn: first, with others. alone: nobody else had a seat."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """What some races come to: won + drawn + lost + alone = races.
+    """The sum of some races: won + drawn + lost + alone = races.
 
-    forfeited: of them those that they gave up. all_home: of them those in which they brought all cards home. cards_mean, cards_most: cards
-    home; None where there is no race. fastest_ms, median_ms: from the start to the last card, where all came home; None where they never
-    did.
+    forfeited: those that the player gave up. all_home: those in which they brought every card home. cards_mean, cards_most: cards home;
+    None if there is no race. fastest_ms, median_ms: from the start to the last card, over the races with all home; None if there are none.
     """
 
     races: int
@@ -53,9 +51,9 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opponent:
-    """Somebody who was raced against: won + drawn + lost = met, by places alone, whoever else was there.
+    """Somebody the player has raced: won + drawn + lost = met, by places alone, whoever else was there.
 
-    player: the public id; None for a house bot, and where no id is known. name: as of the last race.
+    player: the public id; None for a house bot, or if no id is known. name: as of the last race.
     """
 
     player: str | None
@@ -68,7 +66,7 @@ class Opponent:
 
 
 class Point(Struct, frozen=True):
-    """at_ms: Unix time of the end of the race. value: cards home, or the rating after it."""
+    """at_ms: Unix time of the end of the race. value: cards home, or the rating after the race."""
 
     at_ms: int
     value: int
@@ -76,11 +74,11 @@ class Point(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """All of it. rules: by rule set, the one raced most first. people: races with somebody else in them; bots: with house bots
-    alone; solo: with nobody.
+    """All the statistics. rules: by rule set, the most raced first. people: races with other people in them; bots: with house bots only;
+    solo: alone.
 
-    opponents: whoever was met most first. cards, ratings: a point a race, and a point a race that counts for ratings; the oldest first.
-    aborted, unknown: races beside those of `whole`: that were aborted, and of which it is not known which seat is theirs.
+    opponents: the most often met first. cards, ratings: a point per race, and a point per race that counts for ratings; oldest first.
+    aborted, unknown: races not in `whole`: those that were aborted, and those in which the player's seat is not known.
     """
 
     whole: Tally
@@ -96,12 +94,12 @@ class Statistics:
 
     @property
     def rating(self) -> int | None:
-        """As of the last race that counts."""
+        """The rating after the last race that counts."""
         return self.ratings[-1].value if self.ratings else None
 
 
 class _Raced(Struct, frozen=True):
-    """A race that counts, with its figures within bounds. duration_ms: None unless all cards came home."""
+    """A race that counts, with its numbers within bounds. duration_ms: None unless all cards came home."""
 
     at_ms: int
     rules: str
@@ -117,8 +115,8 @@ class _Raced(Struct, frozen=True):
 
 
 def statistics(races: Iterable[PastRace]) -> Statistics:
-    """What these races come to, whatever order they are in."""
-    # By moment and id, as a server orders a history: the last rating is then the one that holds.
+    """The statistics of these races, which may come in any order."""
+    # By time and id, as a server orders a history: so the last rating is the current one.
     ordered = sorted(races, key=lambda past: (past.race.finished_at_ms, past.race.id))
     ended = [past for past in ordered if past.race.aborted is None]
     raced = [_raced(past, past.own) for past in ended if past.own is not None]
@@ -185,7 +183,7 @@ def _opponents(raced: Sequence[_Raced]) -> tuple[Opponent, ...]:
 
 
 def _key(seat: HistorySeat) -> tuple[str, str]:
-    """What makes two seats the same opponent's: names change, and a house bot has no id."""
+    """Identifies an opponent across seats: names change, and a house bot has no id."""
     if seat.bot is not None:
         return "bot", clean_name(seat.bot)
     return ("player", seat.player) if seat.player is not None else ("name", clean_name(seat.name))
@@ -206,7 +204,7 @@ def _opponent(pairs: Sequence[tuple[HistorySeat, HistorySeat]]) -> Opponent:
 
 
 def _place(seat: HistorySeat) -> int:
-    # Whoever has none is behind all who have one.
+    # A seat without a place comes after all that have one.
     return seat.place if seat.place is not None else MAX_SEATS + 1
 
 
@@ -215,7 +213,7 @@ Key = TypeVar("Key", str, tuple[str, str])
 
 
 def _most_first(items: Iterable[Item], key: Callable[[Item], Key]) -> list[tuple[Key, list[Item]]]:
-    """The items by their keys, in their order; the key of most items first, then by the key itself."""
+    """The items grouped by key, in their order; the key with the most items first, equal ones by key."""
     grouped: defaultdict[Key, list[Item]] = defaultdict(list)
     for item in items:
         grouped[key(item)].append(item)

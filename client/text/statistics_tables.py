@@ -1,6 +1,6 @@
-"""What a player's races come to, in words, tables and charts for a terminal.
+"""A player's statistics as words, tables and charts for a terminal.
 
-Pure. All text of a server's goes out clean, and no figure is wider than its column.
+Pure. All text from a server is cleaned, and no number is wider than its column.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from protocol.cards import RANKS
 from protocol.text import counted
 
 OPPONENTS: Final = 8
-"""Opponents in the table, at most; `--json` has all."""
+"""Opponents in the table, at most; `--json` has them all."""
 
 ROWS: Final = 6
-"""Of a chart, beside its foot."""
+"""Rows of a chart, without its axis."""
 
 ROUND: Final = 100
-"""Points of rating: the ends of its scale are multiples."""
+"""Rating points: the ends of the scale are multiples of this."""
 
 _LABEL: Final = 24
 """Cells of the first column, at most."""
@@ -45,7 +45,7 @@ _MET: Final = (("met", 5), ("won", 4), ("drawn", 5), ("lost", 4))
 
 
 def statistics_lines(statistics: Statistics, *, who: str, width: int, ascii_only: bool, zone: tzinfo | None = UTC) -> list[str]:
-    """The whole page. who: whose races they are. width: at least 80 cells are taken. zone: None for the machine's own."""
+    """The whole page. who: whose races they are. width: taken as at least 80 cells. zone: None for the machine's own."""
     width = max(width, NARROWEST)
     lines = _heading(statistics, who)
     if not statistics.whole.races:
@@ -60,7 +60,7 @@ def statistics_lines(statistics: Statistics, *, who: str, width: int, ascii_only
 
 def _heading(statistics: Statistics, who: str) -> list[str]:
     races = statistics.whole.races
-    lines = [f"{who}: {counted(races, 'race')}." if races else f"{who}: there is no race yet."]
+    lines = [f"{who}: {counted(races, 'race')}." if races else f"{who}: no races yet."]
     if statistics.aborted:
         lines.append(f"Not counted: {statistics.aborted} that {'was' if statistics.aborted == 1 else 'were'} aborted.")
     if statistics.unknown:
@@ -95,7 +95,7 @@ def _met(opponents: Sequence[Opponent], width: int) -> list[str]:
 
 
 def _table(title: str, columns: Sequence[tuple[str, int]], rows: Sequence[tuple[str, Sequence[str]]], width: int) -> list[str]:
-    """Lines of a label on the left and figures on the right; a label is cut to what they leave."""
+    """Lines with a label on the left and numbers on the right; a label is cut to the space that they leave."""
     taken = sum(wide + 1 for _, wide in columns)
     label_width = max(min(max(cells(label) for label, _ in rows), _LABEL, width - taken), len(title))
     widths = {0: label_width} | {at: wide for at, (_, wide) in enumerate(columns, 1)}
@@ -114,14 +114,14 @@ def _ratings(points: Sequence[Point], width: int, ascii_only: bool, zone: tzinfo
 
 def _cards(points: Sequence[Point], width: int, ascii_only: bool, zone: tzinfo | None) -> list[str]:
     values = [point.value for point in points]
-    # A suit's worth above the best, at most, so that a good race is seen to be one.
+    # The scale ends at most one suit above the best, so that a good race looks like one.
     high = max(-(-max(values[-shown(len(values), width) :]) // len(RANKS)), 1) * len(RANKS)
     title = f"Cards home in {_last(points, width, '', '', zone)}"
     return [title, *chart(values, low=0, high=high, width=width, height=ROWS, ascii_only=ascii_only)]
 
 
 def _last(points: Sequence[Point], width: int, one: str, many: str, zone: tzinfo | None) -> str:
-    """Which races a chart of these points shows, and from when to when. one, many: what is to be said of a race, or of several."""
+    """Which races a chart of these points shows, and from when to when. one, many: what to add after one race, or several."""
     drawn = points[-shown(len(points), width) :]
     if len(drawn) < len(points):
         races = f"{len(points)} races {many}".rstrip() + f", the last {len(drawn)}"

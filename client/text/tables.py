@@ -1,4 +1,4 @@
-"""Tables and bars as lines of text, for output that is no screen. Pure; widths are cells of a terminal."""
+"""Tables and bars as lines of text, for output that is not a screen. Pure; widths are in terminal cells."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ BAR = 40
 
 
 def cells(text: str) -> int:
-    """How many cells of a terminal a text takes."""
-    # Here: the first screen is drawn without it.
+    """How many terminal cells a text takes."""
+    # Imported late: the first screen does not need it.
     from wcwidth import wcswidth
 
     return max(wcswidth(text), 0)
@@ -33,10 +33,10 @@ def table_lines(
     widths: Mapping[int, int] | None = None,
     gap: int = 2,
 ) -> list[str]:
-    """A line for the headings and one for each row. right: the columns that end together, as numbers do. gap: cells between two columns.
+    """A line for the headings and one for each row. right: the columns aligned to the right, as for numbers. gap: cells between columns.
 
-    widths: of the columns in which a longer text is cut; others are as wide as what stands in them. What may be of any width, such as a
-    name, has one of these, or is in the last column.
+    widths: of the columns that cut longer text; all others are as wide as their content. Give a width to text of any length, such as a
+    name, or put it into the last column.
     """
     wide = [max(map(cells, column)) for column in zip(headings, *rows, strict=True)]
     for column, width in (widths or {}).items():
@@ -49,7 +49,7 @@ def table_lines(
 
 
 def bars(rows: Sequence[tuple[str, int]], *, ascii_only: bool) -> list[str]:
-    """A bar for each count, the largest `BAR` cells long; what is more than nothing is to be seen."""
+    """A bar for each count, the largest `BAR` cells long. Any count above zero shows."""
     most = max((count for _, count in rows), default=0) or 1
     sign = "#" if ascii_only else "█"
     widest = max((cells(label) for label, _ in rows), default=0)

@@ -1,4 +1,4 @@
-"""What a tournament means to a person: points, tie-breaks, phases and results in words. Pure functions, for screens and commands."""
+"""How a tournament is put for a person: points, tie-breaks, phases and results in words. Pure functions, for screens and commands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PHASE_WORDS: Final[dict[TournamentPhase, str]] = {
     "between": "between rounds",
     "paused": "paused",
     "over": "over",
-    "ended": "broken off",
+    "ended": "called off",
 }
 FORMAT_WORDS: Final[dict[TournamentFormat, str]] = {
     "swiss": "Swiss",
@@ -39,11 +39,11 @@ TIE_BREAK_HEADS: Final[dict[str, str]] = {
     "direct-encounter": "among",
     "cards-home": "cards",
 }
-"""Of five columns; direct encounter is a place among those who are equal."""
+"""At most five columns wide; direct encounter is a place among players who are otherwise equal."""
 TIE_BREAK_WORDS: Final[dict[str, str]] = {
     "buchholz": "Buchholz (points of those met)",
     "sonneborn-berger": "Sonneborn-Berger (of those beaten)",
-    "direct-encounter": "place among the equal by their own races",
+    "direct-encounter": "place among equals by their own races",
     "cards-home": "cards home",
 }
 NOT_CHECKED_IN: Final = "did not check in"
@@ -53,12 +53,12 @@ _PLAIN_QUARTERS: Final = ("", ".25", ".5", ".75")
 
 
 def title_text(name: str) -> str:
-    """A tournament's name, cleaned again: a server is not to be trusted with a terminal."""
+    """A tournament's name, cleaned again, since a server is not trusted with a terminal."""
     return clean_chat(name)[:TITLE_LENGTH].strip() or "nameless"
 
 
 def quarters_text(quarters: int, *, plain: bool = False) -> str:
-    """3½; with `plain` in ASCII, 3.5."""
+    """`3½`; if `plain`, ASCII: `3.5`."""
     whole, rest = divmod(max(quarters, 0), 4)
     signs = _PLAIN_QUARTERS if plain else _QUARTERS
     return f"{whole if whole or plain or not rest else ''}{signs[rest]}"
@@ -90,7 +90,7 @@ def round_text(tournament: Tournament) -> str:
 
 
 def phase_sentence(tournament: Tournament, left_ms: int | None) -> str:
-    """How it stands, in a sentence. left_ms: of the check-in or the pause."""
+    """How the tournament stands, in a sentence. left_ms: time left of the check-in or the pause."""
     left = "" if left_ms is None else f" {clock_text(left_ms, tenths=False)} left."
     playing = [entrant for entrant in tournament.entrants if not entrant.withdrawn]
     last = tournament.rounds[-1] if tournament.rounds else None
@@ -114,11 +114,11 @@ def phase_sentence(tournament: Tournament, left_ms: int | None) -> str:
             return f"It is over: {' and '.join(first)} won." if first else "It is over."
         case "ended":
             by = " by its director" if (ending := _ending(tournament)) is not None and ending.author else ""
-            return f"Broken off{by} before it was decided." if tournament.rounds else f"Cancelled{by} before the first round."
+            return f"Called off{by} before {'it was decided' if tournament.rounds else 'the first round'}."
 
 
 def outcome_sentence(tournament: Tournament, player: str) -> str:
-    """What became of a tournament that is over, for one player: why it was broken off, and their place if they raced."""
+    """What became of a tournament that is over, for one player: why it was called off, and their place if they raced."""
     ending = _ending(tournament) if tournament.phase == "ended" else None
     reason = clean_chat(ending.reason).rstrip(".") if ending is not None else ""
     row = next((row for row in tournament.standings if row.entrant == player), None)

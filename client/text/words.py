@@ -1,4 +1,4 @@
-"""What the end of a seat is called: one table, for bars, lists, screens and sentences alike."""
+"""What the end of a seat is called: one table for bars, lists, screens and sentences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from protocol.views import SeatInfo, SeatState
 
 
 class SeatEnd(NamedTuple):
-    """word: at most eight letters, for bars and tables. predicate: follows a name. own: to the player of that seat, while others race."""
+    """word: at most eight letters, for bars and tables. predicate: follows a name. own: tells that seat's player, while others race."""
 
     word: str
     predicate: str
@@ -32,16 +32,16 @@ BEATEN: Final = "beaten"
 
 
 def word_among(seat: SeatRecord | HistorySeat, seats: Sequence[SeatRecord | HistorySeat]) -> str:
-    """The word for a seat's end beside the others of its race. What stopped it is not said like a choice of its player's."""
+    """The word for a seat's end, given the other seats of its race. A seat that was stopped must not sound like its player's choice."""
     if was_racing(seat, seats):
         return BEATEN
-    # Stopped by its own win.
+    # A seat whose opponents forfeited is stopped by its own win.
     is_walkover = seat.state == "stopped" and seat.place == 1 and {other.state for other in seats if other is not seat} == {"forfeited"}
     return WALKOVER if is_walkover else end_word(seat.state)
 
 
 def was_racing(seat: SeatRecord | HistorySeat | SeatInfo, seats: Sequence[SeatRecord | HistorySeat | SeatInfo]) -> bool:
-    """Whether a seat was stopped by the win of another."""
+    """Whether a seat was stopped by another's win."""
     return seat.state == "stopped" and any(other.state == "won" and _ended_at(other) <= _ended_at(seat) for other in seats)
 
 
@@ -50,6 +50,6 @@ def _ended_at(seat: SeatRecord | HistorySeat | SeatInfo) -> int:
 
 
 def end_word(state: SeatState) -> str:
-    """The word for a seat's end; empty for one that has not ended."""
+    """The word for a seat's end; empty if it has not ended."""
     end = SEAT_ENDS.get(state)
     return end.word if end is not None else ""

@@ -1,1 +1,1 @@
-"""The screens: `update` makes the player's side of what is heard and done, `view` a picture of both, and an adapter shows it by urwid."""
+"""The screens: `update` works out the player's side from what is heard and done, `view` draws it, an adapter shows the picture by urwid."""

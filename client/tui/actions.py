@@ -1,7 +1,7 @@
-"""What goes into `update` and what comes out of it, as values.
+"""Actions and effects: what goes into `update` and what comes out of it, as values.
 
-An action is a key, a click, or something that was heard; an effect is something to be done in the world, whose answer, if it has one, comes
-back as an action.
+An action is a key, a click, or something that was heard. An effect is something to do in the outside world; its answer, if any, comes back
+as an action.
 """
 
 from __future__ import annotations
@@ -19,48 +19,48 @@ from protocol.record import Record
 PromptKind = Literal["server", "code", "chat", "move", "deal", "title", "tournament", "entry", "reason"]
 
 
-# ---- actions: what the player does on the screen that is shown
+# ---- actions: what the player does on the current screen
 
 
 class Do(Struct, frozen=True):
-    """What a key stands for there. key: which of its keys it was, where one was typed."""
+    """The command that a key stands for on the screen. key: the key that was typed, if it was one."""
 
     command: Command
     key: str = ""
 
 
 class Press(Struct, frozen=True):
-    """A slot, a reserve, a foundation, `w`, `s` or `r`."""
+    """A place is pressed: a slot, a reserve, a foundation, `w`, `s` or `r`."""
 
     place: str
 
 
 class Pick(Struct, frozen=True):
-    """A line of the menu, form or question."""
+    """A line of the menu, form or question is chosen."""
 
     line: int
 
 
 class Jump(Struct, frozen=True):
-    """A moment of a replay."""
+    """Go to a moment of a replay."""
 
     t_ms: int
 
 
 class LetGo(Struct, frozen=True):
-    """What is held is let go of: the right button."""
+    """Put the held card back: the right button."""
 
 
 class GoOn(Struct, frozen=True):
-    """The moment has come to go on with sending cards home."""
+    """It is time to send the next card home."""
 
 
 class Rest(Struct, frozen=True):
-    """What moved by itself has come to rest."""
+    """An animation has come to rest."""
 
 
 class Typed(Struct, frozen=True):
-    """A line of text that was asked for."""
+    """The player has typed the line of text they were asked for."""
 
     kind: PromptKind
     text: str
@@ -70,53 +70,53 @@ Click: TypeAlias = Do | Press | Pick | Jump
 ScreenAction: TypeAlias = Click | LetGo | GoOn | Rest | Typed
 
 
-# ---- actions: all others
+# ---- all other actions
 
 
 class Key(Struct, frozen=True):
-    """A key as it was typed."""
+    """A key was typed."""
 
     key: str
 
 
 class Wheel(Struct, frozen=True):
-    """The mouse's wheel, by lines."""
+    """The mouse wheel was turned by this many lines."""
 
     step: int
 
 
 class Resized(Struct, frozen=True):
-    """The terminal has so many columns and rows."""
+    """The terminal now has this many columns and rows."""
 
     size: tuple[int, int]
 
 
 class SlowTerminal(Struct, frozen=True):
-    """The terminal takes so long to draw that motion is a burden."""
+    """The terminal draws too slowly for motion."""
 
 
 class Heard(Struct, frozen=True):
-    """Something came from the server or happened to the connection; the state has it already. before: the state without it."""
+    """Something came from the server or happened to the connection. The state already includes it. before: the state without it."""
 
     event: Event
     before: Model
 
 
 class Unsent(Struct, frozen=True):
-    """This could not go out: there is no connection now."""
+    """This message could not be sent: there is no connection now."""
 
     message: ClientMessage
 
 
 class Reviewed(Struct, frozen=True):
-    """The review of a record's game is there."""
+    """The review of a game is ready."""
 
     digest: str
     sentences: tuple[str, ...]
 
 
 class Replayed(Struct, frozen=True):
-    """The time line of a record is there, or a sentence that says why not. seat: of who looks at it."""
+    """The time line of a record is ready, or a sentence says why there is none. seat: the viewer's own."""
 
     digest: str
     seat: int | None
@@ -124,7 +124,7 @@ class Replayed(Struct, frozen=True):
 
 
 class Verified(Struct, frozen=True):
-    """Whether the record of this digest holds; where it does not, or could not be checked (None), why."""
+    """Whether the record with this digest holds; if it does not, or could not be checked (None), why."""
 
     digest: str
     sound: bool | None
@@ -132,13 +132,13 @@ class Verified(Struct, frozen=True):
 
 
 class Shared(Struct, frozen=True):
-    """What was to be written to be shared is written, or why it is not."""
+    """The file to share is written, or why it is not."""
 
     told: str
 
 
 class Kept(Struct, frozen=True):
-    """How the race of a record stands among one's own."""
+    """How the race of a record ranks among the player's own."""
 
     digest: str
     standing: str
@@ -151,53 +151,53 @@ Action: TypeAlias = ScreenAction | SlowTerminal | Key | Wheel | Resized | Heard 
 
 
 class Send(Struct, frozen=True):
-    """Send a request; `Unsent` answers where it cannot go out. fresh_nonce: with 16 random bytes for its nonce."""
+    """Send a request; answered by `Unsent` if it cannot be sent. fresh_nonce: give it a nonce of 16 random bytes."""
 
     message: ClientMessage
     fresh_nonce: bool = False
 
 
 class Review(Struct, frozen=True):
-    """Have a game reviewed; `Reviewed` answers."""
+    """Have a game reviewed; answered by `Reviewed`."""
 
     record: Record
     seat: int
 
 
 class Replay(Struct, frozen=True):
-    """Have a race played over again; `Replayed` answers."""
+    """Have a race replayed; answered by `Replayed`."""
 
     record: Record
     seat: int | None
 
 
 class Verify(Struct, frozen=True):
-    """Have a record checked with all that it takes; `Verified` answers."""
+    """Have a record checked in full; answered by `Verified`."""
 
     record: Record
 
 
 class Share(Struct, frozen=True):
-    """Write the screen as a picture or as text, or the race as a recording or as a picture that moves, into a file; `Shared` answers."""
+    """Write a file: the screen as a picture or as text, or the race as a recording or a moving picture. Answered by `Shared`."""
 
     record: Record
     kind: Literal["svg", "txt", "cast", "moving svg"]
 
     @property
     def ending(self) -> str:
-        """Of the file's name."""
+        """The ending of the file's name."""
         return self.kind.removeprefix("moving ")
 
 
 class Keep(Struct, frozen=True):
-    """Keep the record of a race that is over; `Kept` may answer. seat: the player's own, None where they did not see themselves race it."""
+    """Keep the record of a finished race; `Kept` may answer. seat: the player's own, None unless they raced it in this run."""
 
     record: Record
     seat: int | None
 
 
 class PlayOnWanted(Struct, frozen=True):
-    """A race that is over is to be gone on with: from where this seat (from 0) had made so many moves."""
+    """Play on from a finished race, from where this seat (counted from 0) had made `ply` moves."""
 
     record: Record
     seat: int
@@ -205,30 +205,30 @@ class PlayOnWanted(Struct, frozen=True):
 
 
 class Quit(Struct, frozen=True):
-    """End the screens. play_on, command: what the player would do next, the latter as the words of a command line."""
+    """End the screens. play_on, command: what the player wants to do next; command as the words of a command line."""
 
     play_on: PlayOnWanted | None = None
     command: tuple[str, ...] = ()
 
 
 Sound: TypeAlias = Literal["call", "start", "near"]
-"""What a bell means: your table or opponent is there, the race has begun, an opponent has few cards left."""
+"""What a bell means: your table or opponent is ready, the race has begun, or an opponent has few cards left."""
 
 
 class Ring(Struct, frozen=True):
-    """Ring the bell, or sound a tone in its place."""
+    """Ring the bell, or play a tone instead."""
 
     sound: Sound
 
 
 class Copy(Struct, frozen=True):
-    """Put a text on the clipboard, where the terminal lets that be done."""
+    """Put a text on the clipboard, if the terminal allows it."""
 
     text: str
 
 
 class After(Struct, frozen=True):
-    """Do `action` when so much time has passed."""
+    """Do `action` after `ms` milliseconds."""
 
     ms: int
     action: GoOn | Rest

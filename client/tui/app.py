@@ -1,6 +1,6 @@
-"""The driver: what is heard, typed and clicked goes through `update`, what comes of it is carried out, and the view is shown.
+"""The app: passes what is heard, typed and clicked through `update`, carries out the effects, and shows the view.
 
-Owns the run of the screens: the state, the player's side, and the tasks beside them, each in one nursery of its own.
+Owns one run of the screens: the state, the player's side, and the tasks beside them, all in one nursery.
 """
 
 from __future__ import annotations
@@ -63,23 +63,23 @@ from protocol.pages import is_race_id
 from protocol.record import Record
 
 TICK_S = 0.1
-"""While a clock with tenths runs; a tick redraws only what has changed."""
+"""Between two ticks while a clock with tenths runs. A tick redraws only what has changed."""
 IDLE_TICK_S = 0.2
 RACE_SIZE = (100, 32)
-"""Columns and rows of the screen on which a race is shown in a file."""
+"""Columns and rows of the screen in a file that shows a race."""
 NOTES: Mapping[Sound, int] = {"call": 8, "start": 13, "near": 20}
-"""Half tones above the B below C5."""
+"""Semitones above the B below C5."""
 FRAME_S = 1 / 30
-"""Between two pictures while something moves."""
+"""Between two frames while something moves."""
 SLOW_S, SLOW_FRAMES = 0.1, 5
-"""A terminal that takes so long to take one picture, so often while something moves, is spared any motion."""
+"""Motion is switched off on a terminal that takes longer than SLOW_S for SLOW_FRAMES frames of one movement."""
 
 
 class Jobs(Struct, frozen=True):
-    """What is done beside the screens. reviewer: says what was possible in the game of a record's seat.
+    """What is done beside the screens. reviewer: says what was possible in the game of one seat of a record.
 
-    replayer: plays the race of a record over again. verifier: says whether a record holds. keeper: keeps one's best times, and may raise
-    BestsError; None where races are no tries. recorder: is given each record once, when it comes. evidence, witness: as for the driver.
+    replayer: replays the race of a record. verifier: says whether a record holds. keeper: keeps the player's best times, and may raise
+    BestsError; None if races do not count for them. recorder: is given each record once, when it arrives. evidence, witness: see Driver.
     """
 
     reviewer: Callable[[Record, int], Awaitable[tuple[str, ...]]] = review_game
@@ -103,9 +103,9 @@ async def run_app(
     jobs: Jobs = USUAL_JOBS,
     teaches: bool = False,
 ) -> AppOutcome:
-    """Run the screens over `link` until the player quits or the process is told to end; returns how it ended.
+    """Run the screens over `link` until the player quits or the process is told to end. Returns how it ended.
 
-    screen: an urwid display, for tests; by default the terminal. teaches: with lessons. The link is the caller's: it is not closed here.
+    screen: an urwid display, for tests; the terminal by default. teaches: give lessons. The caller closes the link.
     """
     ui = first_ui(start, settings)
     if teaches:
@@ -114,13 +114,13 @@ async def run_app(
 
 
 async def run_replay(replay: TimeLine, *, settings: UiSettings, keys: TextIO, screen: Display | None = None) -> AppOutcome:
-    """Show a race that is over until the player has seen enough; returns how it ended. keys: the terminal that they come from."""
+    """Show a finished race until the player has seen enough. Returns how it ended. keys: the terminal that keys come from."""
     ui = Ui(settings=settings, start=StartHome(), replay=replay_state_of(replay), only_replay=True)
     return await App(NoLink(), ui, screen=screen, keys=keys).run()
 
 
 async def run_menu(menu: StartMenu, *, settings: UiSettings, screen: Display | None = None) -> AppOutcome:
-    """Show what there is to do until the player has chosen; the outcome's `command` is empty where they quit."""
+    """Show the menu until the player has chosen. The outcome's `command` is empty if they quit."""
     return await App(NoLink(), first_ui(menu, settings), screen=screen).run()
 
 
@@ -258,7 +258,7 @@ class App:
         async for event in self._link.events:
             self._driver.hear(event)
             if isinstance(event, RoundTrip):
-                # Told every two seconds, and shown in the head row alone.
+                # It comes every two seconds and is shown only in the head row.
                 self._show_head(self._scene())
             else:
                 self._show()
@@ -270,7 +270,7 @@ class App:
     async def _tick(self) -> None:
         while True:
             await trio.sleep(TICK_S if is_running(self._driver.state, self._driver.ui) else IDLE_TICK_S)
-            # Time has passed: draw again what shows another second, and no more of it than that.
+            # Redraw only what changes with the time.
             scene = self._scene()
             times = head_times(scene), body_times(scene)
             if times[1] != self._times[1]:
@@ -280,7 +280,7 @@ class App:
             self._times = times
 
     async def _watch_signals(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        # Ctrl+C included: as an exception it could strike anywhere, between two halves of an escape sequence too.
+        # Ctrl+C too: as an exception it could strike anywhere, even in the middle of an escape sequence.
         with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCONT) as signals:
             task_status.started()
             async for number in signals:
@@ -300,7 +300,7 @@ class App:
         return scene_of(self._driver.state, self._driver.ui, _now_ms(), colours=self._colours, pictures=pictures)
 
     def _show(self) -> None:
-        """What is shown is not what is any more."""
+        """Redraw: what is shown is out of date."""
         settings = self._driver.ui.settings
         if settings != self._looks:
             self._looks = settings
@@ -309,17 +309,17 @@ class App:
         self._terminal.redraw()
 
     def _show_head(self, scene: Scene) -> None:
-        """What is shown in the first row is not what is any more."""
+        """Redraw the first row: it is out of date."""
         if self._picture is not None:
             self._picture = with_head(self._picture, scene, self._driver.ui.size)
             self._terminal.redraw()
 
     def terminal_known(self) -> None:
-        """It has answered what it was asked, and may show pictures from now on."""
+        """The terminal has answered our questions, and may show pictures from now on."""
         self._show()
 
     def picture(self, size: Size) -> Picture:
-        """What is shown now, in a terminal of this size."""
+        """The picture to show now, in a terminal of this size."""
         if size != self._driver.ui.size:
             self._terminal.forget_pictures()
             self._driver.do(Resized(size))
@@ -330,7 +330,7 @@ class App:
         return moved(self._picture, self._moving, _now_ms(), self._scene().theme) if self._moving else self._picture
 
     def _set_moving(self, size: Size, picture: Picture) -> None:
-        """Begin to move what is not as it was in the picture before."""
+        """Begin to move what differs from the picture before."""
         before, self._shown = self._shown, (size, picture)
         if not self._driver.ui.settings.motion or before is None or before[0] != size:
             self._moving = ()
@@ -341,7 +341,7 @@ class App:
             self._nursery.start_soon(self._move)
 
     async def _move(self) -> None:
-        """Draw again and again until all that moves has come to rest."""
+        """Redraw until everything that moves has come to rest."""
         slow = 0
         while self._moving:
             await trio.sleep(FRAME_S)
@@ -353,14 +353,14 @@ class App:
         self._moves = False
 
     def key(self, key: str) -> None:
-        """A key was typed. Whoever waits for the connection has waited enough; Enter also takes back what another window took."""
+        """A key was typed. Any key tries a lost connection again at once; Enter also takes back a seat that another window took."""
         link = self._driver.state.link.state
         if link == "lost" or (link == "gone" and key == "enter"):
             self._link.hurry()
         self._do(Key(key))
 
     def mouse(self, button: int, column: int, row: int) -> None:
-        """A button was pressed."""
+        """A mouse button was pressed."""
         if button in (4, 5):
             self._do(Wheel(-1 if button == 4 else 1))
         elif button == 3:
@@ -372,10 +372,10 @@ class App:
 
 
 def _written(record: Record, ending: str, document: str) -> str:
-    """Write what is to be shared into the folder where one is, over nothing that is there; how that went."""
+    """Write the file to share into the current folder, overwriting nothing. Returns a sentence that says how it went."""
     name = record.id if is_race_id(record.id) else record.digest[:12]
     for number in range(1, 100):
-        # The folder may be gone: only what is written in it has a whole path.
+        # The folder may be gone, so make the path absolute only once the file is written.
         path = Path(f"carpet-{name}{f'-{number}' if number > 1 else ''}.{ending}")
         try:
             make_file(path, document.encode(), mode=USUAL)
@@ -384,7 +384,7 @@ def _written(record: Record, ending: str, document: str) -> str:
         except (OSError, ValueError) as error:
             return f"{path} cannot be written: {getattr(error, 'strerror', None) or error}."
         return f"{path.absolute()} is written."
-    return "There are a hundred files of this race here already."
+    return "There are already a hundred files of this race here."
 
 
 def _now_ms() -> int:

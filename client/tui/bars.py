@@ -1,4 +1,4 @@
-"""How far everybody is: name, bar, cards home, foundations; three rows a seat, or two, or one, as there is room."""
+"""The bars that show how far everybody is: name, bar, cards home, foundations; one to three rows a seat, depending on the room there is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from protocol.views import GhostInfo, SeatInfo
 
 
 class Stroke(NamedTuple):
-    """What a seat just did. cards: so many went home. is_fresh: this moment. beats, is_loud: its heart, at the last cards."""
+    """What a seat just did. cards: how many went home. is_fresh: at this very moment. beats, is_loud: its heart, during its last cards."""
 
     cards: int
     is_fresh: bool
@@ -24,20 +24,20 @@ class Stroke(NamedTuple):
     is_loud: bool
 
     def line(self, theme: Theme) -> Line:
-        """As much of it as is to be told behind a name."""
+        """What to show of it after a name."""
         told: Line = [("pulse", f" +{self.cards}")] if self.cards else []
         return [*told, ("bad" if self.is_loud else "faint", f" {theme.glyphs.heart}")] if self.beats else told
 
 
 LEAST_NAME = 4
-"""Columns of a name that are left whatever is said behind it."""
+"""A name keeps at least this many columns, whatever follows it."""
 
 GHOST = "faint"
-"""The role of a ghost's name and bar: it is not there."""
+"""The role of a ghost's name and bar: faint, because nobody sits there."""
 
 
 def bar(value: int, total: int, width: int, theme: Theme, role: str) -> Line:
-    """A bar of `width` columns, exact to the eighth of a column where the alphabet has eighths."""
+    """A bar of `width` columns, exact to an eighth of a column if the glyphs have eighths."""
     parts = theme.glyphs.bar
     steps = len(parts)
     filled = max(0, min(value, total)) * width * steps // max(total, 1)
@@ -47,24 +47,24 @@ def bar(value: int, total: int, width: int, theme: Theme, role: str) -> Line:
 
 
 def seat_name(info: SeatInfo) -> str:
-    """Who sits there, cleaned again: a server is not to be trusted with a terminal."""
+    """The name on a seat, cleaned again: never trust a server with the terminal."""
     if info.name is None:
         return "open seat"
     return clean_name(info.name) or "nameless"
 
 
 def status_word(info: SeatInfo, away_ms: int | None, room: int) -> str:
-    """What is to be known of a seat beside its cards, or nothing. away_ms: the time left to come back. room: columns to say it in."""
+    """What there is to say about a seat besides its cards, if anything. away_ms: the time left to come back. room: columns to say it in."""
     word = end_word(info.state)
     if word or info.name is None or info.connected:
         return word
-    # Without its last word the time would read as that for which they have been away.
+    # Without "left", it would read as the time they have been away.
     timed = "" if away_ms is None else f"away, {max(away_ms, 0) // 1000} s left"
     return timed if timed and len(timed) <= room else "away"
 
 
 def is_known(info: SeatInfo) -> bool:
-    """Whether anything was heard of how far a seat is: in a swap nothing is before its first move, since its shuffle is another one."""
+    """Whether we know how far a seat is. In a swap we know nothing before its first move, since it plays another shuffle."""
     return bool(info.foundations or info.home or info.ply)
 
 
@@ -83,16 +83,16 @@ def seat_lines(
     tops: bool = True,
     stroke: Stroke | None = None,
 ) -> list[Line]:
-    """One seat in `rows` rows (1 to 3) of `width` columns. role: the name's and the bar's, in place of one that tells whose it is.
+    """One seat in `rows` rows (1 to 3) of `width` columns. role: for name and bar, instead of the one that tells whose they are.
 
-    beaten: stopped by the win of another, so that its count tells enough. stroke: what it just did.
-    is_ghost: of whom nothing is known but how far they were. tops: in one row, show what lies on the foundations.
+    beaten: stopped because another seat won, so its count says enough. stroke: what it just did.
+    is_ghost: we know only how far it was. tops: in one row, show the top cards of the foundations.
     """
     role = role or ("own" if own else "other")
     name = seat_name(info)
     grows = "pulse" if stroke is not None and stroke.is_fresh else role
     if rows <= 1:
-        # Of two decks the tops say little: which of a suit's two foundations?
+        # With two decks a suit has two foundations, so a top card says little.
         home = str(info.home) if is_ghost or is_known(info) else theme.glyphs.dash
         tail: Line = [
             ("strong", f" {home:>{len(str(cards))}} "),
@@ -110,7 +110,7 @@ def seat_lines(
     word = "" if beaten else status_word(info, away_ms, width - line_width(count) - 2 - 1 - LEAST_NAME)
     if word:
         kept = len(kind)
-        # One column nearer to the count where that keeps the name whole.
+        # Give up one column of the gap if that keeps the name whole.
         gap = " " if text_width(name) + kept + 1 + len(word) + 1 + line_width(count) == width else "  "
         count = [("good" if info.state == "won" else "bad", f"{word}{gap}"), *count]
     did = stroke.line(theme) if stroke is not None else []
@@ -119,9 +119,9 @@ def seat_lines(
     if rows == 2:
         return lines
     suits: Line = []
-    # Those of the others are not told in a swap, nor a ghost's.
+    # In a swap the others' foundations are not known, and a ghost's never are.
     for suit, number in foundation_counts(info.foundations) if info.foundations and not is_ghost else ():
-        # Of two decks a suit has two foundations, which are added up.
+        # With two decks a suit has two foundations: show their sum.
         top = (_rank(number) if cards <= DECK_SIZE else str(number)).replace("T", "10")
         suits += [(f"suit {suit}", theme.glyphs.suits[suit]), ("faint", fit(top, 3))]
     lines.append(spread(suits, [("faint", counted(info.ply, "move"))], width, "felt"))
@@ -129,7 +129,7 @@ def seat_lines(
 
 
 def _tops(info: SeatInfo, theme: Theme) -> Line:
-    """The top cards of the four foundations: as short as it gets."""
+    """The top cards of the four foundations, as short as possible."""
     line: Line = []
     for suit, number in foundation_counts(info.foundations) if info.foundations else ():
         line += [(f"suit {suit}", theme.glyphs.suits[suit]), ("faint", _rank(number))]
@@ -137,7 +137,7 @@ def _tops(info: SeatInfo, theme: Theme) -> Line:
 
 
 def _rank(number: int) -> str:
-    """The top card of a foundation of so many cards, by its letter."""
+    """The letter of the top card on a foundation of this many cards."""
     return RANKS[number - 1] if 0 < number <= len(RANKS) else str(number)
 
 
@@ -153,13 +153,13 @@ def all_bars(
     ghosts: tuple[GhostInfo, ...] = (),
     strokes: Mapping[int, Stroke] = MappingProxyType({}),
 ) -> Picture:
-    """Every seat, one's own first, and the ghosts behind them, as roomy as `height` allows; what does not fit even so is cut at the end."""
+    """Every seat, the player's own first, then the ghosts, as roomy as `height` allows; what still does not fit is cut off at the end."""
     ordered = sorted((info for info in seats if info.name is not None), key=lambda info: info.seat != own)
     if not ordered:
         return EMPTY
     shadows = [_shadow(ghost) for ghost in ghosts]
     count = len(ordered) + len(shadows)
-    # Roomiest first: three rows and a free one between, three, two, one row a seat.
+    # Roomiest first: three rows a seat with a free one between, then three, two, one.
     rows, free = next(
         ((rows, free) for rows, free in ((3, 1), (3, 0), (2, 1), (2, 0), (1, 0)) if count * (rows + free) - free <= height), (1, 0)
     )
@@ -175,7 +175,7 @@ def all_bars(
             lines += seat_lines(info, width, rows, theme, cards=cards, own=False, role=GHOST, is_ghost=True)
             continue
         away = away_ms.get(info.seat)
-        # Bars that stand below each other are of one length.
+        # Bars below each other have the same length.
         lines += seat_lines(
             info,
             width,
@@ -192,7 +192,7 @@ def all_bars(
 
 
 def _shadow(ghost: GhostInfo) -> SeatInfo:
-    """A ghost as if it sat there."""
+    """A ghost as if it had a seat."""
     return SeatInfo(
         seat=0,
         name=ghost.name,

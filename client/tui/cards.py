@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from msgspec.structs import replace
+
 from client.game.board import top_home
 from client.tui.card_picture import PIPS, with_picture
 from client.tui.court import WIDTH, portrait
-from client.tui.picture import Line, fit
+from client.tui.picture import LARGE_ROWS, Large, Line, Picture, Rect, block, fit, framed, stacked
 from client.tui.theme import Theme
 from protocol.cards import CARD_TEXT, FACE_DOWN
 
@@ -208,19 +210,22 @@ def gap(label: str, size: Size, theme: Theme, *, waits: bool = False, open_for: 
 
 def back(count: int, size: Size, theme: Theme) -> list[Line]:
     """A pile face down with its number of cards; an empty one is a gap."""
-    if count <= 0:
-        return gap(theme.glyphs.dash, size, theme)
+    return labelled_back(str(count), size, theme) if count > 0 else gap(theme.glyphs.dash, size, theme)
+
+
+def labelled_back(label: str, size: Size, theme: Theme) -> list[Line]:
+    """A back with a few words in its middle."""
     bordered = theme.bordered and size.height >= 3
     width, height = (size.width - 2, size.height - 2) if bordered else (size.width, size.height)
     rows = [theme.glyphs.back * width for _ in range(height)]
-    number = f" {count} "
-    side = (width - len(number)) // 2
+    words = f" {label} "
+    side = (width - len(words)) // 2
     pattern = rows[height // 2]
-    rows[height // 2] = pattern[:side] + number + pattern[side + len(number) :]
+    rows[height // 2] = pattern[:side] + words + pattern[side + len(words) :]
     if bordered:
         return _bordered(rows, size, theme, "back")
     lines: list[Line] = [[("back", text)] for text in rows]
-    lines[height // 2] = [("back", pattern[:side]), ("back strong", number), ("back", pattern[side + len(number) :])]
+    lines[height // 2] = [("back", pattern[:side]), ("back strong", words), ("back", pattern[side + len(words) :])]
     return lines
 
 
@@ -229,6 +234,19 @@ def foundation(name: str, count: int, size: Size, theme: Theme, *, takes: bool) 
     if count <= 0:
         return gap(theme.glyphs.suits.get(name[:1], name[:1]), size, theme, open_for=theme.glyphs.takes if takes else "")
     return face(top_home(name, count), size, theme, "lit" if takes else "card", mark=theme.glyphs.takes if takes else " ")
+
+
+def letter(text: str, look: Look, suit: str, theme: Theme, *, width: int = 8) -> Picture:
+    """A card with a large letter, or a few, in the place of its pips."""
+    role, edge = f"{look} {suit}", f"edge {look}"
+    if theme.is_ascii:
+        blank: list[Line] = [] if theme.bordered else [[(role, " " * width)]]
+        rows = block([*blank, [(role, text.center(width))], *blank])
+    else:
+        rows = replace(block([[(role, " " * width)]] * LARGE_ROWS), large=(Large(Rect(1, 0, width - 1, LARGE_ROWS), role, text),))
+    if theme.bordered:
+        return framed(rows, theme, width, role=role)
+    return rows if theme.is_ascii else stacked(block([[(edge, theme.glyphs.lower * width)]]), rows)
 
 
 def cursor_edge(size: Size, theme: Theme, label: str, *, top: bool) -> str:

@@ -1,4 +1,4 @@
-"""Chips: one key for each card that can be played, drawn on it. The same card keeps its chip for as long as it can be played. Pure."""
+"""Chips: a key for each playable card, drawn on the card. A card keeps its chip for as long as it is playable. Pure."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from client.game.moves import choices, source, top_card
 from protocol.views import View
 
 CHIPS: Final = "1234567890mnouvxyzDEFIJNOPQSUVWXYZ"
-"""Keys that mean nothing else in a race, the handiest first: more than there are places on any table where a card can go."""
+"""Keys that mean nothing else in a race, the handiest first. There are more of them than any table has places for a card."""
 
 
 class Chip(NamedTuple):
-    """A key, and the place and card that it stands for."""
+    """A key, with the place and the card that it stands for."""
 
     key: str
     place: str
@@ -20,19 +20,19 @@ class Chip(NamedTuple):
 
 
 def dealt(chips: tuple[Chip, ...], view: View) -> tuple[Chip, ...]:
-    """The chips of a view, as many as there are. chips: those of the view before. Stock and waste have keys of their own."""
+    """The chips of a view, for as many cards as there are keys. chips: those of the view before. Stock and waste have keys of their own."""
     begins = {source(move) for move in view.moves}
     cards = {place: top_card(view, place) for place in view.piles if place in begins}
     kept = {chip.place: chip for chip in chips if cards.get(chip.place) == chip.card}
     taken = {chip.key for chip in kept.values()}
     free = (key for key in CHIPS if key not in taken)
     fresh = (place for place in cards if place not in kept)
-    # Those that are kept come first: they have their keys already.
+    # Cards that keep their chips come first.
     return (*kept.values(), *(Chip(key, place, cards[place]) for place, key in zip(fresh, free, strict=False)))
 
 
 def chips_of(chips: tuple[Chip, ...], view: View, held: str) -> tuple[Chip, ...]:
-    """The chips that hold now: while a card is held, those of the places where it may go."""
+    """The chips that count now: while a card is held, those of the places where it may go."""
     if not held:
         return chips or dealt((), view)
     ends = choices(view, held)

@@ -1,13 +1,13 @@
-"""Portraits of Jacks, Queens and Kings for terminals with exact colours: pixels as data, and as lines of half blocks. Pure."""
+"""Portraits of Jacks, Queens and Kings for true-colour terminals: as pixels, and as lines of half blocks. Pure."""
 
 from __future__ import annotations
 
 from typing import Final
 
 WIDTH: Final = 9
-"""Pixels, and columns."""
-# The upper half of each, a row of text for a row of pixels. R: the suit's ink; a point: the card's ground. Rows at the end are left out
-# where there is no room.
+"""In pixels, which are also columns."""
+# The upper half of each portrait: a row of text is a row of pixels. R is the suit's ink, a dot the card's ground. If there is too little
+# room, rows at the end are left out.
 ART: Final = {
     "K": (
         "..G.G.G..",
@@ -65,17 +65,17 @@ INKS: Final = {
 
 
 def portrait(rank: str, suit: str, look: str, rows: int) -> list[list[tuple[str, str]]]:
-    """The upper part of a court card's portrait in so many rows, at most six."""
+    """The upper part of a court card's portrait in `rows` rows, at most six."""
     art = ART[rank]
     pixels = (zip(art[at], art[at + 1], strict=True) for at in range(0, 2 * rows, 2))
     return [[(role_of(top, bottom, suit, look), "▀") for top, bottom in row] for row in pixels]
 
 
 def role_of(top: str, bottom: str, suit: str, look: str) -> str:
-    """The role of a half block: its two colours, with the suit and look where they tell what colour it is."""
+    """The role of a half block: its two colours, plus the suit and the look if the colours depend on them."""
     return f"court {top}{bottom}{suit if 'R' in top + bottom else ''}{f' {look}' if '.' in top + bottom else ''}"
 
 
 def pairs() -> frozenset[tuple[str, str]]:
-    """The colours that meet in a half block."""
+    """The pairs of colours that meet in a half block."""
     return frozenset(pair for art in ART.values() for at in range(0, len(art), 2) for pair in zip(art[at], art[at + 1], strict=True))

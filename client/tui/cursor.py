@@ -1,4 +1,4 @@
-"""Reaching a slot: the cursor's way over the table, and slot names as they are typed. Pure."""
+"""The two ways to reach a slot: moving the cursor over the table, and typing the slot's name. Pure."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from client.game.board import Board
 from client.tui.keymap import COLUMN_LETTERS, SLOT_STARTERS, Command
 
 NAMED = "'"
-"""Begins a slot's name whose letter is a key of the cursor."""
+"""Typed before a slot's name whose letter also moves the cursor."""
 
 
 def moved(board: Board, cursor: str, action: Command) -> str:
-    """Where the cursor goes: round the grid and what is beside it, the reserves one below the other, or stock and waste.
+    """Where the cursor goes: around the grid and what lies beside it, which is the column of reserves, or stock and waste.
 
-    Under a wide board stock and waste lie below its last row.
+    On a wide board stock and waste lie below the last row.
     """
     if board.columns == 0 or board.rows == 0:
         return cursor
@@ -44,7 +44,7 @@ def _beside(board: Board) -> tuple[str, ...]:
 
 
 def _level(board: Board, beside: tuple[str, ...], row: int, action: Command) -> str:
-    """Of what lies beside the grid, what is reached from a row of it."""
+    """The place beside the grid that is reached from this row."""
     if board.reserves:
         return beside[min(row, len(beside)) - 1]
     return beside[0] if action is Command.RIGHT else beside[-1]
@@ -80,7 +80,7 @@ def _from_beside(board: Board, beside: tuple[str, ...], cursor: str, action: Com
 
 
 class Typed(NamedTuple):
-    """After a key: what there is of a slot's name now, the slot that was named, and whether the key was part of a name at all."""
+    """The state after a key: what has been typed of a slot's name, the slot that is named, and whether the key was part of a name."""
 
     typed: str
     slot: str | None
@@ -88,7 +88,7 @@ class Typed(NamedTuple):
 
 
 def type_slot(typed: str, key: str) -> Typed:
-    """One more key of a slot's name. A key that cannot go on with the name forgets it and is an ordinary key again; esc only forgets."""
+    """Add a key to a slot's name. A key that does not continue the name discards it and is an ordinary key; esc only discards it."""
     if typed and typed != NAMED and key.isdigit():
         return Typed("", typed + key, taken=True)
     if key in SLOT_STARTERS or (typed == NAMED and key in COLUMN_LETTERS):

@@ -1,4 +1,4 @@
-"""The loop around `update`: the state and the player's side as they are now, actions one after the other, requests onto the connection."""
+"""The loop around `update`: holds the state and the player's side, carries out actions one by one, and sends requests."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from protocol.tournament_messages import CheckIn
 
 
 class Driver:
-    """One player over one connection. now_ms: the local monotonic clock; nonce: makes 16 random bytes as hexadecimal digits.
+    """One player over one connection. now_ms: the local monotonic clock. nonce: makes 16 random bytes as hexadecimal digits.
 
-    evidence: of the race that was run last, before this process. witness: is given what is seen of a race, before a nonce is sent.
-    carry_out: carries out an effect that is no request, and gives its answer if that is there at once; without a screen nothing does.
+    evidence: from the last race, which an earlier process ran. witness: is given what is seen of a race, before a nonce is sent.
+    carry_out: carries out an effect that is not a request and returns its answer if it has one at once; without a screen it does nothing.
     """
 
     def __init__(
@@ -44,14 +44,14 @@ class Driver:
         self._carry_out = carry_out
 
     def hear(self, event: Event) -> None:
-        """Reduce an event, and do what follows from it."""
+        """Reduce an event, and do what follows."""
         before = self.state
         self.state = reduce(before, event, self._now_ms())
         self._tell_witness(before)
         self.do(Heard(event, before))
 
     def do(self, action: Action) -> None:
-        """Carry an action through, with all that comes of it at once."""
+        """Carry out an action and everything that follows from it at once."""
         actions = deque([action])
         while actions:
             self.ui, effects = update(self.state, self.ui, actions.popleft(), self._now_ms())
@@ -67,7 +67,7 @@ class Driver:
             message = changed(message, nonce=self._nonce())
         before = self.state
         if isinstance(message, Ready):
-            # Kept before the server has it, whatever becomes of this process then.
+            # Kept before the server has it, in case this process dies.
             self.state = reduce(before, ReadySent(message.nonce), self._now_ms())
             self._tell_witness(before)
         if not self._link.send(message):

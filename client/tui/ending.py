@@ -1,4 +1,4 @@
-"""The moment after the last card went home: the cards fall over the table, until they have or a key is pressed."""
+"""The ending: after the last card has gone home, cards fall over the table until all have fallen or a key is pressed."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from protocol.cards import RANKS
 from protocol.views import SeatInfo
 
 CARDS = 16
-"""So many cards fall, Kings first."""
+"""This many cards fall, Kings first."""
 
 QUIET_MS = 700
-"""For so long after a player's race has ended keys that were meant for the table do nothing."""
+"""For this long after a player's race has ended, keys that were meant for the table do nothing."""
 
 
 def _view(scene: Scene, size: Size) -> Picture:
@@ -30,7 +30,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     room = scene.model.room
     homes = [slot for slot in picture.slots if room is not None and room.view is not None and slot.place in room.view.foundations]
     card = cards.MEDIUM if size[0] >= 120 else cards.SMALL
-    # With their edges drawn, or the trails would be one bright heap.
+    # Draw the edges of the cards: without them the trails would be one bright heap.
     theme = replace(scene.theme, bordered=True)
     falls = [
         Falling(Rect(home.rect.column, home.rect.row, card.width, card.height), tuple(cards.face(rank + home.place[0], card, theme)))
@@ -41,27 +41,29 @@ def _view(scene: Scene, size: Size) -> Picture:
 
 
 def begun(step: Step, before: RoomModel | None) -> Step:
-    """The cards begin to fall where this player has just brought the last one home, and likes to see it. A race that has just ended under
-    their hands is noted."""
+    """Let the cards fall if this player has just brought the last one home and has motion on. If others ended the race, keys for the table
+    do nothing for a moment."""
     room = step.state.room
     if room is None or room.own is None or before is None or before.own is None or room.view is None:
         return step
     if before.race != room.race or before.own.state != "racing" or room.own.state == "racing":
         return step
-    # A seat ends before the race does, if only by a moment.
+    # Ask when the seat ends: that is before the race ends, if only by a moment.
     if not _is_chosen(room, room.own):
         step = step.but(quiet_until_ms=step.now_ms + QUIET_MS)
     return step.but(falls=True).then(After(FALL_MS, Rest())) if room.own.state == "won" and step.ui.settings.motion else step
 
 
 def _is_chosen(room: RoomModel, own: SeatInfo) -> bool:
-    """Whether the player has ended their race themselves. It is stopped as well where another wins, or the last of the others gives up."""
+    """Whether the player has ended their race themselves. A seat is also stopped when another wins, or when the last opponent gives up."""
     is_alone = bool(room.opponents) and all(info.state == "forfeited" for info in room.opponents)
-    return own.state == "forfeited" or (own.state == "stopped" and not is_alone and not was_racing(own, room.seats))
+    # Whoever comes back to a race that is over is told when each seat's last move counted: when it ended, only the record says.
+    is_beaten = was_racing(room.ended[own.seat], room.ended) if room.ended else was_racing(own, room.seats)
+    return own.state == "forfeited" or (own.state == "stopped" and not is_alone and not is_beaten)
 
 
 def _ended(step: Step, action: ScreenAction | str) -> Step:
-    """By whatever is done, or by any key; not by the moment to send home another card, which the last one has left behind."""
+    """Any action or key ends it, except a leftover timer for sending the next card home."""
     return step if isinstance(action, GoOn) else step.but(falls=False)
 
 

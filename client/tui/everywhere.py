@@ -1,4 +1,4 @@
-"""What the keys do that every screen has: looks, bell, help, quit."""
+"""The keys that work on every screen: looks, bell, help, quit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from protocol.tournament_messages import CheckIn
 
 
 def done_everywhere(step: Step, command: Command) -> Step | None:
-    """The step that a command makes on any screen; None for one that is a screen's own."""
+    """The step for a command that every screen has; None for a screen's own commands."""
     settings = step.ui.settings
     match command:
         case Command.COLOURS:
@@ -40,7 +40,7 @@ def done_everywhere(step: Step, command: Command) -> Step | None:
 
 
 def _next_bell(step: Step) -> Step:
-    """From the bell to silence, to tones, and back to the bell."""
+    """Cycle from the bell to silence, then to tones, and back to the bell."""
     settings = step.ui.settings
     if settings.bell and not settings.tones:
         return step.but(settings=replace(settings, bell=False), note="The bell is off.")
@@ -57,16 +57,16 @@ def _check_in(step: Step) -> Step:
 
 
 def open_help(step: Step) -> Step:
-    """The help page, or what it lay over."""
+    """Open the help page, or close it again."""
     return step.but(help_from=0 if step.ui.help_from is None else None)
 
 
 def quit_or_ask(step: Step) -> Step:
-    """End the screens, after a question in a race; a replay closes, or is given up, and ends them where it is all there is."""
+    """End the screens, in a race only after a question. A replay is closed, or given up; the screens end too if it was all they showed."""
     if step.ui.replay is not None:
         return close_replay(step)
     if is_preparing(step.state, step.ui):
-        return step.but(preparing="").note("The replay was given up.")
+        return step.but(preparing="").note("The replay was cancelled.")
     if not still_racing(step) or is_lesson(step):
         return step.then(Quit())
     then = "The race ends with it." if step.ui.own_server else "Your seat is held for a while, then forfeited."
@@ -74,12 +74,12 @@ def quit_or_ask(step: Step) -> Step:
 
 
 def is_preparing(state: Model, ui: Ui) -> bool:
-    """Whether the result that is looked at waits for its replay."""
+    """Whether the result on the screen waits for its replay."""
     room = state.finished
     return room is not None and room.record is not None and room.record.digest == ui.preparing
 
 
 def close_replay(step: Step) -> Step:
-    """Back to where the replay was opened."""
+    """Go back to where the replay was opened."""
     step = step.but(replay=None)
     return step.then(Quit()) if step.ui.only_replay else step

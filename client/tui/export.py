@@ -1,6 +1,6 @@
-"""A replay as a file, to share: one moment as text or SVG, the whole as an SVG that plays or as an asciinema cast (version 2).
+"""Exports a replay to a file: one moment as text or SVG, or the whole race as an animated SVG or an asciinema cast (version 2).
 
-Pure: the screen is the one that is looked at in a terminal, in its own colours, and no terminal is there.
+Pure: it draws the same screens, in the same colours, as in a terminal, but needs no terminal.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from protocol.record import Record
 
 COLOURS: Final = 2**24
 TEXT_COLOURS: Final = 256
-"""So few that nothing is painted, of which text would show the blocks."""
+"""Too few for painted cards, whose blocks would show up in the text."""
 CELL: Final = (9, 19)
-"""Columns and rows of a character in an SVG, in pixels."""
+"""Width and height of a character in an SVG, in pixels."""
 EVERY_MS: Final = 1000
-"""A cast shows the clock so often, and each move when it was made."""
+"""How often a cast updates the clock. Moves are shown at the moment they were made."""
 LINGER_MS: Final = 3000
-"""How long a cast, or an SVG that plays, stays at the end."""
+"""How long a cast or an animated SVG stays on its last frame."""
 LONGEST_MS: Final = 60_000
-"""An SVG that plays goes so much faster than the race that it takes no longer."""
+"""The longest an animated SVG may take: longer races are sped up."""
 JOINED: Final = 5
-"""Two changes of a row with fewer cells between them are written as one: to say where the second one is takes as much."""
+"""Two changes in a row with at most this many cells between them are written as one: a second position would cost as much."""
 _GROUND, _INK = "#101010", "#d0d0d0"
 _QUADRANTS: Final = {"▘": 1, "▝": 2, "▖": 4, "▗": 8, "▀": 3, "▄": 12, "▌": 5, "▐": 10, "█": 15}
-"""The quarters of a cell that a block fills: top left, top right, bottom left, bottom right."""
+"""The quarters of a cell that a block fills, as bits: top left, top right, bottom left, bottom right."""
 
 
 class Look(NamedTuple):
@@ -62,11 +62,11 @@ class Run(NamedTuple):
 
 
 Cell: TypeAlias = tuple[str, Look]
-"""A sign and its look; the second cell of a wide sign has none."""
+"""A character and its look. The second cell of a wide character holds an empty string."""
 
 
 class Change(NamedTuple):
-    """What of a row is another than before, from a column on."""
+    """New cells in a row, from a column on."""
 
     row: int
     column: int
@@ -77,25 +77,25 @@ class Change(NamedTuple):
 
 
 def screen_at(line: TimeLine, at_ms: int, size: Size, settings: UiSettings, *, colours: int = COLOURS) -> list[Line]:
-    """The rows of the replay screen at a moment of the race, each as wide as the screen. In the place of its keys is what race it is."""
+    """The rows of the replay screen at a moment of the race, each as wide as the screen. The last row names the race, not the keys."""
     return _screen(_playing(line), at_ms, size, settings, colours)
 
 
 def _playing(line: TimeLine) -> ReplayState:
-    """A replay that was set going at once."""
+    """A replay that is playing from its start."""
     return replay_after(replay_state_of(line), Command.PAUSE, 0)
 
 
 def _screen(replay: ReplayState, at_ms: int, size: Size, settings: UiSettings, colours: int) -> list[Line]:
     ui = Ui(settings=settings, start=StartHome(), replay=replay, only_replay=True)
     scene = scene_of(Model(), ui, min(at_ms, replay.line.end_ms), colours=colours)
-    # A picture neither plays nor pauses.
+    # Leave out the pace: a still picture neither plays nor pauses.
     rows = (*replay_head(scene, replay, size[0], paced=False).lines, *replaying.SCREEN.view(scene, size).lines[1:])
     return titled([fit_line(printable(row), size[0]) for row in rows], replay.line.record, size)
 
 
 def titled(rows: Sequence[Line], record: Record, size: Size) -> list[Line]:
-    """The rows of a screen, the last of which says by what command the race is seen in place of the keys."""
+    """The rows of a screen; instead of the keys, the last one gives the command that shows the race."""
     return [*rows[: size[1] - 1], fit_line([("foot", f" carpet replay {record.id}".rstrip())], size[0], "foot")]
 
 
@@ -105,13 +105,13 @@ def text_of(rows: Sequence[Line]) -> str:
 
 
 def coloured(rows: Sequence[Line], settings: UiSettings) -> list[list[Run]]:
-    """Rows in the colours of the player's palette."""
+    """The rows in the colours of the player's palette."""
     looks = _looks(settings)
     return [[Run(text, *looks[role]) for role, text in row if text] for row in rows]
 
 
 def _looks(settings: UiSettings) -> dict[str, Look]:
-    """How each role of the player's palette looks."""
+    """The look of each role in the player's palette."""
     palette = theme_for(settings.palette, ascii_only=settings.ascii, colours=COLOURS, own=settings.own_palette).palette
     return {entry[0]: _look(entry) for entry in entries(palette, exact=True)}
 
@@ -127,9 +127,9 @@ def _look(entry: PaletteEntry) -> Look:
 
 
 def _changes(line: TimeLine, size: Size, settings: UiSettings, every_ms: int) -> Iterator[tuple[int, list[Change]]]:
-    """Each moment at which the screen is another than before, from the first one, at which all of it is new, to the last.
+    """Each moment at which the screen changes, and how. At the first one all of it is new.
 
-    The clock is read so often, and each move is shown when it was made.
+    The clock advances every `every_ms`; moves are shown at the moment they were made.
     """
     replay, looks = _playing(line), _looks(settings)
     shown: list[Line] = [[] for _ in range(size[1])]
@@ -145,7 +145,7 @@ def _changes(line: TimeLine, size: Size, settings: UiSettings, every_ms: int) ->
 
 
 def _spans(before: Sequence[Cell], after: Sequence[Cell]) -> Iterator[tuple[int, int]]:
-    """The parts of a row that are not as before, by their first column and that behind the last."""
+    """The parts of a row that have changed, as (first column, column after the last)."""
     if len(before) != len(after):
         yield 0, len(after)
         return
@@ -166,7 +166,7 @@ def _cells(row: Line, looks: dict[str, Look]) -> list[Cell]:
 
 @lru_cache(maxsize=4096)
 def _signs(text: str) -> Sequence[str]:
-    """Sign by sign, one for each column: the second of a wide one is empty."""
+    """The characters of a text, one for each column: a wide one is followed by an empty string."""
     if text.isascii():
         return text
     return [part for sign in wcwidth().iter_graphemes(text) for part in (sign, *[""] * (text_width(sign) - 1))]
@@ -176,15 +176,15 @@ def _signs(text: str) -> Sequence[str]:
 
 
 def svg_of(rows: Sequence[Sequence[Run]], columns: int) -> str:
-    """Rows as an SVG document. Blocks are drawn as what they fill, since fonts leave gaps between them."""
+    """Rows as an SVG document. Block characters are drawn as shapes, since fonts leave gaps between them."""
     return _document(_drawn((0, y, row) for y, row in enumerate(rows)), columns, len(rows))
 
 
 def moving_svg_of(line: TimeLine, size: Size, settings: UiSettings) -> str:
-    """The whole race as an SVG document that plays by itself, over and over, and without a script.
+    """The whole race as an SVG document that plays by itself in a loop, without a script.
 
-    It begins with a whole screen. On it lies what changes, one group for each moment, which is hidden until then. Where nothing moves, by
-    wish of who looks or for want of CSS, all of them are seen, and so the end of the race is.
+    It begins with a whole screen. Over it lie the changes, one group for each moment, hidden until then. If the viewer prefers no motion or
+    there is no CSS, all groups are visible, and together they show the end of the race.
     """
     pace = max(-(-line.end_ms // LONGEST_MS), 1)
     whole_s = (line.end_ms / pace + LINGER_MS) / 1000
@@ -213,7 +213,7 @@ def _runs(cells: Sequence[Cell]) -> list[Run]:
 
 
 def _drawn(placed: Iterable[tuple[int, int, Iterable[Run]]]) -> list[str]:
-    """Runs from a column and a row on as elements: one path for all that is filled in a colour, and the texts."""
+    """Runs, each with its column and row, as SVG elements: one path for each fill colour, and then the texts."""
     filled: dict[tuple[bool, str], list[_Box]] = defaultdict(list)
     texts = []
     for x, y, runs in placed:
@@ -227,7 +227,7 @@ def _drawn(placed: Iterable[tuple[int, int, Iterable[Run]]]) -> list[str]:
                     signs.append((x, sign, run))
                 x += text_width(sign)
         texts += [_text([*alike], y) for _, alike in groupby(signs, key=lambda each: (each[2].ink, each[2].bold))]
-    # Grounds first: what is written over one may stick out over the next.
+    # Grounds first: a character may stick out over the next cell's ground.
     return [*(_path(colour, boxes) for (_, colour), boxes in sorted(filled.items()) if boxes), *texts]
 
 
@@ -241,7 +241,7 @@ class _Box(NamedTuple):
 
 
 def _path(colour: str, boxes: Iterable[_Box]) -> str:
-    """Boxes filled in a colour. Those that lie side by side, row by row, are one, and then those that lie below each other."""
+    """Boxes filled with a colour, as one path. Adjacent boxes are merged, first along each row, then from row to row."""
     wide: list[_Box] = []
     for box in boxes:
         if wide and wide[-1].x + wide[-1].width == box.x and wide[-1][1::2] == box[1::2]:
@@ -259,16 +259,16 @@ def _path(colour: str, boxes: Iterable[_Box]) -> str:
 
 
 def _text(signs: Sequence[tuple[int, str, Run]], y: int) -> str:
-    """Signs of one look in a row. Each is told its column, since fonts differ in how wide theirs are."""
+    """Characters of one look in a row. Each gets its own position, since fonts differ in their widths."""
     run = signs[0][2]
-    # A sign of several characters takes a place for each of them, of which but the first is not used.
+    # A grapheme of several code points needs a position for each; only the first counts.
     places = " ".join(f"{x * CELL[0]}" for x, sign, _ in signs for _ in sign)
     weight = ' font-weight="bold"' if run.bold else ""
     return f'<text x="{places}" y="{y * CELL[1] + 14.5}" fill="{run.ink}"{weight}>{escape("".join(sign for _, sign, _ in signs))}</text>'
 
 
 def _blocks(sign: str) -> Iterator[tuple[float, float, float, float]]:
-    """The parts of a cell, from 0 to 1, that a block sign fills: left, top, width, height."""
+    """The parts of a cell that a block character fills, from 0 to 1: left, top, width, height."""
     if sign in _QUADRANTS:
         for top in range(2):
             left, right = _QUADRANTS[sign] >> 2 * top & 1, _QUADRANTS[sign] >> 2 * top & 2
@@ -285,7 +285,7 @@ def _blocks(sign: str) -> Iterator[tuple[float, float, float, float]]:
 
 
 def cast_of(line: TimeLine, size: Size, settings: UiSettings) -> Iterator[str]:
-    """The whole race, line by line of the file, at the pace at which it was raced."""
+    """The whole race at its own pace, as the lines of a cast file."""
     columns, height = size
     title = f"Carpet Race {line.record.id}".rstrip()
     yield (
@@ -298,7 +298,7 @@ def cast_of(line: TimeLine, size: Size, settings: UiSettings) -> Iterator[str]:
 
 
 def _written(change: Change) -> str:
-    """A change as a terminal is told it."""
+    """A change as the text that a terminal is sent."""
     parts = [f"\x1b[{change.row + 1};{change.column + 1}H"]
     before = Look("", "")
     for number, run in enumerate(_runs(change.cells)):

@@ -1,4 +1,4 @@
-"""The form for a new race, and what every form is: lines that change with left and right, of which the last one does it."""
+"""The form for a new race, and what every form has: lines that left and right change, and a last line that submits it."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ KEYS: Keys = (CHOOSE, BACK)
 MORE = " ... enter shows the rest"
 
 FormLines = tuple[tuple[str, str, str], ...]
-"""(what, value, explanation) for each line; the last one does it."""
+"""(what, value, explanation) for each line; the last line submits the form."""
 
 
 def next_of(choices: tuple[Value, ...], value: Value, step: int) -> Value:
-    """The one after `value`, or before it, and round again; the second one where `value` is none of them."""
+    """The choice after or before `value`, wrapping around; the second choice if `value` is not among them."""
     if not choices:
         return value
     at = choices.index(value) if value in choices else 0
@@ -46,7 +46,7 @@ def next_of(choices: tuple[Value, ...], value: Value, step: int) -> Value:
 
 
 def form_page(scene: Scene, size: tuple[int, int], title: str, lines: FormLines, hint: str) -> Picture:
-    """A form with its marked line and what is to be known of that."""
+    """A form with its marked line and the explanation of that line."""
     width, height = size
     inner = min(width - 4, 90)
     margin = (width - inner) // 2
@@ -76,9 +76,9 @@ def form_page(scene: Scene, size: tuple[int, int], title: str, lines: FormLines,
 
 
 class Form(Struct, Generic[Options], frozen=True):
-    """name: where `Ui` has the options. fields: a line for each; behind them is the one that does it: sends `request`. changed: the options
-    after left (-1) or right (+1) on the line of a field; values go round. typed: the field whose line asks for a text, what kind of text
-    that is, and the options with it.
+    """name: the field of `Ui` with the options. fields: one a line; one more line sends `request`. changed: the options after left (-1) or
+    right (+1) on a field's line, wrapping around. typed: the field whose line asks for a text, the kind of that text, and how it changes
+    the options.
     """
 
     name: Literal["form", "tournament_form"]
@@ -122,13 +122,13 @@ class Form(Struct, Generic[Options], frozen=True):
         return step if field is None else step.but(**{self.name: self.changed(options, field, by, step.state)})
 
     def _marked(self, step: Step, options: Options) -> Field | None:
-        """None for the last line."""
+        """The field of the marked line; None on the last line."""
         fields = self.fields(options)
         return fields[step.ui.item] if step.ui.item < len(fields) else None
 
 
 def offered(field: Field, rules: tuple[RulesInfo, ...]) -> tuple[Any, ...]:
-    """The values of a field that left and right go through."""
+    """The values of a field that left and right step through."""
     return tuple(info.id for info in rules) if field.name == "rules" else tuple(choice.value for choice in field.choices)
 
 
@@ -142,7 +142,7 @@ def _view(scene: Scene, size: Size) -> Picture:
 
 
 def form_lines(options: RaceOptions, rules: tuple[RulesInfo, ...]) -> FormLines:
-    """The form line by line."""
+    """The lines of the form."""
     return (*(_line(field, options, rules) for field in RACE_FORM), ("Open this race", "", "You get a code to give to the others."))
 
 
@@ -163,7 +163,7 @@ def _line(field: Field, options: RaceOptions, rules: tuple[RulesInfo, ...]) -> t
 
 
 def rules_line(field: Field, value: str, rules: tuple[RulesInfo, ...]) -> tuple[str, str, str]:
-    """The line of the rule set, in this form as in others."""
+    """The line for the rule set, shared by all forms."""
     chosen = next((info for info in rules if info.id == value), None)
     return field.label, chosen.name if chosen else value, f"{chosen.explanation if chosen else ''} Press enter for the list."
 
@@ -178,24 +178,24 @@ def _changed(options: RaceOptions, field: Field, by: int, state: Model) -> RaceO
         options = changed(options, seats=2, deal=None, winnable=False)
     elif field.name == "series" and options.series.format == "best-of":
         options = changed(options, seats=max(options.seats, 2))
-    # Where the server cannot tell which deals can be won, it is not asked for one.
+    # Do not ask for a winnable deal if the server cannot tell which deals those are.
     winnable = options.winnable and is_solvable(options.rules, state.rules)
     return _fitting(changed(options, winnable=winnable, bots=options.bots[: options.seats - 1]))
 
 
 def _with_deal(options: RaceOptions, text: str) -> RaceOptions:
-    """The form with a named deal, or with a random one."""
+    """The options with a named deal, or with a random one."""
     deal = text[:100] or None
     return _fitting(changed(options, deal=deal, winnable=deal is None and options.winnable))
 
 
 def with_rules(options: RaceOptions, chosen: str, rules: tuple[RulesInfo, ...]) -> RaceOptions:
-    """The form with another rule set; the wish for a winnable deal is taken back where there are none to be had."""
+    """The options with another rule set; without the wish for a winnable deal if the rule set offers none."""
     return changed(options, rules=chosen, winnable=options.winnable and is_solvable(chosen, rules))
 
 
 def _fitting(options: RaceOptions) -> RaceOptions:
-    """The options without a series that they leave no room for."""
+    """The options without a series if it does not go with them."""
     swap = options.swaps and (options.seats != 2 or options.deal is not None or options.winnable)
     alone = options.series.format == "best-of" and options.seats < 2
     return changed(options, series=SeriesOptions()) if swap or alone else options
@@ -211,7 +211,7 @@ def _bot_choices(seats: int, bots: tuple[BotInfo, ...]) -> tuple[tuple[str, ...]
 
 
 def opened(step: Step) -> Step:
-    """The form for a race at the rules that were chosen last, the line marked that opens it."""
+    """Open the form, with the rules that were chosen last and the line marked that submits it."""
     return step.but(form=with_rules(RaceOptions(), step.ui.rules, step.state.rules), item=len(RACE_FORM))
 
 

@@ -1,6 +1,6 @@
-"""What follows from what was heard: after a welcome the start that was asked for, at home the lobby, in a room one's own race.
+"""How the screens react to what was heard: after a welcome they begin what was asked for, at home they follow the lobby, in rooms the race.
 
-Owns that the player's side fits the state. That nothing is missed or lost on the way is the connection's affair.
+Keeps the player's side in step with the state. Making sure that no message is missed or lost is up to the connection.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from protocol.watch_messages import Unwatch, Unwatched, Watched
 
 
 def heard(step: Step, action: Heard) -> Step:
-    """Answer what was heard where it wants an answer, and put the player's side in order behind it."""
+    """Answer what was heard if it wants an answer, then bring the player's side into line."""
     event, before, room = action.event, action.before, step.state.room
     step = _watching(_answered(step, event), event)
     if isinstance(event, Error) and event.code in (ErrorCode.PHRASES_ONLY, ErrorCode.TALKED_TOO_MUCH):
@@ -48,7 +48,7 @@ def heard(step: Step, action: Heard) -> Step:
         step = take_back(step).note("")
     step = _another_room(step, before.room, room)
     if step.ui.held and (room is None or before.room is None or room.view != before.room.view):
-        step = step.but(held="", note=f"{step.ui.held} was put back: the table is another one now.")
+        step = step.but(held="", note=f"{step.ui.held} was put back: the table has changed.")
     if room is not None and room.view is not None and (before.room is None or room.view is not before.room.view):
         step = _another_view(step, room.view, begins=before.room is None or before.room.view is None)
     step = ending.begun(step, before.room)
@@ -64,17 +64,17 @@ def _answered(step: Step, event: Event) -> Step:
         case Connected():
             return followed(step, lobby=False, tournaments=False, tournament=None)
         case Welcome(room=room):
-            # Where a seat is held already the connection goes back to it; if that race is over, it is left and the start comes after.
+            # If a seat is held already, the connection is back at it. If that race is over, it is left and the start follows.
             return follow_lobby(step if room is not None else _begin(step))
         case Room(phase="over"):
             return _ask_for_board(_entered(step))
         case Room():
             return _entered(step)
         case Left():
-            # A rematch that never came says nothing of the next room.
+            # A rematch that never came must not make them ready in the next room.
             return _go_to_table(follow_lobby(_begin(followed(step, ready_at_once=False))))
         case Error() if step.state.room is None and not is_held_up(event):
-            # The race that was asked for does not come: another one that is entered later is no race at once.
+            # The race that was asked for will not come, and one entered later must not begin at once.
             return followed(step, ready_at_once=False)
         case Ended() | Result():
             return follow_tournament_view(_ask_for_board(step))
@@ -89,7 +89,7 @@ def _answered(step: Step, event: Event) -> Step:
 
 
 def _begin(step: Step) -> Step:
-    """Ask once for what the screens began with."""
+    """Ask, once, for what the screens were started for."""
     start: Start | None = step.ui.start
     step = step.but(start=None)
     match start:
@@ -112,22 +112,22 @@ def _begin(step: Step) -> Step:
 def _entered(step: Step) -> Step:
     step = leave_lobby(step)
     if step.ui.followed.race:
-        # Whoever has a seat looks at their own race.
+        # A player with a seat looks at their own race.
         step = followed(step.send(Unwatch()), race=False)
     step = follow_tournament_view(step)
     return ready_at_once(step)
 
 
 def ready_at_once(step: Step) -> Step:
-    """Ready, where that was asked for, as soon as the table can be seen."""
+    """Be ready, if that was asked for, as soon as the table can be seen."""
     room = step.state.room
-    # In one that is over the rematch that was asked for has not begun.
+    # If the room's race is over, the rematch that was asked for has not begun.
     is_due = step.ui.followed.ready_at_once and room is not None and room.phase == "waiting"
     return ready(step) if is_due and is_large_enough(step.ui.size) else step
 
 
 def _ask_for_board(step: Step) -> Step:
-    """Behind one's own run of a deal that others run too: how it stands to theirs."""
+    """After a run of a shared deal, ask how it compares with the others' runs."""
     room = step.state.room
     if room is None or room.shared is None or room.shared.kind == "round":
         return step
@@ -135,21 +135,21 @@ def _ask_for_board(step: Step) -> Step:
 
 
 def _go_to_table(step: Step) -> Step:
-    """To the table that one is called to, by way out of a race that is over."""
+    """Go to the table that the player is called to, leaving a finished race first."""
     call, room = step.state.tournaments.call, step.state.room
     if call is None:
         return step
     if room is None:
         return step.send(JoinRace(code=call.code))
-    # When it is left this is asked once more.
+    # Leaving it leads back here.
     return step.send(LeaveRace()) if room.code != call.code and room.phase == "over" else step
 
 
-# ---- the player's side behind it
+# ---- bringing the player's side into line
 
 
 def _another_room(step: Step, before: RoomModel | None, room: RoomModel | None) -> Step:
-    """A question about a phase that has ended means nothing any more; the cursor begins a new table at its first slot."""
+    """Drop what belongs to a phase that has ended, such as an open question. On a new table the cursor starts at the first slot."""
     if room is None:
         return step if before is None else _cleared(step).but(said="", unsaid="")
     if before is not None and (before.code, before.race, before.phase) == (room.code, room.race, room.phase):
@@ -159,15 +159,15 @@ def _another_room(step: Step, before: RoomModel | None, room: RoomModel | None) 
         step = step.but(cursor="a1")
     wanted = step.ui.start
     if room.phase == "over" or wanted is None:
-        # What is over is left, and the start comes after it.
+        # A finished race is left first, and the start follows.
         return step
-    # There is a race to go on with, whatever was asked for.
+    # There is a race to go on with, whatever else was asked for.
     step = step.but(start=None)
     return ask_held(step, wanted) if isinstance(wanted, StartMatch | StartRequest) else step
 
 
 def _another_view(step: Step, view: View, *, begins: bool) -> Step:
-    """Chips for what can be played now. begins: it is the first one, and the cursor starts where something can be played."""
+    """Give out chips for what can be played now. begins: it is the first view, so the cursor starts at a playable card."""
     chips = dealt(() if begins else step.ui.chips, view)
     step = step.but(chips=chips, cursor=chips[0].place if begins and chips else step.ui.cursor)
     return step.then(After(HOME_MS, GoOn())) if step.ui.homing or autoplays(step) else step
@@ -213,14 +213,14 @@ def _watched(watch: WatchModel | None) -> RoomModel | None:
 
 
 def _at_tournaments(step: Step, event: Event) -> Step:
-    """Put in order what is looked at of tournaments."""
+    """Bring what is looked at of tournaments into line."""
     view_state, own = step.ui.tournament_view, step.ui.followed.own_tournament
     match event:
         case Tournament(id=tournament):
             plays = played_in(step.state.tournaments, step.state.player) is not None
             step = follow(followed(step, own_tournament=tournament if plays else None if own == tournament else own))
         case Called(id=tournament) if view_state is None or view_state.id != tournament:
-            # Behind the race one comes back to where it belongs.
+            # After the race the player comes back to its tournament.
             step = follow(step.but(tournament_view=TournamentView(tournament), item=0))
         case Decided(id=tournament, ref=ref) if ref == CREATE_REFERENCE:
             step = follow(step.but(tournament_form=None, tournament_view=TournamentView(tournament), item=0))
@@ -234,11 +234,11 @@ def _at_tournaments(step: Step, event: Event) -> Step:
 
 
 def _same_line(step: Step, before: Model) -> Step:
-    """The line that was marked stays so where others come or go above it. Where it has gone itself, its place stays marked."""
+    """Keep the same line marked when others come or go above it. If it has gone itself, keep its place marked."""
     lines, question = shown(step.state, step.ui).lines, step.ui.question
     were, are = lines(before, step.ui), lines(step.state, step.ui)
     at = step.ui.item if question is None else question.behind
-    # Where all is as it was, some may have gone while another screen was before it.
+    # Even if nothing changes now, lines may have gone while another screen was shown.
     if were == are and (not are or at < len(are)):
         return step
     at = are.index(were[at]) if at < len(were) and were[at] in are else max(min(at, len(are) - 1), 0)
@@ -246,9 +246,9 @@ def _same_line(step: Step, before: Model) -> Step:
 
 
 def _keep_records(step: Step, before: Model, event: Event) -> Step:
-    """Each record once, however often it is told. The first race of a swap is told of with the score of the second.
+    """Keep each record once, however often it is heard. The record of a swap's first race comes with the score, after the second.
 
-    Whoever comes back to a result that they have seen before has not raced once more.
+    A player who comes back to a result that they have seen before has not raced again.
     """
     room = step.state.room
     seat = room.seat if room is not None and before.room is not None and before.room.code == room.code else None
@@ -256,7 +256,7 @@ def _keep_records(step: Step, before: Model, event: Event) -> Step:
         if record is not None and record.digest not in step.ui.kept:
             step = step.but(kept=step.ui.kept | {record.digest}).then(Keep(record, seat))
             if record.deal.winnable:
-                # Whether a deal was passed over takes a search, which the screen does not wait for.
+                # Checking that no deal was passed over takes a search; the screen does not wait for it.
                 step = step.then(Verify(record))
     return step
 
@@ -275,25 +275,25 @@ def _bell(step: Step, before: Model) -> Step:
 
 
 def kept(step: Step, answer: Kept) -> Step:
-    """How a race stands among one's own, while its result is looked at."""
+    """Show how a race ranks among the player's own, while they look at its result."""
     room = step.state.room
     is_shown = room is not None and room.record is not None and room.record.digest == answer.digest
     return step.but(standing=answer.standing) if is_shown else step
 
 
 def reviewed(step: Step, answer: Reviewed) -> Step:
-    """The review that was asked for last is there."""
+    """Take the review if it is the one that was asked for last."""
     if step.ui.reviewed is None or step.ui.reviewed.digest != answer.digest:
         return step
     return step.but(reviewed=answer, review=answer.sentences if step.ui.review is not None else None)
 
 
 def replayed(step: Step, answer: Replayed) -> Step:
-    """The time line is there, or why it is not. Whoever has left the result looks at something else."""
+    """Open the replay, or say why there is none; not if the player has left the result."""
     room = step.state.finished
     if room is None or room.record is None or room.record.digest != answer.digest:
         return step
-    # Whoever gave it up meanwhile finds it ready when they ask once more.
+    # If they have given it up meanwhile, it is ready when they ask again.
     is_wanted, step = step.ui.preparing == answer.digest, step.but(preparing="")
     if isinstance(answer.line, str):
         return step.note(answer.line) if is_wanted else step

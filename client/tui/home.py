@@ -1,6 +1,6 @@
-"""The home screen and the form for a new race: a menu, house bots and open races, all one list to walk or click.
+"""The home screen: a menu, house bots, open races and running ones, all in one list to walk or click.
 
-`home_items` is the list; what an item does when it is taken is told by its kind and value.
+`home_items` is the list. The kind and value of an item say what choosing it does.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ KEYS: Keys = (
 
 
 class Item(NamedTuple):
-    """A line that can be taken. kind: of one in the menu, its command. value: a bot's name or a race's code."""
+    """A line that can be chosen. kind: for a menu line, its command. value: a bot's name or a race's code."""
 
     kind: Literal["bot", "match", "daily", "open", "code", "tournaments", "race", "running", "help", "quit"]
     value: str
@@ -70,7 +70,7 @@ class Item(NamedTuple):
 
 
 def home_items(model: Model, now_ms: int) -> tuple[Item, ...]:
-    """Everything that can be chosen at home, in the order in which it is shown."""
+    """Everything that can be chosen at home, in the order shown."""
     lobby = model.lobby
     items = [
         Item("open", "", "Open a race", "o"),
@@ -95,7 +95,7 @@ def home_items(model: Model, now_ms: int) -> tuple[Item, ...]:
 
 
 def _running_detail(model: Model, race: RunningRaceInfo, now_ms: int) -> str:
-    """Who is how far, which comes first where there is little room, then what they play and who watches."""
+    """How far everybody is, first because the line may be cut; then what they play and who watches."""
     watchers = f", {race.watchers} watching" if race.watchers else ""
     clock = clock_text(elapsed_ms(race, now_ms - model.lobby_at), tenths=False)
     return f"{home_counts(race)}: {rules_name(model, race.rules)}, {clock}{watchers}"
@@ -104,7 +104,7 @@ def _running_detail(model: Model, race: RunningRaceInfo, now_ms: int) -> str:
 WIDTH = 110
 MENU_WIDTH = 26
 DETAIL_AT = 13
-"""Columns of a bot's name or a race's code, with the pointer before it."""
+"""The column where details start, after the pointer and a bot's name or a race's code."""
 _BANNER_CARD = cards.Size(6, 3, 0)
 _FAN = ("AS", "KH", "QD", "JC", "TS")
 
@@ -120,13 +120,13 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> Picture:
     bots, races, running = ([(at, item) for at, item in enumerate(items) if item.kind == kind] for kind in ("bot", "race", "running"))
     menu_items = [(at, item) for at, item in enumerate(items) if item.kind not in ("bot", "race", "running")]
     list_width = inner - MENU_WIDTH - 5
-    # What has no room on the marked line is told in full above the keys.
+    # The marked line's full text stands above the keys, in case its own row is too short.
     marked = next((item for at, item in (*bots, *races, *running) if at == ui.item), None)
     aside = marked.detail if marked is not None and text_width(marked.detail) > list_width - DETAIL_AT else ""
     feet = (remarks(scene, width, 2, aside=aside), foot(KEYS, theme, width))
     body_height = height - 1 - above.height - 4
     bot_rows = min(len(bots), max(body_height - 9, 2))
-    # What the one list does not need is the other's.
+    # Rows that one list does not need go to the other.
     left_rows = max(body_height - max(bot_rows, 1) - 5, 2)
     running_rows = min(max(len(running), 1), max(left_rows // 2, left_rows - max(len(races), 1)))
     left = stacked(
@@ -159,7 +159,7 @@ def _running_title(model: Model) -> str:
 
 
 def banner(scene: Scene, size: tuple[int, int]) -> Picture:
-    """A hand of cards and the name of the game, as large as there is room for."""
+    """A hand of cards and the name of the game, as large as fits."""
     width, height = min(size[0], WIDTH), size[1]
     card = cards.LARGE if height >= 36 and size[0] >= 110 else cards.MEDIUM if height >= 30 and size[0] >= 90 else _BANNER_CARD
     welcome = scene.model.welcome
@@ -199,7 +199,7 @@ def _item(scene: Scene, at: int, item: Item, width: int, *, key: bool = False) -
 
 
 def _in_short(text: str, width: int) -> str:
-    """As many words as fit."""
+    """As many words of a text as fit."""
     if text_width(text) <= width:
         return text
     return f"{(wrap_text(text, width - 4) or [''])[0]} ..."

@@ -1,9 +1,9 @@
-"""The key table: what a row of it is, the rows that several screens share, and how keys are read from it.
+"""The key table: what its rows are, the rows that several screens share, and how keys are looked up in it.
 
-Each screen has its own rows beside what they do; bindings, buttons and the `?` page are all made from them. On the race screen the letters
-of the columns name slots: `b3` plays b3. h, j, k and l move the cursor there as everywhere, so a column h or j (only the big layouts have
-one) is named after an apostrophe: `'h3`. For this to work no row of the race screen may have a small letter that is a column; a test holds
-the table to it. Keys have urwid's names, as plain text.
+Each screen module has its own rows, next to the code for them; bindings, buttons and the `?` page are all made from these rows. On the
+race screen column letters name slots: `b3` plays b3. h, j, k and l move the cursor, as on every screen, so a slot in a column h or j (only
+the big layouts have them) needs an apostrophe: `'h3`. Hence no row of the race screen may use a small letter that names a column; a test
+enforces this. Keys have urwid's names, as plain text.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Command(StrEnum):
 
 
 class Binding(NamedTuple):
-    """One row. label: one or two words for a button; help: the sentence of the `?` page; shown: among the buttons at the foot."""
+    """One row. label: one or two words for a button. help: the sentence on the `?` page. shown: whether the foot has a button for it."""
 
     command: Command
     keys: tuple[str, ...]
@@ -116,7 +116,7 @@ CURSOR: Final[Keys] = (
     Binding(Command.LEFT, ("left", "h"), "left", "Left; the previous value, replay move or round.", shown=False),
     Binding(Command.RIGHT, ("right", "l"), "right", "Right; the next value, replay move or round.", shown=False),
 )
-"""Of every screen and whatever lies over it."""
+"""The rows of every screen and of whatever lies over it."""
 HELP: Final = Binding(Command.HELP, ("?", "f1"), "help", "This page.")
 QUIT: Final = Binding(Command.QUIT, ("q",), "quit", "Quit (asks first in a race); close a replay.")
 EVERYWHERE: Final[Keys] = (
@@ -127,7 +127,7 @@ EVERYWHERE: Final[Keys] = (
     Binding(Command.CHECK_IN_FROM_HERE, ("T",), "check in", "Check in to the tournament that you have entered.", shown=False),
     HELP,
 )
-"""Of every screen and the help page."""
+"""The rows of every screen and of the help page."""
 
 # Rows that more than one screen has.
 CHOOSE: Final = Binding(Command.PLAY, ("enter", " "), "choose", "Choose the selected line.")
@@ -135,17 +135,17 @@ BACK: Final = Binding(Command.BACK, ("esc",), "back", "Back.")
 TALK: Final = Binding(Command.CHAT, ("t",), "talk", "Say something to everybody in the room.")
 LEAVE: Final = Binding(Command.LEAVE, ("L",), "leave", "Leave the room (in a race this forfeits; asks first).")
 OUT: Final = Binding(Command.BACK, ("esc",), "back", "Back to the tournaments, and from there home.")
-"""Out of a tournament, or of their list."""
+"""Leaves a tournament, or the list of them."""
 
 KEY_NAMES: Final = {" ": "space", "up": "↑", "down": "↓", "left": "←", "right": "→", "f1": "F1", "f2": "F2", "f3": "F3", "f4": "F4"}
 
 GROUPS: Final = ("In a race", "Before and after a race", "In a replay", "Watching", "At a tournament", "At home")
-"""Headings of the `?` page, in their order; those of further screens follow."""
+"""The headings of the `?` page, in order; those of further screens follow."""
 
 
 @lru_cache
 def commands(keys: Keys) -> dict[str, Command]:
-    """What each key does. Raises ValueError where one would do two things."""
+    """What each key does. Raises ValueError if one key would do two things."""
     table: dict[str, Command] = {}
     for binding in keys:
         for key in binding.keys:
@@ -156,7 +156,7 @@ def commands(keys: Keys) -> dict[str, Command]:
 
 
 def key_text(binding: Binding, *, ascii_only: bool = False) -> str:
-    """The keys of a row as people read them: `↑ k`."""
+    """The keys of a row, for people to read: `↑ k`."""
     if len(binding.keys) > 10:
         return f"{' '.join(binding.keys[:3])} ..."
     if len(binding.keys) == 10:
@@ -166,7 +166,7 @@ def key_text(binding: Binding, *, ascii_only: bool = False) -> str:
 
 
 def key_rows(groups: Iterable[tuple[str, Keys]], *, ascii_only: bool = False) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-    """The `?` page: (heading, rows of (keys, sentence)); every row once, under the first of the groups that has it."""
+    """The `?` page: (heading, rows of (keys, sentence)). Each row appears once, under the first group that has it."""
     told: set[Binding] = set()
     pages: dict[str, list[tuple[str, str]]] = {}
     for heading, keys in groups:

@@ -1,4 +1,4 @@
-"""What is shown while a server of one's own starts and lays the table: there is nothing to do but wait, or quit."""
+"""The screen while the player's own server starts and lays the table: there is nothing to do but wait, or quit."""
 
 from __future__ import annotations
 

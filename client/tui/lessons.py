@@ -1,6 +1,6 @@
-"""Lessons: what a first race is played by, one key after the other, each taught when the table has a use for it. Pure.
+"""Lessons: they teach the keys of a first race one by one, each when the table has a use for it. Pure.
 
-They stand beside the race and wait: nothing that is pressed instead is refused, and what has been done is not taught again.
+A lesson stands beside the race and waits. Any other key works as usual, and what the player has done already is not taught again.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from protocol.client_messages import Move
 from protocol.views import RaceOptions, View
 
 DEAL: Final = "lesson 65"
-"""A shuffle on which every lesson comes in its turn, and within a dozen keys."""
+"""A shuffle on which every lesson comes up, within a dozen keys."""
 OPTIONS: Final = RaceOptions(seats=1, public=False, deal=DEAL, countdown_s=1, time_limit_s=3600)
-"""The race that is a lesson: alone, and in no hurry."""
+"""The race that serves as the lesson: alone, and in no hurry."""
 
 
 class Lesson(NamedTuple):
-    """skill: what is learned by it. task, why: one line each. fits: whether the table has a use for it."""
+    """skill: what it teaches. task, why: one line each. fits: whether the table has a use for it."""
 
     skill: str
     task: str
@@ -57,7 +57,7 @@ LESSONS: Final = (
     Lesson(
         "stock",
         "Press s: turn a card of the stock onto the waste.",
-        "Nothing on the table fits now. Of the waste, the top card can be played.",
+        "Nothing on the table fits now. The waste's top card can be played.",
         lambda view: "s" in view.moves and not homeward(view),
     ),
     Lesson(
@@ -69,7 +69,7 @@ LESSONS: Final = (
     Lesson(
         "fill",
         "Press w or s: fill the gap at {gap}.",
-        "By w the waste's top card goes there, by s the next one of the stock.",
+        "w puts the waste's top card there, s the next one of the stock.",
         lambda view: view.pending is not None,
     ),
 )
@@ -82,7 +82,7 @@ FAREWELL: Final = "That is all it takes; ? shows every key."
 
 
 def told(scene: Scene, room: RoomModel, width: int) -> Picture:
-    """The lesson that the table has a use for now, in two rows; in the place of the reason what was just said to the player."""
+    """The lesson that the table has a use for now, in two rows. A remark to the player takes the place of the reason."""
     learned, view = scene.ui.learned, room.view
     assert learned is not None
     task, why = "", ""
@@ -106,7 +106,7 @@ def _can_be_taught(lesson: Lesson, room: RoomModel, view: View) -> bool:
 
 
 def learned(before: Step, after: Step, action: ScreenAction | None) -> Step:
-    """What was learned by what was pressed. before, after: the steps around it; action: None where it was a chip's key."""
+    """Note what the player has learned from a press. before, after: the steps around it. action: None if it was a chip's key."""
     room, known = before.state.room, before.ui.learned
     if known is None or room is None or room.view is None:
         return after
@@ -119,7 +119,7 @@ def learned(before: Step, after: Step, action: ScreenAction | None) -> Step:
     after = after.but(learned=None)
     if not is_lesson(after):
         return after.note(FAREWELL)
-    # Whoever races has learned it already; here the next race is what comes next.
+    # In any other race the farewell is enough; after the lesson, offer the next race.
     answers = (QuitNow(("play", "--bot", "random")), None, QuitNow())
     lines = ("Race a house bot", "Play this deal on", "Back")
     return after.ask("That is all it takes. Now race: the same cards, two tables.", lines, answers, numbered=True)
@@ -135,6 +135,6 @@ def _shown_by(move: str, action: ScreenAction | None, view: View) -> set[str]:
 
 
 def is_lesson(step: Step) -> bool:
-    """Whether this race is the lesson, and nothing is lost where it ends."""
+    """Whether this race is the lesson, so that nothing is lost when it ends."""
     room = step.state.room
     return room is not None and room.options.deal == DEAL and len(room.seats) == 1 and still_racing(step)

@@ -1,4 +1,4 @@
-"""What each place of the table looks like just now: playable, held, ready to take the held card, in the shade. Pure, read off the moves."""
+"""How each place on the table looks now: playable, held, ready to take the held card, in the shade. Pure, derived from the moves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NONE: frozenset[str] = frozenset()
 
 
 class Marks(Struct, frozen=True):
-    """lit: cards that stand out: they go home, or are all that can be played, or may take the held one. gaps: those that can be filled."""
+    """lit: cards that stand out because they go home, or are all that can be played, or may take the held card. gaps: gaps to fill."""
 
     view: View
     board: Board
@@ -30,7 +30,7 @@ class Marks(Struct, frozen=True):
     plays: bool = True
 
     def look(self, place: str) -> Look:
-        """How the card at a place is drawn."""
+        """The look of the card at a place."""
         if place == self.held:
             return "held"
         if place in self.lit:
@@ -42,7 +42,7 @@ class Marks(Struct, frozen=True):
         return "side" if place in self.free else "dimside"
 
     def sign(self, place: str, theme: Theme) -> str:
-        """The sign on the card at a place: which way it goes home, or that it goes elsewhere, or that it can take the held card."""
+        """The sign on the card at a place: which way it goes home, that it can go elsewhere, or that it can take the held card."""
         glyphs = theme.glyphs
         if self.held:
             return glyphs.takes if place in self.takes else " "
@@ -56,13 +56,13 @@ class Marks(Struct, frozen=True):
 
 
 def marks_at_rest(view: View, board: Board, cursor: str = "") -> Marks:
-    """The marks of a table at which nothing can be played here."""
+    """The marks of a table where this viewer can play nothing."""
     free = free_slots(board, view) if board.family == "quilt" else None
     return Marks(view, board, cursor, free=free, plays=False)
 
 
 def marks_of(room: RoomModel, view: View, board: Board, ui: Ui) -> Marks:
-    """The marks of the table; none of what can be played once one's own part has ended, while others are racing."""
+    """The marks of the player's table. Once their part has ended, nothing is marked as playable."""
     rest = marks_at_rest(view, board, ui.cursor)
     if room.own is not None and room.own.state not in ("waiting", "racing"):
         return rest

@@ -1,4 +1,4 @@
-"""The menu that `carpet` alone opens: what there is to do, before any server. What is chosen is a command, which is run behind it."""
+"""The menu that `carpet` alone opens, before there is any server. Each choice is a command, which is run when the menu has closed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEYS: Keys = (CHOOSE,)
 
 
 class _Item(NamedTuple):
-    """A line. asks: for a server first, which the command is given then."""
+    """A line of the menu. asks: first ask for a server, which is then given to the command."""
 
     command: str
     label: str
@@ -40,7 +40,7 @@ LABEL = 26
 
 
 def items_of(ui: Ui) -> tuple[_Item, ...]:
-    """The lines; who is new here is to learn first."""
+    """The lines of the menu; for a newcomer the lesson comes first."""
     is_new = isinstance(ui.start, StartMenu) and ui.start.is_new
     return (*ITEMS[-1:], *ITEMS[:-1]) if is_new else ITEMS
 
@@ -87,7 +87,7 @@ def _take(step: Step) -> Step:
 
 
 def _go(step: Step, command: str, words: list[str]) -> Step:
-    """To the server that was typed; with a code, to the race there."""
+    """Go to the server that was typed, or to a race there if a code was typed too."""
     if words[:2] == ["carpet", "join"]:
         words = words[2:]
     place, code = " ".join(words[:1]), read_code("".join(words[1:]))

@@ -1,4 +1,4 @@
-"""How a race came out: who won and by how much, everybody's place and time, ratings, where it turned, and the frame to look at."""
+"""The outcome of a race, as text: who won and by how much, everybody's place and time, the ratings, and where the race turned."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from protocol.text import clean_chat, clean_name, counted
 from protocol.views import SeatRating
 
 CLOSE_CARDS, CLOSE_MS = 2, 3_000
-"""By no more than this a race was close."""
+"""A race won by no more than this was close."""
 TURNED = 3
-"""Cards that a swing comes to at least to be told."""
+"""The smallest swing worth telling, in cards."""
 
 
 def headline(room: RoomModel) -> Line:
-    """Who won, and by how much, as it is said to who looks at it."""
+    """Who won, and by how much, addressed to the viewer."""
     seats = room.ended
     best = [number for number, seat in enumerate(seats) if seat.place == 1]
     own = room.seat
@@ -38,7 +38,7 @@ def headline(room: RoomModel) -> Line:
 
 
 def _first_two(room: RoomModel) -> tuple[SeatRecord, SeatRecord] | None:
-    """The winner and the next best, where the race was decided between them."""
+    """The winner and the next best; None if the race was not decided between two who stayed."""
     ordered = sorted(room.ended, key=lambda seat: seat.place)
     if len(ordered) < 2 or ordered[0].place == ordered[1].place or ordered[1].state == "forfeited":
         return None
@@ -46,7 +46,7 @@ def _first_two(room: RoomModel) -> tuple[SeatRecord, SeatRecord] | None:
 
 
 def margin_text(room: RoomModel) -> str:
-    """` by 9 cards`, or where they brought home as many ` by 0.4 s`; nothing where nobody was beaten."""
+    """` by 9 cards`, or with equal cards ` by 0.4 s`; empty if nobody was beaten."""
     pair = _first_two(room)
     if pair is None:
         return ""
@@ -65,7 +65,7 @@ def _is_close(room: RoomModel) -> bool:
 
 
 def turning_point(room: RoomModel) -> Swing | None:
-    """Where a player who was beaten fell back the most against the winner; None for all others, and where nothing stands out."""
+    """Where a beaten player fell back the most against the winner; None for anybody else, and if nothing stands out."""
     record, own = room.record, room.seat
     if record is None or own is None or not 0 <= own < len(record.seats) or len(record.seats) < 2:
         return None
@@ -78,7 +78,7 @@ def turning_point(room: RoomModel) -> Swing | None:
 
 
 def turning_sentence(swing: Swing) -> str:
-    """`It turned at 1:02: from 2 ahead to 5 behind in 14 s.`, or where the seat was behind before, where it fell back the most."""
+    """`It turned at 1:02: from 2 ahead to 5 behind in 14 s.`; if the seat was already behind, `You fell back most at …`."""
     seconds = max((swing.to_ms - swing.from_ms + 999) // 1000, 1)
     what = "It turned" if swing.before >= 0 else "You fell back most"
     return f"{what} at {clock_text(swing.from_ms, tenths=False)}: from {_side(swing.before)} to {_side(swing.after)} in {seconds} s."
@@ -95,11 +95,11 @@ def raced(room: RoomModel) -> Line:
 
 
 LARGEST = {" ": 3, "1": 4, "i": 3, "m": 6, "w": 6, "W": 6}
-"""Columns of a large letter where it has not five."""
+"""Columns of the large letters that do not have five."""
 
 
 def large_headline(scene: Scene, room: RoomModel, width: int) -> Picture:
-    """What there is to be glad of in large letters: `WON by 9 cards`; nothing to whoever was beaten, nor where it does not fit."""
+    """The good news in large letters: `WON by 9 cards`. Empty for a beaten player, and if it does not fit."""
     seats, own = room.ended, room.seat
     if own is None or not 0 <= own < len(seats) or seats[own].place != 1:
         return EMPTY
@@ -112,9 +112,9 @@ def large_headline(scene: Scene, room: RoomModel, width: int) -> Picture:
 
 
 def banner(scene: Scene, room: RoomModel, width: int, total: int) -> Picture:
-    """One's own count in large letters, and beside it the time, rating, personal best, and where it was lost.
+    """The player's count in large letters, and beside it the time, rating, personal best, and where the race was lost.
 
-    Nothing where nobody has a seat.
+    Empty for a viewer without a seat.
     """
     seats, own = room.ended, room.seat
     if own is None or not 0 <= own < len(seats):
@@ -133,7 +133,7 @@ def banner(scene: Scene, room: RoomModel, width: int, total: int) -> Picture:
         told = [*told[:-1], *([f"{told[-1]} {offer}"] if len(told[-1]) + 1 + len(offer) <= beside else [told[-1], offer])]
         facts += [[("felt", text)] for text in told]
     role = "good" if seat.place == 1 else "own"
-    # In the middle of their rows, where there is room for that.
+    # Centre the facts beside the letters if there is room.
     above: list[Line] = [[]] * (max(LARGE_ROWS - len(facts), 0) // 2)
     return row((letters + 4, big_text(count, scene.theme, role, letters)), (beside, block([*above, *facts])))
 
@@ -166,16 +166,16 @@ def places_table(scene: Scene, room: RoomModel, width: int, total: int) -> list[
 
 
 def score_lines(room: RoomModel, width: int) -> list[Line]:
-    """How the race's series stands now."""
+    """The score of the race's series."""
     if room.series is None:
         return []
     return [[("title", text)] for text in wrap_text(series_sentence(room.series), width)]
 
 
 def rating_lines(scene: Scene, room: RoomModel, width: int, *, without: int | None = None) -> list[Line]:
-    """What the race did to everybody's rating, the best seat first; or why it did nothing, where it might have.
+    """What the race did to everybody's rating, the best seat first; or why it changed nothing although it was to count.
 
-    without: the seat of which it is told elsewhere.
+    without: a seat to leave out, because it is shown elsewhere.
     """
     rated = [pair for number, pair in enumerate(zip(room.ended, room.ratings, strict=False)) if number != without]
     seats = sorted(rated, key=lambda pair: pair[0].place)
@@ -186,9 +186,9 @@ def rating_lines(scene: Scene, room: RoomModel, width: int, *, without: int | No
 
 
 def _unrated(room: RoomModel) -> str:
-    """`Not rated: Benedikt made no move.`, of a race that was to count; nothing of any other.
+    """`Not rated: Benedikt made no move.`, for a race that was to count; empty for any other.
 
-    Nothing else keeps a race from counting that was to: it was given up before it was one.
+    That is the only reason why such a race does not count: it was given up before it really began.
     """
     if room.record is None or room.record.rated or not room.options.counts:
         return ""
@@ -199,5 +199,5 @@ def _unrated(room: RoomModel) -> str:
 
 
 def counted_at(seat: SeatRecord) -> int:
-    """The moment that ranks the seat: when it had brought home what it brought home."""
+    """The moment that ranks the seat: when it reached its final count."""
     return seat.ended_at_ms if seat.state == "won" else seat.home_at_ms

@@ -1,4 +1,4 @@
-"""The pages that lie over a screen: the keys (`?`), questions to answer, and the remark that a terminal is too small."""
+"""The overlays, which lie over a screen: the help page (`?`), questions to answer, and the notice that the terminal is too small."""
 
 from __future__ import annotations
 
@@ -43,24 +43,24 @@ QUESTION_KEYS: Keys = (
 )
 
 PROMPT_KEYS: Keys = (
-    Binding(Command.PLAY, ("enter",), "done", "Take what is typed."),
-    Binding(Command.BACK, ("esc",), "cancel", "Type nothing after all."),
+    Binding(Command.PLAY, ("enter",), "done", "Accept the text."),
+    Binding(Command.BACK, ("esc",), "cancel", "Cancel typing."),
 )
 
 SMALLEST = (80, 24)
-"""Columns and rows that every screen needs."""
+"""The columns and rows that every screen needs."""
 
 KEYS_WIDTH = 14
-"""The longest row of keys, `r enter space`, and a free column."""
+"""Columns for the longest list of keys, `r enter space`, plus a free one."""
 
 HOW_TO_PLAY = (
     "Bring every card home: each suit on its foundation, from the Ace up to the King; with two decks on another one from the King",
-    "down to the Ace as well. You race on the very same shuffle as the others: the first with every card home wins; otherwise more",
-    "cards home, then the earlier moment.",
+    "down to the Ace as well. You race on the very same shuffle as the others: the first with every card home wins; otherwise most",
+    "cards home, then whoever was first.",
 )
 HOW_TO_MOVE = (
-    "Each card that can be played has a key on it: press that key. Space sends the next card home, G all that go. It is also played by",
-    "the name of its slot (b3), with the cursor and enter, or with the mouse. Cards that go home are lit:",
+    "Each card that can be played has a key on it: press that key. Space sends the next card home, G all that go. Or use the name",
+    "of its slot (b3), the cursor and enter, or the mouse. Cards that go home are lit:",
     "{up} goes home, {down} goes home from the King down, {both} may do either; {moves} goes elsewhere. A card that can go several ways",
     "is picked up first: then press where it goes (a slot, a foundation, w, + or -), or the card again for the first way; esc lets go.",
     "In a quilt the bright cards are free: one of their narrow ends touches no other card.",
@@ -68,7 +68,7 @@ HOW_TO_MOVE = (
 
 
 def help_lines(scene: Scene, width: int) -> list[Line]:
-    """The whole page, to be scrolled: the aim, the rules of the race, how to move, the keys, and every rule set there is."""
+    """The whole help page: the aim, the rules of the race, how to move, the keys, and all rule sets."""
     glyphs, room = scene.theme.glyphs, shown_room(scene)
     infos = scene.model.rules
     replay = scene.ui.replay
@@ -84,7 +84,7 @@ def help_lines(scene: Scene, width: int) -> list[Line]:
     if ours is not None:
         parts.append([[("title", "This race")], *rules_lines(ours, width - 2), []])
     parts.append([[("title", "How to move")], *_told(" ".join(HOW_TO_MOVE).format(**signs), width), []])
-    # Whoever races or watches asks for a key, and has no time to read on.
+    # A player who races or watches wants a key, and has no time to read on.
     parts = [keys, *reversed(parts)] if asks_for_keys else [*parts, keys]
     lines = [[], *(line for part in parts for line in part)]
     for info in infos:
@@ -103,8 +103,8 @@ def _keys(scene: Scene, *, first: str = "In a race") -> list[Line]:
 
 
 def help_rows(*, ascii_only: bool = False, first: str = "In a race") -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-    """The keys of all screens by groups, every row once. first: the heading that comes before all others."""
-    # What is shown over others comes before them in the registry, and is met after them; so are rows that several have.
+    """The keys of all screens by group, each row once. first: the heading that comes before all others."""
+    # Reversed, because the registry lists screens that lie over others first; here they come last, as do rows that several screens share.
     groups: dict[str, list[Binding]] = {group: [] for group in GROUPS}
     for each in SCREENS:
         groups.setdefault(each.group, []).extend(reversed(each.keys))
@@ -138,7 +138,7 @@ def help_screen(scene: Scene, size: tuple[int, int]) -> Picture:
 
 
 def last_help_line(scene: Scene, size: tuple[int, int]) -> int:
-    """How far the page can be scrolled."""
+    """The last line that the page can be scrolled to."""
     return max(len(help_lines(scene, min(size[0] - 4, 92))) - (size[1] - 3), 0)
 
 
@@ -151,7 +151,7 @@ def asking(scene: Scene, below: Picture, question: Question, size: Size) -> Pict
         pointer = scene.theme.glyphs.pointer if marked else " "
         text = fit(f" {pointer} {key}  {line}", width)
         parts.append(hit(block([[("chosen" if marked else "panel", text)]]), Pick(at)))
-    # The keys of the screen below mean nothing now.
+    # The keys of the screen below do nothing now.
     without = frozenset({Command.YES, Command.NO}) if question.numbered else frozenset[Command]()
     below, keys = _with_keys(scene, below, QUESTION_KEYS, size, without)
     asked = over(framed(stacked(*parts), scene.theme, width, role="panel"), below, size, scene.theme)
@@ -159,24 +159,24 @@ def asking(scene: Scene, below: Picture, question: Question, size: Size) -> Pict
 
 
 def typing(scene: Scene, below: Picture, size: Size) -> Picture:
-    """A screen on which a line is being typed: its own keys are letters now."""
+    """A screen on which a line is being typed, so that its own keys are just letters."""
     drawn, keys = _with_keys(scene, below, PROMPT_KEYS, size, frozenset())
     return replace(drawn, hits=(*(each for each in drawn.hits if each.rect.row < size[1] - 1), *keys))
 
 
 def _with_keys(scene: Scene, below: Picture, keys: Keys, size: Size, without: frozenset[Command]) -> tuple[Picture, tuple[Hit, ...]]:
-    """A screen with other keys in its last row, and what can be clicked there then."""
+    """A screen with other keys in its last row, and what can be clicked there."""
     row_ = foot(keys, scene.theme, size[0], without=without | {Command.HELP, Command.QUIT})
     return replace(below, lines=(*below.lines[: size[1] - 1], *row_.lines)), shifted(row_, 0, size[1] - 1).hits
 
 
 def is_large_enough(size: Size) -> bool:
-    """Whether there is room for a screen."""
+    """Whether the terminal has room for a screen."""
     return size[0] >= SMALLEST[0] and size[1] >= SMALLEST[1]
 
 
 def too_small(scene: Scene, size: Size) -> Picture:
-    """What is shown instead of a screen that does not fit; the race goes on and so do the keys."""
+    """Shown instead of a screen that does not fit. The race goes on, and the keys still work."""
     width, height = size
     room = scene.model.room if scene.ui.replay is None else None
     lines: list[Line] = [

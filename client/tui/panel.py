@@ -1,4 +1,4 @@
-"""What lies beside the cards of the layout: foundations, stock and waste, reserves. Each as a picture."""
+"""The panel beside the layout: foundations, stock and waste, reserves, each as a picture."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FOUNDATION = Size(6, 3, 0)
 
 
 def foundations(scene: Scene, marks: Marks, width: int, card: Size, *, tall: bool) -> Picture:
-    """The foundations: four cards, or two rows of them where each suit has one built up and one built down; small ones unless `tall`."""
+    """The foundations: four cards, or two rows of them if each suit has one built up and one built down. They are small unless `tall`."""
     view = marks.view
     names = list(view.foundations)
     if len(names) > 4:
@@ -42,7 +42,7 @@ def _foundation(scene: Scene, marks: Marks, name: str, size: Size) -> Picture:
 
 
 def _twin(scene: Scene, marks: Marks, *, tall: bool) -> Picture:
-    """A row for those built up and a row for those built down; beside or below each card the rank that it wants next."""
+    """A row for those built up and a row for those built down, with the rank that each wants next beside or below its card."""
     theme, view = scene.theme, marks.view
     parts: list[Picture] = [block([[("faint", f"{counted(view.home, 'card')} home{'' if tall else '     top next'}")]])]
     for sign, arrow in (("+", theme.glyphs.playable), ("-", theme.glyphs.down)):
@@ -58,13 +58,13 @@ def _twin(scene: Scene, marks: Marks, *, tall: bool) -> Picture:
 
 
 def _wanted(view: View, name: str, theme: Theme) -> str:
-    """The rank that a foundation wants next, as people read it."""
+    """The rank that a foundation wants next, for people to read."""
     rank = run_home(name)[view.foundations[name] :][:1]
     return "10" if rank == "T" else rank or theme.glyphs.tick
 
 
 def _small_foundation(scene: Scene, marks: Marks, name: str, size: Size) -> Picture:
-    """Top card and wanted rank in one row."""
+    """A foundation's top card and the rank it wants, in one row."""
     theme, view, suit = scene.theme, marks.view, name[:1]
     card = top_home(name, view.foundations[name])
     top = cards.card_name(card, theme) if card else theme.glyphs.suits.get(suit, "?")
@@ -78,7 +78,7 @@ def _small_foundation(scene: Scene, marks: Marks, name: str, size: Size) -> Pict
 
 
 def stock_and_waste(scene: Scene, marks: Marks, width: int, card: Size) -> Picture | None:
-    """The stock's back and the waste's top, and what is to be known of both; None where the game has neither."""
+    """The stock's back and the waste's top card, with what is known of both; None if the game has neither."""
     board, view, theme = marks.board, marks.view, scene.theme
     if not board.stock and not board.waste:
         return None
@@ -105,12 +105,12 @@ def stock_and_waste(scene: Scene, marks: Marks, width: int, card: Size) -> Pictu
 
 
 def _redeals(marks: Marks) -> bool:
-    """Where the stock has lain, the redeal is what can be pressed."""
+    """Whether pressing the stock's place means a redeal."""
     return not marks.view.stock and "r" in marks.view.moves and marks.plays
 
 
 def _spot(picture: Picture, place: str, rect: Rect, card: str = "") -> Picture:
-    """A place that can be pressed, whose card lies there in it."""
+    """A picture whose place can be pressed; `card` lies at `rect`."""
     return replace(hit(picture, Press(place)), slots=(Slot(place, rect, card),))
 
 
@@ -138,7 +138,7 @@ def _waste_label(marks: Marks) -> Line:
 
 
 def _below(scene: Scene, marks: Marks, width: int) -> list[Line]:
-    """The cards that come next, where the rules show them; those under the waste's top, which this player has seen; redeals left."""
+    """The next cards, if the rules show them; the cards under the waste's top, which this player has seen; and the redeals left."""
     view = marks.view
     lines: list[Line] = []
     if view.stock_next:
@@ -158,7 +158,7 @@ def _faces(scene: Scene, names: tuple[str, ...]) -> Line:
 
 
 def small_cards(theme: Theme, names: tuple[str, ...]) -> Line:
-    """Cards by their names only."""
+    """Cards as names only."""
     return [piece for name in names for piece in ((f"suit {name[1:]}", cards.card_name(name, theme)), ("faint", " "))]
 
 
@@ -166,7 +166,7 @@ def small_cards(theme: Theme, names: tuple[str, ...]) -> Line:
 
 
 def reserves(scene: Scene, marks: Marks, width: int, height: int) -> Picture:
-    """One row a reserve: its top card, and the cards under it as far as there is room; a free row between where `height` allows."""
+    """One row a reserve: its top card, and as many of those under it as fit. Free rows between them if `height` allows."""
     names = marks.board.reserves
     free = 1 if len(names) * 2 - 1 <= height else 0
     parts: list[Picture] = []
@@ -197,7 +197,7 @@ def _reserve(scene: Scene, marks: Marks, name: str, width: int) -> Line:
 
 
 def peek(scene: Scene, view: View, place: str) -> str:
-    """The whole pile under the cursor from its top down, where it is more than a card."""
+    """The whole pile under the cursor, from the top down, if it has more than one card."""
     pile = view.waste if place == "w" else view.piles.get(place, ())
     names = " ".join(cards.card_name(card, scene.theme) for card in reversed(pile))
     return f"{place} from the top: {names}" if len(pile) > 1 else ""

@@ -62,7 +62,7 @@ class Slot(NamedTuple):
 
 
 class Large(NamedTuple):
-    """Text in large letters, `LARGE_ROWS` high, in the middle of its rectangle; the adapter has the letters."""
+    """Text in large letters, `LARGE_ROWS` high, in the middle of its rectangle, all of which has the role; the adapter has the letters."""
 
     rect: Rect
     role: str
@@ -334,6 +334,13 @@ def over(picture: Picture, below: Picture, size: Size, theme: Theme) -> Picture:
     above = shifted(picture, column, first)
     large = tuple(each for each in below.large if each.rect.row >= first + picture.height or each.rect.row + each.rect.height <= first)
     return replace(above, lines=tuple(lines), large=large)
+
+
+def put(lines: list[Line], rect: Rect, piece: Iterable[Line]) -> None:
+    """Lay lines over others, as wide as the rectangle."""
+    for at, part in enumerate(piece, rect.row):
+        if 0 <= at < len(lines):
+            lines[at] = [*fit_line(lines[at], rect.column), *part, *cut_line(lines[at], rect.column + rect.width)]
 
 
 def framed(inside: Picture, theme: Theme, width: int, *, role: str, title: Line | None = None) -> Picture:

@@ -1,6 +1,6 @@
-"""What a press means at one's own table: a card played, held or refused, and what was typed ahead of the server's answer.
+"""What a press means at the player's own table: a card is played, held or refused, or the press is queued until the server has answered.
 
-What can be played is `client.game.moves`' business; here is when it counts, and what goes to the server or onto the screen for it.
+`client.game.moves` says what can be played. This module decides when a press counts, and what it sends to the server or shows.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from protocol.client_messages import Move
 from protocol.views import View
 
 AHEAD = 8
-"""Places that may be typed ahead of the server's answer; more would be played on a table that nobody has seen."""
+"""Presses that may be queued ahead of the server's answer; more would be played on a table that nobody has seen."""
 HOME = "home"
-"""Stands for the card that goes home next, where a place is pressed."""
+"""Pressed like a place: stands for the card that goes home next."""
 HOME_MS = 60
-"""Between two cards that are sent home one after the other."""
+"""Between two cards that are sent home one by one."""
 UP, DOWN = "+", "-"
-"""Typed while a card is held: its foundations."""
+"""Pressed while a card is held: its foundations."""
 
 
 def place(step: Step, place: str) -> Step:
@@ -36,11 +36,11 @@ def place(step: Step, place: str) -> Step:
     ahead = step.ui.ahead
     step = step.but(cursor=place if place in view.piles or place in ("w", "s") else step.ui.cursor, note="")
     if step.state.link.state != "connected":
-        # Not typed ahead either: by the time there is a connection again nobody knows what for.
+        # Not queued either: by the time the connection is back, nobody remembers why they pressed it.
         return step.note(step.offline)
     if step.state.in_flight is not None:
-        # Played when the answer is there, against the position it will be then. Not so a key that is held down: the stock would go on
-        # turning after it was let go.
+        # Queue it until the answer is there, to be played in the new position. A key that is held down is not queued twice, or the stock
+        # would go on turning after it was let go.
         if place in ("s", "r") and place in ahead:
             return step.note(f"{place} is waiting to be played already.")
         if len(ahead) >= AHEAD:
@@ -54,7 +54,7 @@ def _press(step: Step, room: RoomModel, view: View, place: str) -> Step:
     if not still_racing(step):
         return _refuse(step, why_not(view, step.state.board(room, view), place, room.own))
     if target(place) or (place[1:] and place[-1] in "+-" and place not in view.foundations):
-        # A whole move, as it was typed.
+        # A whole move was typed.
         return send_move(step, room, place) if place in view.moves else _refuse(step, f"{place[:8]} is not a legal move now.")
     if place == HOME:
         best = best_home(view)
@@ -81,18 +81,18 @@ def _refuse(step: Step, why: str) -> Step:
 
 
 def take_back(step: Step) -> Step:
-    """What was typed ahead is not played, and that is told."""
+    """Drop what was typed ahead, and say so."""
     return step.but(ahead=(), homing=False, taken_back=step.ui.ahead or step.ui.taken_back)
 
 
 def best_home(view: View) -> str | None:
-    """Of the moves that bring a card home the one onto the lowest foundation, which keeps them level."""
+    """The move that brings a card home onto the lowest foundation, which keeps the foundations level."""
     return min(filter(goes_home, view.moves), key=lambda move: view.foundations.get(destination(view, move), 0), default=None)
 
 
 def all_fit(board: Board, view: View) -> bool:
-    """Whether every card that is left goes home one after the other, without the stock. Of a quilt that is not to be known so easily: its
-    cards cover each other.
+    """Whether all cards that are left can go home one after the other, without the stock. Never True for a quilt: its cards cover each
+    other, so it is not so easy to know.
     """
     if board.family == "quilt" or view.stock or view.pending is not None or not any(map(goes_home, view.moves)):
         return False
@@ -114,13 +114,13 @@ BY_HAND = "This race is played by hand: each card home takes a key of its own."
 
 
 def autoplays(step: Step) -> bool:
-    """Whether what fits goes home by itself: the player wants it, and the race allows it."""
+    """Whether cards that fit go home by themselves: the player wants it, and the race allows it."""
     room = step.state.room
     return step.ui.settings.autoplay and room is not None and room.options.autoplay and room.phase == "racing"
 
 
 def turn_autoplay(step: Step) -> Step:
-    """Switch it on or off, where it is allowed."""
+    """Switch autoplay on or off, if the race allows it."""
     room, settings = step.state.room, step.ui.settings
     if room is not None and not room.options.autoplay:
         return step.note(BY_HAND)
@@ -130,7 +130,7 @@ def turn_autoplay(step: Step) -> Step:
 
 
 def go_on(step: Step) -> Step:
-    """The moment to send home the next card, where cards are being sent home one after the other or go home by themselves."""
+    """Send the next card home, if the player is sending all of them or autoplay is on."""
     room = step.state.room
     if step.ui.homing or room is None or not autoplays(step):
         return send_all(step) if step.ui.homing else step
@@ -143,7 +143,7 @@ def go_on(step: Step) -> Step:
 
 
 def send_all(step: Step) -> Step:
-    """Send home the next card, and then, when its answer is there, the next."""
+    """Send the next card home, and another whenever the answer is there."""
     room = step.state.room
     if room is None or room.view is None:
         return step.but(homing=False)
@@ -173,7 +173,7 @@ def send_move(step: Step, room: RoomModel, move: str) -> Step:
 
 
 def play_ahead(step: Step) -> Step:
-    """Play what was typed ahead, once the answer is there."""
+    """Play what was typed ahead, once the server has answered."""
     while step.ui.ahead and step.state.room is not None and step.state.in_flight is None and not _moved(step):
         first, *rest = step.ui.ahead
         step = place(step.but(ahead=tuple(rest)), first)
@@ -185,12 +185,12 @@ def _moved(step: Step) -> bool:
 
 
 def let_go(step: Step) -> Step:
-    """Nothing is held, begun or typed ahead any more."""
+    """Put the held card back, and drop a name begun and what was typed ahead."""
     return go_on(step.but(ahead=(), typed="", held=""))
 
 
 def typed_move(step: Step, text: str) -> Step:
-    """A whole move that was typed, or a place."""
+    """Play a typed move, or press a typed place."""
     room = step.state.room
     if room is None or room.view is None or not text:
         return step

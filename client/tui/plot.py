@@ -1,7 +1,7 @@
-"""Progress curves as a small plot of text: cards home over time, one step line a seat.
+"""Progress curves as a small text plot: cards home over time, one step line a seat.
 
-With braille each cell holds two by four points; in ASCII a cell is one point, drawn as the seat's number. Where lines meet in one cell
-the points are joined and the colour is that of the line drawn first, so draw the most important one first.
+With braille a cell holds two by four points; in ASCII it holds one, drawn as the seat's number. If lines meet in a cell, their points are
+joined in the colour of the line drawn first, so draw the most important line first.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from client.tui.theme import SHADED, Markup, Theme
 from protocol.record import Record
 
 Curve = Sequence[tuple[int, int]]
-"""(ms, cards home) points in order of time; between two points the count stays what it was."""
+"""(ms, cards home) points in order of time. Between two points the count stays the same."""
 
 AXIS = 4
 """Columns left of the plot for the scale."""
 
 AREA_ROWS = 10
-"""With so many rows an area between lines tells more than thin lines do, while a race goes on."""
+"""From this many rows on, while a race goes on, a filled area between the lines tells more than thin lines do."""
 
 _DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
 _BRAILLE = 0x2800
@@ -29,7 +29,7 @@ _BRAILLE = 0x2800
 def plot(curves: Sequence[tuple[int, Curve]], width: int, height: int, theme: Theme, *, cards: int, area: bool = False) -> list[Line]:
     """`height` rows of `width` columns. curves: (number of the line's colour, curve), the most important one first.
 
-    area: what lies between two is filled, in a shade of whoever was ahead then, and what lies below one that is alone.
+    area: fill the area between two curves, in a shade of the one that was ahead, or the area below a single curve.
     """
     columns, rows = max(width - AXIS, 4), max(height - 1, 2)
     end_ms = max((curve[-1][0] for _, curve in curves if curve), default=0) or 1
@@ -47,19 +47,19 @@ def plot(curves: Sequence[tuple[int, Curve]], width: int, height: int, theme: Th
 
 
 def scale(record: Record, total: int) -> int:
-    """The top of the plot: a suit's worth above what the best seat brought home, at most all cards."""
+    """The top of the plot of a finished race; see `scale_of`."""
     return scale_of(max((seat.home for seat in record.seats), default=0), total)
 
 
 def scale_of(best: int, total: int) -> int:
-    """The top of the plot where the best seat has so many cards home."""
+    """The top of the plot: the best seat's cards home, rounded up to whole suits; at most all cards."""
     return max(min(total, -(-best // 13) * 13), 13)
 
 
 def _dotted(
     curves: Sequence[tuple[int, Curve]], columns: int, rows: int, end_ms: int, cards: int, theme: Theme
 ) -> list[list[Markup | None]]:
-    """The lines as dots, or in ASCII as the numbers of their seats."""
+    """The lines as dots, or in ASCII as their seats' numbers."""
     across, down = (1, 1) if theme.is_ascii else (2, 4)
     owner: dict[tuple[int, int], int] = {}
     dots: dict[tuple[int, int], int] = {}
@@ -75,7 +75,7 @@ def _dotted(
 
 
 def _solid(curves: Sequence[tuple[int, Curve]], columns: int, rows: int, end_ms: int, cards: int) -> list[list[Markup | None]]:
-    """The lines and the area between two, in halves of cells: each half is of a line, of an area or of the panel."""
+    """The lines and the area between two, in half cells: each half belongs to a line, an area or the panel."""
     halves = [["p"] * columns for _ in range(rows * 2)]
     first, one = curves[0]
     second, other = curves[1] if len(curves) > 1 else (first, ())
@@ -85,7 +85,7 @@ def _solid(curves: Sequence[tuple[int, Curve]], columns: int, rows: int, end_ms:
             for y in range(min(upper, lower), max(upper, lower)):
                 halves[y][x] = f"a{first if upper < lower else second}"
     for number, curve in reversed(curves):
-        # Behind its end a line goes on, as the upper or lower side of the area.
+        # A line goes on after its end, as an edge of the area.
         for x, y in _points(_levels(curve, columns, rows * 2, end_ms, cards, beyond=len(curves) <= 2)):
             halves[y][x] = f"l{number}"
     cells: list[list[Markup | None]] = []
@@ -96,16 +96,16 @@ def _solid(curves: Sequence[tuple[int, Curve]], columns: int, rows: int, end_ms:
 
 
 def _levels(curve: Curve, columns: int, rows: int, end_ms: int, cards: int, *, beyond: bool = False) -> list[int | None]:
-    """The row of a step line in each column, from the top; None where it is not drawn. beyond: it goes on after its end."""
+    """The row of a step line in each column, counted from the top; None in columns where it is not drawn. beyond: go on after its end."""
     levels: list[int | None] = []
     at = 0
     for x in range(columns):
-        # The count at the right edge of the column, so that the last column shows how it ended.
+        # Take the count at the column's right edge, so that the last column shows how the race ended.
         moment = end_ms * (x + 1) // columns
         while at + 1 < len(curve) and curve[at + 1][0] <= moment:
             at += 1
         ended = bool(curve) and x > 0 and end_ms * x // columns >= curve[-1][0] and not beyond
-        # Before it was first heard of there is nothing to draw.
+        # There is nothing to draw before the first count that was heard.
         if ended or (curve and moment < curve[0][0]):
             levels.append(None)
             continue
@@ -115,7 +115,7 @@ def _levels(curve: Curve, columns: int, rows: int, end_ms: int, cards: int, *, b
 
 
 def _points(levels: list[int | None]) -> list[tuple[int, int]]:
-    """The points of a step line by its rows, from the top left; steps are filled in so that the line has no holes."""
+    """The points of a step line, given its rows, from the top left. Steps are filled in so that the line has no gaps."""
     points: list[tuple[int, int]] = []
     before: int | None = None
     for x, y in enumerate(levels):

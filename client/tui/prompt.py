@@ -1,4 +1,4 @@
-"""A line of text while it is typed: what each key makes of it. What it means once it is typed is the screen's business."""
+"""A line of text while it is typed: what each key does to it. The screen decides what the finished line means."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from client.tui.ui_state import Prompt
 
 
 def typed_on(prompt: Prompt, key: str) -> Prompt:
-    """The line after a key; most keys without a letter of their own change nothing."""
+    """The line after a key. Most keys that are not characters change nothing."""
     text, caret = prompt.text, prompt.caret
     match key:
         case "left":

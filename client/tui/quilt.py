@@ -109,18 +109,19 @@ def _sideways(card: str, cell: Size, theme: Theme, look: Look, sign: str, *, cur
     ground = f"{look} {card[1:]}"
     role = "cursor" if cursor else ground
     body: list[Line] = [[(role, left), (ground, text), (role, right)] for text in _rows(card, cell.width - 2, height, theme, sign)]
-    above = [_rim(cell.width, theme, look, cursor=cursor, top=True)] if cell.height > 2 else []
-    return [*above, *body, _rim(cell.width, theme, look, cursor=cursor, top=False)]
+    edge = "edge back" if card == FACE_DOWN else f"edge {look}"
+    above = [_rim(cell.width, theme, edge, cursor=cursor, top=True)] if cell.height > 2 else []
+    return [*above, *body, _rim(cell.width, theme, edge, cursor=cursor, top=False)]
 
 
-def _rim(width: int, theme: Theme, look: Look, *, cursor: bool, top: bool) -> Line:
+def _rim(width: int, theme: Theme, role: str, *, cursor: bool, top: bool) -> Line:
     """The row above or below a sideways card: its long side as a line, or half a row of the card itself."""
     glyphs = theme.glyphs
     if cursor:
         left, across, right = glyphs.cursor_top if top else glyphs.cursor_bottom
         return [("cursor", left + across * (width - 2) + right)]
     sign = glyphs.frame.across if theme.bordered else glyphs.lower if top else glyphs.upper
-    return [(f"edge {look}", sign * width)]
+    return [(role, sign * width)]
 
 
 def _sides(theme: Theme, *, cursor: bool, otherwise: str) -> tuple[str, str]:

@@ -71,13 +71,13 @@ KEYS: Keys = (
     Binding(Command.CHIP, tuple(CHIPS), "card", "Play the card with this key; put the held one there.", shown=False),
     Binding(Command.PLAY, ("enter",), "play", "Play the card under the cursor, or put the held card there."),
     Binding(Command.SEND_HOME, (" ",), "home", "Send the next card home; a held card goes to the cursor."),
-    Binding(Command.AUTOPLAY, ("H",), "auto", "What fits goes home by itself, where the race allows it.", shown=False),
+    Binding(Command.AUTOPLAY, ("H",), "auto", "What fits goes home by itself, if the race allows it.", shown=False),
     Binding(Command.NEXT, ("tab",), "next", "Cursor to the next card that can be played.", shown=False),
     Binding(Command.PREVIOUS, ("shift tab",), "previous", "Cursor to the one before.", shown=False),
     Binding(Command.SLOT, ("'",), "slot", "Type a slot's name: b3 as it is, 'h3 with this (h is a key).", shown=False),
     Binding(Command.WASTE, ("w",), "waste", "Play the waste's top card: home, or into the open gap."),
     Binding(Command.STOCK, ("s",), "stock", "Turn the next stock card, or fill the open gap with it."),
-    Binding(Command.REDEAL, ("r",), "redeal", "Redeal the waste, where the rules have it."),
+    Binding(Command.REDEAL, ("r",), "redeal", "Redeal the waste, if the rules allow it."),
     Binding(Command.UPWARD, ("+", "="), "up", "Send the held card home on the foundation that builds up.", shown=False),
     Binding(Command.DOWNWARD, ("-",), "down", "Send the held card home on the one that builds down.", shown=False),
     Binding(Command.BACK, ("esc",), "let go", "Put the held card back; forget the slot name begun."),
@@ -87,7 +87,7 @@ KEYS: Keys = (
     Binding(Command.RESIGN, ("R",), "resign", "Give up the race (asks first)."),
     TALK,
     # Last, since the row of keys has room for it in wide terminals alone.
-    Binding(Command.SEND_ALL, ("G",), "all home", "Send home all that can go (g too, where no column is g)."),
+    Binding(Command.SEND_ALL, ("G",), "all home", "Send home all that can go (g too, if no column is g)."),
 )
 
 _PLAYING = frozenset(

@@ -1,4 +1,4 @@
-"""How the race goes, beside one's own table: everybody's bars, what they just did, who leads and since when, curves and last moves."""
+"""How the race goes, beside the player's table: everybody's bars, what they just did, who leads and since when, curves, last moves."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from client.tui.theme import Markup
 from protocol.views import SeatInfo
 
 STROKE_MS = 400
-"""A bar stands out for so long after it has grown."""
+"""How long a bar stands out after it has grown."""
 BEAT_MS = 450
-"""Between two beats of a heart, where somebody is at their last cards."""
+"""Between two heartbeats of somebody who is down to their last cards."""
 CURVE_ROWS = (7, 12)
 """Rows of the curves, at least and at most."""
 MOVES_ROWS = 5
-"""Rows of the last moves at least: a free one, their title and three of them."""
+"""The fewest rows for the last moves: a free one, their title and three moves."""
 CURVE_MS = 5_000
-"""How often the curves are drawn anew while nothing happens."""
+"""How often the curves are redrawn while nothing happens."""
 
 
 def bars(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
-    """Everybody's bar, and below them who leads, where there is a row for it."""
+    """Everybody's bar, and below them who leads, if there is a row for it."""
     away = {seat: until_ms - scene.clock_ms for seat, until_ms in room.away_until_ms}
     total = deck_size(scene.model.rules, room.options)
     strokes = {info.seat: stroke for info in room.seats if (stroke := _stroke(scene, room, info, total))}
@@ -45,7 +45,7 @@ def _clock(scene: Scene, room: RoomModel) -> int:
 
 
 def _stroke(scene: Scene, room: RoomModel, info: SeatInfo, total: int) -> Stroke | None:
-    """What a seat just did, and how its heart goes. One's own cards are seen where they lie."""
+    """What a seat just did, and how its heart beats. The player's own gains are left out: they see them on the table."""
     if info.state != "racing" or room.phase != "racing" or info.seat >= len(room.points):
         return None
     cards, since_ms = gained(room.points[info.seat], _clock(scene, room))
@@ -56,7 +56,7 @@ def _stroke(scene: Scene, room: RoomModel, info: SeatInfo, total: int) -> Stroke
 
 
 def lead_sentence(scene: Scene, room: RoomModel, width: int) -> str:
-    """Who leads, by how much and, where there is room for it, since when; nothing where nobody can."""
+    """Who leads, by how much and, if there is room, since when; empty if nobody can lead."""
     known = [info for info in room.seats if info.name is not None and (info.home or info.ply)]
     if room.phase != "racing" or len(known) < 2 or len(known) < len(room.seats):
         return ""
@@ -68,7 +68,7 @@ def lead_sentence(scene: Scene, room: RoomModel, width: int) -> str:
 
 
 def race_curves(scene: Scene, room: RoomModel, width: int, rows: int) -> list[Line]:
-    """The curves as far as they have been heard of; after the race all of them."""
+    """The curves as far as they are known; after the race, in full."""
     total = deck_size(scene.model.rules, room.options)
     if room.record is not None:
         return plot(list(enumerate(curves(room.record))), width, rows, scene.theme, cards=scale(room.record, total), area=rows >= AREA_ROWS)
@@ -84,11 +84,11 @@ def race_curves(scene: Scene, room: RoomModel, width: int, rows: int) -> list[Li
 
 
 def below_bars(scene: Scene, room: RoomModel, width: int, height: int, *, moves: bool = True) -> Picture:
-    """What a large window has room for below the bars: the curves, and one's own last moves, unless they are shown elsewhere."""
+    """What a large window has room for below the bars: the curves and, unless they are shown elsewhere, the player's own last moves."""
     lines: list[Line] = []
     least, most = CURVE_ROWS
     if height > least and width >= 28:
-        # Low curves, and some moves, tell more than high curves alone.
+        # Low curves and some moves tell more than high curves alone.
         kept = MOVES_ROWS if moves and room.played and height - 1 - MOVES_ROWS >= least else 0
         drawn = race_curves(scene, room, width, min(height - 1 - kept, most))
         lines += [[], *block(drawn, width, role="panel").lines]
@@ -96,12 +96,12 @@ def below_bars(scene: Scene, room: RoomModel, width: int, height: int, *, moves:
 
 
 def own_moves(scene: Scene, room: RoomModel, width: int, rows: int) -> Picture:
-    """One's own last moves, eight at most, in so many rows; nothing where there is no room for three."""
+    """The player's own last moves, at most eight; empty if there is no room for three."""
     return last_moves(scene, ("title", "Your last moves"), room.played, width, min(rows, 10))
 
 
 def last_moves(scene: Scene, title: Markup, played: Sequence[Played], width: int, rows: int) -> Picture:
-    """Moves, the latest first, under a title and a free row; nothing where there is no room for three."""
+    """Moves, the latest first, under a free row and a title; empty if there is no room for three."""
     if rows < MOVES_ROWS or not played:
         return EMPTY
     return block([[], [title], *[_played(scene, each, width) for each in played[: -rows + 1 : -1]]])
@@ -116,7 +116,7 @@ def _played(scene: Scene, played: Played, width: int) -> Line:
 
 
 def times(scene: Scene, room: RoomModel) -> Hashable:
-    """What changes by time alone."""
+    """What changes with time alone."""
     clock, total = _clock(scene, room), deck_size(scene.model.rules, room.options)
     strokes = tuple(_stroke(scene, room, info, total) for info in room.seats)
     return strokes, clock // CURVE_MS if room.phase == "racing" else 0

@@ -1,6 +1,6 @@
-"""A replay as it is being looked at: which two seats, where the head is, and what each key makes of it. One frozen value on the ui.
+"""The state of a replay on the screen: which two seats are shown, where the head is, and what each key does. One frozen value on the ui.
 
-Pure: the time line and the head's arithmetic are `client.replay.timeline`'s.
+Pure. The time line and the arithmetic of the head are in `client.replay.timeline`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from client.tui.keymap import Command
 
 
 class ReplayState(Struct, frozen=True):
-    """pairs: the seats that can be shown side by side; pair: index of those that are. own: the seat of who looks, if any.
+    """pairs: the seats that can be shown side by side. pair: the index of those that are. own: the viewer's seat, if any.
 
-    A race of one seat has one pair, of one.
+    A race with one seat has one pair, of that seat alone.
     """
 
     line: TimeLine
@@ -43,12 +43,12 @@ class ReplayState(Struct, frozen=True):
 
     @property
     def shown(self) -> tuple[SeatLine, ...]:
-        """The lines of play that are shown, from the left."""
+        """The lines of play on the screen, from the left."""
         return tuple(self.line.lines[number] for number in self.pairs[self.pair])
 
     @property
     def parting(self) -> Parting | None:
-        """Where those part."""
+        """Where the lines on the screen part."""
         return self.partings[self.pair]
 
     @property
@@ -56,35 +56,35 @@ class ReplayState(Struct, frozen=True):
         return self.head.running_since is not None
 
     def at(self, now_ms: int) -> Head:
-        """The head as it is now."""
+        """The head at this moment."""
         return moved_on(self.head, self.line, now_ms)
 
 
 def replay_state_of(line: TimeLine, *, own: int | None = None) -> ReplayState:
-    """A replay at its start, standing. own: the seat of who looks, which is on the left, against each other one in turn, first."""
+    """A paused replay at its start. own: the viewer's seat; the first pairs show it on the left against each other seat in turn."""
     numbers = sorted(range(len(line.lines)), key=lambda number: number != own)
     pairs = tuple(combinations(numbers, 2)) or ((0,),)
     return ReplayState(line, pairs, tuple(parting([line.lines[number] for number in pair]) for pair in pairs), own)
 
 
 def opened_at(line: TimeLine, own: int | None, at_ms: int | None, now_ms: int) -> ReplayState:
-    """A replay as it opens: at its start, or at a moment."""
+    """A replay that opens at its start, or at a moment."""
     replay = replay_state_of(line, own=own)
     return replay if at_ms is None else jumped(replay, at_ms, now_ms)
 
 
 def jumped(replay: ReplayState, t_ms: int, now_ms: int) -> ReplayState:
-    """With the head at a moment."""
+    """The replay with its head at a moment."""
     return _after(replay, Jump(t_ms), now_ms)
 
 
 def jumped_to_tenth(replay: ReplayState, tenths: int, now_ms: int) -> ReplayState:
-    """With the head at so many tenths of the race."""
+    """The replay with its head at this many tenths of the race."""
     return _after(replay, Tenth(tenths), now_ms)
 
 
 def replay_after(replay: ReplayState, action: Command, now_ms: int) -> ReplayState:
-    """What an action makes of it; most actions are none of a replay's."""
+    """The replay after a command; most commands do not concern it."""
     left, right = replay.pairs[replay.pair][0], replay.pairs[replay.pair][-1]
     commands: dict[Command, HeadCommand] = {
         Command.PAUSE: Toggle(),

@@ -1,7 +1,7 @@
 """The replay screen: two boards side by side as they stood at one moment, and below them the time line of both.
 
-A race of one seat has one board; of more than two seats two are shown, and keys choose which. Owns the arrangement; where the head is and
-what it does is `client.replay.timeline`'s business, a key's meaning `replay_state`'s.
+A race with one seat has one board. If there are more than two seats, two are shown, and keys choose which. This module owns the
+arrangement; `client.replay.timeline` owns the head, and `replay_state` the meaning of keys.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ KEYS: Keys = (
     Binding(Command.LAST, ("G", "end"), "end", "To the end."),
     Binding(Command.TENTH, tuple("0123456789"), "jump", "Jump to that tenth of the race.", shown=False),
     Binding(Command.PLAY_ON, ("o",), "play on", "Play on from the left board, against the recorded game.", shown=False),
-    Binding(Command.PAIR, ("tab",), "pair", "The next two seats, where there are more than two."),
+    Binding(Command.PAIR, ("tab",), "pair", "The next two seats, if there are more than two."),
     Binding(Command.PAIR_BACK, ("shift tab",), "pair", "The two seats before.", shown=False),
     Binding(Command.BACK, ("esc",), "back", "Close the replay.", shown=False),
 )
 HIGH = 34
-"""With so many rows the progress curves stand above the time line."""
+"""From this many rows on, the progress curves stand above the time line."""
 CURVES = 8
 CURVES_ASIDE = 18
-"""Rows of the curves, at most: above the time line, and at the side of the boards."""
+"""The most rows of the curves, above the time line and beside the boards."""
 
 
 def _view(scene: Scene, size: Size) -> Picture:
@@ -84,7 +84,7 @@ def _view(scene: Scene, size: Size) -> Picture:
 
 
 def _aside(scene: Scene, replay: ReplayState, now: Head, plies: tuple[int, ...], width: int, height: int) -> Picture:
-    """What stands beside the boards: the curves, and the moves that led to the boards."""
+    """Beside the boards: the curves, and the moves that led to the boards."""
     drawn = block(progress(replay, now, scene.theme, width - AXIS, min(height // 2, CURVES_ASIDE)), width, role="panel")
     lists = [
         last_moves(
@@ -108,7 +108,7 @@ def _meaningless(replay: ReplayState) -> frozenset[Command]:
 
 
 def _told(scene: Scene, replay: ReplayState, width: int) -> Line:
-    """What the last key came to, else that a check-in waits, else where the lines of play part."""
+    """What the last key did, or that a check-in waits; if there is nothing to say, where the lines of play part."""
     if scene.ui.note and is_noted(scene):
         told = ("strong", scene.ui.note)
     elif due := check_in_sentence(scene):
@@ -138,7 +138,7 @@ def _board(scene: Scene, replay: ReplayState, now: Head, line: SeatLine, ply: in
 
 
 def _marks(line: SeatLine, ply: int, view: View, board: Board) -> Marks:
-    """The last move's place is marked as the cursor's is in a race; nothing is marked as playable."""
+    """Marks the place of the last move like the cursor in a race; nothing is marked as playable."""
     place = place_of_move(line.view(ply - 1), line.frames[ply - 1].move) if ply else ""
     return marks_at_rest(view, board, place)
 
@@ -162,7 +162,7 @@ def _seat(line: SeatLine, ply: int, now: Head) -> SeatInfo:
 
 
 def _last_move(line: SeatLine, ply: int, theme: Theme, width: int) -> Line:
-    """The move that led here: its number and text, what it did, and when."""
+    """The move that led to this board: its number and text, what it did, and when."""
     if not ply:
         return [("faint", "the deal, before the first move")]
     frame, before = line.frames[ply - 1], line.view(ply - 1)
@@ -176,7 +176,7 @@ def _words(before: View, after: View, move: str, theme: Theme) -> Line:
     if move == "r":
         return [("felt", "redeal")]
     if place == "s":
-        # What comes off the stock was not seen before.
+        # A card off the stock was not visible before, so name it from the view after.
         card = top_card(after, end or "w") if end or after.waste else ""
         words = f"to {end}" if end else "turned" if card else "a row dealt"
         return [*small_cards(theme, (card,) if card else ()), ("felt", words)]
@@ -217,7 +217,7 @@ def _play_on(step: Step, replay: ReplayState) -> Step:
         return step.then(Quit(wanted))
     if room.phase == "over" and not step.state.is_at_table:
         return step.ask("Leave this room, and play on from here by yourself?", ("Play on", "Stay"), (wanted, None))
-    # Here there is a race to go back to, and a server of one's own would take the connection's place.
+    # There is a race to go back to, and playing on would replace its connection with one to a server of the player's own.
     seat = f" --seat {shown.number + 1}" if shown.number != replay.own else ""
     return step.note(f"To play on from here, leave and run: carpet play-on --from {ply}{seat}")
 

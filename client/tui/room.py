@@ -1,4 +1,4 @@
-"""What a player may do in any room, before, in and after its race: get ready, talk, leave."""
+"""What a player may do in any room, before, during and after its race: get ready, talk, leave."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from protocol.views import RaceOptions
 
 
 def still_racing(step: Step) -> bool:
-    """Whether this player's part of a race goes on."""
+    """Whether this player is still racing."""
     room = step.state.room
     if room is None or room.own is None or room.phase not in ("racing", "countdown"):
         return False
@@ -26,20 +26,20 @@ def still_racing(step: Step) -> bool:
 
 
 def ready(step: Step) -> Step:
-    """Ready, with a fresh nonce; nothing where that makes no sense."""
+    """Be ready, with a fresh nonce; do nothing if that makes no sense."""
     room = step.state.room
     if room is None or room.phase != "waiting" or room.own is None or room.own.ready:
         return step
     step = _asked_for(step, at_once=False)
     held = step.state.evidence
     if held is not None and held.secret_of(room):
-        # The second race of a swap is dealt by the nonces of the first, whatever is sent now.
+        # The second race of a swap is dealt with the nonces of the first, so repeat that one.
         return step.send(Ready(race=room.race, nonce=held.nonce))
     return step.send(Ready(race=room.race, nonce=""), fresh_nonce=True)
 
 
 def leave(step: Step) -> Step:
-    """Leave the room, after a question where something is lost by it."""
+    """Leave the room; ask first if something would be lost."""
     lost = _lost_by_leaving(step)
     if not lost:
         return step.send(LeaveRace())
@@ -47,7 +47,7 @@ def leave(step: Step) -> Step:
 
 
 def _lost_by_leaving(step: Step) -> str:
-    """What whoever leaves now does by it, besides; empty where nothing is lost."""
+    """What leaving now would cost the player, as a verb phrase; empty if nothing."""
     series = step.state.room.series if step.state.room is not None else None
     if still_racing(step):
         return "forfeit the race"
@@ -55,7 +55,7 @@ def _lost_by_leaving(step: Step) -> str:
 
 
 def ask_held(step: Step, wanted: Start) -> Step:
-    """Say where one is, who has asked for something else but holds a seat here, and ask which of the two it shall be."""
+    """Tell a player who asked for something else that they still hold a seat here, and ask which of the two they want."""
     room = step.state.room
     assert room is not None
     lost = _lost_by_leaving(step)
@@ -79,28 +79,27 @@ def _purpose(wanted: Start) -> str:
 
 
 def talk(step: Step) -> Step:
-    """Ask what to say; while the race is run, which phrase."""
+    """Ask what to say; during the race, which phrase."""
     if step.state.room is None or step.state.room.phase != "racing":
         return step.prompt("chat")
-    # Nobody can be told the cards while they are played, and a phrase takes no time to type. An older server knows no phrases, and takes
-    # the words.
+    # Phrases cannot give cards away during the race, and take no time to type. An older server does not know phrases, and takes the words.
     answers = tuple(Say(text=text, phrase=phrase) for phrase, text in PHRASES.items())
     return step.but(said="").ask("Say", tuple(PHRASES.values()), answers, numbered=True)
 
 
 def say(step: Step, line: Typed, code: str | None = None) -> Step:
-    """Say what was typed to everybody in the room, or to those who watch the race of a code."""
+    """Say the typed line to everybody in the room, or to the spectators of the race with this code."""
     text = clean_chat(line.text)
     if line.kind != "chat" or not text:
         return step
     if code is None and step.state.room is not None and step.state.room.phase == "racing":
-        # Begun before the start. In the line it would stand in the way of the keys for the table.
-        return step.but(unsaid=text).note("In a race only phrases can be said. Your line waits: t, once it is over.")
+        # The line was begun before the start. Keep it for later: an open prompt would take the keys meant for the table.
+        return step.but(unsaid=text).note("In a race only phrases can be said. Your line is kept: t after the race.")
     return step.but(said=text).send(Say(text=text, code=code))
 
 
 def race_at_once(step: Step, options: RaceOptions) -> Step:
-    """Open a race that waits for nobody, and be ready in it as soon as there is a room."""
+    """Open a race that waits for nobody, and be ready as soon as there is a room."""
     return _asked_for(step.send(OpenRace(options=options)), at_once=True)
 
 

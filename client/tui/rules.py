@@ -1,4 +1,4 @@
-"""The list of rule sets to choose from, with what each one is: where a race is opened, and before one against a house bot."""
+"""The list of rule sets to choose from, with an explanation of each: when opening a race, and before a race against a house bot."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LIST_WIDTH = 37
 
 
 def decks_text(info: RulesInfo) -> str:
-    """How many decks, in words."""
+    """The number of decks, in words."""
     return "one deck" if info.decks == 1 else f"{info.decks} decks"
 
 
@@ -34,7 +34,7 @@ def rules_lines(info: RulesInfo, width: int) -> list[Line]:
 
 
 def _view(scene: Scene, size: Size) -> Picture:
-    """The list on the left, what is marked on the right."""
+    """The list on the left, and the marked rule set on the right."""
     width, height = size
     page = scene.ui.rules_page
     assert page is not None

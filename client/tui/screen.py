@@ -1,4 +1,4 @@
-"""What a screen is: a name, its keys, when it is shown, what actions do there, how it looks, and when it must be drawn again."""
+"""What a screen is: its name and keys, when it is shown, what actions do there, how it looks, and when it must be redrawn."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from client.tui.ui_state import Ui
 class Screen(Struct, frozen=True):
     """One row of the registry.
 
-    group: its heading on the `?` page. times: what changes on it by time alone, but for its head row; another value, and it is drawn again.
-    type_key: takes a key before the key table does, where it is part of something longer. scrolls: the wheel walks its lines.
-    lines: what its lines stand for, where they come and go by what is heard: the marked one stays marked.
+    group: its heading on the `?` page. times: what changes with time alone, except in the head row; the screen is redrawn when it changes.
+    type_key: may take a key before the key table does, as part of something longer. scrolls: whether the wheel walks its lines.
+    lines: what its lines stand for, if they can come and go with the news; so the marked one stays marked.
     """
 
     name: str
@@ -36,5 +36,5 @@ class Screen(Struct, frozen=True):
 
     @property
     def all_keys(self) -> Keys:
-        """Its own and those that every screen has."""
+        """The screen's own keys and those that every screen has."""
         return (*self.keys, *CURSOR, *EVERYWHERE, QUIT)

@@ -6,6 +6,7 @@ from typing import Final
 
 from client.state.store import Model
 from client.tui import (
+    countdown,
     ending,
     form,
     home,
@@ -31,6 +32,7 @@ SCREENS: Final[tuple[Screen, ...]] = (
     ending.SCREEN,
     race.SCREEN,
     result.SCREEN,
+    countdown.SCREEN,
     waiting.SCREEN,
     watching.SCREEN,
     rules.SCREEN,

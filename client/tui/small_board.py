@@ -1,7 +1,6 @@
-"""A board drawn small enough for two of them side by side in eighty columns: grids of low cards, quilts and wide layouts of card names.
+"""A board drawn so small that two fit side by side in eighty columns: grids as low cards, quilts and wide layouts as card names.
 
-Owns how small a board is drawn; on a wide terminal it is drawn as on the race screen (`table`, `quilt`). Nothing of it
-can be pressed.
+Decides how small a board is drawn; on a wide terminal it looks as on the race screen (`table`, `quilt`). Nothing on it can be pressed.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from protocol.views import View
 
 LOW: Final = Size(5, 2, 1)
 BOXED: Final = Size(5, 3, 0)
-"""As high as LOW, for cards with borders, which need no free row between."""
+"""As high as LOW with its free row, which cards with borders do not need."""
 SMALL_LABELS: Final = 2
 RESERVE: Final = 9
-"""Columns of a reserve."""
+"""The columns of a reserve."""
 
 
 def small_board(scene: Scene, marks: Marks, width: int, height: int) -> Picture:
-    """The layout, and the reserves below it, in at most so many columns and rows; the marked place as the cursor's."""
+    """The layout and the reserves below it, in at most this many columns and rows. The cursor of `marks` shows the marked place."""
     reserves = _reserves(marks, scene.theme, width)
     drawn = _layout(scene, marks, width, height - len(reserves))
     return stacked(drawn, block(reserves)) if reserves else drawn
@@ -52,7 +51,7 @@ def _layout(scene: Scene, marks: Marks, width: int, height: int) -> Picture:
 
 
 def sizes(board: Board, theme: Theme) -> tuple[tuple[Size, int, int], ...]:
-    """The cards that the layout can be drawn with, the largest first, each with its columns and rows then."""
+    """The card sizes that the layout can be drawn with, the largest first, each with the columns and rows it needs."""
     if board.family == "quilt":
         return tuple((cell, quilt_width(board, cell), quilt_height(board, cell)) for cell in CELLS)
     low = BOXED if theme.bordered else LOW
@@ -61,7 +60,7 @@ def sizes(board: Board, theme: Theme) -> tuple[tuple[Size, int, int], ...]:
 
 
 def reserve_rows(board: Board, width: int) -> int:
-    """How many rows the reserves take."""
+    """The number of rows that the reserves take."""
     return -(-len(board.reserves) // max(min(width // RESERVE, len(board.reserves)), 1))
 
 
@@ -82,7 +81,7 @@ def _letters(marks: Marks, width: int) -> Line:
 
 
 def _small_quilt(marks: Marks, theme: Theme) -> list[Line]:
-    """A row of four columns a slot: upright cards narrow, sideways ones as wide as the slot."""
+    """Slots of four columns: upright cards are narrow, sideways ones as wide as the slot."""
     lines = [_letters(marks, 4)]
     for number in range(1, marks.board.rows + 1):
         line: Line = [("faint", fit(str(number), SMALL_LABELS))]
@@ -103,7 +102,7 @@ def _quilt_slot(marks: Marks, slot: str, theme: Theme) -> Line:
     if marked:
         return [("cursor", left), (ground, name), ("cursor", right)]
     if theme.bordered and marks.free is not None and slot in marks.free:
-        # Without colours a border tells a card that is free from one that is not.
+        # Without colours, a border marks the cards that are free.
         edge = theme.glyphs.frame.down if is_upright(slot) else theme.glyphs.frame.across
         return [(sides, edge), (ground, name), (sides, edge)]
     return [(sides, " "), (ground, name), (sides, " ")]
@@ -113,7 +112,7 @@ def _quilt_slot(marks: Marks, slot: str, theme: Theme) -> Line:
 
 
 def _fans(marks: Marks, theme: Theme, width: int, height: int) -> list[Line]:
-    """Each pile as a column of names: its top card, and below it those under it, the next one first, as far as there is room."""
+    """Each pile as a column of names: its top card, and below it as many of those under it as fit, the next one first."""
     lines = [_letters(marks, width)]
     for number in range(1, marks.board.rows + 1):
         slots = [f"{letter}{number}" for letter in marks.board.letters]
@@ -152,7 +151,7 @@ def _top(pile: Sequence[str], look: Look, theme: Theme, *, marked: bool) -> Line
 
 
 def _reserves(marks: Marks, theme: Theme, width: int) -> list[Line]:
-    """Each with its top card and how many lie under it; as many in a row as fit."""
+    """Each reserve with its top card and how many lie under it; as many in a row as fit."""
     names = marks.board.reserves
     if not names:
         return []
@@ -169,6 +168,6 @@ def _reserves(marks: Marks, theme: Theme, width: int) -> list[Line]:
 
 
 def place_of_move(before: View, move: str) -> str:
-    """Where a move is to be marked on the board after it: where its card went, else where it came from; `w` and `s` are places too."""
+    """The place to mark on the board after a move: where its card went if that is on the layout, else where it came from (or `w`, `s`)."""
     source, _, target = move.rstrip("+-").partition(":")
     return target if target in before.piles else source

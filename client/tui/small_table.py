@@ -1,6 +1,6 @@
-"""One player's table among others: who and how far, foundations, stock and waste in a row each, the small board, and a row below it.
+"""One player's table among others: who they are and how far, a row each for foundations and stock, the small board, and a row below it.
 
-Shared by all screens that show tables side by side. Nothing of it can be pressed.
+Shared by all screens that show tables side by side. Nothing on it can be pressed.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from protocol.views import View
 BETWEEN = 2
 """Columns between two tables."""
 OWN_ROWS = 5
-"""Of a table: two of its bar, foundations, stock, and one below the cards."""
+"""The rows of a table besides its board: two for the bar, then foundations, stock, and one below the cards."""
 OWN_COLUMNS = 44
-"""Columns of those, at least."""
+"""The fewest columns of those rows."""
 LEAST = 4
-"""Rows of the curves, at least."""
+"""The fewest rows of the curves."""
 SIDE_LEAST, SIDE_MOST = 34, 64
-"""Columns of what stands at the side."""
+"""The fewest and the most columns of what stands at the side."""
 WIDEST = 76
-"""Columns of a table's own rows: farther apart its ends would not be read together."""
+"""The most columns of a table's own rows: if the ends of a row were farther apart, nobody would read them together."""
 
 
 class Arrangement(NamedTuple):
-    """How tables stand: columns and rows of each, whether one below the other; columns at their side and rows below them for curves."""
+    """How tables stand: the columns and rows of each, whether they form a column, and columns at the side or rows below for curves."""
 
     width: int
     height: int
@@ -46,7 +46,7 @@ class Arrangement(NamedTuple):
 
 
 def arranged(board: Board, tables: int, width: int, height: int, theme: Theme, *, most: int) -> Arrangement:
-    """The arrangement with the largest cards. most: rows of curves below the tables, where there is no room for them at their side."""
+    """The arrangement with the largest cards. most: the most rows of curves below the tables, if there is no room at the side."""
     each = Arrangement(width_of_each(tables, width), height)
     found = _fitting(board, each, theme)
     if board.is_wide and tables > 1:
@@ -57,7 +57,7 @@ def arranged(board: Board, tables: int, width: int, height: int, theme: Theme, *
         return each
     _, columns, rows = found[0]
     own = max(columns, OWN_COLUMNS, RESERVE * len(board.reserves))
-    # A free column to the left, and one to the right.
+    # One free column on the left, one on the right.
     side = min(width - 2 - (own + BETWEEN) * (1 if each.is_column else tables), SIDE_MOST)
     if side >= SIDE_LEAST:
         return each._replace(width=own, side=side)
@@ -67,18 +67,18 @@ def arranged(board: Board, tables: int, width: int, height: int, theme: Theme, *
 
 
 def _fitting(board: Board, each: Arrangement, theme: Theme) -> tuple[tuple[Size, int, int], ...]:
-    """The cards that a table has room for, the largest first."""
+    """The card sizes that a table has room for, the largest first."""
     left = each.height - OWN_ROWS - reserve_rows(board, each.width)
     return tuple(found for found in sizes(board, theme) if found[1] <= each.width and found[2] <= left)
 
 
 def width_of_each(tables: int, width: int) -> int:
-    """Columns of each of so many tables side by side."""
+    """The columns of each of `tables` tables side by side."""
     return min((width - 2 - BETWEEN * (tables - 1)) // tables, WIDEST)
 
 
 def beside_each_other(tables: Sequence[Picture], how: Arrangement, width: int, aside: Picture = EMPTY) -> Picture:
-    """Tables as they are arranged, in the middle of so many columns, and what stands at their side."""
+    """The tables as arranged, centred in `width` columns, with `aside` at their side."""
     cells = [(how.width + BETWEEN, stacked(*tables))] if how.is_column else [(how.width + BETWEEN, table) for table in tables]
     cells.append((how.side, aside))
     taken = sum(columns for columns, _ in cells) - (0 if how.side else BETWEEN)
@@ -86,16 +86,16 @@ def beside_each_other(tables: Sequence[Picture], how: Arrangement, width: int, a
 
 
 def small_table(scene: Scene, marks: Marks, ply: int, above: list[Line], below: Line, *, width: int, height: int) -> Picture:
-    """ply: the moves that led to the view. above: who it is, and how far. below: the row under the cards."""
+    """ply: how many moves led to the view. above: who the player is, and how far they are. below: the row under the cards."""
     rows = [*above, _foundations(marks.view, ply, marks, scene.theme, width), _stock(marks.view, marks, scene.theme, width)]
     cards_room = height - len(rows) - 1
     body = placed(small_board(scene, marks, width, cards_room), cards_room, MIDDLE if height > 26 else 0)
-    # Nothing of it can be pressed.
+    # Nothing on it can be pressed.
     return replace(stacked(block(rows), body, block([below])), hits=(), slots=())
 
 
 def _foundations(view: View, ply: int, marks: Marks, theme: Theme, width: int) -> Line:
-    """The top card of each foundation, those that are built up before those that are built down; and the moves made."""
+    """The top card of each foundation, first those built up, then those built down; and the number of moves."""
     line: Line = []
     ways = (("+", theme.glyphs.playable), ("-", theme.glyphs.down)) if len(view.foundations) > 4 else (("", ""),)
     for sign, arrow in ways:
@@ -109,7 +109,7 @@ def _foundations(view: View, ply: int, marks: Marks, theme: Theme, width: int) -
 
 
 def _stock(view: View, marks: Marks, theme: Theme, width: int) -> Line:
-    """How much stock is left, the waste from its top down, and redeals."""
+    """What is left of the stock, the waste from its top down, and the redeals."""
     line: Line = []
     if marks.board.stock:
         line.append(("cursor" if marks.cursor == "s" else "faint", f"stock {view.stock}  "))

@@ -1,8 +1,8 @@
-"""What the server sends news of: the lobby, a race that is watched, the tournaments or one of them, as the player looks at them.
+"""What the client subscribes to as the player looks around: the lobby, a race they watch, the list of tournaments or one tournament.
 
-While they play or watch a race they look at neither lobby nor tournaments, and are sent nothing of them, except of a tournament that they
-have entered: its check-in may open at any time. At one of its tables they want no news of it until their race is over. On a new
-connection nothing is followed yet. What could not go out is asked for again at the next chance.
+A player who plays or watches a race looks at neither lobby nor tournaments, and gets no news of them, except of a tournament that they have
+entered: its check-in may open at any time. At one of its tables they get no news of it until their race is over. A new connection follows
+nothing yet. A request that could not be sent is repeated at the next opportunity.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ from protocol.tournament_messages import CorrectResult, EndTournament, FollowTou
 from protocol.watch_messages import Unwatch
 
 FOLLOW_REFERENCE = 2**31 - 5
-"""`ref` of the requests about tournaments that are made here, to tell their refusals from those of others."""
+"""The `ref` of this module's requests about tournaments, to tell their refusals from others."""
 
 
 def followed(step: Step, **changes: Any) -> Step:
-    """With something else followed."""
+    """The step with changes to what is followed."""
     return step.but(followed=replace(step.ui.followed, **changes))
 
 
 def follow_lobby(step: Step) -> Step:
-    """Follow the lobby where it is looked at, and tournaments."""
+    """Follow the lobby unless there is a race to look at, and bring the subscriptions to tournaments up to date."""
     if step.state.room is None and not step.ui.followed.race and not step.ui.followed.lobby:
         step = followed(step.send(FollowLobby(changes=True)), lobby=True)
     return follow_tournament_view(step)
 
 
 def leave_lobby(step: Step) -> Step:
-    """Follow neither lobby nor tournaments: there is a race to look at."""
+    """Stop following the lobby: there is a race to look at."""
     if step.ui.followed.lobby:
         step = followed(step.send(FollowLobby(follow=False)), lobby=False)
     return step
 
 
 def follow(step: Step) -> Step:
-    """Follow what the player looks at from here on; without a connection that waits for the next one."""
+    """Follow what the player looks at from here on. Without a connection, that waits for the next one."""
     return follow_tournament_view(step) if step.state.link.state == "connected" else step
 
 
 def follow_tournament_view(step: Step) -> Step:
-    """Ask for the tournaments that are wanted and not followed, and for no more of what is not."""
+    """Start following the tournaments that the player wants news of, and stop following the others."""
     state, known = step.state, step.ui.followed
     looks = state.room is None and not known.race and state.welcome is not None
     view_state = step.ui.tournament_view if looks else None
@@ -76,9 +76,9 @@ def _wanted(step: Step, looked_at: TournamentView | None) -> tuple[str, int | No
 
 
 def unsent(step: Step, message: ClientMessage) -> Step:
-    """Something could not go out. What follows by itself is asked for again later; of anything else the player is told.
+    """A message could not be sent. Subscriptions are asked for again later; for anything else the player is told.
 
-    What they have typed to others stays in the line, to be sent later.
+    A line they have typed to others stays in the prompt, to be sent later.
     """
     match message:
         case FollowLobby(follow=follows):

@@ -1,4 +1,4 @@
-"""The layout as a grid of cards or piles, for carpets and twin foundations. Owns how the grid is drawn; not what lies beside it."""
+"""The layout as a grid of cards or piles, for carpets and twin foundations. Draws the grid, not what lies beside it."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from client.tui.picture import Hit, Line, Picture, Rect, Slot, fit
 from client.tui.scene import Scene
 
 LABELS = 3
-"""Columns for the row numbers."""
+"""The columns for the row numbers."""
 
 
 def letter_label(letter: str) -> str:
-    """A column's letter as it is typed: those that move the cursor come after an apostrophe."""
+    """A column's letter as it is typed: with an apostrophe before it if the letter alone moves the cursor."""
     return f"'{letter}" if letter in CURSOR_LETTERS else letter
 
 
 def grid_size(board: Board, width: int, height: int) -> Size:
-    """The largest cards of which the whole grid fits."""
+    """The largest card size with which the whole grid fits."""
     for size in cards.PILE_SIZES if board.is_wide else cards.SIZES:
         if grid_width(board, size) <= width and grid_height(board, size) <= height:
             return size
@@ -34,7 +34,7 @@ def grid_width(board: Board, card: Size) -> int:
 
 
 def grid_height(board: Board, card: Size) -> int:
-    """The letters; the cards, in a wide grid what lies under them, and a free row below each row, where the cursor's frame is drawn."""
+    """Rows for the letters, the cards, in a wide grid what lies under them, and a free row below each row, for the cursor's frame."""
     return 1 + board.rows * (card.height + card.gap + board.is_wide)
 
 
@@ -63,7 +63,7 @@ def grid(scene: Scene, marks: Marks, card: Size) -> Picture:
 
 
 def _between(scene: Scene, board: Board, above: int, card: Size) -> Line:
-    """The row between two rows of cards (above the first one with the letters): the cursor's frame goes through it."""
+    """The row between two rows of cards, or the one with the letters above the first: the cursor's frame goes through it."""
     line: Line = [("faint", " " * LABELS)]
     for letter in board.letters:
         label = letter_label(letter) if above == 0 else ""
@@ -93,7 +93,7 @@ def _slot_lines(scene: Scene, marks: Marks, slot: str, card: Size) -> list[Line]
 
 
 def _depth(scene: Scene, beneath: tuple[str, ...], card: Size, *, cursor: bool) -> Line:
-    """The row below a card, with what lies under it. cursor: it is the lower side of the cursor's frame."""
+    """The row below a card, with what lies under it. cursor: draw it as the lower side of the cursor's frame."""
     role, (left, rest, right) = ("cursor", scene.theme.glyphs.cursor_bottom) if cursor else ("faint", (" ", " ", " "))
     pieces = cards.depth_text(beneath, card.width, scene.theme) if beneath else ()
     line: Line = [(f"suit {suit}" if suit else "faint", text) for suit, text in pieces]

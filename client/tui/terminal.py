@@ -24,7 +24,7 @@ from urwid.display.common import BaseScreen
 
 from client.tui import kitty, opening
 from client.tui.card_picture import ROLE, SIGNS, pixels
-from client.tui.picture import Large, Line, Picture, Size, fit_line, printable
+from client.tui.picture import Line, Picture, Size, fit_line, printable, put
 from client.tui.theme import CLASSIC, Palette, entries
 
 Display: TypeAlias = BaseScreen
@@ -60,9 +60,10 @@ def canvas_of(picture: Picture, size: Size) -> urwid.Canvas:
     texts: list[bytes] = []
     attributes: list[list[tuple[str, int]]] = []
     charsets = []
+    lines = _with_large(picture, size)
     for at in range(rows):
         text, attribute, charset = b"", [], []
-        for role, piece in fit_line(_with_cells(picture.lines[at]) if at < picture.height else [], columns):
+        for role, piece in fit_line(_with_cells(lines[at]) if at < len(lines) else [], columns):
             if piece:
                 encoded, run = _encoded(piece, urwid.util.get_encoding())
                 text += encoded
@@ -71,10 +72,7 @@ def canvas_of(picture: Picture, size: Size) -> urwid.Canvas:
         texts.append(text)
         attributes.append(attribute)
         charsets.append(charset)
-    canvas: urwid.Canvas = urwid.TextCanvas(texts, attributes, charsets, cursor=picture.caret, maxcol=columns)  # type: ignore[arg-type]
-    for large in picture.large:
-        canvas = _with_large(canvas, large, size)
-    return canvas
+    return urwid.TextCanvas(texts, attributes, charsets, cursor=picture.caret, maxcol=columns)  # type: ignore[arg-type]
 
 
 def _with_cells(line: Line) -> Line:
@@ -94,15 +92,7 @@ _BLANK = dict.fromkeys(SIGNS, " ")
 def rows_of(picture: Picture, size: Size) -> list[Line]:
     """A picture row by row as it comes out, large letters included."""
     encoding = urwid.util.get_encoding()
-    return [
-        [(_role(attribute), text.decode(encoding, "replace")) for attribute, _, text in row] for row in canvas_of(picture, size).content()
-    ]
-
-
-def _role(attribute: object) -> str:
-    """Of several that lie on each other the innermost."""
-    layers = attribute.layers if isinstance(attribute, urwid.util.LayeredAttr) else (attribute,)
-    return "felt" if layers[0] is None else str(layers[0])
+    return [[(str(role), text.decode(encoding, "replace")) for role, _, text in row] for row in canvas_of(picture, size).content()]
 
 
 @lru_cache(maxsize=4096)
@@ -112,16 +102,21 @@ def _encoded(text: str, encoding: str) -> tuple[bytes, list[tuple[Literal["U", "
     return urwid.util.apply_target_encoding(text)
 
 
-def _with_large(canvas: urwid.Canvas, large: Large, size: Size) -> urwid.Canvas:
-    """The canvas with text in large letters over it, as much as there is room for."""
-    rect = large.rect
-    letters = urwid.Padding(
-        urwid.BigText([(large.role, large.text)], urwid.HalfBlock5x4Font()), align=urwid.CENTER, width=urwid.WHSettings.CLIP
-    )
-    drawn = urwid.CompositeCanvas(urwid.AttrMap(letters, "felt").render((min(rect.width, size[0] - rect.column),), False))
-    if rect.row + drawn.rows() > size[1]:
-        return canvas
-    return urwid.CanvasOverlay(drawn, canvas, rect.column, rect.row)
+def _with_large(picture: Picture, size: Size) -> list[Line]:
+    """The lines of a picture with its text in large letters over them, as much as there is room for."""
+    lines = list(picture.lines)
+    for rect, role, text in picture.large:
+        width = min(rect.width, size[0] - rect.column)
+        if width > 0 and rect.row + rect.height <= size[1]:
+            put(lines, rect._replace(width=width), [[(role, row)] for row in _letters(text, width, urwid.util.get_encoding())])
+    return lines
+
+
+@lru_cache(maxsize=64)
+def _letters(text: str, width: int, encoding: str) -> tuple[str, ...]:
+    """Large letters in the middle of so many columns."""
+    letters = urwid.Padding(urwid.BigText(text, urwid.HalfBlock5x4Font()), align=urwid.CENTER, width=urwid.WHSettings.CLIP)
+    return tuple(row.decode(encoding, "replace") for row in letters.render((width,), False).text)
 
 
 class Hands(Protocol):

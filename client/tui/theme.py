@@ -348,6 +348,7 @@ def entries(palette: Palette, *, exact: bool) -> list[PaletteEntry]:
         role("mark", Colour("dark green", "#070", "#0b6b2f") if palette.name != "safe" else palette.suits[3], palette.lit, "bold"),
         role("back", palette.back_ink, palette.back),
         role("back strong", _WHITE, palette.back, "bold", style="bold"),
+        role("edge back", palette.back, felt),
         role("own", palette.own, felt, "bold"),
         role("other", palette.other, felt),
         role("rest", palette.faint, felt),

@@ -1,4 +1,4 @@
-"""A theme as a file: TOML that names colours, written by a person. What it does not name is as in its base. Pure."""
+"""A theme as a file: TOML that names colours, for people to write. Colours that it does not name come from its base. Pure."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ COLOURS: Final = {
     "bad": "what did not",
     "lines": "the curves of eight seats",
 }
-"""What each colour of a palette is, in the order in which a file has them."""
+"""What each colour of a palette is for, in the order of a file."""
 SEVERAL: Final = {"suits": 4, "lines": 8}
 _EXACT: Final = re.compile("#[0-9a-fA-F]{6}")
 
 
 class BadTheme(ValueError):
-    """The text is no theme; str() says why, in one sentence."""
+    """The text is not a theme; str() says why, in one sentence."""
 
 
 def palette_of(text: str) -> Palette:
@@ -69,7 +69,7 @@ def _read(key: str, value: Any, base: Palette) -> Any:
 
 
 def _colour(key: str, value: Any, was: Colour) -> Colour:
-    """The colour in full; for terminals with fewer the nearest of 256, and of the 16 the one that the base has."""
+    """The exact colour, with fallbacks for other terminals: the nearest of the 256, and of the 16 the one that the base has."""
     if not isinstance(value, str) or not _EXACT.fullmatch(value):
         raise BadTheme(f"{key} is a colour like {was.exact}")
     exact = value.lower()
@@ -78,8 +78,8 @@ def _colour(key: str, value: Any, was: Colour) -> Colour:
 
 
 def text_of(palette: Palette, name: str) -> str:
-    """A palette as a file of that name, to be changed."""
-    lines = [f'name = "{name}"', 'base = "classic"  # what is not named here is as there: classic, four or safe', ""]
+    """A palette as the text of a theme file, for people to edit."""
+    lines = [f'name = "{name}"', 'base = "classic"  # has the colours not set here: classic, four or safe', ""]
     for key, what in COLOURS.items():
         value = getattr(palette, key)
         said = f'"{value.exact}"' if key not in SEVERAL else "[" + ", ".join(f'"{each.exact}"' for each in value) + "]"

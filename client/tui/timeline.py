@@ -1,6 +1,6 @@
-"""The time line at the foot of a replay: who moved when, how far the race is told, where the two lines of play part.
+"""The time line at the foot of a replay: who moved when, how far the replay is, where the two lines of play part.
 
-In a high terminal the progress curves stand above it, column under column. A click anywhere on it goes to that moment.
+In a high terminal the progress curves stand above it, with the same columns. A click anywhere on it goes to that moment.
 """
 
 from __future__ import annotations
@@ -19,38 +19,38 @@ from protocol.cards import DECK_SIZE
 from protocol.text import clean_chat, clean_name
 
 NAMES = 14
-"""Columns of names, at most."""
+"""The most columns for names."""
 PLAIN_ROWS = 3
-"""A row of moves for each of two seats, and the line between."""
+"""One row of moves for each of two seats, and the line between them."""
 
 
 def time_line(replay: ReplayState, head: Head, theme: Theme, width: int, height: int) -> Picture:
-    """`height` rows: PLAIN_ROWS, and what is more is for the curves, which need three."""
+    """`height` rows: PLAIN_ROWS, and the rest for the curves, which need three."""
     shown = replay.shown
     left = max(min(max(text_width(clean_name(line.seat.name)) for line in shown) + 2, NAMES), AXIS)
     columns = max(width - left - 1, 4)
     end_ms = max(replay.line.end_ms, 1)
     lines: list[Line] = []
     if height - PLAIN_ROWS >= 3:
-        # Column above column, so beside the names.
+        # In the same columns, so they too start after the names.
         drawn = progress(replay, head, theme, columns, height - PLAIN_ROWS)
         lines += [[("panel", " " * (left - AXIS)), *line] for line in drawn]
     lines.append(_moves(shown[0], 0, theme, columns, end_ms, left))
     lines.append(_track(replay, head, theme, columns, end_ms, left))
     lines.append(_moves(shown[1], 1, theme, columns, end_ms, left) if len(shown) > 1 else [("panel", "")])
 
-    # The first column is the start itself, and the last one the end.
+    # The first column is the very start, the last one the very end.
     hits = (Hit(Rect(left + at, 0, 1, height), Jump(replay.line.end_ms * at // (columns - 1))) for at in range(columns))
     return replace(block(lines, width, role="panel"), hits=tuple(hits))
 
 
 def column_of(t_ms: int, end_ms: int, columns: int) -> int:
-    """Where a moment lies: the start in the first column, the end in the last."""
+    """The column of a moment: the start is in the first one, the end in the last."""
     return max(0, min(t_ms, end_ms)) * (columns - 1) // max(end_ms, 1)
 
 
 def parting_sentence(replay: ReplayState, theme: Theme) -> str:
-    """Where the lines that are shown part, in words."""
+    """Where the lines on the screen part, in words."""
     lines, parting = replay.shown, replay.parting
     if len(lines) < 2:
         return ""
@@ -64,7 +64,7 @@ def parting_sentence(replay: ReplayState, theme: Theme) -> str:
 
 
 def _moves(line: SeatLine, side: int, theme: Theme, columns: int, end_ms: int, left: int) -> Line:
-    """How many moves a seat made in each column, behind its name; bright where one brought a card home."""
+    """A seat's name, then how many moves it made in each column; a column is bright if one of them brought a card home."""
     counts, bright = [0] * columns, [False] * columns
     for frame in line.frames:
         at = column_of(frame.at_ms, end_ms, columns)
@@ -91,7 +91,7 @@ def _track(replay: ReplayState, head: Head, theme: Theme, columns: int, end_ms: 
 
 
 def progress(replay: ReplayState, head: Head, theme: Theme, columns: int, height: int) -> list[Line]:
-    """The curves of those that are shown, on `columns` beside their scale, and where the head is."""
+    """The curves of the seats that are shown, on `columns` columns beside their scale, and the place of the head."""
     record = replay.line.record
     every = curves(record)
     shown = [(side, every[line.number]) for side, line in enumerate(replay.shown)]

@@ -1,5 +1,5 @@
-"""The screen of one tournament: how it stands, what this player is to do, and by pages the tables as they are raced at, the standings with
-their tie-breaks, and the log. On a wide terminal tables and standings stand side by side.
+"""The screen of one tournament: how it stands, what this player should do, and a page each for the tables, the standings with their
+tie-breaks, and the log. On a wide terminal tables and standings stand side by side.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ from protocol.text import clean_chat, clean_name
 from protocol.tournaments import LoggedDecision, TournamentSide, TournamentTable
 
 WIDE = 150
-"""With so many columns tables and standings stand side by side."""
+"""From this many columns on, tables and standings stand side by side."""
 PAGE_WORDS: dict[TournamentPage, str] = {"tables": "Tables", "standings": "Standings", "log": "Log"}
 
 
@@ -96,7 +96,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     return screen(size, head(scene, width), stacked(told, block([_pages(tournament, page, width)]), parts), *feet)
 
 
-# ---- above
+# ---- above the pages
 
 
 def _left_ms(scene: Scene, tournament: TournamentModel) -> int | None:
@@ -110,7 +110,7 @@ def _stands(scene: Scene, tournament: TournamentModel, width: int) -> Line:
 
 
 def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
-    """What this player is to do, or what has become of them."""
+    """What this player should do, or what has become of them."""
     model, told = scene.model, tournament.told
     own, table, directing = own_entrant(model, tournament), own_table(model, tournament), directs(model, tournament)
     if told.phase in DONE_PHASES:
@@ -171,7 +171,7 @@ def _pages(tournament: TournamentModel, page: TournamentPage, width: int) -> Lin
 def _page(
     scene: Scene, tournament: TournamentModel, view_state: TournamentView, page: TournamentPage, width: int, rows: int, *, marks: bool
 ) -> Picture:
-    """marks: the marked line is one of this page."""
+    """marks: whether the marked line is on this page."""
     marked = scene.ui.item if marks else -1
     if page == "tables":
         lines = _tables(scene, tournament, width, rows, marked)
@@ -193,7 +193,7 @@ def _tables(scene: Scene, tournament: TournamentModel, width: int, rows: int, ma
 
 
 def _table(scene: Scene, tournament: TournamentModel, table: TournamentTable, width: int, *, marked: bool) -> Line:
-    """One table in a row: both names and, between them, how far they are, or what came of it."""
+    """One table in a row: both names, and between them how far they are, or the result."""
     own = scene.model.player
     info = rules_of(scene.model.rules, tournament.told.options.rules)
     pointer = scene.theme.glyphs.pointer if marked else " "
@@ -210,7 +210,7 @@ def _table(scene: Scene, tournament: TournamentModel, table: TournamentTable, wi
     return [
         ("chosen" if marked else base, label),
         (roles[0], fit(first, left)),
-        # Of no role that is marked: without colours a bar beside it would be of one piece with it.
+        # Never marked: without colours, a bar beside it would run into it.
         ("felt", " "),
         *_middle(scene, table, middle_width, cards=52 * info.decks if info is not None else 52),
         ("felt", " "),
@@ -220,14 +220,14 @@ def _table(scene: Scene, tournament: TournamentModel, table: TournamentTable, wi
 
 
 def _side_name(tournament: TournamentModel, side: str | None, columns: int) -> str:
-    """A house bot's mark stays whole however long its name."""
+    """A side's name, cut if need be, but always with the mark of a house bot."""
     name, entrant = clean_name(table_name(tournament, side)), tournament.entrants.get(side or "")
     kind = " (bot)" if entrant is not None and entrant.bot is not None else ""
     return f"{clip(name, columns - len(kind))}{kind}"
 
 
 def _middle(scene: Scene, table: TournamentTable, width: int, *, cards: int) -> Line:
-    """How far both sides are, bar by bar towards the middle; or the points and the cards of a table that has its result."""
+    """How far both sides are, as two bars that grow towards the middle; for a table with a result, its points and cards."""
     if not table.counted:
         return [("faint", fit("", width))]
     if table.result is not None:
@@ -255,7 +255,7 @@ def _side(scene: Scene, side: TournamentSide, width: int, *, cards: int, role: s
 
 
 def _tail(scene: Scene, tournament: TournamentModel, table: TournamentTable) -> str:
-    """What there is to know beside names and cards, in twelve columns."""
+    """What else there is to know besides names and cards, in twelve columns."""
     if table.result is not None or not table.counted:
         return "" if table.race <= 1 else f"{table.race} races"
     until_ms = tournament.no_show_until_ms(table)
@@ -334,7 +334,7 @@ def _presence(scene: Scene, tournament: TournamentModel, standing: StandingsLine
 
 
 def _log(tournament: TournamentModel, width: int, rows: int, marked: int) -> list[tuple[int, Line]]:
-    """The newest decision first, by the time since it was made, each in full; the marked one is among those that there is room for."""
+    """The newest decision first, each in full with the time since it was made; the marked one is always in view."""
     entries = tuple(reversed(tournament.told.log))
     if not entries:
         return [(-1, [("felt", "  No decisions yet.")])]

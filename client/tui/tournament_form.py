@@ -1,4 +1,4 @@
-"""The form for a new tournament; it looks as the form for a race does."""
+"""The form for a new tournament; it looks like the form for a race."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from protocol.tournaments import TITLE_LENGTH, TournamentOptions
 from protocol.views import RulesInfo
 
 CREATE_REFERENCE = 2**31 - 6
-"""`ref` of the request for a new tournament, by which its answer is known."""
+"""The `ref` of the request for a new tournament, to recognise its answer."""
 
 
 def tournament_form_lines(options: TournamentOptions, rules: tuple[RulesInfo, ...]) -> FormLines:
-    """The form line by line."""
+    """The lines of the form."""
     fields = tournament_fields(options.format)
     return (
         *(_line(field, options, rules) for field in fields),
@@ -45,7 +45,7 @@ def _changed(options: TournamentOptions, field: Field, by: int, state: Model) ->
     choices = tuple(bot.name for bot in state.bots) if field.name == "bot" else offered(field, state.rules)
     value = next_of(choices, getattr(options, field.name), by)
     if field.name == "format":
-        # Rounds are of two formats alone, and doubling of the two others.
+        # Only two formats have a number of rounds, and only the two others can be doubled.
         return changed(options, format=value, rounds=USUAL_DEALS if value == "session" else 0, double=False)
     return changed(options, **{field.name: value})
 

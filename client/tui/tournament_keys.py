@@ -1,6 +1,6 @@
-"""What keys and clicks do at one tournament: pages and rounds, one's own part in it, and the director's decisions.
+"""What keys and clicks do on the screen of one tournament: pages and rounds, the player's own part, and the director's decisions.
 
-What is asked for is the server's to decide; here is only what a key stands for, and which question comes before it.
+The server decides what is granted. This module only knows what a key asks for, and which question comes first.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ VERDICTS: dict[str, TableResult | None] = {
     "Both forfeit": TableResult(verdict="neither", forfeit=True),
     "Strike the result and reopen the table": None,
 }
-"""What a director may say of a table."""
+"""The verdicts that a director may give on a table."""
 
 
 _DIRECTING = frozenset({Command.START, Command.HOLD, Command.PAIR_ROUND, Command.CORRECT, Command.REMOVE, Command.ADD_BOT, Command.END})
@@ -82,7 +82,7 @@ ALWAYS = frozenset({Command.HELP, Command.QUIT, Command.BACK})
 
 
 def meaningless(model: Model, tournament: TournamentModel, view_state: TournamentView) -> frozenset[Command]:
-    """The actions that mean nothing now, for this player."""
+    """The commands that mean nothing now, for this player."""
     told, own = tournament.told, own_entrant(model, tournament)
     plays = own is not None and not own.withdrawn
     done = told.phase in DONE_PHASES
@@ -109,7 +109,7 @@ def meaningless(model: Model, tournament: TournamentModel, view_state: Tournamen
 
 
 def update(step: Step, action: ScreenAction) -> Step:
-    """The screen after what the player did."""
+    """The step after something the player did."""
     view_state = step.ui.tournament_view
     tournament = step.state.tournaments.tournament(view_state.id) if view_state is not None else None
     if view_state is None:
@@ -150,7 +150,7 @@ def _turn(step: Step, view_state: TournamentView, tournament: TournamentModel, b
 
 
 def _own_line(step: Step, tournament: TournamentModel, page: str) -> int:
-    """The line that is the player's own, else the first one."""
+    """The player's own line, else the first one."""
     own = step.state.player
     lines: list[bool] = []
     if own and page == "tables":
@@ -165,7 +165,7 @@ def _other_round(step: Step, view_state: TournamentView, tournament: TournamentM
         return step
     last = len(tournament.told.rounds)
     number = max(min((view_state.round or last) + by, last), 1)
-    # The last one is whichever is the last.
+    # None, not the number, so that the screen follows whichever round is the last.
     return follow(step.but(tournament_view=replace(view_state, round=None if number == last else number, page="tables"), item=0))
 
 
@@ -181,7 +181,7 @@ def _go(step: Step, view_state: TournamentView, tournament: TournamentModel, lin
     return step.note(f"No race is running at table {marked.table}{done}.")
 
 
-# ---- one's own part
+# ---- the player's own part
 
 
 def _take_part(step: Step, tournament: TournamentModel, command: Command) -> Step:
@@ -271,7 +271,7 @@ def can_be_corrected(told: Tournament, table: TournamentTable) -> bool:
 
 
 def _with_cards(result: TableResult | None, known: TableResult | None) -> TableResult | None:
-    """A verdict with the cards that are known of the table."""
+    """A verdict, with the table's cards if they are known."""
     if result is None or known is None:
         return result
     return replace(result, first_home=known.first_home, second_home=known.second_home)
@@ -286,5 +286,5 @@ def _remove(step: Step, view_state: TournamentView, tournament: TournamentModel)
 
 
 def race_of(table: TournamentTable) -> int:
-    """The number of the race that a word on a table is about: the last one that has a result, or the one that has none yet."""
+    """The number of the race that a verdict on a table is about: the last one with a result, or the one that has none yet."""
     return max(len(table.races), 1) if table.result is not None else len(table.races) + 1

@@ -1,6 +1,6 @@
-"""The player's own side of a tournament's screen: where they look, what they have marked, and what they are about to ask for. Pure values.
+"""The player's own side of a tournament's screen: which tournament, page and round they look at, and what can be marked there. Pure values.
 
-Owns what can be marked, page by page; how it looks is the screens' business (`client.tui.tournament`).
+How it looks is up to the screens (`client.tui.tournament`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ PAGES: tuple[TournamentPage, ...] = ("tables", "standings", "log")
 
 
 class TournamentView(Struct, frozen=True):
-    """id: of the tournament that is looked at, None for the list. page: None for the one that fits how it stands.
+    """id: the tournament that is looked at, None for the list. page: None for the one that suits the tournament's phase.
 
-    round: whose tables are shown, None for the last one.
+    round: the round whose tables are shown, None for the last one.
     """
 
     id: str | None = None
@@ -31,32 +31,32 @@ class TournamentView(Struct, frozen=True):
 
 
 class StandingsLine(Struct, frozen=True):
-    """A line of the standings: the entrant, and their row once there is one."""
+    """A line of the standings: the entrant, and their row if there is one yet."""
 
     entrant: TournamentEntrant
     row: StandingsRow | None
 
 
 def page_of(view_state: TournamentView, told: Tournament | None) -> TournamentPage:
-    """The page that is shown."""
+    """The page on the screen."""
     if view_state.page is not None:
         return view_state.page
     return "tables" if told is not None and told.phase in ("running", "between", "paused") and told.rounds else "standings"
 
 
 def standings_of(tournament: TournamentModel) -> tuple[StandingsLine, ...]:
-    """Everybody, best first; before the first round by seed."""
+    """All entrants, best first; before the first round, by seed."""
     told = tournament.told
     rows = {row.entrant: row for row in told.standings}
     if told.phase in OPEN_PHASES or not rows:
         return tuple(StandingsLine(entrant, None) for entrant in sorted(told.entrants, key=lambda each: (each.withdrawn, each.seed)))
     ranked = [StandingsLine(tournament.entrants[row.entrant], row) for row in told.standings if row.entrant in tournament.entrants]
-    # Late entries, who stand nowhere yet.
+    # Late entrants come last: they are not ranked yet.
     return (*ranked, *(StandingsLine(entrant, None) for entrant in told.entrants if entrant.id not in rows))
 
 
 def lines_of(model: Model, view_state: TournamentView | None) -> tuple[Hashable, ...]:
-    """What the lines stand for that can be marked on what is shown."""
+    """What the lines that can be marked stand for."""
     tournaments = model.tournaments
     if view_state is None:
         return ()
@@ -71,7 +71,7 @@ def lines_of(model: Model, view_state: TournamentView | None) -> tuple[Hashable,
         case "standings":
             return tuple(line.entrant.id for line in standings_of(tournament))
         case "log":
-            # Newest first: whoever looks at the top goes on to do so.
+            # Numbered from the newest, so that a player who looks at the top stays there.
             return tuple(range(len(tournament.told.log)))
 
 
@@ -91,17 +91,17 @@ def marked_entrant(model: Model, view_state: TournamentView, item: int) -> Tourn
 
 
 def directs(model: Model, tournament: TournamentModel | None) -> bool:
-    """Whether this player is its director."""
+    """Whether this player directs the tournament."""
     return tournament is not None and model.player != "" and tournament.told.director == model.player
 
 
 def own_entrant(model: Model, tournament: TournamentModel) -> TournamentEntrant | None:
-    """This player as they have entered, withdrawn or not."""
+    """This player's entry, withdrawn or not."""
     return tournament.entrant(model.player) if model.player else None
 
 
 def own_table(model: Model, tournament: TournamentModel) -> TournamentTable | None:
-    """This player's table, where it is one of the last round and waits for them, or is being raced at."""
+    """This player's table, if it is in the last round and waits for them or is being raced at."""
     last = tournament.round
     if not model.player or last is None or tournament.told.round != last.number:
         return None
@@ -113,5 +113,5 @@ ONLY_WATCHING = "You are only watching. To play, run carpet tournament join."
 
 
 def is_guest(model: Model) -> bool:
-    """Whether this one only watches, without a name."""
+    """Whether this client only watches, without a name."""
     return model.welcome is not None and not model.welcome.player

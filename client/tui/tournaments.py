@@ -1,4 +1,4 @@
-"""The list of tournaments: what is open to enter, what is being played, what is over."""
+"""The list of tournaments: those open for entry, in progress, and over."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _view(scene: Scene, size: Size) -> Picture:
 
 
 def _cells(id_: str, name: str, how: str, stands: str, who: str, width: int) -> str:
-    """The name has what the others leave."""
+    """A row of the list. The name gets the columns that the others leave."""
     most = min(max(width - 78, 20), 34)
     return f"  {fit(id_, 7)} {fit(name, width - 36 - most)}  {fit(how, most - 1)}  {fit(stands, 13)} {who:>7}"
 
@@ -83,7 +83,7 @@ def _update(step: Step, action: ScreenAction) -> Step:
         case Typed("tournament", text) if id_ := read_code(text):
             return follow(step.but(tournament_view=TournamentView(id_[:16]), item=0))
         case Do(Command.BACK) if is_guest(step.state):
-            # Whoever only watches has nothing to do at home.
+            # A guest, who only watches, has nothing to do at home.
             return quit_or_ask(step)
         case Do(Command.BACK):
             return follow(step.but(tournament_view=None, item=0))

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from msgspec.structs import replace
 
 from client.tui.bars import bar
-from client.tui.picture import Bar, Falling, Line, Picture, Rect, clip_line, cut_line, fit_line, line_width
+from client.tui.picture import Bar, Falling, Line, Picture, Rect, clip_line, cut_line, fit_line, line_width, put
 from client.tui.theme import Theme
 from protocol.cards import FACE_DOWN
 
@@ -40,7 +40,7 @@ class Glide(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A card that lay face down is turned over. lines: its back."""
+    """A card that lay face down is turned over. lines: its back, if it had one of this size."""
 
     end: Rect
     lines: tuple[Line, ...]
@@ -56,10 +56,18 @@ class Grow(NamedTuple):
 
 
 class Light(NamedTuple):
-    """A table that was not there before lights up, from its top left."""
+    """A table that was not there before lights up, from its top left.
 
-    places: tuple[Rect, ...]
+    places: each with what is seen there until then, a back where that is nothing.
+    """
+
+    places: tuple[tuple[Rect, tuple[Line, ...]], ...]
     lasts_ms: int = LIGHT_MS
+
+    def dark(self, since_ms: int) -> list[tuple[Rect, tuple[Line, ...]]]:
+        """Those that it has not come to by then."""
+        farthest = max((rect.column + 2 * rect.row for rect, _ in self.places), default=0) or 1
+        return [each for each in self.places if (each[0].column + 2 * each[0].row) * self.lasts_ms > since_ms * farthest]
 
 
 class Fall(NamedTuple):
@@ -76,8 +84,8 @@ def transitions(before: Picture, after: Picture) -> tuple[Motion, ...]:
     """All that moves from one to the other."""
     if after.falls:
         return () if before.falls else (Fall(after.falls),)
-    if before.large and after.slots and not before.slots:
-        return (Light(tuple(slot.rect for slot in after.slots)),)
+    if (before.large or after.large) and after.slots and not {slot.place for slot in before.slots} & {slot.place for slot in after.slots}:
+        return (Light(tuple((slot.rect, _bare(after, slot.rect) if slot.card == FACE_DOWN else ()) for slot in after.slots)),)
     was = {each.name: each for each in before.bars}
     grows = [Grow(each, was[each.name].value) for each in after.bars if each.name in was and was[each.name].value != each.value]
     return (*_cards(before, after), *grows)
@@ -97,10 +105,27 @@ def _cards(before: Picture, after: Picture) -> tuple[Motion, ...]:
         if same is None or same.card == slot.card:
             continue
         if same.card == FACE_DOWN and slot.card:
-            motions.append(Turn(slot.rect, _cut(before, slot.rect)))
+            is_as_large = same.rect[2:] == slot.rect[2:]
+            motions.append(Turn(slot.rect, _cut(before, same.rect) if is_as_large else ()))
         elif old is not None and old.place != slot.place:
             motions.append(Glide(old.rect, slot.rect, _cut(before, old.rect), _cut(before, slot.rect)))
+    turned = tuple((each.end, ()) for each in motions if isinstance(each, Turn))
+    if len(turned) > MOST:
+        # A whole carpet, at the start of a race.
+        return (Light(turned),)
     return tuple(motions) if len(motions) <= MOST else ()
+
+
+def _bare(picture: Picture, rect: Rect) -> tuple[Line, ...]:
+    """The table on which a back has yet to be laid, with whatever lies over it."""
+    return tuple(
+        [("felt", " " * len(text)) if role.startswith("back") or role.endswith((" ?", " back")) else (role, text) for role, text in line]
+        for line in _cut(picture, rect)
+    )
+
+
+def _back(rect: Rect, theme: Theme) -> tuple[Line, ...]:
+    return ([("back", theme.glyphs.back * rect.width)],) * rect.height
 
 
 def _cut(picture: Picture, rect: Rect) -> tuple[Line, ...]:
@@ -138,7 +163,7 @@ def begun(moving: Sequence[Moving], picture: Picture, motions: Iterable[Motion],
 def _belongs(motion: Motion, picture: Picture, places: set[Rect]) -> bool:
     if isinstance(motion, Fall):
         return bool(picture.falls)
-    return _end(motion) in places or (isinstance(motion, Light) and set(motion.places) <= places)
+    return _end(motion) in places or (isinstance(motion, Light) and {rect for rect, _ in motion.places} <= places)
 
 
 def _end(motion: Motion) -> Rect | None:
@@ -153,36 +178,38 @@ def _end(motion: Motion) -> Rect | None:
 
 def moved(picture: Picture, moving: Iterable[Moving], now_ms: int, theme: Theme) -> Picture:
     """The picture with all that moves where it is by now."""
-    lines = list(picture.lines)
+    lines, large = list(picture.lines), picture.large
     for from_ms, motion in moving:
-        _draw(lines, picture, motion, min(max(now_ms - from_ms, 0), motion.lasts_ms), theme, waits=now_ms < from_ms)
-    return replace(picture, lines=tuple(lines))
+        since_ms = min(max(now_ms - from_ms, 0), motion.lasts_ms)
+        _draw(lines, picture, motion, since_ms, theme, waits=now_ms < from_ms)
+        # The adapter lays large letters over the lines: over a card that lies face down there are none.
+        hidden = [rect for rect, seen in motion.dark(since_ms) if not seen] if isinstance(motion, Light) else []
+        large = tuple(each for each in large if not any(rect.has(each.rect.column, each.rect.row) for rect in hidden))
+    return replace(picture, lines=tuple(lines), large=large)
 
 
 def _draw(lines: list[Line], picture: Picture, motion: Motion, since_ms: int, theme: Theme, *, waits: bool) -> None:
     share = since_ms / motion.lasts_ms
     match motion:
         case Glide(start, end, card, under) if since_ms < GLIDE_MS:
-            _put(lines, end, under)
-            _put(lines, _between(start, end, _eased(since_ms / GLIDE_MS)), card)
+            put(lines, end, under)
+            put(lines, _between(start, end, _eased(since_ms / GLIDE_MS)), card)
         case Glide(end=end):
-            _put(lines, end, tuple([("mark", text) for _, text in line] for line in _cut(picture, end)))
+            put(lines, end, tuple([("mark", text) for _, text in line] for line in _cut(picture, end)))
         case Turn(end, card):
             # First the back gets narrower, then the face wider.
-            seen = card if share < 0.5 else _cut(picture, end)
+            seen = (card or _back(end, theme)) if share < 0.5 else _cut(picture, end)
             width = end.width if waits else max(round(end.width * abs(1 - 2 * share)), 1)
             left = (end.width - width) // 2
-            _put(lines, end, tuple([("felt", " " * end.width)] for _ in seen))
-            _put(lines, end._replace(column=end.column + left, width=width), tuple(clip_line(cut_line(line, left), width) for line in seen))
+            put(lines, end, tuple([("felt", " " * end.width)] for _ in seen))
+            put(lines, end._replace(column=end.column + left, width=width), tuple(clip_line(cut_line(line, left), width) for line in seen))
         case Grow(end, value):
             # In hundredths of a card, so that it grows by eighths of a column.
             grown = round((value + (end.value - value) * _eased(share)) * 100)
-            _put(lines, end.rect, (bar(grown, end.total * 100, end.rect.width, theme, end.role),))
-        case Light(places):
-            farthest = max((rect.column + 2 * rect.row for rect in places), default=0) or 1
-            for rect in places:
-                if (rect.column + 2 * rect.row) / farthest > share:
-                    _put(lines, rect, tuple([("back", theme.glyphs.back * rect.width)] for _ in range(rect.height)))
+            put(lines, end.rect, (bar(grown, end.total * 100, end.rect.width, theme, end.role),))
+        case Light():
+            for rect, seen in motion.dark(since_ms):
+                put(lines, rect, seen or _back(rect, theme))
         case Fall(cards):
             lines[:] = _fallen(lines, cards, since_ms)
 
@@ -196,12 +223,6 @@ def _between(start: Rect, end: Rect, share: float) -> Rect:
     column = round(start.column + (end.column - start.column) * share)
     row = round(start.row + (end.row - start.row) * share)
     return Rect(column, row, start.width, start.height)
-
-
-def _put(lines: list[Line], rect: Rect, piece: Iterable[Line]) -> None:
-    for at, part in enumerate(piece, rect.row):
-        if 0 <= at < len(lines):
-            lines[at] = [*fit_line(lines[at], rect.column), *part, *cut_line(lines[at], rect.column + rect.width)]
 
 
 # ---- cards that fall

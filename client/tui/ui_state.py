@@ -1,6 +1,6 @@
 """The player's own side of the screens: cursor, marked line, open question, settings, what is followed. One frozen value beside the state.
 
-Pure: what an action makes of it is decided by `update` and the screens, how it looks by their views.
+Pure. `update` and the screens decide how an action changes it, and their views how it looks.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from protocol.views import RaceOptions
 
 
 class QuitNow(Struct, frozen=True):
-    """The answer that ends the screens. command: what the player would do next, as the words of a command line."""
+    """The answer that ends the screens. command: what the player wants to do next, as the words of a command line."""
 
     command: tuple[str, ...] = ()
 
 
 class LeaveFor(Struct, frozen=True):
-    """The answer that leaves the room for what was asked for before."""
+    """The answer that leaves the room and goes on to what was asked for before."""
 
     start: Start
 
 
 class GiveReason(Struct, frozen=True):
-    """The answer whose request is sent with a reason, which is typed first."""
+    """The answer whose request needs a reason, which is typed before it is sent."""
 
     about: CorrectResult | RemoveEntrant | EndTournament
 
 
 Answer: TypeAlias = ClientMessage | QuitNow | LeaveFor | GiveReason | PlayOnWanted | Share
-"""What an answer to a question brings about: a request as it is, or one of those."""
+"""What an answer to a question leads to: a plain request, or one of the others."""
 
 
 class Question(Struct, frozen=True):
-    """Something to answer before anything else. answers: what each line brings about; None closes the question and no more.
+    """Something to answer before anything else. answers: what each line leads to; None only closes the question.
 
-    numbered: its lines have numbers for keys, and not yes and no. behind: the line of the screen that was marked before.
+    numbered: the keys of its lines are numbers instead of yes and no. behind: the line of the screen that was marked before.
     """
 
     text: str
@@ -58,12 +58,12 @@ class Question(Struct, frozen=True):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The key of each line: yes and no, or its number."""
+        """The key of each line: its number, or yes and no."""
         return tuple(str(number) for number in range(1, len(self.lines) + 1)) if self.numbered else ("y", "n")
 
 
 class Prompt(Struct, frozen=True):
-    """A line that is being typed. caret: how many of its characters stand before the cursor. about: the request it is the reason of."""
+    """A line that is being typed. caret: how many characters stand before the cursor. about: the request that it gives a reason for."""
 
     kind: PromptKind
     text: str = ""
@@ -72,7 +72,7 @@ class Prompt(Struct, frozen=True):
 
 
 class RulesPage(Struct, frozen=True):
-    """The list of rule sets, to choose one from. bot: the house bot to be raced at it; else it is for the form.
+    """The list of rule sets to choose from. bot: the house bot to race at the chosen one; if None, the choice is for the form.
 
     behind: the line of the screen that was marked before.
     """
@@ -82,10 +82,10 @@ class RulesPage(Struct, frozen=True):
 
 
 class Followed(Struct, frozen=True):
-    """What the server sends news of. race: one that is watched. tournament: id and round; before: what it was before the last request.
-    own_tournament: the one that this player plays in, as far as they have looked at it; it is followed where nothing else is looked at.
+    """What the server sends news of. race: whether one is watched. tournament: id and round. before: `tournament` before the last request.
+    own_tournament: the one that this player is known to play in, which is followed while they look at no other.
 
-    ready_at_once: the room that was asked for is entered ready, and so is the rematch.
+    ready_at_once: the player is ready as soon as they enter the room, or the rematch, that was asked for.
     """
 
     lobby: bool = False
@@ -98,24 +98,24 @@ class Followed(Struct, frozen=True):
 
 
 class Ui(Struct, frozen=True):
-    """cursor: a slot, a reserve, `w` or `s`. held: the place that was pressed first, see `client.game.moves`. typed: a name begun. ahead:
-    places typed ahead of the server's answer; taken_back: those that were never played. homing: cards are being sent home one by one.
-    falls: the last one went home, and the cards fall over the table. quiet_until_ms: keys that were meant for the table of a race that has
-    just ended by itself do nothing until then. replay_at: the moment at which the replay opens that was asked for.
-    chips: the keys of the cards that can be played. learned: of the lessons of a first race, None where none are given.
-    item: the marked line of a menu or question. form, tournament_form: the race and the
-    tournament that are about to be made. rules: the id of the rule set that was chosen last. help_from: first line of the help page, None
-    when it is closed. note: a remark about the last key; noted_at_ms: when it was told, or what was taken back, None where it stays until
-    a key is pressed. prompt: what is being typed. details, review: what the result shows in place of the curves; of the review no
-    sentences while it is thought of. replay: the replay that is looked at. standing: how a race stands among one's own.
-    watch: the race that is watched; first_seat: whose board is the one on the left. tournament_view: where one looks at tournaments, None
-    where one does not.
+    """At the table. cursor: a slot, a reserve, `w` or `s`. held: the place that was pressed first, see `client.game.moves`. typed: the
+    start of a slot's name. ahead: presses queued until the server answers. taken_back: those never played. homing: cards are being sent
+    home one by one. falls: the last card went home, and the cards fall over the table. quiet_until_ms: until then, keys for the table do
+    nothing, because others have just ended the race. chips: the keys of playable cards. learned: the lessons learned so far, None if none
+    are given.
 
-    start: what the screens began with and has yet to be asked for. own_server: the server is there for this player alone and ends with
-    them. only_replay: there is nothing but a replay, and its end is the end. reviewed, replayed: the last ones that were asked for.
-    said: the line that was sent to others last; unsaid: one that could not be said then, for when the next is asked for. preparing:
-    digest of the record whose replay is to open as soon as it is there. verified: the last answer. kept: digests of the records that
-    were kept.
+    On any screen. note: a remark about the last key. noted_at_ms: when the note, or what was taken back, was shown; None if it stays until
+    the next key. item: the marked line of a menu or question. form, tournament_form: the race and the tournament about to be made. rules:
+    the id of the rule set chosen last. prompt: what is being typed. help_from: the first visible line of the help page, None if closed.
+    details, review: what the result shows instead of the curves; the review has no sentences until it is ready. replay: the one on the
+    screen. standing: how the race ranks among the player's own. watch: the race that is watched. first_seat: whose board is on the left.
+    tournament_view: where the player looks at tournaments, None if they do not.
+
+    start: what the screens were started for and have not asked for yet. own_server: the server is for this player alone and ends with them.
+    only_replay: a replay is all there is, and closing it ends the screens. said: the last line sent to others. unsaid: a line that could
+    not be said, offered again at the next prompt. reviewed, replayed: the last ones asked for. replay_at: the moment at which the next
+    replay opens. preparing: digest of the record whose replay opens as soon as it is ready. verified: the last answer. kept: digests of the
+    records that were kept.
     """
 
     settings: UiSettings = field(default_factory=UiSettings)
@@ -162,13 +162,13 @@ class Ui(Struct, frozen=True):
 
 
 def first_ui(start: Start, settings: UiSettings) -> Ui:
-    """What the screens begin with."""
+    """The player's side at the beginning."""
     if isinstance(start, StartMenu):
         return Ui(settings=settings, start=start, item=start.item, note=start.note)
     return Ui(
         settings=settings,
         start=start,
-        # A race at once is what `carpet play` begins with, on a server that it has started.
+        # Only `carpet play` and `carpet learn` begin with a race at once, on a server that they have started.
         own_server=isinstance(start, StartBot | StartAlone | StartLesson),
         tournament_view=TournamentView(start.id) if isinstance(start, StartTournaments) else None,
         learned=frozenset() if isinstance(start, StartLesson) else None,

@@ -1,6 +1,6 @@
-"""The step of the screens: `update(state, ui, action, now) -> (ui, effects)`. Pure: no waiting, no drawing, no clock.
+"""The step function of the screens: `update(state, ui, action, now) -> (ui, effects)`. Pure: no waiting, no drawing, no clock.
 
-Owns who an action is for: a line that is being typed, a page that lies over the screen, the screen itself, or what is the same everywhere.
+Decides who gets an action: a line that is being typed, a page over the screen, the screen itself, or what works everywhere.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ from protocol.tournaments import REASON_LENGTH
 
 
 def update(state: Model, ui: Ui, action: Action, now_ms: int) -> tuple[Ui, tuple[Effect, ...]]:
-    """The player's side after an action, and what is to be done for it. state: what has been heard, an event of the action included."""
+    """The player's side after an action, and the effects to carry out. state: what has been heard, including the action's own event."""
     step = _step(Step(state, ui, now_ms), action)
     by_hand = not isinstance(action, Heard | Resized | GoOn | Rest)
     told = (step.ui.note, step.ui.taken_back)
     if any(told) and (by_hand or told != (ui.note, ui.taken_back)):
-        # It stands for some seconds from when it was told last.
+        # The note stays for some seconds from now.
         step = step.but(noted_at_ms=now_ms)
     return step.ui, step.effects
 
@@ -95,14 +95,14 @@ def _step(step: Step, action: Action) -> Step:
 
 
 def keys_of(state: Model, ui: Ui) -> Keys:
-    """The rows of the key table that hold now."""
+    """The rows of the key table that apply now."""
     if ui.help_from is not None:
         return (*HELP_KEYS, *CURSOR, *EVERYWHERE)
     return (*QUESTION_KEYS, *CURSOR) if ui.question is not None else shown(state, ui).all_keys
 
 
 def _key(step: Step, key: str) -> Step:
-    # Whatever is typed or clicked stops what goes on by itself.
+    # Any key stops cards from being sent home one by one.
     step = step.but(homing=False)
     ui = step.ui
     if ui.prompt is not None:
@@ -115,7 +115,7 @@ def _key(step: Step, key: str) -> Step:
         named = shown(step.state, ui).type_key(step, key)
         if named is not None:
             return named
-        # A key that does not go on with a name forgets it.
+        # A key that does not continue a slot's name discards it.
         step = step.but(typed="")
     command = commands(keys_of(step.state, ui)).get(key)
     if command is not None:
@@ -142,7 +142,7 @@ def _type(step: Step, prompt: Prompt, key: str) -> Step:
 def _act(step: Step, action: ScreenAction) -> Step:
     step = step.but(note="", taken_back=(), homing=False)
     if step.ui.prompt is not None and isinstance(action, Do) and action.command in (Command.PLAY, Command.BACK):
-        # The buttons below a line that is being typed.
+        # A click on the buttons below the line that is being typed.
         return _type(step, step.ui.prompt, "esc" if action.command is Command.BACK else "enter")
     if isinstance(action, Do) and (step.ui.question is None or step.ui.help_from is not None):
         if step.ui.help_from is not None and action.command in (Command.QUIT, Command.HELP):

@@ -1,4 +1,4 @@
-"""What is shown: the screen that the state calls for, or what lies over it; and what of it changes by time alone. Pure."""
+"""The view: draws the screen that the state calls for, and what lies over it; and says what changes with time alone. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def view(scene: Scene, size: Size) -> Picture:
     if scene.ui.help_from is not None:
         return help_screen(scene, size)
     question = scene.ui.question
-    # The marked line is the question's: below it the one that it is about stays marked.
+    # `item` is the question's marked line: the screen below keeps its own.
     below = scene if question is None else replace(scene, ui=replace(scene.ui, item=question.behind))
     drawn = shown(scene.model, scene.ui).view(below, size)
     if scene.ui.prompt is not None:
@@ -32,14 +32,14 @@ def view(scene: Scene, size: Size) -> Picture:
 
 
 def with_head(picture: Picture, scene: Scene, size: Size) -> Picture:
-    """A picture whose first row alone is drawn anew."""
+    """The picture with only its first row redrawn."""
     if not is_large_enough(size):
         return view(scene, size)
     return replace(picture, lines=(*head(scene, size[0]).lines, *picture.lines[1:]))
 
 
 def head_times(scene: Scene) -> Hashable:
-    """What changes by time alone in the first row."""
+    """What changes with time alone in the first row."""
     room, link = shown_room(scene), scene.model.link
     retry = None if link.retry_at_ms is None else (link.retry_at_ms - scene.now_ms) // 1000
     if room is None or room.started_at_ms is None or room.phase not in ("countdown", "racing"):
@@ -49,7 +49,7 @@ def head_times(scene: Scene) -> Hashable:
 
 
 def body_times(scene: Scene) -> Hashable:
-    """What changes by time alone below it; another value, and the whole screen is drawn again."""
+    """What changes with time alone below the first row; when it changes, the whole screen is redrawn."""
     notice, search = scene.model.notice, scene.model.search
     fresh = notice is not None and scene.now_ms - notice.at_ms < NOTICE_MS
     sought = None if search is None else (scene.now_ms - search.since_ms) // 1000
@@ -57,6 +57,6 @@ def body_times(scene: Scene) -> Hashable:
 
 
 def is_running(state: Model, ui: Ui) -> bool:
-    """Whether a clock with tenths runs on the screen; that of a race has none until it is over."""
+    """Whether a clock with tenths runs on the screen; a race's clock has none until the race is over."""
     room = state.room or (ui.watch.room if ui.watch is not None else None)
     return (room is not None and room.phase == "countdown") or (ui.replay is not None and ui.replay.is_running)

@@ -1,19 +1,24 @@
-"""The waiting room: the code to give away, the rules, who is there and who is ready, and the last seconds before the start."""
+"""The waiting room: the code to give away, who is there and who is ready, what the race is, and the rules."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Hashable
 from functools import lru_cache
+from math import ceil
+
+from msgspec.structs import replace
 
 from client.state.capabilities import rules_of
-from client.state.room import RoomModel, race_clock_ms
+from client.state.room import RoomModel
 from client.state.store import Model
-from client.text.formatting import clock_text, is_run, limit_text, rated_sentence, series_sentence
+from client.text.formatting import clock_text, deck_size, is_run, limit_text, rated_sentence, series_sentence
+from client.tui import cards
 from client.tui.actions import Copy, Do, ScreenAction, Typed
 from client.tui.bars import seat_name
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.picture import (
+    EMPTY,
     LARGE_ROWS,
     UPPER,
     Large,
@@ -21,15 +26,18 @@ from client.tui.picture import (
     Picture,
     Rect,
     Size,
+    Slot,
     block,
     clip,
     fit,
     foot,
+    framed,
     hit,
     line_width,
     row,
     screen,
     shifted,
+    spread,
     stacked,
     text_width,
     wrap_text,
@@ -38,8 +46,9 @@ from client.tui.room import leave, ready, say, talk
 from client.tui.scene import Scene, chat_lines, clean_long, head, remarks, rules_name
 from client.tui.screen import Screen
 from client.tui.step import Step
-from client.tui.theme import Theme
+from client.tui.theme import Markup, Theme
 from client.tui.ui_state import Ui
+from protocol.cards import FACE_DOWN
 from protocol.text import clean_chat, clean_name
 from protocol.views import SeatInfo
 
@@ -49,9 +58,21 @@ KEYS: Keys = (
     Binding(Command.COPY, ("c",), "copy", "Copy the line that takes a friend to this race."),
     LEAVE,
 )
-ROOMY = 21
-"""Rows beside the rules' explanation where it stands on the right: head, banner, title, facts and feet."""
 MORE = " ... more: ?"
+GAPS = 3
+"""Free rows between the parts, where there is room for them."""
+LEAST_TOLD = 3
+"""Rows of the rules, where they are told in part."""
+ROOMY = 30
+"""With so many rows the rules stand on the right."""
+MOST_LETTERS = 6
+BETWEEN = 2
+"""Columns between two cards or plates."""
+HIGH, LOW = 5, 3
+"""Rows of a player's plate, and of one where there is little room."""
+PLATE_WIDTH, DECK_WIDTH = 32, 9
+ACROSS = 4
+"""Plates side by side, at most."""
 
 
 def _view(scene: Scene, size: Size) -> Picture:
@@ -61,44 +82,65 @@ def _view(scene: Scene, size: Size) -> Picture:
     assert room is not None
     inner = min(width - 4, 96)
     margin = (width - inner) // 2
-    counting = room.phase == "countdown"
-    talk = block(chat_lines(scene, inner, max(height - 24, 0)))
-    extra = (room.series is not None) + len(_ways_in(scene, room, inner))
-    roomy = len(wrap_text(_explanation(scene, room), _right(inner))) <= height - ROOMY - extra
-    said = 3 if roomy else 2
+    said = 3 if height >= ROOMY else 2
     free = height - 2 - said
-    if height <= 40:
-        talk = block([])
-    body = stacked(_spacious(scene, room, inner, free - talk.height) if roomy else _close(scene, room, inner, free), talk)
-    hidden = {Command.READY} if counting or (room.own is not None and room.own.ready) else set[Command]()
+    body, talks = _spacious(scene, room, inner, free) if height >= ROOMY else (None, False)
+    hidden = {Command.READY} if room.own is not None and room.own.ready else set[Command]()
     if not _invitation(scene.model, scene.ui):
         hidden.add(Command.COPY)
-    feet = (shifted(remarks(scene, width - margin, said), margin - 1), foot(KEYS, scene.theme, width, without=frozenset(hidden)))
-    body = shifted(body, margin)
+    feet = (
+        shifted(remarks(scene, width - margin, said, talk=not talks), margin - 1),
+        foot(KEYS, scene.theme, width, without=frozenset(hidden)),
+    )
+    body = shifted(_close(scene, room, inner, free) if body is None else body, margin)
     return screen(size, head(scene, width), body, *feet, above=UPPER)
 
 
-def _spacious(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
-    """Everything on the right, the rules too; on the left the picture of the page's address, where there is room for it."""
-    blank = block([[]])
-    rules = [_title(scene, room), *_paragraph(wrap_text(_explanation(scene, room), _right(width))), [], *_facts(room, _right(width))]
-    above = stacked(blank, *_banner(scene, room, width, spaced=True), blank)
-    return stacked(above, _columns(scene, room, width, rules, height - above.height))
+def _spacious(scene: Scene, room: RoomModel, width: int, height: int) -> tuple[Picture | None, bool]:
+    """The rules whole on the right, on the left the page's address as a picture or what the race is; and whether the chat is there too.
+
+    Nothing where the rules find no room.
+    """
+    right, blank = width - width // 2, block([[]])
+    left = width - right - 2
+    banner = stacked(blank, _banner(scene, room, width, spaced=True), blank)
+    below = [(seats, height - banner.height - seats.height - 1) for seats in (_seats(scene, room, width, rows) for rows in (HIGH, LOW))]
+    codes = [_code_picture(scene, room, left, rows) for _, rows in below]
+    # Low plates only where the address has room below them alone.
+    at = 1 if codes[1].height and not codes[0].height else 0
+    (seats, rows), code = below[at], codes[at]
+    told, talk = _paragraph(wrap_text(_explanation(scene, room), right)), list[Line]()
+    if code.height:
+        beside, told = code, [*_facts(scene, room, right), [], *told]
+    else:
+        facts = _facts(scene, room, left)
+        talk = chat_lines(scene, left, rows - len(facts) - 2)
+        beside = block([*facts, *([[], [("title", "Chat")], *talk] if talk else [])])
+    body = stacked(banner, seats, blank, row((width - right, beside), (right, block(told))))
+    return (body, bool(talk)) if len(told) <= rows else (None, False)
 
 
 def _close(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
-    """The rules below, over the whole width; free rows and at last the end of the rules give way where there is too little room."""
-    facts = [_title(scene, room), *_facts(room, _right(width))]
-    columns = _columns(scene, room, width, facts)
-    told = wrap_text(_explanation(scene, room), width)
+    """One below the other. Where there is too little room plates are low, and the rules end early or are not told.
+
+    Once everybody is here free rows go before the rules do: who has come by a code may not know them.
+    """
+    facts, told = _facts(scene, room, width), wrap_text(_explanation(scene, room), width)
     banner = _banner(scene, room, width, spaced=False)
-    free = height - stacked(*banner, columns).height
-    if len(told) > free:
-        told = [*told[: free - 1], f"{wrap_text(told[free - 1], width - len(MORE))[0]}{MORE}"] if free > 0 else []
-    gaps = min(free - len(told), 2)
-    # First between the players and the rules, which are both text.
-    below, above = ([block([[]])] if gaps > at else [] for at in range(2))
-    return stacked(*banner, *above, columns, *below, block(_paragraph(told)))
+    low, high = (_seats(scene, room, width, rows) for rows in (LOW, HIGH))
+    free = height - banner.height - low.height - len(facts)
+    if len(told) > free - (GAPS if _is_open(scene, room) else 0):
+        kept = free - GAPS
+        cut = [*told[: kept - 1], f"{wrap_text(told[kept - 1], width - len(MORE))[0]}{MORE}"] if kept >= LEAST_TOLD else []
+        told = cut or [f"? tells the rules of {rules_name(scene.model, room.options.rules)}."]
+    free -= len(told)
+    seats = high if high.height - low.height <= free - GAPS else low
+    # First between two texts.
+    gaps = [block([[]] if free > at else []) for at in reversed(range(GAPS))]
+    return stacked(banner, gaps[0], seats, gaps[1], block(facts), gaps[2], block(_paragraph(told)))
+
+
+# ---- what is waited for, and how a friend comes here
 
 
 def big_text(text: str, theme: Theme, role: str, width: int) -> Picture:
@@ -108,13 +150,39 @@ def big_text(text: str, theme: Theme, role: str, width: int) -> Picture:
     return Picture(([],) * LARGE_ROWS, large=(Large(Rect(0, 0, width, LARGE_ROWS), role, text),))
 
 
-def _banner(scene: Scene, room: RoomModel, width: int, *, spaced: bool) -> tuple[Picture, ...]:
-    """What is waited for, and in large letters the code to give away or the seconds to the start."""
-    words, large = _countdown(scene, room) if room.phase == "countdown" else _code(scene, room)
+def _code_cards(code: str, theme: Theme, width: int) -> Picture:
+    """The code to give away, a card for each letter."""
+    if not 0 < len(code) <= MOST_LETTERS:
+        # No server of ours has such codes.
+        return big_text(code, theme, "title", width)
+    cells: list[tuple[int, Picture]] = []
+    for number, letter in enumerate(code):
+        card = cards.letter(letter, "card", "SHCD"[number % 4], theme)
+        rect = Rect(0, 0, line_width(card.lines[0]), card.height)
+        cells += [(rect.width, replace(card, slots=(Slot(f"code {number}", rect, letter),))), (BETWEEN, EMPTY)]
+    return _centred(row(*cells[:-1]), width)
+
+
+def _centred(picture: Picture, width: int) -> Picture:
+    return shifted(picture, max(width - max(map(line_width, picture.lines), default=0), 0) // 2)
+
+
+def _banner(scene: Scene, room: RoomModel, width: int, *, spaced: bool) -> Picture:
+    """What is waited for; the code to give away and the ways to come here, while a seat is free; and at a table which one it is."""
+    words, gap = _words(scene, room), block([[]] if spaced else [])
     score: list[Line] = [[("title", clip(series_sentence(room.series), width))]] if room.series is not None else []
+    above = block([*score, [("strong", words)]], width, centred=True)
+    if scene.model.is_at_table:
+        return stacked(above, gap, big_text(_table(scene, room), scene.theme, "title", width))
+    if not _is_open(scene, room):
+        return above
     ways: list[Line] = [[("felt", text)] for text in _ways_in(scene, room, width)]
-    above = block([*score, [("strong", words)], *ways, *([[]] if spaced else [])], width, centred=True)
-    return above, big_text(large, scene.theme, "title", width)
+    return stacked(above, gap, _code_cards(clean_name(room.code), scene.theme, width), gap, block(ways, width, centred=True))
+
+
+def _is_open(scene: Scene, room: RoomModel) -> bool:
+    """Whether somebody can come who has the code."""
+    return not scene.model.is_at_table and any(info.name is None for info in room.seats)
 
 
 def _ways_in(scene: Scene, room: RoomModel, width: int) -> list[str]:
@@ -147,8 +215,8 @@ def _code_picture(scene: Scene, room: RoomModel, width: int, height: int) -> Pic
         return block([])
     for border in (4, 2):
         drawn = block([[("card S", text)] for text in _qr_lines(_page(scene, room), border)])
-        if drawn.height < height and line_width(drawn.lines[0]) <= width:
-            return stacked(block([[]]), drawn)
+        if drawn.height <= height and line_width(drawn.lines[0]) <= width:
+            return drawn
     return block([])
 
 
@@ -166,104 +234,110 @@ def _qr_lines(text: str, border: int) -> tuple[str, ...]:
     )
 
 
-def _code(scene: Scene, room: RoomModel) -> tuple[str, str]:
+def _words(scene: Scene, room: RoomModel) -> str:
     free = sum(1 for info in room.seats if info.name is None)
     if scene.model.is_at_table:
-        return _at_table(scene, room)
+        return _words_at_table(scene, room)
     if free:
-        words = f"Give this code to {'the other player' if len(room.seats) == 2 else f'{free} more players'}:"
-    elif room.own is not None and not room.own.ready and is_run(room):
+        return f"Give this code to {'the other player' if len(room.seats) == 2 else f'{free} more players'}:"
+    if room.own is not None and not room.own.ready and is_run(room):
         # Nobody is waited for, and nobody can come.
-        words = "The clock waits for you. Press r when you are ready: this run counts."
-    elif room.own is not None and not room.own.ready:
-        words = "Everybody is here. Press r when you are ready."
-    elif room.options.winnable and all(info.ready for info in room.seats):
-        words = "Looking for a winnable deal..."
-    else:
-        words = "Waiting for the others to be ready."
-    # Spaced out: it is read aloud letter by letter, and some of the large letters touch.
-    code = clean_name(room.code)
-    return words, code if scene.theme.is_ascii else " ".join(code)
+        return "The clock waits for you. Press r when you are ready: this run counts."
+    if room.own is not None and not room.own.ready:
+        return "Everybody is here. Press r when you are ready."
+    if room.options.winnable and all(info.ready for info in room.seats):
+        return "Looking for a winnable deal..."
+    return "Waiting for the others to be ready."
 
 
-def _at_table(scene: Scene, room: RoomModel) -> tuple[str, str]:
+def _table(scene: Scene, room: RoomModel) -> str:
     """Which table it is; nobody else is to be let in, so the code is of no use to anybody."""
     call = scene.model.tournaments.call
-    table = f"table {call.table}" if call is not None and call.code == room.code else clean_name(room.code)
+    return f"table {call.table}" if call is not None and call.code == room.code else clean_name(room.code)
+
+
+def _words_at_table(scene: Scene, room: RoomModel) -> str:
+    call = scene.model.tournaments.call
     if room.own is None or room.own.ready:
         if all(info.ready for info in room.seats):
-            return "You are ready. All tables of a round start together: waiting for the others.", table
+            return "You are ready. All tables of a round start together: waiting for the others."
         limit_ms = call.until_ms - scene.clock_ms if call is not None and call.until_ms is not None else None
         time = "in time" if limit_ms is None else f"within {clock_text(limit_ms, tenths=False)}"
-        return f"You are ready. Players who are not here {time} forfeit.", table
+        return f"You are ready. Players who are not here {time} forfeit."
     tournament = scene.model.tournaments.tournament(room.shared.id.partition("/")[0]) if room.shared is not None else None
     if tournament is not None and any(each.code == room.code and not each.counted for each in tournament.told.tables):
-        return "You have a bye. Press r to race the house for fun.", table
+        return "You have a bye. Press r to race the house for fun."
     left_ms = call.until_ms - scene.clock_ms if call is not None and call.until_ms is not None else None
     within = "" if left_ms is None else f" within {clock_text(left_ms, tenths=False)}, or you forfeit"
-    return f"Your table. Press r{within}.", table
+    return f"Your table. Press r{within}."
 
 
-def _countdown(scene: Scene, room: RoomModel) -> tuple[str, str]:
-    left_ms = max(-race_clock_ms(room.started_at_ms, scene.clock_ms), 0)
-    return "Get set!" if len(room.seats) == 1 else "Everybody is ready. Get set!", f"{(left_ms + 999) // 1000}"
+# ---- who is there
 
 
-def _right(width: int) -> int:
-    """Columns beside the players."""
-    return width - (width // 2 - 2) - 2
+def _seats(scene: Scene, room: RoomModel, width: int, rows: int) -> Picture:
+    """A plate for each seat, so many rows high; between two of them, or beside the only one, the deck that all will be dealt."""
+    seats = max(len(room.seats), 1)
+    across = ceil(seats / ceil(seats / ACROSS))
+    has_deck = seats <= 2
+    one = min((width + BETWEEN - (DECK_WIDTH + BETWEEN) * has_deck) // across - BETWEEN, PLATE_WIDTH)
+    plates = [(one, _plate(scene, room, info, one, rows)) for info in room.seats]
+    parts: list[Picture] = []
+    for first in range(0, len(plates), across):
+        cells = plates[first : first + across]
+        if has_deck:
+            cells.insert(1, (DECK_WIDTH, _deck(scene, room, rows)))
+        apart = [part for cell in cells for part in (cell, (BETWEEN, EMPTY))]
+        parts += [block([[]] if first else []), row(*apart[:-1])]
+    return _centred(stacked(*parts), width)
 
 
-def _columns(scene: Scene, room: RoomModel, width: int, right: list[Line], rows: int = 0) -> Picture:
-    """The players and what is known of the race. rows: what there is for both."""
-    left_width = width - _right(width) - 2
-    seats = _seats(scene, room, left_width)
-    left = stacked(seats, _code_picture(scene, room, left_width, rows - seats.height))
-    return row((left_width + 2, left), (_right(width), block(right)))
+def _deck(scene: Scene, room: RoomModel, rows: int) -> Picture:
+    return block(cards.back(deck_size(scene.model.rules, room.options), cards.Size(DECK_WIDTH, rows, 0), scene.theme))
 
 
-def _seats(scene: Scene, room: RoomModel, width: int) -> Picture:
-    away = scene.model.link.state != "connected"
-    here = [info for info in room.seats if info.name is not None]
-    names = max((text_width(seat_name(info) + _kind(info, own=info.seat == room.seat)) for info in here), default=0)
-    states = max((len(_state(info, away=away and info.seat == room.seat)[1]) for info in here), default=0)
-    # One column of names for all: a long one goes before the round trips, and how a player stands before the end of the name.
-    column = max(min(names, width - len(" x  ") - states), width - 24, 8)
-    lines: list[Line] = [[("title", "Players")]]
-    lines += [_seat(info, scene.theme, column, width, own=info.seat == room.seat, away=away) for info in room.seats]
-    parts: list[Picture] = [block(lines)]
-    own = room.own
-    if own is not None and not own.ready and room.phase == "waiting":
-        button = block([[], [("chosen", fit("   r   Ready", width))]])
-        parts.append(hit(button, Do(Command.READY)))
-    return stacked(*parts)
-
-
-def _seat(info: SeatInfo, theme: Theme, column: int, width: int, *, own: bool, away: bool) -> Line:
-    """column: that of the names. away: there is no connection to the server, of which only oneself can know here."""
-    glyphs = theme.glyphs
+def _plate(scene: Scene, room: RoomModel, info: SeatInfo, width: int, rows: int) -> Picture:
+    """A seat as a card: face down while it is free, and lit once its player is ready. One's own is the button that says so."""
+    theme, rect = scene.theme, Rect(0, 0, width, rows)
     if info.name is None:
-        return [("faint", f" {glyphs.ring} open seat")]
-    role, state = _state(info, away=own and away)
-    kind = _kind(info, own=own)
-    name = clip(seat_name(info), column - len(kind)) + kind
-    mark = ("good", f" {glyphs.tick} ") if info.ready else ("faint", f" {glyphs.ring} ")
-    line = [mark, ("own" if own else "other", fit(name, column)), (role, f" {state}")]
+        back = cards.labelled_back("open seat", cards.Size(width, rows, 0), theme)
+        return Picture(tuple(back), slots=(Slot(f"seat {info.seat}", rect, FACE_DOWN),))
+    own = info.seat == room.seat
+    who, look = "own" if own else "other", "lit" if info.ready else "card"
+    plain = "felt" if theme.bordered else f"{look} S"
+    inside = width - 2 if theme.bordered else width - 1
     # A house bot sits in the server: it has no way to go.
-    trip = "" if info.round_trip_ms is None or info.bot is not None else f"  {info.round_trip_ms} ms"
-    # One of the two columns on its right will do.
-    return [*line, ("faint", trip)] if line_width(line) + len(trip) <= width + 1 else line
+    trip = "" if info.round_trip_ms is None or info.bot is not None else f"{info.round_trip_ms} ms "
+    kind = " (you)" if own else " (bot)" if info.bot is not None else ""
+    name = clip(seat_name(info), inside - len(kind) - (4 if theme.bordered else 2)) + kind
+    state = _state(scene, info, look, own=own)
+    is_button = own and not info.ready and scene.model.link.state == "connected"
+    if is_button:
+        state = [(plain, " "), ("chosen", fit("  r   Ready", inside - 2)), (plain, " ")]
+    around: list[Line] = [[]] * (rows > LOW)
+
+    def with_trip(line: Line) -> Line:
+        return spread(line, [(plain, trip)], inside, plain) if line_width(line) + 2 + len(trip) <= inside else line
+
+    if theme.bordered:
+        drawn = framed(block([*around, with_trip(state), *around]), theme, inside, role=who, title=[(who, name)])
+    else:
+        lines: list[Line] = [*around, with_trip([(plain, f" {name}")]), [], state, *around]
+        drawn = row((1, block([[(who, theme.glyphs.cursor[0])]] * rows)), (inside, block(lines, inside, role=plain)))
+    drawn = replace(drawn, slots=(Slot(f"seat {info.seat}", rect, name),))
+    return hit(drawn, Do(Command.READY)) if is_button else drawn
 
 
-def _kind(info: SeatInfo, *, own: bool) -> str:
-    return " (you)" if own else " (bot)" if info.bot is not None else ""
+def _state(scene: Scene, info: SeatInfo, look: str, *, own: bool) -> Line:
+    """How a player stands. Of a lost connection one can know here only if it is one's own."""
+    theme = scene.theme
+    good, bad, plain = ("good", "bad", "faint") if theme.bordered else ("mark", f"{look} H", f"{look} S")
+    if not info.connected or (own and scene.model.link.state != "connected"):
+        return [(bad, " not connected")]
+    return [(good, f" {theme.glyphs.tick} ready")] if info.ready else [(plain, " not ready yet")]
 
 
-def _state(info: SeatInfo, *, away: bool) -> tuple[str, str]:
-    """The role and the words for how a player stands. away: their own connection is gone."""
-    if not info.connected or away:
-        return "bad", "not connected"
-    return ("good", "ready") if info.ready else ("faint", "not ready yet")
+# ---- what the race is
 
 
 def _explanation(scene: Scene, room: RoomModel) -> str:
@@ -271,44 +345,44 @@ def _explanation(scene: Scene, room: RoomModel) -> str:
     return clean_long(info.explanation) if info is not None else ""
 
 
-def _title(scene: Scene, room: RoomModel) -> Line:
-    return [("title", rules_name(scene.model, room.options.rules))]
-
-
 def _paragraph(texts: list[str]) -> list[Line]:
     return [[("felt", text)] for text in texts]
 
 
-def _facts(room: RoomModel, width: int) -> list[Line]:
-    """Times, who may come, whether it counts, and what is known of the deal: five rows at most."""
+def _facts(scene: Scene, room: RoomModel, width: int) -> list[Line]:
+    """What matters of the race at a glance; then its times, and what is known of the deal."""
     options = room.options
-    times = f"{limit_text(options.time_limit_s)}, {options.countdown_s} s countdown, {options.grace_s} s of grace"
-    wish = ", winnable deals only" if options.winnable else " for everybody" if options.public else " only"
+    glance: list[Markup] = [("title", rules_name(scene.model, options.rules)), ("strong", limit_text(options.time_limit_s))]
     if room.shared is not None and is_run(room):
-        what = f"{'Deal of the day,' if room.shared.kind == 'daily' else 'Challenge'} {clean_chat(room.shared.id)}"
         names = ", ".join(clean_name(ghost.name) for ghost in room.ghosts)
-        seen = f"Racing beside you: {names}" if names else "Nobody sees your cards"
-        return [[("strong", what)], [("faint", times)], [("faint", clip(seen, width))], *_promise(room)]
-    lines: list[Line] = [
-        [("faint", times)],
-        [("strong" if options.winnable else "faint", f"{'listed' if options.public else 'by code'}{wish}")],
-        [("faint", rated_sentence(options))],
-    ]
-    if not options.autoplay:
-        # In the row of what else is not as usual: each card home takes a key of its own, by everybody's word.
-        lines[-1] += [("strong", "; no autoplay")]
-    if options.deal is not None:
-        lines.append([("strong", fit(f"Named deal: {clean_chat(options.deal)}", width).rstrip())])
+        glance.append(("strong", f"{'Deal of the day,' if room.shared.kind == 'daily' else 'Challenge'} {clean_chat(room.shared.id)}"))
+        glance.append(("felt", f"Racing beside you: {names}" if names else "Nobody sees your cards"))
     else:
-        lines += _promise(room)
-    return lines
+        glance += [("felt", rated_sentence(options)), ("felt", "listed for everybody" if options.public else "by code only")]
+    if options.winnable:
+        glance.append(("strong", "winnable deals only"))
+    if not options.autoplay:
+        # Each card home takes a key of its own, by everybody's word.
+        glance.append(("strong", "no autoplay"))
+    if options.deal is not None:
+        glance.append(("strong", f"named deal: {clean_chat(options.deal)}"))
+    late = "" if room.is_withheld else f", boards {options.delay_s} s late for those who watch"
+    times = f"{options.countdown_s} s countdown, {options.grace_s} s of grace{late}."
+    promise = f"The shuffle is already fixed: SHA-256 {room.commitment[:8]} {room.commitment[8:16]} {room.commitment[16:24]}"
+    faint = [*wrap_text(times, width), *(wrap_text(promise, width) if options.deal is None else [])]
+    return [*_joined(glance, f" {scene.theme.glyphs.middle} ", width), *[[("faint", text)] for text in faint]]
 
 
-def _promise(room: RoomModel) -> list[Line]:
-    return [
-        [("faint", "The shuffle is already fixed:")],
-        [("faint", f"SHA-256 {room.commitment[:8]} {room.commitment[8:16]} {room.commitment[16:24]}")],
-    ]
+def _joined(pieces: list[Markup], between: str, width: int) -> list[Line]:
+    """As many of the pieces in a row as fit."""
+    lines: list[Line] = [[]]
+    for role, text in pieces:
+        joined = [*lines[-1], ("faint", between), (role, text)]
+        if lines[-1] and line_width(joined) <= width:
+            lines[-1] = joined
+        else:
+            lines.append([(role, clip(text, width))])
+    return lines[1:]
 
 
 # ---- what keys and clicks do
@@ -338,9 +412,7 @@ def _copy(step: Step) -> Step:
 
 
 def _times(scene: Scene) -> Hashable:
-    room, call = scene.model.room, scene.model.tournaments.call
-    if room is not None and room.phase == "countdown":
-        return max(-race_clock_ms(room.started_at_ms, scene.clock_ms) + 99, 0) // 100
+    call = scene.model.tournaments.call
     return (call.until_ms - scene.clock_ms) // 1000 if call is not None and call.until_ms is not None else None
 
 
@@ -348,7 +420,7 @@ SCREEN = Screen(
     "waiting",
     "Before and after a race",
     KEYS,
-    lambda state, ui: state.room is not None and state.room.phase in ("waiting", "countdown"),
+    lambda state, ui: state.room is not None and state.room.phase == "waiting",
     _update,
     _view,
     times=_times,

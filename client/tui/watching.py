@@ -1,7 +1,7 @@
-"""The screen of a race that is watched: how far everybody is, as it happens, and the boards side by side, late.
+"""The spectator's screen: how far everybody is, as it happens, and the boards side by side, delayed.
 
-As many boards as fit; keys show those of other seats, or the curves and all bars in their place. After the race: places and curves. On a
-high terminal the curves stand below the boards.
+It shows as many boards as fit; keys show those of other seats, or the curves and all bars instead. After the race it shows places and
+curves. On a high terminal the curves stand below the boards.
 """
 
 from __future__ import annotations
@@ -47,22 +47,22 @@ from protocol.watch_messages import Unwatch
 
 KEYS: Keys = (
     Binding(Command.DETAILS, ("v",), "curves/boards", "The curves and all bars, or the boards."),
-    Binding(Command.PAIR, ("tab",), "seats", "The boards of the next seats, where there are more."),
+    Binding(Command.PAIR, ("tab",), "seats", "The boards of the next seats, if there are more."),
     Binding(Command.PAIR_BACK, ("shift tab",), "seats", "The boards of the seats before.", shown=False),
     Binding(Command.CHAT, ("t",), "talk", "Say something to all who watch; players see it afterwards."),
     Binding(Command.LEAVE, ("L", "esc"), "leave", "Stop watching this race."),
 )
 HIGH = 34
-"""With so many rows the curves stand below the boards, or at their side where there is room for that."""
+"""From this many rows on, the curves stand below the boards, or beside them if there is room."""
 HIGHER = 44
-"""With so many rows there are four rows for what is said."""
+"""From this many rows on, four rows are for what is said."""
 CURVES = 9
 CURVES_ASIDE = 18
-"""Rows of the curves at the side of the boards, at most."""
+"""The most rows of the curves beside the boards."""
 LOWEST = 3
-"""Rows of the curves, at least."""
+"""The fewest rows of the curves."""
 NARROWEST = 38
-"""Columns of a board, at least."""
+"""The fewest columns of a board."""
 WITHHELD = "No boards in the first race of a swap: the other player gets this shuffle next."
 NOTHING = ("No public race is running.", "The next one is shown as soon as it starts.")
 
@@ -95,7 +95,7 @@ def _view(scene: Scene, size: Size) -> Picture:
 
 
 def _meaningless(scene: Scene, room: RoomModel | None, width: int, *, shows_curves: bool) -> frozenset[Command]:
-    """The actions that mean nothing now."""
+    """The commands that mean nothing now."""
     if room is None:
         return frozenset({Command.PAIR, Command.DETAILS, Command.CHAT})
     hidden = {
@@ -106,7 +106,7 @@ def _meaningless(scene: Scene, room: RoomModel | None, width: int, *, shows_curv
 
 
 def _told(scene: Scene, watch: WatchModel, width: int) -> Line:
-    """What is being watched, and how old the boards are."""
+    """Which race is watched, and how old the boards are."""
     room = watch.room
     left = " The closest race; the next one follows." if watch.closest else ""
     if room is None:
@@ -135,14 +135,14 @@ def _readiness(room: RoomModel) -> list[Line]:
 
 
 def _between(scene: Scene, room: RoomModel, last: RoomModel, width: int) -> Picture:
-    """The result of the race before, and who is ready for the next."""
+    """The result of the last race, and who is ready for the next."""
     inner = min(width - 4, 100)
     lines: list[Line] = [[], headline(last), [], *_outcome(scene, last, inner), []]
     return shifted(block([*lines, *_readiness(room)]), (width - inner) // 2)
 
 
 def _outcome(scene: Scene, room: RoomModel, width: int) -> list[Line]:
-    """Places, how the series stands, ratings."""
+    """Places, the score of the series, ratings."""
     total = deck_size(scene.model.rules, room.options)
     return [*places_table(scene, room, width, total), *score_lines(room, width), *rating_lines(scene, room, width)]
 
@@ -151,7 +151,7 @@ def _outcome(scene: Scene, room: RoomModel, width: int) -> list[Line]:
 
 
 def _shown(scene: Scene, room: RoomModel, width: int) -> tuple[SeatInfo, ...]:
-    """The seats whose boards have room, from the one that was chosen on, round and round."""
+    """The seats whose boards fit, from the chosen one on, wrapping around."""
     fit = max((width - 1 + BETWEEN) // (NARROWEST + BETWEEN), 1)
     first = scene.ui.first_seat % max(len(room.seats), 1)
     return (*room.seats[first:], *room.seats[:first])[:fit]
@@ -173,7 +173,7 @@ def _boards(scene: Scene, watch: WatchModel, room: RoomModel, width: int, height
 
 
 def _aside(scene: Scene, watch: WatchModel, room: RoomModel, shown: tuple[SeatInfo, ...], width: int, height: int) -> Picture:
-    """What stands beside the boards: who leads, the curves, and the last moves that led to the boards."""
+    """Beside the boards: who leads, the curves, and the last moves that led to the boards."""
     lead = lead_sentence(scene, room, width)
     drawn = block(race_curves(scene, room, width, min(height // 2, CURVES_ASIDE)), width, role="panel")
     rows = height - drawn.height - 2
@@ -219,13 +219,13 @@ def _seat(scene: Scene, room: RoomModel, info: SeatInfo, width: int, rows: int) 
 
 
 def _age(room: RoomModel, info: SeatInfo, late: LateBoard, width: int) -> Line:
-    """Of which moment the board is."""
+    """The moment that the board shows."""
     left = f"after move {late.ply} of {info.ply}" if late.ply < info.ply and room.phase == "racing" else f"after move {late.ply}"
     return spread([("faint", left if late.ply else "the deal")], [("faint", clock_text(late.elapsed_ms))], width, "felt")
 
 
 def _others(scene: Scene, room: RoomModel, others: list[SeatInfo], width: int) -> Line:
-    """How far those are whose boards are not shown."""
+    """How far the players without a board on the screen are."""
     line: Line = []
     each = max((width - 1) // len(others) - 5, 4)
     for info in others:

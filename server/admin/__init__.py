@@ -1,1 +1,1 @@
-"""What the host of a server asks it for while it runs, over a Unix socket: lists, endings, bans."""
+"""Administration of a running server by its host, over a Unix socket: lists, endings, bans."""

@@ -1,7 +1,7 @@
-"""What the host may ask a running server for. Must not know how the question came.
+"""Carries out what the host asks a running server for. Must not know how the question arrived.
 
-What is ended is told to those whom it concerns, with the reason, and counts for nothing. Who is put out loses the races they sit in: those
-end too, and are not rated.
+Whatever is ended counts for nothing, and those concerned are told, with the reason. If a player is put out, the races they sit in end too
+and are not rated.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ logger = logging.getLogger("carpet.admin")
 
 ENDED: Final = "the host of the server has ended this connection"
 
-LATER: Final = "it is done as soon as it can write"
-LATER_ENDED: Final = "the tournament is ended as soon as it can write: ask then once more for it to be removed"
+LATER: Final = "this will be done as soon as it can write"
+LATER_ENDED: Final = "the tournament is ended as soon as it can write: then ask once more to remove it"
 
 CLOSE_REASON_BYTES: Final = 123
 
@@ -86,7 +86,7 @@ class Administration:
         }
 
     async def answer(self, question: Question) -> Answer:
-        """Never raises what is the question's fault, or the store's."""
+        """Errors of the question or the store are answered, never raised."""
         key = question.noun, question.verb
         if key in self._lists:
             rows: list[Row] = []
@@ -96,7 +96,7 @@ class Administration:
                     await trio.lowlevel.checkpoint()
             return Answer(rows=tuple(rows))
         if key not in self._orders:
-            return Answer(error=f"{question.noun} cannot be asked for {question.verb}")
+            return Answer(error=f"there is no command {question.verb} for {question.noun}")
         try:
             with trio.fail_after(ANSWER_S):
                 done = await self._orders[key](question.target, clean_chat(question.reason))
@@ -105,7 +105,7 @@ class Administration:
         except StoreError as error:
             return Answer(error=f"the server cannot write: {error}")
         except trio.TooSlowError:
-            # Of a removal the end is remembered, and nothing else.
+            # Of a removal, only the ending is done later.
             later = LATER if key != ("tournaments", "remove") else LATER_ENDED
             return Answer(error=f"the server has not been able to do it yet; {later}")
         logger.info("the host: %s %s %s: %s", *key, question.target, done)
@@ -137,7 +137,7 @@ class Administration:
     # ---- rooms
 
     def _list_rooms(self) -> Iterable[Row]:
-        # Races come and go while they are listed.
+        # A copy, because races come and go while they are listed.
         for room in list(self._rooms):
             summary = room.summary
             yield {
@@ -185,8 +185,8 @@ class Administration:
         named = await self._journal.ask(self._store.player_by_name, target)
         known = await self._journal.ask(self._store.player, target)
         if named is not None and known is not None and named.id != known.id:
-            # Who took another's id for their name would have that one put out in their place.
-            raise _Refused(f"{target} is the id of {known.name} and the name of {named.id}: say one of these")
+            # Otherwise a player whose name is another's id could have that other one put out in their place.
+            raise _Refused(f"{target} is the id of {known.name} and the name of {named.id}: name one of these")
         found = named or known
         if found is None:
             raise _Refused(f"there is no player {target!r}")
@@ -199,11 +199,11 @@ class Administration:
             visit.connection.shut(CloseCode.ENDED_BY_HOST, _close_reason(reason))
         if not theirs:
             raise _Refused(f"{player.name} is not here")
-        return f"{player.name} is put out, and may come again"
+        return f"{player.name} was disconnected, and may come back"
 
     async def _ban_player(self, target: str, reason: str) -> str:
         player = await self._find(target)
-        # At one moment with the ban, which holds before it is kept.
+        # In the same moment as the ban, which holds before it is stored.
         ended = self.put_out("player", player.id, reason)
         await self._bans.ban("player", player.id, reason)
         return f"{player.name} is banned{ended}"
@@ -231,7 +231,7 @@ class Administration:
             if visit.connection.number == target:
                 visit.connection.shut(CloseCode.ENDED_BY_HOST, _close_reason(reason))
                 await trio.lowlevel.checkpoint()
-                return "ended; who it was may come again"
+                return "ended; its player may come back"
         raise _Refused(f"there is no connection {target}")
 
     async def _ban_address(self, target: str, reason: str) -> str:
@@ -256,23 +256,25 @@ class Administration:
             await self._bans.lift(kind, subject)
         except LookupError:
             raise _Refused(f"{name} is not banned") from None
-        return f"{name} may come again"
+        return f"{name} may come back"
 
     def put_out(self, kind: BanKind, subject: str, reason: str) -> str:
-        """End what a banned player, or whoever has a banned address, does here. What has come of it, to follow what has been done."""
+        """End what a banned player, or anybody at a banned address, does here. Gives the result, as the end of a sentence."""
         if kind == "player":
+            self._tournaments.withdraw(subject, reason)
             players = {subject}
             visits = [visit for visit in self._dispatch.visits() if _is_theirs(visit, subject)]
         else:
             visits = [visit for visit in self._dispatch.visits() if place_of(visit.connection.remote_host) == subject]
             players = {visit.player.id for visit in visits if visit.player is not None}
         rooms = {room for player in players if (room := self._rooms.of(player)) is not None}
+        running = sum(room.summary.phase != "over" for room in rooms)
         for room in rooms:
             self._end(room, reason)
         refusal = Refusal(ErrorCode.BANNED, reason)
         for visit in visits:
             put_out(visit.connection, refusal)
-        return f"; connections closed: {len(visits)}, races ended: {len(rooms)}"
+        return f"; connections closed: {len(visits)}, races ended: {running}"
 
 
 def _is_theirs(visit: Visit, player: str) -> bool:
@@ -280,7 +282,7 @@ def _is_theirs(visit: Visit, player: str) -> bool:
 
 
 def _close_reason(reason: str) -> str:
-    """As much of it as fits into a close frame."""
+    """As much of the reason as fits into a close frame."""
     return (reason or ENDED).encode()[:CLOSE_REASON_BYTES].decode(errors="ignore")
 
 

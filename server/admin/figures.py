@@ -1,4 +1,4 @@
-"""The figures of a server, for its host's monitoring: what each is called, what it is, and where it comes from."""
+"""A server's metrics for its host's monitoring: the name, the meaning and the source of each."""
 
 from __future__ import annotations
 

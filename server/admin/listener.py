@@ -1,4 +1,4 @@
-"""The Unix socket on which the host's commands come in. Who may use it is a matter of the file's permissions: its owner alone, 0600."""
+"""Listens for the host's commands on a Unix socket. The file's permissions, 0600, let only its owner use it."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from server.admin.messages import ANSWER_S, LONGEST_QUESTION, ROWS_AT_ONCE, Answ
 logger = logging.getLogger("carpet.admin")
 
 AT_ONCE: Final = 8
-"""Commands that may be under way; more wait in the kernel's queue."""
+"""How many commands may be under way; more wait in the kernel's queue."""
 
 ACCEPT_AGAIN_S: Final = 0.5
 
 QUESTION_S: Final = 5.0
-"""Seconds that a question may take to come."""
+"""Seconds that a question may take to arrive."""
 
 
 class SocketUnavailable(Exception):
-    """The socket cannot be made there. One sentence."""
+    """The socket cannot be created there. Says why in one sentence."""
 
 
 @contextmanager
@@ -44,7 +44,7 @@ def administered(nursery: trio.Nursery, path: Path, answer: Callable[[Question],
         scope.cancel()
         listening.close()
         with suppress(OSError):
-            # Not that of a server which has begun since.
+            # Not the socket of a server that has started since.
             if os.path.samestat(os.stat(path, follow_symlinks=False), made):
                 path.unlink()
 
@@ -55,19 +55,19 @@ def _listening(path: Path) -> socket.socket:
         with ExitStack() as unless_done:
             listening = unless_done.enter_context(socket.socket(socket.AF_UNIX))
             listening.bind(os.fspath(path))
-            # Before anybody can connect, which takes a listening socket.
+            # Before `listen`, so before anybody can connect.
             path.chmod(0o600)
             listening.listen(AT_ONCE)
             listening.setblocking(False)
             unless_done.pop_all()
     except OSError as error:
-        # Of a path that is too long the system says nothing by number.
-        raise SocketUnavailable(f"cannot take the host's commands at {path}: {error.strerror or error}") from error
+        # If the path is too long, there is no strerror.
+        raise SocketUnavailable(f"cannot listen for the host's commands at {path}: {error.strerror or error}") from error
     return listening
 
 
 def _clear(path: Path) -> None:
-    """Remove what a server has left that was killed. Raises OSError and SocketUnavailable."""
+    """Remove the socket of a killed server. Raises OSError and SocketUnavailable."""
     try:
         mode = os.stat(path, follow_symlinks=False).st_mode
     except FileNotFoundError:
@@ -92,8 +92,8 @@ async def _accept(scope: trio.CancelScope, listening: trio.socket.SocketType, an
                 try:
                     accepted, _ = await listening.accept()
                 except OSError as error:
-                    # Too many files are open, or whoever asked is gone. No command is worth the races.
-                    logger.warning("a command of the host could not be taken: %s", error.strerror or error)
+                    # Too many files are open, or the asker has gone. Races matter more than any command, so go on.
+                    logger.warning("a connection for a host's command could not be accepted: %s", error.strerror or error)
                     free.release()
                     await trio.sleep(ACCEPT_AGAIN_S)
                     continue
@@ -106,7 +106,7 @@ async def _serve(stream: trio.SocketStream, answer: Callable[[Question], Awaitab
             with trio.move_on_after(QUESTION_S + 2 * ANSWER_S):
                 await stream.send_all(await _encoded(await _answered(stream, answer)) + b"\n")
     except (trio.BrokenResourceError, trio.ClosedResourceError):
-        # Whoever asked does not want to know any more.
+        # The asker no longer waits for the answer.
         pass
     finally:
         served()
@@ -117,7 +117,7 @@ async def _answered(stream: trio.SocketStream, answer: Callable[[Question], Awai
         with trio.fail_after(QUESTION_S):
             question = msgspec.json.decode(await _line(stream), type=Question)
     except (msgspec.MsgspecError, trio.TooSlowError, ValueError) as error:
-        return Answer(error=f"that is no command of this version: {error}")
+        return Answer(error=f"this version does not know that command: {error}")
     try:
         return await answer(question)
     except Exception:

@@ -1,4 +1,4 @@
-"""What the host's command and a running server say to each other: one JSON object a line, a question and its answer."""
+"""The messages between the host's command and a running server: a question and its answer, each one line of JSON."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 
 LONGEST: Final = 64 * 1024 * 1024
-"""Bytes of an answer, at most."""
+"""Most bytes in an answer."""
 
 LONGEST_QUESTION: Final = 4096
 
 ANSWER_S: Final = 20.0
-"""Seconds that an answer may take: what is ended has to be on the disk."""
+"""Seconds that an answer may take, because endings have to be on the disk first."""
 
 ROWS_AT_ONCE: Final = 200
-"""Rows of a list that are made in one go, half a millisecond: races come first."""
+"""Rows of a list made in one go, in half a millisecond, because races come first."""
 
 Noun: TypeAlias = Literal["tournaments", "rooms", "players", "connections"]
 Verb: TypeAlias = Literal["list", "bans", "end", "remove", "ban", "unban"]
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """target: an id, a code, a name, a number or an address; none for lists. reason: for those whom it concerns."""
+    """target: an id, a code, a name, a number or an address; empty for lists. reason: for those concerned."""
 
     noun: Noun
     verb: Verb
@@ -31,7 +31,7 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """error: one sentence; None where it was done. rows: of a list, each with the same keys. done: what was done, as a sentence."""
+    """error: one sentence; None if it was done. rows: those of a list, all with the same keys. done: what was done, as a sentence."""
 
     error: str | None = None
     rows: tuple[dict[str, str | int | bool | None], ...] = ()

@@ -1,1 +1,1 @@
-"""The host's commands, `carpet-server`: what is typed, checked and turned into calls."""
+"""The host's commands, `carpet-server`: they check what was typed and turn it into calls."""

@@ -1,4 +1,4 @@
-"""The commands `carpet-server admin …`: what the host asks a running server for, over its Unix socket."""
+"""The commands `carpet-server admin …`, with which the host administers a running server over its Unix socket."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from server.cli.shared import examples, fail, show_help
 if TYPE_CHECKING:
     from server.admin.messages import Answer, Noun, Question, Verb
 
-admin_app = typer.Typer(help="Ask a running server for lists, endings and bans. Only the user who runs it may.", rich_markup_mode=None)
+admin_app = typer.Typer(help="Look after a running server: list, end, ban. Only the user who runs it may.", rich_markup_mode=None)
 GROUPS = {
     noun: typer.Typer(help=f"{what}.", rich_markup_mode=None)
     for noun, what in {
         "tournaments": "Tournaments: list, end, remove",
-        "rooms": "Rooms, in which races are: list, end",
+        "rooms": "Rooms and their races: list, end",
         "players": "Players: list, end, ban, unban",
         "connections": "Connections and addresses: list, end, ban, unban",
     }.items()
@@ -36,23 +36,21 @@ for noun, group in GROUPS.items():
 
 DatabaseOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="WHERE", envvar="CARPET_DATABASE", help="The database of the server, as `serve` was told: its socket is beside it."
-    ),
+    typer.Option(metavar="WHERE", envvar="CARPET_DATABASE", help="The server's database, as given to `serve`: its socket is beside it."),
 ]
 SocketOption = Annotated[
     Path | None,
     typer.Option("--socket", "--admin-socket", metavar="PATH", help="The server's socket, where `serve --admin-socket` put it."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document instead of text.")]
-ReasonOption = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Told to those whom it concerns.")]
-BannedOption = Annotated[bool, typer.Option("--banned", help="Those who are kept out, in place of those who are here.")]
+ReasonOption = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Told to those concerned.")]
+BannedOption = Annotated[bool, typer.Option("--banned", help="Those who are banned, instead of those who are here.")]
 
 
 def _command(noun: Noun, verb: Verb, example: str, target: tuple[str, str] | None, purpose: str) -> None:
-    """Add what the host can ask of these.
+    """Add one command.
 
-    example: what follows the command in one. target: what it is done to, by metavar and help. purpose: the command's help.
+    example: what follows the command in its example. target: its argument, by metavar and help. purpose: the command's help.
     """
     options: dict[str, Any] = {}
     if target is not None:
@@ -78,16 +76,16 @@ def _command(noun: Noun, verb: Verb, example: str, target: tuple[str, str] | Non
 TOURNAMENT = ("ID", "Six letters, as `list` shows them.")
 ROOM = ("CODE", "Six letters, as `list` shows them.")
 PLAYER = ("NAME", "The player's name, or id.")
-CONNECTION = ("NUMBER", "Of the connection, as `list` and the log show it.")
-ADDRESS = ("ADDRESS", "An IPv4 address, or an IPv6 one, which stands for its /64.")
+CONNECTION = ("NUMBER", "The connection's number, as `list` and the log show it.")
+ADDRESS = ("ADDRESS", "An IPv4 address, or an IPv6 one, which stands for its whole /64.")
 
-_command("tournaments", "list", "--json", None, "List the tournaments that run.\n\nThose that were over lately stand there too.")
+_command("tournaments", "list", "--json", None, "List the running tournaments.\n\nThose that ended recently are listed too.")
 _command(
     "tournaments",
     "end",
     "KWPRTM --reason 'test entries'",
     TOURNAMENT,
-    "Call a tournament off.\n\nThe races of its round end, and count for nothing.",
+    "Call a tournament off.\n\nIts running races end, and do not count.",
 )
 _command("tournaments", "remove", "KWPRTM", TOURNAMENT, "Call a tournament off and forget it.\n\nOnly before its first round is paired.")
 _command("rooms", "list", "--json", None, "List the rooms: who races, and what.")
@@ -96,28 +94,28 @@ _command(
     "end",
     "KWPRTM --reason 'the server moves tonight'",
     ROOM,
-    "End a room. A race that is not over has no result, and is not rated.",
+    "End a room. A race that is not over gets no result, and is not rated.",
 )
-_command("players", "list", "--json", None, "List the players who are connected.\n\nWith --banned those who are kept out.")
-_command("players", "end", "Anna", PLAYER, "Close a player's connections. They may come again.")
+_command("players", "list", "--json", None, "List the players who are connected.\n\nWith --banned, list those who are banned.")
+_command("players", "end", "Anna", PLAYER, "Close a player's connections. They may come back.")
 _command(
     "players",
     "ban",
     "Anna --reason 'plays by program'",
     PLAYER,
-    "Keep a player out, whether they are here or not.\n\nThe race that they sit in ends without a result.",
+    "Ban a player, whether they are here or not.\n\nThe race in which they hold a seat ends without a result.",
 )
-_command("players", "unban", "Anna", PLAYER, "Let a player come again.")
-_command("connections", "list", "--json", None, "List the connections.\n\nWith --banned the addresses that are kept out.")
-_command("connections", "end", "17", CONNECTION, "Close a connection. Its player may come again.")
+_command("players", "unban", "Anna", PLAYER, "Let a banned player come back.")
+_command("connections", "list", "--json", None, "List the connections.\n\nWith --banned, list the addresses that are banned.")
+_command("connections", "end", "17", CONNECTION, "Close a connection. Its player may come back.")
 _command(
     "connections",
     "ban",
     "192.0.2.7 --reason 'floods'",
     ADDRESS,
-    "Keep everybody at an address out.\n\nThe races that they sit in end without a result.",
+    "Ban everybody at an address.\n\nThe races in which they hold seats end without a result.",
 )
-_command("connections", "unban", "192.0.2.7", ADDRESS, "Let those at an address come again.")
+_command("connections", "unban", "192.0.2.7", ADDRESS, "Let those at a banned address come back.")
 
 
 def _ask(
@@ -155,7 +153,7 @@ def _answer(question: Question, at: Path | None, database: str | None) -> Answer
     except BadSettings as error:
         fail(str(error), 2)
     if path is None:
-        fail("a server that keeps nothing has a socket only where `serve --admin-socket PATH` puts it: give --socket PATH", 2)
+        fail("a server with --database memory has a socket only if `serve --admin-socket PATH` makes one: give --socket PATH", 2)
     received = b""
     try:
         with socket.socket(socket.AF_UNIX) as line:
@@ -166,9 +164,9 @@ def _answer(question: Question, at: Path | None, database: str | None) -> Answer
                 received += some
         return msgspec.json.decode(received, type=Answer)
     except FileNotFoundError:
-        fail(f"no server runs there: there is no {path}; --database or --socket names another")
+        fail(f"no server is running there: there is no {path}; --database or --socket names another")
     except ConnectionRefusedError:
-        fail(f"no server runs there any more: {path} was left by one that was killed")
+        fail(f"no server is running there any more: {path} was left by one that was killed")
     except PermissionError:
         fail(f"you may not use {path}: ask as the user who runs the server")
     except (OSError, msgspec.MsgspecError) as error:
@@ -193,5 +191,5 @@ def _cell(key: str, value: str | int | bool | None) -> str:
         return "yes" if value else "no"
     if key.endswith("_at_ms") or key == "at_ms":
         return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(int(value) / 1000))
-    # Names are cleaned where they come in; this is a terminal, and no name is worth trusting.
+    # Names are cleaned on arrival, but this is a terminal, so trust none.
     return "".join(letter if letter.isprintable() else "?" for letter in str(value))

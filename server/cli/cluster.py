@@ -1,4 +1,4 @@
-"""`carpet-server cluster`: what the servers of one place say of themselves in their database."""
+"""`carpet-server cluster`: shows what the servers of one place say about themselves in their database."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from server.cli.shared import examples, one_sentence, show_help
 if TYPE_CHECKING:
     from server.store.nodes import Node
 
-cluster_app = typer.Typer(help="Several servers that are one place to play: see how they are.", rich_markup_mode=None)
+cluster_app = typer.Typer(help="Several servers that form one place to play: see how they are.", rich_markup_mode=None)
 
 cluster_app.callback(invoke_without_command=True)(show_help)
 
@@ -28,10 +28,10 @@ def _as_json(node: Node) -> dict[str, str | int]:
 def status(
     database: DatabaseOption = None, as_json: Annotated[bool, typer.Option("--json", help="One JSON list instead of text.")] = False
 ) -> None:
-    """List the servers of the place.
+    """List the servers of the cluster.
 
-    Of each: where it is, how long its lease lasts, and how many races run on it. Exit status 1 when there are races that no server
-    answers for.
+    For each: its address, how long its lease lasts, and how many races run on it. Exit status 1 if there are races for which no running
+    server is responsible.
     """
     from server.store.maintenance import nodes
 

@@ -1,6 +1,6 @@
-"""The commands of `carpet-server`: what is typed, checked and turned into calls; one clear sentence for whatever is wrong.
+"""The commands of `carpet-server`: they check what was typed and turn it into calls, with one clear sentence for whatever is wrong.
 
-Only what the help needs is imported at the top: Trio, WebSockets, the database and the solver come with the command that uses them.
+Only what the help needs is imported at the top. Trio, WebSockets, the database and the solver are imported by the commands that use them.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 
 
 class PlainHelp(TyperGroup):
-    """Its help names arguments by their metavars alone: `FILE`, where Typer has `FILE <str>`. So does that of all commands in it."""
+    """A group whose help, like that of its commands, names arguments by their metavars alone: `FILE`, not Typer's `FILE <str>`."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """None for a name that no command has."""
+        """None if no command has this name."""
         return with_plain_help(super().get_command(ctx, cmd_name))
 
 
@@ -95,8 +95,8 @@ def verify(
 ) -> None:
     """Check a record, or a whole tournament.
 
-    Of a record: commitment, seed, deal, every move, the result. Of a tournament: the shuffles of its rounds, the records that are given,
-    points, tie-breaks and places. What is wrong is said, with exit status 1.
+    For a record: commitment, seed, deal, every move, the result. For a tournament: the shuffles of its rounds, the given records, points,
+    tie-breaks and places. It says what is wrong, with exit status 1.
     """
     from server.tournaments.audit import BadTournament, read_tournament
 
@@ -123,17 +123,17 @@ def _verify_tournament(document: TournamentDocument, files: list[str]) -> None:
     rounds = f"{checked.rounds} of {counted(len(document.rounds), 'round')}"
     entrants = counted(len(document.entrants), "entrant")
     say(f"verified: tournament {document.id}, {document.options.format}, {document.options.rules}, {entrants}")
-    say(f"shuffles: the secrets of {rounds} are those that the commitment of the tournament fixed")
+    say(f"shuffles: the secrets of {rounds} are those that the tournament's commitment fixed")
     races = f"{checked.records} of {counted(checked.races, 'race')}"
     say(f"records: {races}, each with the shuffle of its round and the result of its table")
     if checked.ruled:
-        say(f"of them, {checked.ruled} with a result that the director has corrected")
+        say(f"of them, {checked.ruled} with a result that the director corrected")
     say("standings: points, tie-breaks and places follow from the results")
     say("not checked: who was paired with whom, forfeits, and that the commitment was published before anybody entered")
 
 
 def _deal_checked(deal: DealRecord) -> str:
-    """What a record proves of its deal, and what it cannot."""
+    """What a record proves about its deal, and what it cannot prove."""
     if deal.name is not None:
         return f"the deal named {deal.name!r}"
     if deal.past is not None:
@@ -228,7 +228,7 @@ def schema(
 ) -> None:
     """Print a schema, for those who write a client.
 
-    asyncapi: the messages of the wire. openapi: the pages over HTTP. Else the JSON Schema of a document.
+    asyncapi: the messages on the wire. openapi: the pages over HTTP. Any other name: the JSON Schema of that document.
     """
     from protocol.schemas import NAMES, make_document
 
@@ -238,7 +238,7 @@ def schema(
 
 
 def run(arguments: Sequence[str] | None) -> int:
-    """Run a command line, that of the process where it is None; its exit status."""
+    """Run a command line, the process's own if it is None. Gives the exit status."""
     try:
         status: int | None = app(args=arguments, prog_name=program(), standalone_mode=False)
     except typer.TyperException as error:

@@ -1,4 +1,4 @@
-"""`carpet-server db`: the host's care for what the server keeps. Prints reports; does nothing itself."""
+"""`carpet-server db`: maintenance of the database by the host. Prints reports; `server.store` does the work."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ DatabaseOption = Annotated[
 
 @db_app.command("check", epilog="Example: carpet-server db check --database races.sqlite3")
 def db_check(database: DatabaseOption = None) -> None:
-    """Read all that is kept, and say what is wrong.
+    """Read everything that is kept, and say what is wrong.
 
-    The file, every record with its moves, every race that runs. Exit status 1 when something is wrong.
+    It checks the file, every record with its moves, and every running race. Exit status 1 if something is wrong.
     """
     from server.store import maintenance
 
@@ -50,10 +50,10 @@ def db_check(database: DatabaseOption = None) -> None:
 
 @db_app.command("backup", epilog="Example: carpet-server db backup races-monday.sqlite3")
 def db_backup(
-    target: Annotated[Path, typer.Argument(metavar="FILE", help="Where the copy goes; must not be there yet.")],
+    target: Annotated[Path, typer.Argument(metavar="FILE", help="Where the copy goes; the file must not exist yet.")],
     database: DatabaseOption = None,
 ) -> None:
-    """Copy the SQLite database to FILE, also while the server runs. Keep it as you keep a key: it knows the deals of running races."""
+    """Copy the SQLite database to FILE, also while the server runs. Guard it like a key: it knows the deals of running races."""
     from server.store import maintenance
 
     with one_sentence():
@@ -65,13 +65,13 @@ def db_backup(
     "restore", epilog=examples("carpet-server db restore races-monday.sqlite3 --database postgresql://carpet@db.example/carpet")
 )
 def db_restore(
-    source: Annotated[Path, typer.Argument(metavar="FILE", help="What db backup has made.")],
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="What db backup wrote.")],
     database: DatabaseOption = None,
 ) -> None:
-    """Put a backup into a database that is empty, and check it.
+    """Put a backup into an empty database, and check it.
 
-    The database is made where there is none. It may be a PostgreSQL: so you can move there from SQLite. Stop the server before you make the
-    backup, which has nothing of what happens afterwards.
+    The database is created if there is none. It may be PostgreSQL: this is how to move there from SQLite. Stop the server before you make
+    the backup, which has nothing that happens afterwards.
     """
     from server.store import maintenance
 
@@ -84,7 +84,7 @@ def db_restore(
 def db_upgrade(database: DatabaseOption = None) -> None:
     """Bring the tables to this program's version.
 
-    `serve` does it too when it starts. Where there are no tables, they are made.
+    `serve` does this too when it starts. If there are no tables, they are created.
     """
     from server.store import maintenance
 
@@ -94,15 +94,15 @@ def db_upgrade(database: DatabaseOption = None) -> None:
 
 @db_app.command("prune", epilog="Example: carpet-server db prune --older-than 90d --database races.sqlite3")
 def db_prune(
-    older_than: Annotated[str, typer.Option("--older-than", metavar="DAYS", help="As 90d or 12w: what is newer stays.")],
+    older_than: Annotated[str, typer.Option("--older-than", metavar="DAYS", help="Such as 90d or 12w; what is newer stays.")],
     database: DatabaseOption = None,
 ) -> None:
     """Remove what nobody will miss.
 
     Rooms in which no race began, players who only said hello, and challenges that nobody took up.
 
-    Races that had begun stay, with their records and players. A server does this by itself every day; by hand it takes a
-    database on which no server runs.
+    Races that had begun stay, with their records and players. A server does this by itself every day; by hand, it needs a
+    database that no server is using.
     """
     import time
 
@@ -110,7 +110,7 @@ def db_prune(
 
     days = _DAYS.fullmatch(older_than)
     if days is None:
-        fail(f"--older-than is a number of days or weeks, as 90d or 12w, not {older_than!r}", 2)
+        fail(f"--older-than is a number of days or weeks, such as 90d or 12w, not {older_than!r}", 2)
     age_s = int(days[1]) * (7 if days[2] == "w" else 1) * 86_400
     with one_sentence():
         gone = maintenance.prune(round((time.time() - age_s) * 1000), database)
@@ -120,12 +120,14 @@ def db_prune(
 @db_app.command("ratings", epilog="Example: carpet-server db ratings --database races.sqlite3")
 def db_ratings(
     database: DatabaseOption = None,
-    repair: Annotated[bool, typer.Option("--repair", help="Write what follows from the records; no server may run on them.")] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Write what follows from the records; no server may be using the database.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The same as one JSON document.")] = False,
 ) -> None:
-    """Work all ratings out again, from the records alone.
+    """Work out all ratings again, from the records alone.
 
-    Says whether those that are stored agree. Exit status 1 where they do not.
+    It says whether the stored ratings agree. Exit status 1 if they do not.
     """
     import msgspec
 
@@ -140,9 +142,9 @@ def db_ratings(
             typer.echo(f"wrong: {wrong}", err=True)
     differences = len(found.seats_wrong) + len(found.players_wrong)
     if not found.agrees and not repair:
-        # Ratings that no longer follow are no damage where the rules were others when the races were rated.
-        why = "an earlier version rated some races otherwise, draws above all, or they were changed; --repair writes those that follow"
-        fail(f"the ratings in {found.where} are not those that follow from its records by this version; differences: {differences}; {why}")
+        # Ratings that no longer follow are not damage if the rules were different when the races were rated.
+        why = "an earlier version rated some races differently, mostly draws, or they were changed; --repair writes those that follow"
+        fail(f"the ratings in {found.where} are not those that follow from its records in this version; differences: {differences}; {why}")
     if not as_json:
         written = f", rows written: {differences}" if differences else ""
         done = "repaired" if differences else "agrees"

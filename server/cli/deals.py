@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 deals_app = typer.Typer(rich_markup_mode=None)
 
-BudgetOption = Annotated[int | None, typer.Option(metavar="N", min=1, help="Positions a search may look at. [default: as is usual]")]
+BudgetOption = Annotated[int | None, typer.Option(metavar="N", min=1, help="Positions a search may look at. [default: as many as usual]")]
 
 QUICK_BOTS = "random,greedy"
-"""Those that do not think long."""
+"""The bots that do not think long."""
 
 BAR_WIDTH = 30
 
-NO_PROOF = "Not every line of play is looked at with two decks: `unknown` means that no win was found, not that there is none."
+NO_PROOF = "With two decks, not every line of play is looked at: `unknown` means that no win was found, not that there is none."
 
 
 @deals_app.command(epilog=examples("carpet-server solve carpet --deal monday", "carpet-server solve twenty --deal 7 --json"))
@@ -49,7 +49,7 @@ def solve(
 
     row = rules_of(rules)
     if (seed is None) == (deal is None):
-        fail("say which deal: by --seed or by --deal, one of the two, as in --deal monday", 2)
+        fail("say which deal with either --seed or --deal, as in --deal monday", 2)
     try:
         chosen = seed_of(seed) if seed is not None else named_seed(deal or "")
     except ValueError:
@@ -71,13 +71,13 @@ def solve(
 @deals_app.command(epilog="Example: carpet-server review race.json --seat 1")
 def review(
     file: FileArgument,
-    seat: Annotated[int | None, typer.Option(metavar="N", min=1, help="This seat only, from 1 as `verify` counts.")] = None,
+    seat: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only this seat, counted from 1 as `verify` does.")] = None,
     budget: BudgetOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of text.")] = False,
 ) -> None:
     """Say what was possible in the games of a race.
 
-    For each game: the best there was, where it was lost, and what would have kept it.
+    For each game: the best possible result, the move that lost it, and the move that would have kept it.
     """
     from server.pages.review_text import judge_seat
 
@@ -97,7 +97,7 @@ def review(
 
 
 def _judgement(record: Record, number: int, judgement: Judgement) -> dict[str, object]:
-    """move: the number of the move after which the best was out of reach, from 1; null where it never was."""
+    """move: the number, from 1, of the move after which the best was out of reach; null if it never was."""
     found = judgement.review
     return {
         "seat": number + 1,
@@ -119,22 +119,24 @@ def _judgement(record: Record, number: int, judgement: Judgement) -> dict[str, o
 def winrate(
     rules: RulesArgument,
     deals: Annotated[int, typer.Option(metavar="N", min=1, max=2**32, help="Deals to look at.")],
-    first_seed: Annotated[str, typer.Option(metavar="HEX", help="Names the deals: n has the seed SHA-256(this, n as 4 bytes).")] = "00"
+    first_seed: Annotated[str, typer.Option(metavar="HEX", help="Fixes the deals: deal n has the seed SHA-256(this, n as 4 bytes).")] = "00"
     * SEED_BYTES,
     bots: Annotated[
-        str, typer.Option(metavar="NAMES", help="House bots that play the same deals, with commas between; or none.")
+        str, typer.Option(metavar="NAMES", help="House bots that play the same deals, separated by commas; or none.")
     ] = QUICK_BOTS,
-    bot_deals: Annotated[int | None, typer.Option(metavar="N", min=1, help="Deals for a bot that thinks long. [default: all]")] = None,
+    bot_deals: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Deals for each bot that thinks for long. [default: all]")
+    ] = None,
     budget: BudgetOption = None,
     processes: Annotated[
-        int | None, typer.Option(metavar="N", min=1, max=256, help="Deals looked at at once. [default: processors]")
+        int | None, typer.Option(metavar="N", min=1, max=256, help="Deals looked at in parallel. [default: one a processor]")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of text.")] = False,
 ) -> None:
     """Estimate how many deals can be won, and how many the bots win.
 
-    The house bots see no more than a player. The deals are the same for the search and every bot, and the same again with the same
-    --first-seed.
+    The house bots see no more than a player. The deals are the same for the search and every bot, and the same --first-seed gives the
+    same ones again.
     """
     import trio
 
@@ -244,7 +246,7 @@ def frames(
         bool, typer.Option("--json", help="One JSON object: record, rules, first view, and for each move the view after it.")
     ] = False,
 ) -> None:
-    """Play a race over again, move by move in the order of time.
+    """Print a race move by move, in order of time.
 
     Each move comes with what its player saw after it.
     """
@@ -253,7 +255,7 @@ def frames(
 
     replay = frames_of(true_record(file))
     if as_json:
-        # As bytes: whatever the terminal's encoding, the document is UTF-8.
+        # As bytes, because the document is UTF-8 whatever the terminal's encoding.
         sys.stdout.buffer.write(to_json(replay) + b"\n")
         return
     for line in _listed(replay):

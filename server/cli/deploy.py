@@ -26,9 +26,9 @@ FILES: Final[dict[Kind, str]] = {
 
 @deploy_app.command(epilog=examples("carpet-server deploy systemd > carpet-server.service", "carpet-server deploy compose > compose.yaml"))
 def deploy(kind: Annotated[Kind, typer.Argument(metavar="KIND", help="Which file.")]) -> None:
-    """Print a file to run servers by, or to watch over them.
+    """Print a file for running or monitoring servers.
 
-    compose: three servers that are one place, with their engines and a proxy; docker: the image; systemd: one server; prometheus: rules;
-    grafana: a board; caddy: the proxy.
+    compose: a cluster of three servers, with its databases and a proxy; docker: the image; systemd: one server; prometheus: alerting rules;
+    grafana: a dashboard; caddy: the proxy.
     """
     typer.echo(files("server.deploy").joinpath(FILES[kind]).read_text(encoding="utf-8"), nl=False)

@@ -1,4 +1,4 @@
-"""The host's command, `carpet-server`: an interrupt ends it by a status already while its commands are loaded."""
+"""The entry point of `carpet-server`: an interrupt ends it with an exit status even while the commands are being imported."""
 
 from __future__ import annotations
 

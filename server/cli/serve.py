@@ -1,4 +1,4 @@
-"""`carpet-server serve`: its options, its signals, and one sentence for whatever keeps it from starting."""
+"""`carpet-server serve`: its options, its signals, and one sentence if it cannot start."""
 
 from __future__ import annotations
 
@@ -35,17 +35,18 @@ def serve(
     tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="PEM file with the certificate's private key.")] = None,
     rate: Annotated[float, typer.Option(metavar="N", help="Messages a second that one client may send.")] = 20.0,
     burst: Annotated[int, typer.Option(metavar="N", help="Messages that one client may send at once.")] = 40,
-    max_rooms: Annotated[int, typer.Option(metavar="N", help="Races held at once, at most.")] = 20_000,
+    max_rooms: Annotated[int, typer.Option(metavar="N", help="The most races held at once.")] = 20_000,
     max_connections: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help=f"Connections at once, at most. [default: {DEFAULT_CONNECTIONS}, or as many as the system lets it open files]"
+            metavar="N", help=f"The most connections at once. [default: {DEFAULT_CONNECTIONS}, or as many as the system lets it open files]"
         ),
     ] = None,
     max_connections_per_address: Annotated[
         int,
         typer.Option(
-            metavar="N", help="Connections at once from one IPv4 address or IPv6 /64 network other than this machine's own; 0 for no limit."
+            metavar="N",
+            help="The most connections at once from one IPv4 address or IPv6 /64 network other than this machine's own; 0 for no limit.",
         ),
     ] = 100,
     database: Annotated[
@@ -54,20 +55,22 @@ def serve(
             metavar="WHERE",
             envvar="CARPET_DATABASE",
             help="Where races and players are kept: a SQLite file, a postgresql:// URL, or `memory`, which holds every race until the"
-            " server ends, and nothing after. [default: a file in your data folder]",
+            " server stops and then nothing. [default: a file in your data folder]",
         ),
     ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(
             metavar="URL",
-            help="The redis:// URL of the Valkey or Redis by which several servers are one place to play. They share the PostgreSQL of"
-            " --database too.",
+            help="The redis:// URL of the Valkey or Redis through which several servers form one place to play. They also share the"
+            " PostgreSQL of --database.",
         ),
     ] = None,
     advertise: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="With --cluster: the address at which players reach this server, as wss://n2.carpet.example."),
+        typer.Option(
+            metavar="URL", help="With --cluster: the address at which players reach this server, such as wss://n2.carpet.example."
+        ),
     ] = None,
     wait_for_database: Annotated[
         int, typer.Option(metavar="SECONDS", help="How long to wait for a database that does not answer at the start.")
@@ -76,11 +79,12 @@ def serve(
         int,
         typer.Option(
             metavar="DAYS",
-            help="After how long rooms without a race, players who only said hello and challenges nobody took up are deleted; 0 for never.",
+            help="Delete rooms without a race, players who only said hello and challenges nobody took up after this time; 0 for never.",
         ),
     ] = 90,
     origin: Annotated[
-        list[str] | None, typer.Option(metavar="URL", help="Web origin whose pages may connect, as https://example.org; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="URL", help="Web origin whose pages may connect, such as https://example.org; may be repeated."),
     ] = None,
     embed_in: Annotated[
         list[str] | None,
@@ -103,7 +107,7 @@ def serve(
         int,
         typer.Option(
             metavar="N",
-            help="Processes for what takes long, at most: to find winnable deals, pair large rounds, check records, make pages.",
+            help="The most processes for long tasks: finding winnable deals, pairing large rounds, checking records, making pages.",
         ),
     ] = DEFAULT_WORKERS,
     plain_sockets: Annotated[
@@ -113,7 +117,7 @@ def serve(
         bool,
         typer.Option(
             "--trust-pings",
-            help="Credit players with the round trip that their pings show, where the system cannot measure it: a proxy, or no Linux.",
+            help="Credit players with the round trip that pings show, if the system cannot measure it: behind a proxy, or not on Linux.",
         ),
     ] = False,
     with_record: Annotated[
@@ -125,7 +129,7 @@ def serve(
     ] = False,
     metrics: Annotated[
         str | None,
-        typer.Option(metavar="[HOST:]PORT", help="Where Prometheus can ask for /metrics; without HOST, from this machine alone."),
+        typer.Option(metavar="[HOST:]PORT", help="Where Prometheus can ask for /metrics; without HOST, only from this machine."),
     ] = None,
     admin_socket: Annotated[
         str | None,
@@ -141,9 +145,9 @@ def serve(
     SIGHUP makes it read the TLS files again; connections stay open.
     """
     log_to(level=log_level.upper(), as_json=log_format == "json")
-    # What a migration does is told by the store, where there is something to tell.
+    # The store itself reports what a migration has done.
     logging.getLogger("alembic").setLevel(logging.WARNING)
-    # The library tells of every connection at INFO, and with a traceback of every peer that is not a WebSocket client.
+    # The library logs every connection at INFO, and every peer that is not a WebSocket client with a traceback.
     logging.getLogger("carpet.net.websocket").setLevel(logging.DEBUG if log_level == "debug" else logging.CRITICAL)
     try:
         settings = Settings(
@@ -190,7 +194,7 @@ def serve(
     except* StoreError as group:
         fail(f"{_first(group)}; --database names another place")
     except* BrokenPipeError as group:
-        # Whoever started it has left and cannot be told where it listens: as for any command whose reader is gone.
+        # The program that started it has gone and cannot be told where it listens: end as any command does whose reader is gone.
         raise _first(group) from None
 
 
@@ -212,12 +216,12 @@ async def _serve(settings: Settings, exit_with_parent: bool) -> None:
         try:
             await _serve_once(settings, tls, exit_with_parent, stopping)
         except* LeaseLost as group:
-            # As a node that has just been started: what it knew of races is others' by now.
-            logger.error("%s: %s", "stopped" if stopping.is_set() else "beginning anew", _first(group))
+            # Start again like a new node, because others have taken over its races.
+            logger.error("%s: %s", "stopped" if stopping.is_set() else "starting again", _first(group))
 
 
 async def _serve_once(settings: Settings, tls: ssl.SSLContext | None, exit_with_parent: bool, stopping: trio.Event) -> None:
-    """stopping: is set when it is to end, and not to begin anew whatever happens on the way."""
+    """stopping: set if the server is to end and not start again, whatever happens on the way."""
     import trio
 
     from server.app import running
@@ -228,7 +232,7 @@ async def _serve_once(settings: Settings, tls: ssl.SSLContext | None, exit_with_
 
             def stop() -> None:
                 stopping.set()
-                # Before it listens there is nobody to take leave of: it may be waiting for its database.
+                # Before it listens there are no connections to close, and it may be waiting for its database.
                 (serving or nursery.cancel_scope).cancel()
 
             nursery.start_soon(_heed, signals, settings, tls, stop)
@@ -245,7 +249,7 @@ async def _serve_once(settings: Settings, tls: ssl.SSLContext | None, exit_with_
 
 
 def _invitation(url: str) -> str:
-    """What a host at a terminal can tell others. url: where it listens, ws:// or wss://."""
+    """The invitation for a host at a terminal to pass on. url: where it listens, ws:// or wss://."""
     host = urlsplit(url).hostname
     if host in ("0.0.0.0", "::"):  # noqa: S104  (compared, not bound)
         url = url.replace(urlsplit(url).netloc.rpartition(":")[0], "SERVER")
@@ -275,16 +279,16 @@ def _read_certificate_again(settings: Settings, tls: ssl.SSLContext | None) -> N
     try:
         renew(tls, settings.tls_cert, settings.tls_key)
     except UnusableTlsFiles as error:
-        logger.error("SIGHUP: %s; new connections get the certificate of before", error)
+        logger.error("SIGHUP: %s; new connections still get the old certificate", error)
     else:
-        logger.info("SIGHUP: new connections get the certificate that is in %s now", settings.tls_cert)
+        logger.info("SIGHUP: new connections now get the certificate in %s", settings.tls_cert)
 
 
 async def _wait_for_end_of_input(stop: Callable[[], None]) -> None:
     import trio
 
-    # A pipe whose writer died reads as ended; a thread, because standard input may be anything.
-    # The bare descriptor: a thread that is left in a buffered read holds a lock which the end of the interpreter wants.
+    # A pipe whose writer died reads as ended. In a thread, because standard input may be anything. From the bare descriptor, because a
+    # thread left in a buffered read holds a lock that the interpreter needs when it exits.
     while await trio.to_thread.run_sync(os.read, 0, 4096, abandon_on_cancel=True):
         pass
     stop()

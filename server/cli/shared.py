@@ -1,4 +1,4 @@
-"""What the commands of `carpet-server` have in common: how arguments are read, and the one sentence for what is wrong."""
+"""Shared by the commands of `carpet-server`: how arguments are read, and how errors are reported in one sentence."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="A record as J
 
 
 def program() -> str:
-    """The command that was typed: `carpet` leaves some of its own to this one."""
+    """The name of the command that was typed, because `carpet` passes some of its commands on to this one."""
     return os.environ.get(PROGRAM_VARIABLE) or SERVER_PROGRAM
 
 
 def show_help(context: typer.Context) -> None:
-    """What a group of commands does where none of them is named."""
+    """What a group of commands does if none of them is named: show its help."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -59,7 +59,7 @@ def one_sentence() -> Iterator[None]:
 
 
 def rules_of(rules_id: str) -> RuleSet:
-    """The rule set with this id, or the end."""
+    """The rule set with this id; ends the command if there is none."""
     from server.rules.catalogue import UnknownRules, rule_set
 
     try:
@@ -69,7 +69,7 @@ def rules_of(rules_id: str) -> RuleSet:
 
 
 def seed_of(text: str, option: str = "--seed") -> bytes:
-    """The bytes of a seed as it was typed, or the end."""
+    """The bytes of a seed as typed; ends the command if it is not one."""
     try:
         seed = bytes.fromhex(text)
     except ValueError:
@@ -80,7 +80,7 @@ def seed_of(text: str, option: str = "--seed") -> bytes:
 
 
 def read_document(file: str) -> bytes:
-    """What is in a file, as far as a document can reach; or the end."""
+    """The content of a file, up to the greatest length of a document; ends the command if it cannot be read."""
     from protocol.record import LONGEST_RECORD
 
     try:
@@ -93,12 +93,12 @@ def read_document(file: str) -> bytes:
 
 
 def true_record(file: str) -> Record:
-    """The record in a file, once all of it but the solver's part has been checked; or the end."""
+    """The record in a file, with everything checked but the solver's part; ends the command if it is not true."""
     return checked_record(read_document(file), file)
 
 
 def checked_record(text: bytes, file: str) -> Record:
-    """As `true_record`, of a document that was read."""
+    """The same for a document that was already read."""
     from protocol.record import BadRecord, from_json
     from server.race.audit import audit
 

@@ -159,7 +159,7 @@ class Bus:
                 raise ValueError(len(data))
             message = self._decoder.decode(data)
         except _UNREADABLE:
-            logger.warning("what was heard on %s cannot be read", channel)
+            logger.warning("a message on %s cannot be read", channel)
             return
         follows = ear.speaker == message.speaker and message.serial == ear.serial + 1
         ear.speaker, ear.serial = message.speaker, message.serial

@@ -147,7 +147,7 @@ class Directory:
                     await client.ping()
                     self._connected = _Connected(client)
                     if self._was_told:
-                        logger.warning("the directory of the place answers again")
+                        logger.warning("the directory of the cluster answers again")
                     self._was_told = False
                     try:
                         async with trio.open_nursery() as nursery:
@@ -177,7 +177,7 @@ class Directory:
         if not self._was_told and trio.current_effective_deadline() > -math.inf:
             self._was_told = True
             why = reason_of(group)
-            logger.error("the directory of the place does not answer; races go on, and each server shows its own lobby: %s", why)
+            logger.error("the directory of the cluster does not answer; races go on, and each server shows its own lobby: %s", why)
 
     async def _tick(
         self, connected: _Connected, lobby: Lobby, seats: Mapping[str, str], topics: Sequence[Topic], moved_on: Callable[[str], None]
@@ -260,7 +260,7 @@ class Directory:
                 _, code = _answered(await connected.client.eval(*self._arrive(player, arrival, age_ms=0)))
                 arrival.is_known = True
         except* AWAY:
-            logger.debug("the directory does not answer who hello is said by")
+            logger.debug("the directory does not answer where a player is connected")
         return code
 
     def _arrive(self, player: str, arrival: _Arrival, *, age_ms: int) -> tuple[str, list[str], list[str]]:
@@ -310,7 +310,7 @@ class Directory:
                 with trio.fail_after(ANSWER_S):
                     code = await self._seat(connected.client, player)
             except* AWAY:
-                logger.debug("the directory does not answer where somebody has a seat")
+                logger.debug("the directory does not answer where a player has a seat")
         return code
 
     def depart(self, player: str) -> None:

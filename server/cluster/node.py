@@ -113,7 +113,9 @@ class ClusterNode:
         until = trio.current_time() + TWIN_S
         while not await trio.to_thread.run_sync(self._store.join, self.url):
             if trio.current_time() >= until:
-                raise AddressTaken(f"another carpet-server is at {self.url}: each of a cluster has its own, which --advertise names")
+                raise AddressTaken(
+                    f"another carpet-server is at {self.url}: each one in a cluster needs an address of its own, given by --advertise"
+                )
             logger.info("waiting for the lease of an earlier server at %s to end", self.url)
             await trio.sleep(1.0)
         await self._renew(partial(trio.to_thread.run_sync, self._store.renew))
@@ -126,7 +128,7 @@ class ClusterNode:
         ahead_s = round(time.time() - database_s)
         if abs(ahead_s) >= CLOCK_S:
             how = f"{abs(ahead_s)} seconds {'ahead of' if ahead_s > 0 else 'behind'}"
-            logger.warning("the clock of this server is %s that of the database: set both by the network", how)
+            logger.warning("the clock of this server is %s that of the database: synchronize both over the network", how)
 
     async def run(self, take_up: Callable[[TakenOver], Awaitable[None]], let_go: Callable[[], None]) -> None:
         """Renew the lease until cancelled. Raises LeaseLost when it is lost.
@@ -254,7 +256,7 @@ class ClusterNode:
                 node = (await self._journal.ask(self._store.find_rooms, (code,))).get(code)
             except StoreError as error:
                 # The journal has a warning of its own; here there would be one for each player who wants in.
-                logger.debug("it cannot be found out where room %s is: %s", code, error)
+                logger.debug("cannot find out where room %s is: %s", code, error)
                 raise Refusal(ErrorCode.SERVER_BUSY, "the database does not answer", retry_after_ms=1000) from error
             if node is None:
                 raise Refusal(ErrorCode.NO_SUCH_ROOM)
@@ -273,7 +275,7 @@ class ClusterNode:
         try:
             found = await self._journal.ask(self._store.find_rooms, codes)
         except StoreError as error:
-            logger.warning("it cannot be found out who has the rooms of this server by now: %s", error)
+            logger.warning("cannot find out which servers have taken over the rooms of this one: %s", error)
             return {}
         return {code: node.url for code, node in found.items() if node.id != self.id and node.is_alive}
 
@@ -288,4 +290,4 @@ class ClusterNode:
         try:
             await self._journal.tidy(self._store.leave)
         except StoreError as error:
-            logger.warning("the other nodes have to wait until the lease of this one is over: %s", error)
+            logger.warning("the other nodes have to wait until the lease of this one ends: %s", error)

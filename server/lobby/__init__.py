@@ -1,1 +1,1 @@
-"""Who is here, under which name, which races can be joined, and who looks for an opponent."""
+"""The lobby: who is here, under which name, which races can be joined, and who is looking for an opponent."""

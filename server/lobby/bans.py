@@ -1,6 +1,6 @@
-"""Whom the host keeps out: players by their id, and addresses by what of them counts as one. The store has them too.
+"""Bans by the host: of players by their id, and of addresses by the part that counts as one. They are also in the store.
 
-Of several servers that are one place each looks there twice a second, so that a ban holds at all of them within a second.
+If several servers form one place, each looks there twice a second, so that a ban holds at all of them within a second.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from server.store.store import Store
 logger = logging.getLogger("carpet.lobby")
 
 LOOK_S: Final = 0.5
-"""Seconds between two looks at what the host has said to other servers."""
+"""Seconds between two looks at bans made or lifted at other servers."""
 
 
 class Bans:
@@ -30,18 +30,18 @@ class Bans:
         self._journal = journal
         self._clock = clock
         self._banned: dict[tuple[BanKind, str], Banned] = {}
-        # What is being kept or lifted here: the store does not say so yet.
+        # Bans being stored or lifted here, which the store does not show yet.
         self._changing: Counter[tuple[BanKind, str]] = Counter()
-        # What was, since the store was last asked: it may have been read before.
+        # Bans stored or lifted here since the store was last asked; its answer may be from before.
         self._changed: set[tuple[BanKind, str]] = set()
 
     def come_back(self, banned: Iterable[Banned]) -> None:
-        """These were banned before the server began."""
+        """Take over the bans from before this server started."""
         self._banned = {(each.kind, each.subject): each for each in banned}
 
     async def follow(self, store: Store, put_out: Callable[[BanKind, str, str], object]) -> None:
-        """Hold what other servers of the place have been told, until cancelled. put_out: called with kind, subject and reason of each ban
-        that is new.
+        """Apply bans made at other servers of the place, until cancelled. put_out: called with kind, subject and reason of each new
+        ban.
         """
         mark = (-1, -1)
         while True:
@@ -51,11 +51,11 @@ class Bans:
                     self._changed.clear()
                     self._hear(await self._journal.ask(store.bans), put_out)
                     if self._changed or self._changing:
-                        # What it says of these was left out.
+                        # The store's answer about these was left out, so ask again.
                         mark = (-1, -1)
             except StoreError as error:
                 mark = (-1, -1)
-                logger.debug("it cannot be seen whom other servers keep out: %s", error)
+                logger.debug("the bans of other servers cannot be read: %s", error)
             await trio.sleep(LOOK_S)
 
     def _hear(self, banned: Iterable[Banned], put_out: Callable[[BanKind, str, str], object]) -> None:
@@ -67,13 +67,13 @@ class Bans:
                 put_out(each.kind, each.subject, each.reason)
 
     def listed(self, kind: BanKind) -> list[Banned]:
-        """The last first."""
+        """Bans of this kind, newest first."""
         return sorted((each for each in self._banned.values() if each.kind == kind), key=lambda each: -each.at_ms)
 
     async def ban(self, kind: BanKind, subject: str, reason: str) -> None:
-        """Holds at once; returns when it is kept. Raises StoreError, and then it does not hold any more.
+        """The ban holds at once; this returns when it is stored. If it raises StoreError, the ban no longer holds.
 
-        A caller that is cancelled does not learn whether it is kept; it holds, and is as soon as anything can be written.
+        If the caller is cancelled, the ban still holds, and is stored as soon as anything can be written.
         """
         banned = Banned(kind=kind, subject=subject, reason=reason, at_ms=self._clock.wall_ms())
         before = self._banned.get((kind, subject))
@@ -85,7 +85,7 @@ class Bans:
             raise
 
     async def lift(self, kind: BanKind, subject: str) -> None:
-        """The same the other way round. Raises LookupError where there is nothing to lift, and StoreError."""
+        """Lift a ban, in the same way. Raises LookupError if there is nothing to lift, and StoreError."""
         before = self._banned.pop((kind, subject), None)
         if before is None:
             raise LookupError(subject)
@@ -117,7 +117,7 @@ class Bans:
         self._check("player", player)
 
     def check_place(self, place: str | None) -> None:
-        """The same for an address. place: what of it counts as one; None for one that counts for none."""
+        """The same for an address. place: the part of it that counts as one; None if there is none."""
         if place is not None:
             self._check("address", place)
 

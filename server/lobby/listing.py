@@ -1,7 +1,7 @@
-"""Which rooms are open and which are run, and the closest of these: kept up as rooms change, so that nobody looks over all of them.
+"""Keeps track of the open rooms and the running races, and of the closest of these, so that nobody has to look through all rooms.
 
-Moves are no change of a room, and yet move its race up or down. So with each look those that were listed are ranked anew, and RANKED others
-in turn: up to so many races the list is exact; beyond, a race that has come close is found some looks later.
+Moves do not count as changes of a room, yet they move its race up or down. So each look ranks the listed races again, and RANKED others in
+turn. Up to so many races the list is exact; with more, a race that has become close is found a few looks later.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from server.rooms.driver import Room
 from server.rooms.summary import LeadRank
 
 RANKED: Final = 500
-"""Races whose rank is found anew with one look, beside those that were listed: less than a millisecond or two."""
+"""How many races beside the listed ones are ranked again in one look. They take less than a millisecond or two."""
 
 _Ranked: TypeAlias = tuple[LeadRank, str, Room]
-"""Sorts the closest first; no two rooms have one code."""
+"""Sorts the closest first. Codes are unique, so rooms are never compared."""
 
 
 class Listing:
-    """Knows of a room what it was when `changed` was last called with it."""
+    """Knows each room as it was when `changed` was last called with it."""
 
     def __init__(self) -> None:
         self.open: dict[Room, int] = {}
-        """Public rooms that wait and have a free seat, with their number in the order in which they came to be so."""
+        """Public rooms that wait and have a free seat, numbered in the order in which they became open."""
         self._by_place: dict[str | None, dict[Room, None]] = {}
         self._numbers = count()
         self._running: set[Room] = set()
         self._ranks: OrderedDict[Room, _Ranked] = OrderedDict()
         self._order: list[_Ranked] = []
         self.listed: list[Room] = []
-        """As `closest` has given them last."""
+        """The last answer of `closest`."""
 
     @property
     def running(self) -> int:
-        """How many races are counted down or run, those that are not public among them."""
+        """How many races are in their countdown or running, including those that are not public."""
         return len(self._running)
 
     def changed(self, room: Room) -> None:
-        """This room was opened or closed, or is another one in its seats or phase."""
+        """This room was opened or closed, or its seats or phase have changed."""
         phase = room.summary.phase if not room.summary.closed else "over"
         if phase in ("countdown", "racing"):
             self._running.add(room)
@@ -62,16 +62,16 @@ class Listing:
             self._forget(room)
 
     def longest_open(self, most: int) -> list[Room]:
-        """Open rooms, those first that have been open longest. Where there are more than `most`, each place has one before any has two."""
+        """The open rooms, longest open first. If there are more than `most`, each place gets one before any gets two."""
         rows = zip_longest(*islice(self._by_place.values(), most))
         chosen = islice((room for row in rows for room in row if room is not None), most)
         return sorted(chosen, key=self.open.__getitem__)
 
     def closest(self, most: int) -> list[Room]:
-        """The public races that are being run, the closest first.
+        """The public running races, closest first.
 
-        Where there are more, one that is listed stays so, or the list would be another one with each move: only the closest of all takes
-        the place of another, the least close.
+        If there are more than `most`, listed ones stay listed; otherwise the list would change with each move. Only the closest race of all
+        may replace another, the least close one.
         """
         for room in [*self.listed, *islice(self._ranks, RANKED)]:
             if room in self._ranks:
@@ -92,7 +92,7 @@ class Listing:
     def _rank(self, room: Room) -> None:
         rank = room.summary.lead_rank
         if rank is None:
-            # Over by now; the news of it is on its way.
+            # The race is over, and the news of that is on its way.
             self._forget(room)
             return
         ranked = (rank, room.code, room)

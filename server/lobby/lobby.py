@@ -1,7 +1,7 @@
-"""The lobby: who is here, which public races have a free seat, told to those who follow it.
+"""The lobby: tells its followers who is here and which public races have a free seat or are being run.
 
-Looks at rooms and players when something has changed, at most twice a second however much has, so that a thousand followers cost the
-server one message, encoded once. A look costs what is listed, and not what there is (`listing`).
+It looks at rooms and players when something has changed, at most twice a second however much changes, so that a thousand followers cost the
+server one message, encoded once. The cost of a look depends on what is listed, not on how much there is (`listing`).
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from server.rooms.summary import CloseRace
 Item = TypeVar("Item")
 
 INTERVAL_S = 0.5
-"""Seconds between two messages to the followers, at least."""
+"""Least seconds between two messages to the followers."""
 
 PROGRESS_S = 1.0
-"""Seconds between two looks at how far the races are that are listed as being run."""
+"""Seconds between two looks at the progress of the listed running races."""
 
 LISTED = 100
-"""Races and players that one message lists, at most."""
+"""Most races, and most players, that one message lists."""
 
 CLOSEST_TOLD = 8
-"""Races of which other servers are told how close they are: a spectator may hold a seat in some."""
+"""How many of its closest races a server tells the others about: more than one, because a spectator may hold a seat in some."""
 
 _CLOSEST = msgspec.msgpack.Decoder(list[CloseRace])
 
@@ -48,27 +48,27 @@ EMPTY = LobbyMessage(players=(), players_here=0, races=(), races_open=0, races_r
 
 
 class Lobby:
-    """`run` is its one task."""
+    """`run` is its only task."""
 
     def __init__(self, rooms: Rooms, players: Players, clock: Clock) -> None:
         self._listing = Listing()
         self._clock = clock
         self._players = players
         self._followers: dict[Member, bool] = {}
-        """Each with whether changes are enough for them."""
+        """Each with whether they take messages about changes only."""
         self._changed = False
         self._wake = trio.Event()
         self._latest: Outgoing | None = None
         self._looked_at = 0.0
         self._running: tuple[RunningRaceInfo, ...] = ()
         self._told = EMPTY
-        """What all followers know, but for those who have come since."""
+        """What all followers know, except those who came later."""
         self._known: dict[Member, LobbyMessage] = {}
-        """What these know."""
+        """What those who came later know."""
         self._elsewhere: Sequence[LobbyMessage] = ()
         self._has_told_closest = False
         self.closest_elsewhere: tuple[CloseRace, ...] = ()
-        """Of the other servers of the place, the closest first."""
+        """The closest races of the other servers of the place, closest first."""
         for room in rooms:
             self._listing.changed(room)
         rooms.on_room_change.append(self._listing.changed)
@@ -77,7 +77,7 @@ class Lobby:
         players.on_change.append(self._mark)
 
     def follow(self, member: Member, *, changes: bool = False) -> None:
-        """Tell `member` now and on every change. changes: on a change it is enough to say what has changed."""
+        """Tell `member` now and on every change. changes: on a change, telling what has changed is enough."""
         if not self._followers:
             self._told = self._latest_state()
         self._followers[member] = changes
@@ -89,13 +89,13 @@ class Lobby:
         self._known.pop(member, None)
 
     def remind(self, member: Member) -> None:
-        """Tell a follower the latest news again. What has changed since then they hear with all the others, in a moment."""
+        """Tell a follower the latest news again. Later changes reach them in a moment, along with all the others."""
         if member in self._followers:
             self._known[member] = self._latest_state()
             member.post(self.latest())
 
     def _tell_anew(self) -> None:
-        """How long races have run is no change that is told otherwise."""
+        """Tell all followers everything again, because the elapsed times of races do not count as changes."""
         self._latest = None
         for member in self._followers:
             self.remind(member)
@@ -106,14 +106,14 @@ class Lobby:
         return state
 
     def latest(self) -> Outgoing:
-        """The latest news, a second old at most; however many ask, they are put together twice a second."""
+        """The latest news, at most a second old. However many ask, it is put together at most twice a second."""
         stale = self._running and trio.current_time() >= self._looked_at + PROGRESS_S
         return self._look() if self._latest is None or stale else self._latest
 
     async def run(self) -> None:
         """Tell the followers of changes until cancelled."""
         while True:
-            # Moves are no change of the rooms, so where a race is being run one has to look.
+            # Moves do not count as changes of rooms, so running races have to be looked at.
             with trio.move_on_after(PROGRESS_S if self._followers and self._running else math.inf) as looking:
                 await self._wake.wait()
             self._wake = trio.Event()
@@ -138,27 +138,27 @@ class Lobby:
                 member.post(latest)
 
     def hear(self, elsewhere: Sequence[LobbyMessage]) -> None:
-        """What the other servers of this place have just said of themselves."""
+        """elsewhere: the lobbies of the other servers of this place, as they have just reported them."""
         before, self._elsewhere = self._elsewhere, elsewhere
         if len(before) != len(elsewhere) or any(changes(*pair) is not None for pair in zip(before, elsewhere, strict=True)):
             self._mark()
 
     def say_closest(self) -> bytes:
-        """The closest races of this server, for the others."""
+        """The closest races of this server, for the other servers."""
         ranked = ((room, room.summary.lead_rank) for room in self._listing.listed[:CLOSEST_TOLD])
         told = [CloseRace(rank, room.code, room.summary.holders) for room, rank in ranked if rank is not None]
-        # That there is none any more is said once.
+        # An empty list is told only once.
         is_news, self._has_told_closest = bool(told) or self._has_told_closest, bool(told)
         return msgspec.msgpack.encode(told) if is_news else b""
 
     def hear_closest(self, texts: Sequence[bytes]) -> None:
-        """Those of the others, as each has said last."""
+        """texts: the closest races of the other servers, as each last reported them."""
         self.closest_elsewhere = tuple(
             sorted((race for told in readable(texts, _CLOSEST) for race in told), key=lambda race: (race.rank, race.code))
         )
 
     def _closest(self) -> str | None:
-        """The code of the closest race of the place; None where nothing is known of the others'."""
+        """The code of the closest race of the place; None if nothing is known of other servers' races."""
         if not self.closest_elsewhere:
             return None
         first = self.closest_elsewhere[0]
@@ -175,7 +175,7 @@ class Lobby:
         return self._latest
 
     def state(self) -> LobbyMessage:
-        """The lobby of this server as it is."""
+        """The present lobby of this server alone."""
         now = self._clock.now_ms()
         return LobbyMessage(
             players=tuple(player.name for player in islice(self._players.here(), LISTED)),
@@ -229,9 +229,9 @@ class Lobby:
 
 
 def merged(own: LobbyMessage, others: Sequence[LobbyMessage], *, closest: str | None = None) -> LobbyMessage:
-    """One lobby of several servers, each of which lists no more than it may: the first of each, then the second, and so on.
+    """The lobbies of several servers as one, within the limits of one list: the first of each, then the second of each, and so on.
 
-    closest: the code of the race that is the first of all, where it is the first of one.
+    closest: the code of the race to put first, if it is the first of one of them.
     """
     parts = (own, *others)
     by_closeness = sorted(parts, key=lambda part: not part.running or part.running[0].code != closest)
@@ -252,7 +252,7 @@ def _in_turn(lists: Sequence[Iterable[Item]]) -> Iterator[Item]:
 
 
 def changes(before: LobbyMessage, after: LobbyMessage) -> LobbyChanges | None:
-    """What has become of the lobby; None where it is as it was but for the time, which needs nobody to tell it."""
+    """What has changed in the lobby; None if nothing has but the times, whose passing nobody needs to be told."""
     races = {info.code: info for info in before.races}
     running = {info.code: info for info in before.running}
     listed_races, listed_running = ({info.code for info in listed} for listed in (after.races, after.running))

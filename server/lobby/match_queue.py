@@ -1,8 +1,8 @@
-"""The queue of those who look for an opponent: who is paired with whom, and when. Pure: the time comes in.
+"""The queue of players who look for an opponent: who is paired with whom, and when. Pure: the time is passed in.
 
-Two fit when their ratings differ by no more than the window of each of them, which widens as they wait, and when both would race at the
-same rules. So of those who wait no two fit each other, and there are never many of them: at one rule set, everybody within a hundred
-points of somebody else is gone at once.
+Two players fit if they accept the same rule set and their ratings differ by no more than either's window, which widens as they wait. No two
+who wait fit each other, and there are never many of them: at one rule set, everybody within a hundred points of somebody else is paired at
+once.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 FIRST_WINDOW = 100
-"""Points by which an opponent's rating may differ at first."""
+"""How many points an opponent's rating may differ at first."""
 WIDENED_BY = 50
-"""Points, with every STEP_MS of waiting."""
+"""Points added after every STEP_MS of waiting."""
 STEP_MS = 5_000
 ANYBODY_MS = 60_000
-"""After so long a wait any opponent is better than none."""
+"""After waiting so long, any opponent is better than none."""
 
 MOST_WAITING = 300
-"""Players in the queue, so that a look at it takes a few milliseconds. When full, whoever comes is refused."""
+"""Most players in the queue, so that a look at it takes a few milliseconds. When full, newcomers are refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueuedPlayer:
-    """One who waits. rating: in points, None for one who has none and fits anybody. rules: the id they want, None for any."""
+    """A player who waits. rating: in points; None if they have none and fit anybody. rules: the id that they want; None for any."""
 
     player: str
     rating: int | None
@@ -36,7 +36,7 @@ class QueuedPlayer:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two who are to race. first: who has waited longer. rules: None where both take any."""
+    """Two players who are to race. first: the one who has waited longer. rules: None if both take any."""
 
     first: QueuedPlayer
     second: QueuedPlayer
@@ -47,11 +47,11 @@ class Pair:
 
 
 class QueueFull(Exception):
-    """As many wait as may."""
+    """No more players may wait."""
 
 
 def window(waited_ms: int) -> int | None:
-    """Points by which an opponent's rating may differ after so long a wait; None for any number."""
+    """How many points an opponent's rating may differ after waiting so long; None for any number."""
     if waited_ms >= ANYBODY_MS:
         return None
     return FIRST_WINDOW + WIDENED_BY * (max(waited_ms, 0) // STEP_MS)
@@ -66,7 +66,7 @@ def fit(one: QueuedPlayer, other: QueuedPlayer, now_ms: int) -> bool:
 
 
 class MatchQueue:
-    """At most one ticket a player, kept in the order in which they came."""
+    """At most one ticket per player, in the order in which they came."""
 
     def __init__(self) -> None:
         self._tickets: dict[str, QueuedPlayer] = {}
@@ -81,7 +81,7 @@ class MatchQueue:
         return self._tickets.get(player)
 
     def join(self, ticket: QueuedPlayer) -> QueuedPlayer:
-        """Let a player wait, or wait on for something else: the time waited is not lost. Gives the ticket. Raises QueueFull."""
+        """Let a player wait; or, if they do already, wait for something else without losing the time waited. Raises QueueFull."""
         waits = self._tickets.get(ticket.player)
         if waits is not None:
             ticket = replace(ticket, since_ms=waits.since_ms)
@@ -91,16 +91,16 @@ class MatchQueue:
         return ticket
 
     def leave(self, player: str) -> bool:
-        """False for a player who was not waiting."""
+        """False if the player was not waiting."""
         return self._tickets.pop(player, None) is not None
 
     def take_opponent_for(self, player: str, now_ms: int) -> Pair | None:
-        """Pair one who waits with whoever fits and has waited longest, if there is anybody; neither waits any more."""
+        """Pair a waiting player with the one who has waited longest of those who fit, if any, and take both out."""
         ticket = self._tickets[player]
         return next((self._taken(other, ticket) for other in self._tickets.values() if fit(other, ticket, now_ms)), None)
 
     def take_pairs(self, now_ms: int) -> list[Pair]:
-        """Pair all who fit each other by now, and take them out: whoever has waited longest comes first, and gets whoever is nearest."""
+        """Pair all who now fit each other, and take them out. Those who have waited longest go first, and get the nearest rating."""
         pairs: list[Pair] = []
         left = _ByRating(self._tickets.values())
         for ticket in self:
@@ -114,7 +114,7 @@ class MatchQueue:
         return pairs
 
     def next_change_ms(self, now_ms: int) -> int | None:
-        """The next moment at which a window is wider than now; None when none will be."""
+        """The next moment at which a window widens; None if none will."""
         widening = [ticket.since_ms for ticket in self._tickets.values() if now_ms - ticket.since_ms < ANYBODY_MS]
         return min((since_ms + ((now_ms - since_ms) // STEP_MS + 1) * STEP_MS for since_ms in widening), default=None)
 
@@ -124,12 +124,12 @@ class MatchQueue:
 
 
 class _ByRating:
-    """Tickets in the order of their ratings: to look at every two of a full queue takes a quarter of a second."""
+    """Tickets sorted by rating, because comparing every two of a full queue takes a quarter of a second."""
 
     def __init__(self, tickets: Iterable[QueuedPlayer]) -> None:
-        """tickets: who has waited longest first."""
+        """tickets: those who have waited longest first."""
         self._tickets = {ticket.player: (place, ticket) for place, ticket in enumerate(tickets)}
-        # No two have one place, so tickets are never compared.
+        # Places are unique, so tickets are never compared.
         self._entries = sorted((*_key(ticket), place, ticket) for place, ticket in self._tickets.values())
 
     def remove(self, ticket: QueuedPlayer) -> None:
@@ -137,9 +137,9 @@ class _ByRating:
         del self._entries[bisect_left(self._entries, (*_key(ticket), place))]
 
     def nearest(self, one: QueuedPlayer, now_ms: int) -> QueuedPlayer | None:
-        """Of those who fit, whoever's rating is nearest; of several who are as near, who has waited longest. None when nobody fits."""
+        """The one with the nearest rating of those who fit; of several as near, the one who has waited longest. None if nobody fits."""
         if one.rating is None:
-            # Everybody is as near as can be.
+            # Everybody is equally near.
             return next((other for _, other in self._tickets.values() if fit(one, other, now_ms)), None)
         at = bisect_left(self._entries, _key(one))
         rated_from = bisect_left(self._entries, _RATED)
@@ -154,13 +154,13 @@ class _ByRating:
                 if (best is None or (apart, place) < best[:2]) and fit(one, other, now_ms):
                     best = (apart, place, other)
                     if way.step > 0:
-                        # Who follows is further away or has waited less. On the way down, of one rating, the last comes first.
+                        # Those after this one are further away or have waited less. On the way down, equal ratings come newest first.
                         break
         return best[2] if best is not None else None
 
 
 _RATED: Final = (True,)
-"""Sorts before the key of everybody who has a rating and behind that of everybody who has none."""
+"""Sorts before the keys of players with a rating and after those of players without one."""
 
 
 def _key(ticket: QueuedPlayer) -> tuple[bool, int]:

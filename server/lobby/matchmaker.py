@@ -1,7 +1,8 @@
 """Quick match: players who look for an opponent, the connections by which they wait, and the races that are opened for two of them.
 
 Who is paired with whom is the queue's affair (`match_queue`). Everything but the widening of windows happens at once, when somebody comes;
-so between two steps of its one task, which waits for nothing but the time, no two who wait fit each other.
+so between two steps of its one task, which waits for nothing but the time, no two who wait fit each other. While the store cannot be
+written no race can be opened: then all wait on, and those who fit are paired when it can.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from server.rooms.registry import Rooms
 from server.rules.catalogue import RULE_SETS
 
 INTERVAL_S = 1.0
-"""Seconds between two messages to one who waits, at least."""
+"""Least seconds between two messages to a waiting player."""
 
 logger = logging.getLogger("carpet.lobby")
 
 
 @dataclass(frozen=True, slots=True)
 class Seeker:
-    """One who waits by a connection. ref: of their request. enter: seats them in a room; raises Refusal."""
+    """A player who waits on a connection. ref: of their request. enter: seats them in a room; raises Refusal."""
 
     member: Member
     ref: int
@@ -39,7 +40,7 @@ class Seeker:
 
 
 class Matchmaker:
-    """`run` is its one task. rating: a player's, in points, None for who has none."""
+    """`run` is its only task. rating: gives a player's rating in points; None if they have none."""
 
     def __init__(self, rooms: Rooms, *, clock: Clock, rating: Callable[[str], int | None]) -> None:
         self._rooms = rooms
@@ -49,14 +50,15 @@ class Matchmaker:
         self._seekers: dict[str, Seeker] = {}
         self._told: dict[str, tuple[int | None, int]] = {}  # the window and number that a player was told last
         self._dirty = trio.Event()
+        rooms.on_clocks_right.append(self._look_again)
 
     def __len__(self) -> int:
         return len(self._queue)
 
     def seek(self, player: str, seeker: Seeker, rules: str | None) -> None:
-        """Find an opponent for a player who holds no seat: at once, or when there is one.
+        """Find an opponent for a player who holds no seat: at once, or as soon as there is one.
 
-        rules: what they want to race at, None for anything. Raises Refusal for rules that are not known and when too many wait.
+        rules: the rule set that they want; None for any. Raises Refusal for unknown rules, and if too many wait.
         """
         if rules is not None and rules not in RULE_SETS:
             raise Refusal(ErrorCode.UNKNOWN_RULES, path="$.rules")
@@ -66,17 +68,20 @@ class Matchmaker:
         except QueueFull as full:
             raise Refusal(ErrorCode.SERVER_FULL, "too many are looking for an opponent") from full
         self._seekers[player] = seeker
-        pair = self._queue.take_opponent_for(player, now)
+        pair = self._queue.take_opponent_for(player, now) if not self._rooms.in_outage else None
         if pair is None:
             self._tell(player, now)
         else:
             self._seat(pair)
+        self._look_again()
+
+    def _look_again(self) -> None:
         self._dirty.set()
 
     def leave(self, player: str, *, reason: str | None = None, member: Member | None = None, ref: int = 0) -> None:
-        """Look for nobody any more, for this player. reason: what they are told, None where nobody is there to be told.
+        """Stop looking for an opponent for this player. reason: what they are told; None if nobody is there to be told.
 
-        member: only if it is by this connection that they wait. ref: of the request that ends it.
+        member: stop only if they wait on this connection. ref: of the request that ends it.
         """
         seeker = self._seekers.get(player)
         if seeker is None or (member is not None and seeker.member is not member):
@@ -85,19 +90,19 @@ class Matchmaker:
         self._forget(player)
         if reason is not None:
             seeker.member.post(Outgoing(WaitingOver(reason=reason, ref=ref)))
-        self._dirty.set()
+        self._look_again()
 
     def seeks(self, player: str) -> bool:
         """Whether this player waits."""
         return player in self._seekers
 
     def remind(self, player: str) -> None:
-        """Tell one who waits how it stands, again."""
+        """Tell a waiting player again how things stand."""
         if player in self._seekers:
             self._tell(player, self._clock.now_ms())
 
     async def run(self) -> None:
-        """Pair those whose windows have come to be wide enough, and tell the others how they wait, until cancelled."""
+        """Pair those whose windows have become wide enough, and tell the others how things stand, until cancelled."""
         now = self._clock.now_ms()
         while True:
             change_ms = self._queue.next_change_ms(now)
@@ -105,7 +110,7 @@ class Matchmaker:
                 await self._dirty.wait()
             self._dirty = trio.Event()
             now = self._clock.now_ms()
-            for pair in self._queue.take_pairs(now):
+            for pair in self._queue.take_pairs(now) if not self._rooms.in_outage else ():
                 self._seat(pair)
             for ticket in self._queue:
                 if self._told[ticket.player] != self._news(ticket, now):
@@ -124,7 +129,7 @@ class Matchmaker:
         seeker.member.post(Outgoing(message))
 
     def _seat(self, pair: Pair) -> None:
-        """Open a race for the two and seat them."""
+        """Open a race for the two, and seat them."""
         seekers = [self._forget(ticket.player) for ticket in (pair.first, pair.second)]
         try:
             room = self._rooms.open(RaceOptions() if pair.rules is None else RaceOptions(rules=pair.rules))
@@ -136,7 +141,7 @@ class Matchmaker:
             try:
                 seeker.enter(room)
             except Refusal as refusal:
-                # The other one has a race that is listed, which somebody else may join.
+                # The other player's race is listed, so somebody else may join it.
                 _give_up(seeker, refusal)
 
     def _forget(self, player: str) -> Seeker:
@@ -145,6 +150,6 @@ class Matchmaker:
 
 
 def _give_up(seeker: Seeker, refusal: Refusal) -> None:
-    logger.warning("an opponent was found, and there is no race for them: %s", refusal)
+    logger.warning("two players were matched, but no race could be opened for them: %s", refusal)
     seeker.member.post(refused(refusal, seeker.ref))
     seeker.member.post(Outgoing(WaitingOver(reason="failed", ref=seeker.ref)))

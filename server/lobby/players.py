@@ -1,8 +1,8 @@
-"""Players: who is who by their token, their name, their rating, and the connection by which they are here.
+"""Players: identified by their token, with their name, their rating, and the connection on which they are here.
 
-A token is all that makes a player the same one again, so only its hash is kept. Names are unique: a new player whose name is another's
-gets a number behind it. Known players keep their names whatever they say on coming, since an older machine of theirs may still say the
-former one; it changes by `rename` alone. All of that is in the store; here is who is here now.
+A token alone identifies a player, so only its hash is stored. Names are unique: a new player who asks for a taken name gets it with a
+number appended. Known players keep their names whatever name they send on arrival, because another machine of theirs may still send the
+former one; only `rename` changes it. All of that is in the store; this module knows who is here now.
 """
 
 from __future__ import annotations
@@ -33,15 +33,16 @@ TOKEN_BYTES = 16
 ID_BYTES = 8
 
 SEEN_AGAIN_MS = 3_600_000
-"""Whoever was seen so short a while ago is not written down as seen again: when a server dies, thousands come back in a second, and what
-that moment is kept for is counted in days.
+"""Players who were seen less than this ago are not recorded as seen again: after a server dies, thousands come back in a second, and the
+recorded time is only needed to the day.
 """
 
 _MARK = re.compile(r"\((bot|you|ghost)\)")
-"""What screens put behind names. Nobody's name has one, in whatever brackets: they could pass for a house bot by it. It loses them."""
+"""Marks that screens put after names. A name with such a mark, in brackets of any kind, loses the brackets; otherwise its player could pass
+for a house bot."""
 
 COUNTED_NAMES = 9
-"""So many players of one name are told apart by counting; from then on by chance, which finds a free name at once."""
+"""So many players of one name get consecutive numbers; after that, random ones, because these find a free name at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class _Here:
 
 
 class Made(NamedTuple):
-    """A new player, and the token that makes them the same one again."""
+    """A new player, and the token that identifies them from then on."""
 
     player: PlayerName
     token: str
@@ -60,7 +61,7 @@ class Made(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Arrival:
-    """Somebody who is being looked up. changed: players whose name or rating has changed since that began."""
+    """A player who is being looked up. changed: players whose name or rating has changed meanwhile."""
 
     changed: set[str] = field(default_factory=set)
 
@@ -78,13 +79,13 @@ class Players:
         self._renaming = trio.Lock()
         self._arriving: set[_Arrival] = set()
         self.on_change: list[Callable[[], None]] = []
-        """Called when somebody came, went, or has another name or rating. They must not block or raise."""
+        """Called when somebody comes, goes, or gets another name or rating. They must not block or raise."""
 
     async def arrive(self, *, name: str, token: str | None, connection: PlayerConnection) -> tuple[PlayerName, str]:
-        """Say who it is that comes by `connection`: the player, with their token.
+        """Find or make the player who comes by `connection`. Gives them and their token.
 
-        A newer connection of the same player takes over: the older one is shut. Waits for the store. Raises Refusal for a name of which
-        nothing is left, for a token that is not known or a banned player's, and when the store fails.
+        A newer connection of the same player takes over, and the older one is shut. Waits for the store. Raises Refusal if nothing is left
+        of the name, if the token is unknown or its player is banned, and if the store fails.
         """
         cleaned = _cleaned(name)
         if token is None:
@@ -99,7 +100,7 @@ class Players:
         return player, token
 
     def come(self, player: PlayerName, connection: PlayerConnection, rating: Rating | None = None) -> None:
-        """It is known who this is: they are here by this connection."""
+        """Note that this player is here, on this connection."""
         older = self._here.get(player.id)
         self._here[player.id] = _Here(player, connection, rating)
         if older is not None:
@@ -107,19 +108,19 @@ class Players:
         self._changed()
 
     async def find(self, token: str) -> PlayerName:
-        """Who has this token. Nobody arrives. Waits for the store. Raises Refusal for a token that is not known, or a banned player's."""
+        """The player with this token, who does not arrive. Waits for the store. Raises Refusal if it is unknown or they are banned."""
         with _read():
             known = await self._known(token)
         self._bans.check_player(known.id)
         return PlayerName(known.id, known.name)
 
     async def rename(self, player: PlayerName, name: str) -> tuple[PlayerName, PlayerConnection | None]:
-        """Give a player another name: who they are then, and the connection by which they are here, if any.
+        """Give a player another name. Gives the renamed player, and the connection on which they are here, if any.
 
-        Waits for the store. Raises Refusal for a name of which nothing is left, for another player's, and when the store fails.
+        Waits for the store. Raises Refusal if nothing is left of the name, if it is another player's, and if the store fails.
         """
         renamed = PlayerName(player.id, _cleaned(name))
-        # One after another, so that what is shown here is the last of what was written; and whoever asked may be gone by then.
+        # One at a time, so that the name shown is the last one written. Shielded, because the one who asked may disconnect meanwhile.
         async with self._renaming:
             with trio.CancelScope(shield=True), _kept():
                 if not self._journal.available:
@@ -138,7 +139,7 @@ class Players:
         return renamed, here.connection
 
     def depart(self, player: PlayerName, connection: PlayerConnection) -> None:
-        """The connection is gone. Somebody who has come back by another one is still here."""
+        """The connection is gone. If the player has come back on another one, they are still here."""
         here = self._here.get(player.id)
         if here is not None and here.connection is connection:
             del self._here[player.id]
@@ -155,20 +156,20 @@ class Players:
         return (here.player for here in self._here.values())
 
     def connection(self, player: str) -> PlayerConnection | None:
-        """By which this player is here, if at all."""
+        """The connection on which this player is here, if any."""
         here = self._here.get(player)
         return here.connection if here is not None else None
 
     def rating(self, player: str) -> int | None:
-        """In points, of a player who is here; None for who has none."""
+        """The rating in points of a player who is here; None if they have none."""
         here = self._here.get(player)
         return here.rating.worth if here is not None and here.rating is not None else None
 
     def rated(self, player: str, rating: Rating) -> None:
-        """A race has changed a player's rating to this one. Older news, which rests on fewer races, changes nothing."""
+        """A race has changed a player's rating to this one. Older news, from fewer races, is ignored."""
         self._note_change(player)
         here = self._here.get(player)
-        # Of a player who leaves a race and finishes another two rooms tell, each when it comes to it.
+        # If a player leaves a race and finishes another, both rooms report, in any order.
         if here is not None and (here.rating is None or here.rating.races <= rating.races):
             self._here[player] = replace(here, rating=rating)
             self._changed()
@@ -192,7 +193,7 @@ class Players:
         return outcomes[0]
 
     def make(self, name: str, told: Callable[[Made | Refusal], None]) -> None:
-        """Have a new player kept, who is not here before they `come`. Needs no task: `told` is called once, at once or later, and must not
+        """Have a new player stored; they are not here until they `come`. Needs no task: `told` is called once, now or later, and must not
         raise.
         """
         try:
@@ -233,11 +234,11 @@ class Players:
         try:
             player = await self._known(token)
             now = self._clock.wall_ms()
-            # In an outage somebody who comes back to a race is not kept waiting for this.
+            # Skipped in an outage, so as not to keep a player waiting who comes back to a race.
             if self._journal.available and abs(now - player.seen_at_ms) >= SEEN_AGAIN_MS:
                 await self._journal.write(PlayerSeen(player=player.id, at_ms=now))
             while player.id in arrival.changed:
-                # Nobody will tell them: they are not here yet. Other players' changes do not count, or where many race nobody would get in.
+                # They are not here yet, so nobody would tell them. Other players' changes do not count, or nobody might ever get in.
                 arrival.changed.clear()
                 player = await self._known(token)
         finally:
@@ -245,12 +246,12 @@ class Players:
         return player
 
     def _note_change(self, player: str) -> None:
-        """This player's name or rating is another one now."""
+        """This player's name or rating has changed."""
         for arrival in self._arriving:
             arrival.changed.add(player)
 
     async def _known(self, token: str) -> Player:
-        """Raises Refusal for a token that is not known, and StoreError."""
+        """Raises Refusal for an unknown token, and StoreError."""
         known = await self._journal.ask(self._store.player_by_token_hash, _hash(token))
         if known is None:
             raise Refusal(ErrorCode.UNKNOWN_TOKEN, path="$.token")
@@ -263,7 +264,7 @@ class Players:
 
 def _cleaned(name: str) -> str:
     cleaned = clean_name(name)
-    # With a space in it a mark looks much the same.
+    # A mark with spaces in it looks much the same.
     if _MARK.search("".join(map(_rounded, name_key(cleaned).replace(" ", "")))):
         cleaned = clean_name("".join(each for each in cleaned if _rounded(each) not in "()"))
     if not cleaned:
@@ -272,7 +273,7 @@ def _cleaned(name: str) -> str:
 
 
 def _rounded(character: str) -> str:
-    """A bracket of any kind as a round one, anything else as it is."""
+    """Turns a bracket of any kind into a round one; anything else stays."""
     if character in "<>":
         return "(" if character == "<" else ")"
     return {"Ps": "(", "Pi": "(", "Pe": ")", "Pf": ")"}.get(unicodedata.category(character), character)
@@ -295,7 +296,7 @@ def _read() -> Iterator[None]:
 
 
 def cannot_read() -> Refusal:
-    """What is said to whoever asks for something that the store does not give now. Nothing has ended by that, and they may ask again."""
+    """The refusal for a request that the store cannot answer now. Nothing is lost by it, and they may ask again."""
     return Refusal(ErrorCode.SERVER_BUSY, "the database does not answer", retry_after_ms=1000)
 
 

@@ -397,7 +397,7 @@ def _as_refusal(error: Refusal | StoreError, *, writes: bool = False) -> Refusal
     """The refusal for an error. writes: the request was to store something."""
     if isinstance(error, Refusal):
         return error
-    logger.warning("what was asked for cannot be had of the store: %s", error)
+    logger.warning("the store could not give what was asked for: %s", error)
     if isinstance(error, RunAlready):
         return Refusal(ErrorCode.ALREADY_RUN)
     return Refusal(ErrorCode.NOT_KEPT) if writes else cannot_read()

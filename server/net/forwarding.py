@@ -279,7 +279,7 @@ class Forwarding:
         """
         self._is_cut_off = is_cut_off
         if is_cut_off:
-            logger.error("cut off from the database, which other servers may reach: everybody is sent away, to come back by any of these")
+            logger.error("cut off from the database, which other servers may still reach: everybody is sent to one of those")
             self._put_out()
         else:
             logger.warning("no longer cut off: players are let in again")
@@ -292,6 +292,6 @@ class Forwarding:
         """Shut this connection if nobody is let in any more. Returns whether that is so."""
         refused = self._has_let_go or self._is_cut_off or self.is_leaving
         if refused:
-            why = "this server is going" if self.is_leaving else "this server has lost its part of the place"
+            why = "this server is going" if self.is_leaving else "this server has left the cluster"
             connection.shut(CloseCode.LET_GO, f"{why}; come back by any other")
         return refused

@@ -100,7 +100,7 @@ class Asked:
         """This field of the query, or `usual` if it is missing. Raises NoPage unless it is a number from 1 to `most`."""
         text = self.query.get(name, str(usual))
         if re.fullmatch(r"[0-9]{1,4}", text) is None or not 1 <= int(text) <= most:
-            raise NoPage(HTTPStatus.BAD_REQUEST, f"{name} is a number from 1 to {most}.")
+            raise NoPage(HTTPStatus.BAD_REQUEST, f"{name} must be a number from 1 to {most}.")
         return int(text)
 
 
@@ -191,7 +191,7 @@ class Site:
         elif "websocket" in (value.lower() for value in request.headers.get_all("Upgrade")):
             return None
         elif not reads:
-            refused = NoPage(HTTPStatus.METHOD_NOT_ALLOWED, "Pages are for reading alone: ask with GET.")
+            refused = NoPage(HTTPStatus.METHOD_NOT_ALLOWED, "Pages are read-only: use GET.")
             response = problem(refused)
             response.headers["Allow"] = "GET, HEAD"
         elif path == "/" and not _wants_html(request):
@@ -211,7 +211,7 @@ class Site:
             rates = self._file_rates if route.is_file else self._rates
             if not rates.allow(caller.remote_host, trio.current_time()):
                 self.refused += 1
-                raise NoPage(HTTPStatus.TOO_MANY_REQUESTS, "Too many questions from one address; ask more slowly.", retry_after_s=1)
+                raise NoPage(HTTPStatus.TOO_MANY_REQUESTS, "Too many requests from one address; slow down.", retry_after_s=1)
             page = _tagged(await route.show(asked))
             # The header may be repeated, and a proxy that compresses makes the tag a weak one.
             known = ",".join(request.headers.get_all("If-None-Match")).split(",")
@@ -298,12 +298,12 @@ def _decoded(text: str) -> str:
 def _query(text: str) -> dict[str, str]:
     fields = [field.partition("=") for field in text.split("&") if field]
     if len(fields) > QUERY_FIELDS:
-        raise NoPage(HTTPStatus.BAD_REQUEST, "That address asks for too much at once.")
+        raise NoPage(HTTPStatus.BAD_REQUEST, "That address has too many parameters.")
     # A plus sign is a space here, and only here.
     pairs = [(_decoded(name.replace("+", " ")), _decoded(value.replace("+", " "))) for name, _, value in fields]
     query = dict(pairs)
     if len(query) < len(pairs):
-        raise NoPage(HTTPStatus.BAD_REQUEST, "That address says the same thing twice.")
+        raise NoPage(HTTPStatus.BAD_REQUEST, "That address gives a parameter twice.")
     return query
 
 

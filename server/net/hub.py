@@ -59,6 +59,10 @@ GRAIN_S: Final = 1 / 16
 """Timers of COARSE_S or more may be late, by up to GRAIN_S. Nearly all are pings, and those of the same moment share an entry of the heap:
 with an entry for each, the timers of thousands of connections would cost more than their pings."""
 
+STOOD_STILL_S: Final = 1.0
+"""Seconds by which a turn comes too late where this server stood still, and was not only busy. For as long no timer is called then: what
+somebody would be given up for not having said lies here unread, or is still to come from a machine that stood still as well."""
+
 ENDED_AT_ONCE: Final = 8
 """Sockets of peers that have gone which are served in one turn. Each costs as much as several moves, and nobody waits for it: if a thousand
 go together, those who play on must not wait for them."""
@@ -144,6 +148,7 @@ class Hub:
         # A heap of moments, and what to call at each.
         self._timers: list[float] = []
         self._acts: dict[float, deque[Callable[[], None]]] = {}
+        self._timers_wait_until = -math.inf
         self._sleep = trio.CancelScope()
         # Called directly, since it is read several times for each look at the sockets.
         self._clock = trio.lowlevel.current_clock().current_time
@@ -183,7 +188,8 @@ class Hub:
                 if self._is_busy:
                     await trio.sleep_until(self.now + self._tick_s)
                 else:
-                    with trio.CancelScope(deadline=self._timers[0] if self._timers else math.inf) as self._sleep:
+                    deadline = max(self._timers[0], self._timers_wait_until) if self._timers else math.inf
+                    with trio.CancelScope(deadline=deadline) as self._sleep:
                         await trio.lowlevel.wait_readable(self._epoll.fileno())
                 with self._gathering:
                     self._serve()
@@ -194,6 +200,8 @@ class Hub:
     def _serve(self) -> None:
         ready = self._epoll.poll(0, EVENTS)
         before, self.now = self.now, self._clock()
+        if self._timers and self.now - max(before, self._timers[0]) > STOOD_STILL_S:
+            self._timers_wait_until = self.now + STOOD_STILL_S
         behind = len(ready) == EVENTS
         self._gone = 0
         for start in range(0, len(ready), IN_A_ROW):
@@ -255,9 +263,12 @@ class Hub:
         self._behind = behind
 
     def _call_timers(self) -> None:
-        now = self._clock()
+        if self.now < self._timers_wait_until:
+            return
         for _ in range(TIMERS):
-            if not self._timers or self._timers[0] > now:
+            now = self._clock()
+            # Where it stood still in the middle of this turn, the next one finds so.
+            if not self._timers or self._timers[0] > now or now - self.now > STOOD_STILL_S:
                 return
             acts = self._acts[self._timers[0]]
             act = acts.popleft()

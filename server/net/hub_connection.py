@@ -346,7 +346,7 @@ class HubConnection(Connection):
             self._stall_watched = True
             self._hub.after(left, self._check_stall)
         else:
-            logger.info("%s does not read: closed", self._peer_name)
+            logger.info("%s does not read what it is sent: closed", self._peer_name)
             self.shut(CloseCode.TOO_SLOW, "messages were not read")
 
     def _flush_protocol(self) -> None:
@@ -395,5 +395,5 @@ class HubConnection(Connection):
             if self._arrived:
                 self._dispatch.gone(self)
         except Exception:
-            logger.exception("the end of the connection from %s was not dealt with", self._peer_name)
+            logger.exception("the end of the connection from %s could not be handled", self._peer_name)
         self._door.ended(self)

@@ -203,7 +203,7 @@ class _Door:
         try:
             connection = self._connect(self._hub, stream, door=self)
         except OSError as error:
-            logger.warning("a connection could not be taken: %s", error.strerror)
+            logger.warning("a connection could not be accepted: %s", error.strerror)
             stream.cut()
             return
         self._connections.add(connection)

@@ -147,7 +147,7 @@ class PageConnection(Caller):
         response = await answer(self, request)
         if response is None:
             if has_body:
-                return _ending(problem(NoPage(HTTPStatus.BAD_REQUEST, "A request for a WebSocket has no body.")))
+                return _ending(problem(NoPage(HTTPStatus.BAD_REQUEST, "A request for a WebSocket must not have a body.")))
             accepted = protocol.accept(request)
             _forget_tracebacks(protocol.handshake_exc)
             return (b"", False) if accepted.status_code == HTTPStatus.SWITCHING_PROTOCOLS else _ending(accepted)

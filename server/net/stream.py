@@ -241,13 +241,13 @@ class SocketStream(trio.abc.HalfCloseableStream):
         return self._socket, self.ticket, self.received
 
 
-class TlsStream(trio.abc.Stream):
+class TlsStream(trio.abc.HalfCloseableStream):
     """The server's side of TLS over a stream, for browsers, which end it without a word.
 
     received: data that has been read already, and is to be read again.
     """
 
-    def __init__(self, below: trio.abc.Stream, context: ssl.SSLContext) -> None:
+    def __init__(self, below: trio.abc.HalfCloseableStream, context: ssl.SSLContext) -> None:
         self.below = below
         self.received = b""
         self._secured = trio.SSLStream(below, context, server_side=True, https_compatible=True)
@@ -267,6 +267,12 @@ class TlsStream(trio.abc.Stream):
             received, self.received = self.received[:max_bytes], self.received[max_bytes:] if max_bytes else b""
             return received
         return await self._secured.receive_some(max_bytes)
+
+    async def send_eof(self) -> None:
+        """End the sending side, below TLS. Closing while something is unread would reset the connection, and the peer might miss what was
+        sent last.
+        """
+        await self.below.send_eof()
 
     async def aclose(self) -> None:
         await self._secured.aclose()

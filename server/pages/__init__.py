@@ -1,1 +1,2 @@
-"""The pages of a server's HTTP side, each a route for `server.net.http`: what is in them, and from where. Must not know of requests."""
+"""The pages that a server has over HTTP, each a route for `server.net.http`: their contents and where these come from. Must not know of
+requests."""

@@ -1,4 +1,4 @@
-"""What the documents of the web page are about, address by address, and whether there is anything at an address at all."""
+"""Descriptions of the web page's documents, address by address; and whether there is anything at an address at all."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from server.runs.service import RunService
 from server.tournaments.service import TournamentService
 
 NAMED: Final = 3
-"""Players that a title names, at most; of more, it names one less and says how many there are beside them."""
+"""A title names at most so many players; if there are more, it names one less and says how many others there are."""
 
 SAFE_S: Final = 1.0
-"""Seconds that the picture of a race that is being run waits for what it shows to be safe on the disk."""
+"""How long the picture of a running race waits until what it shows is safe on the disk."""
 
 
 class Documents:
-    """`addresses` has one function for each kind of them. is_elsewhere: whether another server of this place has the room with a code.
-    embeds: races can be shown in pages of others."""
+    """`addresses` has one function for each kind of address. is_elsewhere: whether another server of this place has the room with a code.
+    embeds: races can be shown in other sites' pages."""
 
     def __init__(
         self,
@@ -90,13 +90,13 @@ class Documents:
         return Description(title, f"A race at {_rules(room)}, as it is run.", curves, _first(room))
 
     async def _round(self, room: Room) -> tuple[str, ...]:
-        """At the table of a tournament, of which round of what."""
+        """The name and round of the tournament, if the room is that of a table."""
         spec = room.summary.spec
         found = await self._tournaments.document(spec.tournament) if spec is not None and spec.tournament else None
         return () if spec is None or found is None else (f"{found.options.name}, round {spec.deal.id.partition('/')[2]}",)
 
     async def _curves(self, room: Room) -> tuple[Curve, ...]:
-        """As everybody who watches is told them now."""
+        """The curves, as far as spectators are shown them now."""
         shown: list[Shown] = []
         safe = trio.Event()
 
@@ -111,7 +111,7 @@ class Documents:
         return running_curves(shown[0].room.seats, shown[0].curves, shown[0].room.elapsed_ms) if shown else ()
 
     async def _room(self, asked: Asked) -> Room | None:
-        """None for one that another server of this place has: the page's connection is sent there."""
+        """The room; None if another server of this place has it, to which the page's connection is then sent."""
         code = read_code(asked.values["code"])
         try:
             return self._rooms.find(code)
@@ -128,14 +128,16 @@ class Documents:
     async def _race(self, asked: Asked) -> Description:
         race = asked.values["id"]
         if not is_race_id(race):
-            raise NoPage(HTTPStatus.NOT_FOUND, "There is no race of that id.")
+            raise NoPage(HTTPStatus.NOT_FOUND, "There is no race with that id.")
         record = await self._readers.ask(partial(record_of, race=race, now_ms=self._clock.wall_ms()))
         names = _against([_titled(seat.name, seat.bot) for seat in record.seats])
         return Description(f"{names} · Carpet Race", f"{_result(record)} Replay it, board by board.", curves_of(record))
 
     async def _embed(self, asked: Asked) -> Description:
         if not self._embeds:
-            raise NoPage(HTTPStatus.NOT_FOUND, "This server shows no races in pages of other sites; its host can allow it by --embed-in.")
+            raise NoPage(
+                HTTPStatus.NOT_FOUND, "This server does not show races in pages of other sites; its host can allow it with --embed-in."
+            )
         identity = asked.values["id"]
         if identity == "closest":
             return ALWAYS["/watch/closest"]
@@ -156,7 +158,7 @@ class Documents:
     async def _player(self, asked: Asked) -> Description:
         found = await self._readers.ask(lambda store: store.player_by_name(asked.values["name"]))
         if found is None:
-            raise NoPage(HTTPStatus.NOT_FOUND, "There is no player of that name.")
+            raise NoPage(HTTPStatus.NOT_FOUND, "There is no player with that name.")
         rating = f"Rating {found.rating.worth}." if found.rating is not None and found.rating.races else "Not rated yet."
         return Description(f"{found.name} · Carpet Race", f"{rating} Races, opponents and results.")
 
@@ -178,7 +180,7 @@ class Documents:
 
 
 def _first(room: Room) -> object:
-    """How far everybody is, as everybody is told it at once; only while the race is run."""
+    """Everybody's progress, which is public at once; only while the race is running."""
     summary = room.summary
     if summary.phase != "racing" or (summary.spec is not None and not summary.spec.watchable):
         return None
@@ -195,7 +197,7 @@ def _titled(name: str, bot: str | None) -> str:
 
 
 def _against(names: Sequence[str]) -> str:
-    """As one phrase, as the page has it."""
+    """The names as one phrase, in the words of the page."""
     shown = names if len(names) <= NAMED else names[: NAMED - 1]
     return " against ".join(shown) + (f" and {len(names) - len(shown)} more" if len(shown) < len(names) else "")
 

@@ -1,4 +1,4 @@
-"""Whether the server can take players, for who routes them to it. That it is alive at all is `/healthz`, which touches nothing."""
+"""Readiness: whether the server can take players, for a proxy that routes them. `/healthz`, which touches nothing, tells if it is alive."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from server.store.journal import Journal
 from server.store.store import Store
 
 PATIENCE_S: Final = 2.0
-"""Seconds that the store has to answer."""
+"""How long the store may take to answer."""
 
 
 def readiness_route(rooms: Rooms, store: Store, journal: Journal, *, max_rooms: int) -> Route:

@@ -26,7 +26,7 @@ def ladder_route(readers: Readers) -> Route:
 def _ladder(store: Store, *, limit: int) -> bytes:
     rated = [(player, player.rating) for player in store.ladder(limit) if player.rating is not None]
     worths = [rating.worth for _, rating in rated]
-    # Best first, so whoever has the same points as the one before them has been counted there.
+    # Best first, so `index` finds the first of those with equal points, whose place they share.
     steps = tuple(
         LadderPlayer(place=1 + worths.index(rating.worth), player=player.id, name=player.name, rating=rating.worth, races=rating.races)
         for player, rating in rated

@@ -1,4 +1,4 @@
-"""What the lobby shows, for who is not in it."""
+"""The lobby's lists, for those who are not connected."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def lobby_route(lobby: Lobby) -> Route:
         latest = lobby.latest()
         if not kept or kept[0][0] is not latest:
             body = latest.payload(JSON) + b"\n"
-            # Forty kilobytes take half a millisecond so, and it is made anew twice a second at most.
+            # Level 1 takes half a millisecond for forty kilobytes, at most twice a second.
             kept[:] = [(latest, Page(body, cache="max-age=1", zipped=gzip.compress(body, 1, mtime=0)))]
         return kept[0][1]
 

@@ -1,7 +1,7 @@
-"""Pictures for previews of links: what an address is about, and the curves of a race. Drawn as SVG; a worker makes PNG of it.
+"""Pictures for link previews: what an address is about, and the curves of a race. They are drawn as SVG, which a worker turns into PNG.
 
-Most of those who show previews take no SVG. PNG is there where resvg is installed (the extra `previews`), which is used here alone. It
-takes the fonts of the system: where there are none, a picture has no words.
+Most programs that show previews do not take SVG. PNG needs resvg (the extra `previews`), which is imported only here. It uses the system's
+fonts; without any, a picture has no words.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from protocol.views import SeatInfo
 
 WIDTH: Final = 1200
 HEIGHT: Final = 630
-"""As those who show previews ask for."""
+"""The size that programs which show previews ask for."""
 
 AS_PNG: Final = find_spec("resvg_py") is not None
 
@@ -38,7 +38,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 560, 1140, 270, 560
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """How one seat's cards came home: each time with how many were home then. place: 0 while the race is being run."""
+    """How one seat's cards came home. steps: times, each with how many were home then. place: 0 while the race is running."""
 
     place: int
     name: str
@@ -48,8 +48,8 @@ class Curve:
 
 
 def curves_of(record: Record) -> tuple[Curve, ...]:
-    """In the order of the seats."""
-    # A deal begins with some cards home: as many as there are with the first move, or one less.
+    """The curves in seat order."""
+    # A deal may begin with cards home: as many as after the first move, or one less.
     steps: list[list[tuple[int, int]]] = [[] for _ in record.seats]
     for move in sorted(record.moves, key=lambda move: move.at_ms):
         made = steps[move.seat]
@@ -62,7 +62,7 @@ def curves_of(record: Record) -> tuple[Curve, ...]:
 
 
 def running_curves(seats: Sequence[SeatInfo], curves: Sequence[Progress], elapsed_ms: int) -> tuple[Curve, ...]:
-    """Of a race that is being run, as its watchers are told them; in the order of the seats."""
+    """The curves of a running race in seat order, as its spectators are shown them."""
     return tuple(
         Curve(0, seat.name or "", seat.home, tuple(zip(told.at_ms, told.home, strict=True)), elapsed_ms)
         for seat, told in zip(seats, curves, strict=False)
@@ -70,7 +70,7 @@ def running_curves(seats: Sequence[SeatInfo], curves: Sequence[Progress], elapse
 
 
 def draw(title: str, sentence: str, curves: Sequence[Curve] = ()) -> str:
-    """The picture as SVG. What people have called themselves may be in all of it."""
+    """The picture as SVG. Any of the texts may contain names that players have chosen."""
     body = _curves(curves) if curves else [_lines(sentence), _icon(760, 215, 352)]
     return "".join(
         (
@@ -86,17 +86,17 @@ def draw(title: str, sentence: str, curves: Sequence[Curve] = ()) -> str:
 
 
 def to_png(svg: str) -> bytes:
-    """For a worker: it looks at all fonts of the system."""
+    """Call it in a worker, because it looks at all fonts of the system."""
     import resvg_py
 
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, sans_serif_family="DejaVu Sans"))
 
 
 def _text(x: float, y: float, size: float, text: str, fill: str = "", *, widest: float = 0, anchor: str = "start") -> str:
-    """One line, as large as it may be to be no wider than `widest`; what is too long at half the size is cut."""
+    """One line, made smaller until it is no wider than `widest`; if it is too long even at half the size, it is cut."""
     text = "".join(character for character in text if character.isprintable())
     if widest:
-        # Half the size is as wide as most letters are; 0.62 leaves room for broad ones.
+        # Most letters are half the size wide; 0.62 leaves room for broad ones.
         while len(text) > 1 and wcswidth(text) * size * 0.31 > widest:
             text = f"{text[:-2]}…"
         size = min(size, widest / (0.62 * max(wcswidth(text), 1)))

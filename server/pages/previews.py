@@ -1,4 +1,4 @@
-"""What others show of a link: a picture for each address, and oEmbed for those who ask how to show a race in a page of their own."""
+"""Link previews: a picture for each address, and oEmbed for sites that ask how to show a race in a page of their own."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Compute: TypeAlias = Callable[[Callable[[str], bytes], str], Awaitable[bytes]]
 """Runs a job in a worker."""
 
 FRAME: Final = (720, 640)
-"""How large a race is shown in a page of somebody else's, unless they have less room for it."""
+"""The size of a race in another site's page, unless there is less room."""
 
 
 def preview_routes(described: Mapping[str, Describe], readers: Readers, compute: Compute, *, embeds: bool) -> tuple[Route, ...]:
-    """described: what is at each address. embeds: the host lets races be shown in pages of others."""
+    """described: what is at each address. embeds: the host lets races be shown in other sites' pages."""
     drawn = Kept()
 
     def svg_at(place: str, describe: Describe) -> Route:
@@ -49,13 +49,13 @@ def preview_routes(described: Mapping[str, Describe], readers: Readers, compute:
 
     async def show_embed(asked: Asked) -> Page:
         if asked.query.get("format", "json") != "json":
-            raise NoPage(HTTPStatus.NOT_IMPLEMENTED, "oEmbed is to be had as JSON.")
-        # With or without TLS: a proxy may have taken that off.
+            raise NoPage(HTTPStatus.NOT_IMPLEMENTED, "oEmbed is available only as JSON.")
+        # The scheme is ignored, because a proxy may have terminated TLS.
         host, slash, path = asked.query.get("url", "").partition("://")[2].partition("/")
         path = slash + path.partition("?")[0].partition("#")[0]
         found = next(((describe, of) for page, describe in pages if (of := page.ask(path, base=asked.base)) is not None), None)
         if not asked.base or host.lower() != asked.base.partition("://")[2] or found is None:
-            raise NoPage(HTTPStatus.NOT_FOUND, "That is no address of this server.")
+            raise NoPage(HTTPStatus.NOT_FOUND, "That is not an address of this server.")
         describe, of = found
         about = await describe(of)
         told = {

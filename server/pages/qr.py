@@ -1,4 +1,4 @@
-"""An address of this server's own web page as a QR code, for whoever has it on a screen and a telephone in their hand."""
+"""QR codes of addresses of this server's web page, for those who see one on a screen and have a telephone in their hand."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from server.net.http import FOREVER, Asked, NoPage, Page, Route
 _ADDRESS: Final = re.compile(
     r"https?://(?:[0-9A-Za-z.-]{1,100}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?/(?:(?:play|tournament|race)(?:/[0-9A-Za-z-]{1,64})?)?"
 )
-"""Whatever host the server is reached by, but no path that is another's: nobody is led astray by a picture of ours."""
+"""Any host, because the server may have several names, but only paths of its own, so that our pictures lead nobody astray."""
 
 KEPT: Final = 256
-"""Pictures of addresses that were asked for last, a few kB each. When there are more the oldest goes."""
+"""How many of the pictures last asked for are kept, a few kB each. When full, the oldest goes."""
 
 
 def qr_route() -> Route:
@@ -28,8 +28,8 @@ def qr_route() -> Route:
     async def show(asked: Asked) -> Page:
         address = asked.query.get("of", "")
         if _ADDRESS.fullmatch(address) is None:
-            raise NoPage(HTTPStatus.BAD_REQUEST, "of is the address of one of the pages to play, of a tournament or of a race.")
-        # It takes milliseconds, in which others would wait.
+            raise NoPage(HTTPStatus.BAD_REQUEST, "of must be the address of a page for playing, of a tournament or of a race.")
+        # In a thread, because it takes milliseconds and others would wait.
         drawn = await trio.to_thread.run_sync(qr_svg, address, limiter=drawing)
         return Page(drawn, "image/svg+xml; charset=utf-8", FOREVER)
 
@@ -38,7 +38,7 @@ def qr_route() -> Route:
 
 @lru_cache(maxsize=KEPT)
 def qr_svg(text: str) -> bytes:
-    """Dark on light whatever the page's colours are, with the margin that readers want; as large as its place."""
+    """Dark on light whatever the page's colours, with the margin that readers need; it takes the size of its place."""
     drawn = io.BytesIO()
     segno.make(text, error="m", micro=False).save(drawn, kind="svg", border=4, dark="#000", light="#fff", omitsize=True, xmldecl=False)
     return drawn.getvalue()

@@ -1,4 +1,4 @@
-"""Races that are over: the record of one, its positions, and the history of a player."""
+"""Pages about finished races: the record of one, its positions, and the history of a player."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ Compute: TypeAlias = Callable[[Callable[[bytes], tuple[bytes, bytes]], bytes], A
 USUAL_RACES: Final = 20
 
 _AN_HOUR: Final = "public, max-age=3600"
-"""What is made of a record may have more in it by the next version."""
+"""Not for ever: the next version may put more into what is made from a record."""
 
 
 KEPT_BYTES: Final = 4 * 2**20
-"""Of records that were asked for last: the largest takes milliseconds to read and to write. When it is full the oldest goes."""
+"""Size of the cache of documents last asked for, the largest of which take milliseconds to read and write. When full, the oldest goes."""
 
 
 class Kept:
-    """Documents that were asked for last, of `KEPT_BYTES` in all."""
+    """A cache of the documents last asked for, of `KEPT_BYTES` in all."""
 
     def __init__(self) -> None:
         self._documents: OrderedDict[str, tuple[bytes, bytes]] = OrderedDict()
@@ -56,10 +56,10 @@ class Kept:
         return kept
 
     async def get(self, key: str, readers: Readers, make: Callable[[], Awaitable[tuple[bytes, ...]]]) -> tuple[bytes, bytes]:
-        """The document that is kept, or else one that a worker makes when it is its turn."""
+        """The cached document, or one that a worker makes in its turn."""
 
         async def in_turn() -> tuple[bytes, bytes]:
-            # Somebody may have had the same made since it was asked for.
+            # Somebody else may have had it made meanwhile.
             return self.find(key) or self.add(key, *await make())
 
         if (kept := self.find(key)) is not None:
@@ -68,7 +68,7 @@ class Kept:
 
 
 def race_routes(readers: Readers, clock: Clock, compute: Compute) -> tuple[Route, ...]:
-    """compute: for what takes longer than a request may."""
+    """compute: for work that takes longer than a request may."""
     records = Kept()
 
     async def find_record(asked: Asked) -> bytes:
@@ -86,7 +86,7 @@ def race_routes(readers: Readers, clock: Clock, compute: Compute) -> tuple[Route
         return Page(await find_record(asked), cache=FOREVER)
 
     def made_by(job: Callable[[bytes], tuple[bytes, bytes]]) -> Callable[[Asked], Awaitable[Page]]:
-        """What a worker makes of a record."""
+        """A page that a worker makes from a record."""
         known = Kept()
 
         async def show(asked: Asked) -> Page:
@@ -113,17 +113,17 @@ def race_routes(readers: Readers, clock: Clock, compute: Compute) -> tuple[Route
 
 
 def record_of(store: Store, *, race: str, now_ms: int) -> Record:
-    """The record of a race that is over. Raises NoPage where there is none, or none to be seen yet."""
-    # The state first: a race that ends meanwhile is then called running, never one that has no record.
+    """The record of a race that is over. Raises NoPage if there is none, or it is not to be seen yet."""
+    # The status is read first: if the race ends meanwhile, it is reported as running, not as one without a record.
     status = store.race_status(race)
     if status is None:
         raise _no_such_race()
     if status.phase == "running":
-        raise NoPage(HTTPStatus.CONFLICT, "That race is still running; its record is there when it is over.", retry_after_s=10)
+        raise NoPage(HTTPStatus.CONFLICT, "That race is still running; its record is available once it is over.", retry_after_s=10)
     if status.phase == "aborted":
         raise NoPage(HTTPStatus.GONE, f"That race was aborted and has no record: {_reason(status.reason)}.")
     if status.sealed_until_ms > now_ms:
-        raise NoPage(HTTPStatus.FORBIDDEN, "Others have yet to play the deal of that race; its record is there when they have.")
+        raise NoPage(HTTPStatus.FORBIDDEN, "Others have yet to play the deal of that race; its record is available once they have.")
     record = store.record(race)
     if record is None:
         raise StoreCorrupt(f"race {race} is over and has no record")
@@ -138,11 +138,11 @@ def _history(store: Store, *, name: str, limit: int, before: Mark | None, now_ms
     player = store.player_by_name(name)
     if player is None:
         raise _no_such_player()
-    # One more than wanted tells whether there is another page.
+    # One more than wanted, to know whether there is another page.
     races = store.history(player.id, limit=limit + 1, before=before)
     shown = races[:limit]
     following = _mark_text(shown[-1].mark) if len(races) > limit else None
-    # What came of a run on a deal that others have yet to play is not told before they have.
+    # The result of a run on a deal that others have yet to play stays secret until it is revealed.
     told = tuple(_line(race) for race in shown if race.sealed_until_ms <= now_ms)
     history = History(player=player.id, name=player.name, races=told, next=following)
     return msgspec.json.encode(history) + b"\n"
@@ -162,7 +162,7 @@ def _line(race: PlayedRace) -> HistoryRace:
 
 
 def seats_of(race: PlayedRace) -> tuple[HistorySeat, ...]:
-    """What is told of them."""
+    """What the history tells about the seats."""
     return tuple(
         HistorySeat(
             player=seat.player,
@@ -179,7 +179,7 @@ def seats_of(race: PlayedRace) -> tuple[HistorySeat, ...]:
 
 
 def _reason(reason: str | None) -> str:
-    # It may quote what a damaged log has.
+    # It may quote a damaged log.
     return clean_chat(reason or "") or "nobody said why"
 
 
@@ -193,13 +193,13 @@ def _before(query: Mapping[str, str]) -> Mark | None:
         return None
     moment, _, race = text.partition("-")
     if re.fullmatch(r"[0-9]{1,15}", moment) is None or not is_race_id(race):
-        raise NoPage(HTTPStatus.BAD_REQUEST, "before is what a page of this history had as next.")
+        raise NoPage(HTTPStatus.BAD_REQUEST, "before must be the next of a page of this history.")
     return Mark(int(moment), race)
 
 
 def _no_such_race() -> NoPage:
-    return NoPage(HTTPStatus.NOT_FOUND, "There is no race of that id.")
+    return NoPage(HTTPStatus.NOT_FOUND, "There is no race with that id.")
 
 
 def _no_such_player() -> NoPage:
-    return NoPage(HTTPStatus.NOT_FOUND, "There is no player of that name.")
+    return NoPage(HTTPStatus.NOT_FOUND, "There is no player with that name.")

@@ -1,4 +1,4 @@
-"""Reading the store for who asks over HTTP: in threads, a few at a time, with a status for whatever is wrong with it."""
+"""Reads the store for HTTP requests: in threads, a few at a time, with an HTTP status for whatever goes wrong."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from server.store.store import Store
 logger = logging.getLogger("carpet.pages")
 
 READING: Final = 2
-"""Pages that are read out of the store at once: half the connections that a database has for reading, as players say hello by them too."""
+"""How many pages read the store at once: half of a database's reading connections, because players who say hello need them too."""
 
 WAITING: Final = 32
-"""Requests that may wait for one of these. When there are more, the answer is 503; after too long a wait too."""
+"""How many requests may wait for that. When full, the answer is 503, as it is after too long a wait."""
 
 Answer = TypeVar("Answer")
 
@@ -33,16 +33,16 @@ class Readers:
         self._working = trio.CapacityLimiter(1)
 
     async def ask(self, read: Callable[[Store], Answer]) -> Answer:
-        """What `read` makes of the store, which it reads in a thread. Raises NoPage, also where the store fails."""
+        """The answer of `read`, which reads the store in a thread. Raises NoPage, also if the store fails."""
         return await self.wait(lambda: self._journal.ask(read, self._store))
 
     async def wait(self, answer: Callable[[], Awaitable[Answer]]) -> Answer:
-        """The same for an answer that is made of several looks at the store, when it is its turn."""
+        """The same for an answer that reads the store several times, in its turn."""
         return await self._in_turn(self._reading, answer)
 
     async def work(self, answer: Callable[[], Awaitable[Answer]]) -> Answer:
-        """The same for an answer that a worker makes: one at a time, so that who asks for many leaves the readers to others, and workers to
-        those who race."""
+        """The same for an answer that a worker makes. One at a time, so that many requests leave readers for others, and workers for
+        races."""
         return await self._in_turn(self._working, answer)
 
     async def _in_turn(self, turns: trio.CapacityLimiter, answer: Callable[[], Awaitable[Answer]]) -> Answer:

@@ -1,7 +1,7 @@
-"""A game that is over, in sentences: the best that was possible, where it was lost, what would have kept it.
+"""Reviews a finished game in sentences: the best that was possible, where it was lost, what would have kept it.
 
-Owns the words, and the document for the web page, which a worker makes. Must not know how any of it is found (server/solver/review.py), nor
-who reads it: so nobody is spoken to.
+Owns the words, and the document for the web page, which a worker makes. Must not know how it is found (server/solver/review.py) or who
+reads it, so the sentences address nobody.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from server.solver.solve import best_home
 _RANKS: Final = ("Ace", *map(str, range(2, 11)), "Jack", "Queen", "King")
 _SUITS: Final = ("spades", "hearts", "diamonds", "clubs")
 _QUOTED: Final = 8
-"""Moves of a line that a sentence quotes."""
+"""How many moves of a line a sentence quotes."""
 
 
 BUDGET: Final = 20_000
-"""Positions of a search for the page: with one deck a tenth of that is rare, and two are no matter of a moment."""
+"""Positions per search for the page. With one deck a search rarely needs a tenth of that; with two it would take long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What can be said of a game. left: the most cards that could still be brought home after the slip, None where there was none.
+    """What can be said about a game. left: the most cards that could still be brought home after the slip; None if there was no slip.
 
     exact: all of it is certain.
     """
@@ -53,7 +53,7 @@ def judge_seat(record: Record, seat: int, *, budget: int | None = None) -> Judge
 
 
 def judge(first: Position, moves: Sequence[str], *, budget: int | None = None) -> Judgement:
-    """Judge the game that `moves` made of `first`. budget: positions for each search, as `server.solver.review` has it."""
+    """Judge the game that `moves` made from `first`. budget: positions for each search, as in `server.solver.review`."""
     found = review(first, moves, budget=budget)
     left: int | None = None
     exact = found.exact
@@ -64,7 +64,7 @@ def judge(first: Position, moves: Sequence[str], *, budget: int | None = None) -
 
 
 def review_document(record: bytes) -> tuple[bytes, bytes]:
-    """The `RaceReview` of a record in JSON, plain and by gzip. Raises what a false record raises."""
+    """The `RaceReview` of a record as JSON, plain and gzipped. Raises the errors of a false record."""
     told = from_json(record)
     firsts = first_positions(told)
     judged = [judge_seat(told, seat, budget=BUDGET) for seat in range(len(firsts))] if firsts[0].rules.decks == 1 else []
@@ -156,5 +156,5 @@ def _words(position: Position, text: str) -> str:
 
 
 def card_name(card: Card) -> str:
-    """A card as it is spoken of: the 9 of hearts."""
+    """A card in words: the 9 of hearts."""
     return f"the {_RANKS[rank(card) - 1]} of {_SUITS[suit(card)]}"

@@ -1,6 +1,6 @@
-"""What anybody may know of deals of the day and challenges: the commitments, and the boards of deals that are revealed.
+"""Pages about deals of the day and challenges, with what anybody may know: the commitments, and the boards of revealed deals.
 
-No request says who asks, so before the reveal a board tells how many have run, and no more. The documents are the messages of the wire.
+Requests do not say who asks, so before the reveal a board only tells how many have run. The documents are the messages of the wire.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def run_routes(readers: Readers, service: RunService) -> tuple[Route, ...]:
 
 
 async def ask_runs(readers: Readers, service: RunService, question: RunQuestion) -> RunMessage:
-    """What anybody is told to that. Raises NoPage."""
+    """The answer that anybody may have. Raises NoPage."""
     try:
         return await readers.wait(lambda: service.answer(NOBODY.id, question))
     except Refusal as refusal:
         if refusal.fault is Fault.SERVER:
             raise NoPage(HTTPStatus.SERVICE_UNAVAILABLE, str(refusal), retry_after_s=1) from refusal
-        # Whoever asks by an address can be wrong in its steps alone.
+        # Only the parts of the address can be wrong.
         raise NoPage(HTTPStatus.NOT_FOUND, str(refusal)) from refusal

@@ -1,4 +1,4 @@
-"""The documents for those who write clients. They are made when the first is asked for, by a worker: it takes a second of computing."""
+"""The schemas for authors of clients. A worker makes all of them when the first is asked for, because that takes a second of computing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from server.net.http import Asked, NoPage, Page, Route
 from server.pages.readers import Readers
 
 Made: TypeAlias = Mapping[str, tuple[bytes, bytes]]
-"""By name: a document, and the same by gzip."""
+"""By name: a document, plain and gzipped."""
 
 Compute: TypeAlias = Callable[[Callable[[], Made]], Awaitable[Made]]
 """Runs the job in a worker."""
@@ -30,14 +30,14 @@ def schema_routes(readers: Readers, compute: Compute) -> tuple[Route, ...]:
     made: dict[str, tuple[bytes, bytes]] = {}
 
     async def make() -> None:
-        # Somebody may have had them made since this was asked for.
+        # Somebody else may have had them made meanwhile.
         if not made:
             made.update(await compute(make_documents))
 
     async def show(asked: Asked, name: str = "") -> Page:
         name = name or asked.values["document"]
         if name not in (NAMES if not asked.values else SCHEMAS):
-            raise NoPage(HTTPStatus.NOT_FOUND, f"There is no schema of that name; there are {', '.join(SCHEMAS)}.")
+            raise NoPage(HTTPStatus.NOT_FOUND, f"There is no schema with that name; there are {', '.join(SCHEMAS)}.")
         if not made:
             await readers.work(make)
         body, zipped = made[name]

@@ -1,6 +1,6 @@
-"""Looking for players, races, tournaments and deals of the day, by the beginning of a name, a rule set, or a date.
+"""Search for players, races, tournaments and deals of the day, by the beginning of a name, a rule set, or a date.
 
-Asked at each key, so all of it is bounded: names and rule sets are looked up in indexes of the store, the rest is in memory.
+It is called at each key press, so its cost is bounded: names and rule sets are looked up in indexes of the store, the rest in memory.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from server.store.store import Store
 from server.tournaments.service import TournamentService
 
 LOOKED_THROUGH: Final = 200
-"""Races of which those are shown that are at the rule set, and that are nobody's to play any more: the last of a player, or of all."""
+"""How many of the latest races, of a player or of all, are searched for those at the rule set whose deals nobody has yet to play."""
 
 
 def search_route(readers: Readers, clock: Clock, runs: RunService, tournaments: TournamentService) -> Route:
     async def show(asked: Asked) -> Page:
         wanted, rules = asked.query.get("q", "").strip(), asked.query.get("rules", "")
         if len(wanted) > SEARCH_CHARACTERS:
-            raise NoPage(HTTPStatus.BAD_REQUEST, f"q has at most {SEARCH_CHARACTERS} characters.")
+            raise NoPage(HTTPStatus.BAD_REQUEST, f"q must have at most {SEARCH_CHARACTERS} characters.")
         if rules and rules not in RULE_SETS:
-            raise NoPage(HTTPStatus.BAD_REQUEST, f"rules is the id of a rule set: {', '.join(RULE_SETS)}.")
+            raise NoPage(HTTPStatus.BAD_REQUEST, f"rules must be the id of a rule set: {', '.join(RULE_SETS)}.")
         found = await readers.ask(partial(_kept, wanted=wanted, rules=rules, now_ms=clock.wall_ms()))
         if wanted:
             key = name_key(wanted)
@@ -48,7 +48,7 @@ def search_route(readers: Readers, clock: Clock, runs: RunService, tournaments: 
 
 
 def _kept(store: Store, *, wanted: str, rules: str, now_ms: int) -> Found:
-    """What of it is in the store."""
+    """The part of the answer that comes from the store."""
     players = store.players_called(wanted, limit=FOUND) if wanted else ()
     player = store.player_by_name(clean_name(wanted)) if wanted else None
     if player is not None:

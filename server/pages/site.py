@@ -1,4 +1,4 @@
-"""All that a server has over HTTP, put together."""
+"""Assembles everything that a server has over HTTP."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def open_site(
     origins: Callable[[], Sequence[str]] = tuple,
     embedders: Sequence[str] = (),
 ) -> Site:
-    """compute: for what takes longer than a request may. is_elsewhere: whether another server of this place has the room with a code.
-    origins: of the pages of all servers of this place. embedders: of pages that may show races in a frame."""
+    """compute: for work that takes longer than a request may. is_elsewhere: whether another server of this place has the room with a code.
+    origins: those of the pages of all servers of this place. embedders: those of pages that may show races in a frame."""
     readers = Readers(store, journal)
     documents = Documents(rooms, readers, runs, tournaments, clock, is_elsewhere=is_elsewhere, embeds=bool(embedders)).addresses
     routes = (
@@ -56,7 +56,7 @@ def open_site(
         *run_routes(readers, runs),
         *tournament_routes(tournaments),
         *schema_routes(readers, compute),
-        # The picture of `/play` before the race with that for a code.
+        # Before the web routes, where `/play/{code}` would match the picture of `/play`.
         *preview_routes({**known(), **documents}, readers, compute, embeds=bool(embedders)),
         *web_routes(documents, origins=origins, embedders=embedders),
         readiness_route(rooms, store, journal, max_rooms=max_rooms),

@@ -1,4 +1,4 @@
-"""Tournaments for whoever reads them over HTTP: the list, the whole of one, and its standings for a spreadsheet."""
+"""Pages about tournaments: the list, the document of one, and its standings for a spreadsheet."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from server.tournaments.service import TournamentService
 CSV_TYPE: Final = "text/csv; charset=utf-8"
 
 _FORMULA: Final = tuple("=+-@\t\r")
-"""With these a spreadsheet takes a text for a formula (OWASP, CSV Injection)."""
+"""A spreadsheet takes a text that begins with one of these for a formula (OWASP, CSV Injection)."""
 
 
 KEPT: Final = 16
-"""Documents that are kept as they are sent, while their tournament stands as it does: at a round's end all who look on ask for it."""
+"""How many encoded documents are cached while their tournament does not change: at the end of a round all spectators ask for it."""
 
 
 def tournament_routes(tournaments: TournamentService) -> list[Route]:
@@ -61,19 +61,19 @@ def _page(found: TournamentDocument) -> Page:
 
 
 async def find_tournament(tournaments: TournamentService, asked: Asked) -> TournamentDocument:
-    """The one whose id stands in the address. Raises NoPage."""
+    """The tournament whose id is in the address. Raises NoPage."""
     identity = asked.values["id"].upper()
     try:
         found = await tournaments.document(identity) if is_tournament_id(identity) else None
     except StoreError as error:
         raise NoPage(HTTPStatus.SERVICE_UNAVAILABLE, "The store cannot be read now; try again later.", retry_after_s=10) from error
     if found is None:
-        raise NoPage(HTTPStatus.NOT_FOUND, "There is no tournament of that id.")
+        raise NoPage(HTTPStatus.NOT_FOUND, "There is no tournament with that id.")
     return found
 
 
 def standings_csv(found: TournamentDocument) -> str:
-    """One row an entrant, best first, with a header; points and tie-breaks as decimal numbers."""
+    """One row per entrant, best first, with a header; points and tie-breaks as decimal numbers."""
     entrants = {entrant.id: entrant for entrant in found.entrants}
     text = io.StringIO()
     rows = csv.writer(text)
@@ -103,5 +103,5 @@ def standings_csv(found: TournamentDocument) -> str:
 
 
 def harmless(text: str) -> str:
-    """A text as a cell that no spreadsheet takes for a formula."""
+    """The text as a cell that no spreadsheet takes for a formula."""
     return f"'{text}" if text.startswith(_FORMULA) else text

@@ -1,7 +1,7 @@
-"""The page for browsers: its files, read once, and what a browser is told to let it do.
+"""The web page: its files, read once, and the policy that tells browsers what it may do.
 
-One document serves every address, each with a title of its own; its scripts read the address and speak `carpet.v1.json` with this
-server. What is at an address, and whether there is anything, is said by `documents`.
+One document serves every address, each with a title of its own. Its scripts read the address and speak `carpet.v1.json` with this server.
+`documents` says what is at an address, and whether there is anything.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from server.pages.qr import qr_route
 from server.rules.catalogue import RULE_SETS
 
 FORMS: Final = "forms.json"
-"""What the forms of a page ask, as the terminal's do: made, and no file."""
+"""The fields of the page's forms, which are those of the terminal's. It is generated, not a file."""
 
 
 def _bytes(name: str) -> bytes:
@@ -53,15 +53,15 @@ FILES: Final = {
     for name in sorted([FORMS, *(entry.name for entry in files("server.pages").joinpath("web").iterdir())])
     if name.rpartition(".")[2] in TYPES
 }
-"""What the documents ask for beside themselves, with its type."""
+"""The files that documents load, with their types."""
 
 WEB: Final = f"/web/{hashlib.sha256(b''.join(hashlib.sha256(_bytes(name)).digest() for name in FILES)).hexdigest()[:16]}"
-"""Where the files are, as they are now: a newer server has them elsewhere, so that its scripts never meet an older one's page, and each is
-fetched once. What is at `/web/NAME` without it is asked for again each time."""
+"""Where the present files are. A newer server has its files elsewhere, so that an older server's page never gets its scripts, and each file
+is fetched only once. The same files at `/web/NAME` are revalidated each time."""
 
 _POLICY: Final = Template(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; manifest-src 'self'; "
-    # Covers WebSockets to the same host and port too.
+    # 'self' also covers WebSockets to the same host and port.
     "connect-src 'self'$sockets; "
     "base-uri 'none'; form-action 'none'; frame-ancestors $embedders; require-trusted-types-for 'script'; trusted-types 'none'"
 )
@@ -77,7 +77,7 @@ _HTML: Final = "text/html; charset=utf-8"
 _HEADERS: Final = (*GUARDED, *VARIES)
 
 _NAMED_HOST: Final = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]+)?")
-"""The origins that can stand in a policy: it has no form for an IPv6 address."""
+"""The origins that a policy can name: there is no syntax for IPv6 addresses."""
 
 
 def _guarded(origins: Sequence[str], embedders: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -88,8 +88,8 @@ def _guarded(origins: Sequence[str], embedders: Sequence[str]) -> tuple[tuple[st
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a document is about, for a tab, a search and a preview: a few words, a sentence, and how the race went. first: what its page can
-    show before the first message comes, some round trips later; in JSON. Names of players' making may be in all of it."""
+    """What a document is about, for a tab, a search engine and a preview: a title, a sentence, and how the race went. first: what its page
+    can show before the first message arrives some round trips later, as JSON. All of it may contain names that players have chosen."""
 
     title: str
     sentence: str
@@ -111,10 +111,10 @@ ALWAYS: Final[Mapping[str, Description]] = {
     "/daily": Description("Deals of the day · Carpet Race", "The same shuffle for everybody, once each, until midnight in UTC."),
     "/challenges": Description("Challenges · Carpet Race", "Deals that somebody has opened for others to run, once each."),
 }
-"""Addresses with something behind them at any time."""
+"""Addresses that always exist."""
 
 Describe: TypeAlias = Callable[[Asked], Awaitable[Description]]
-"""What the document at an address is about. Raises NoPage where there is no such thing."""
+"""Says what the document at an address is about. Raises NoPage if there is nothing there."""
 
 
 ENTRIES: Final[Mapping[str, str]] = {
@@ -127,11 +127,11 @@ ENTRIES: Final[Mapping[str, str]] = {
     "screen": "screen.js",
     **dict.fromkeys(("ladder", "search", "player", "daily", "challenges", "challenge"), "tables.js"),
 }
-"""By the first step of an address: the module of its page, which `app.js` imports."""
+"""By the first part of an address: the module of its page, which `app.js` imports."""
 
 
 def known() -> Mapping[str, Describe]:
-    """What is at the addresses of `ALWAYS`."""
+    """The descriptions of the addresses in `ALWAYS`."""
 
     def at(about: Description) -> Describe:
         async def describe(asked: Asked) -> Description:
@@ -145,16 +145,16 @@ def known() -> Mapping[str, Describe]:
 
 
 EMBEDDABLE: Final = ("watch", "race")
-"""By their first step: the addresses with something that a page of somebody else's can show in a frame, where the host allows it."""
+"""The first parts of addresses whose content other sites can show in a frame, if the host allows it."""
 
 
 def picture_of(base: str, path: str) -> str:
-    """The address of the picture for the preview of another."""
+    """The address of the preview picture for this address."""
     return f"{base}{path.rstrip('/')}/picture.{'png' if AS_PNG else 'svg'}"
 
 
 def _preview(asked: Asked) -> str:
-    """What stands in the head of a document for those who show previews: they ask for whole addresses."""
+    """The part of a document's head for programs that show previews. They need absolute addresses."""
     if not asked.base:
         return ""
     url = f"{asked.base}{asked.path}"
@@ -168,14 +168,14 @@ def _preview(asked: Asked) -> str:
 
 
 FIRST_RULES: Final = tuple({"id": row.id, "name": row.name, "decks": row.decks} for row in RULE_SETS.values())
-"""What the list of races needs of the rule sets."""
+"""What the list of races needs to know about the rule sets."""
 
 
 def _first(data: object, *, preload: str = "") -> str:
-    """What stands in the head of a document for its own page. preload: the document that this asks for at once."""
+    """The part of a document's head for its own page. preload: the document that the page asks for at once."""
     lines = [f'<link rel="preload" as="fetch" crossorigin href="{preload}">'] if preload else []
     if data is not None:
-        # Nothing in it ends the element, or begins a comment.
+        # Escaped, so that nothing in it ends the element or begins a comment.
         text = msgspec.json.encode(data).decode().replace("<", "\\u003c")
         lines.append(f'<script type="application/json" id="first">{text}</script>')
     return "\n".join(lines)
@@ -184,8 +184,8 @@ def _first(data: object, *, preload: str = "") -> str:
 def web_routes(
     described: Mapping[str, Describe], *, origins: Callable[[], Sequence[str]] = tuple, embedders: Sequence[str] = ()
 ) -> tuple[Route, ...]:
-    """described: for each address but those that are always there, what its document is about. origins: of the pages of all servers that
-    are this place: the connection of a document may go to any of them. embedders: whose pages may have `/embed/…` in a frame."""
+    """described: by address, what its document is about, without those that always exist. origins: those of the pages of all servers of
+    this place, because a document may connect to any of them. embedders: origins whose pages may show `/embed/…` in a frame."""
     template = Template(_text("index.html"))
 
     def document(asked: Asked, about: Description) -> Page:
@@ -219,7 +219,7 @@ def web_routes(
     pages = {name: _page(_bytes(name), kind, GUARDED) for name, kind in FILES.items()}
     parts = (_route(f"{WEB}/{name}", replace(page, cache=FOREVER)) for name, page in pages.items())
     unversioned = (_route(f"/web/{name}", page) for name, page in pages.items())
-    # Browsers look there for the icon of what is no page, such as a record.
+    # Browsers look here for the icon of anything that is not a page, such as a record.
     icon = _route("/favicon.ico", pages["icon.svg"])
     ever = (always(place, about) for place, about in ALWAYS.items())
     return (*ever, *(at(place, describe) for place, describe in described.items()), *parts, *unversioned, icon, qr_route())
@@ -227,7 +227,7 @@ def web_routes(
 
 @cache
 def _imported(name: str) -> frozenset[str]:
-    """A module and all that it imports when it is loaded."""
+    """A module and everything that it imports on loading."""
     found = {name}
     for imported in re.findall(r'^import [^"(]* from "\./([^"]+)";$', _text(name), re.MULTILINE):
         found |= _imported(imported)
@@ -235,7 +235,7 @@ def _imported(name: str) -> frozenset[str]:
 
 
 def problem_page() -> Callable[[HTTPStatus, str], Page]:
-    """What a browser is shown in place of a page that is not there: why, and where else to go."""
+    """Makes what a browser is shown for a missing page: why, and where else to go."""
     template = Template(_text("problem.html"))
 
     def show(status: HTTPStatus, sentence: str) -> Page:
@@ -247,9 +247,9 @@ def problem_page() -> Callable[[HTTPStatus, str], Page]:
 
 
 def _page(body: bytes, kind: str, headers: tuple[tuple[str, str], ...]) -> Page:
-    # Asked for again each time, and answered with 304 while it is the same.
+    # Revalidated each time, and answered with 304 while unchanged.
     zipped = gzip.compress(body, mtime=0) if kind != _HTML else b""
-    # What a document is let do is part of it.
+    # The tag includes the headers, because the policy is part of a document.
     tag = hashlib.sha256(body + repr(headers).encode()).hexdigest()[:32]
     return Page(body, kind, "no-cache", f'"{tag}"', headers, zipped)
 

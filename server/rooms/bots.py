@@ -6,6 +6,7 @@ to ask.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from typing import TypeAlias
@@ -14,7 +15,7 @@ import trio
 
 from protocol.client_messages import Move, Rematch
 from protocol.errors import ErrorCode, Refusal
-from protocol.room_events import Dealt, PlayerView, Result, Room
+from protocol.room_events import Dealt, PlayerView, Progress, Result, Room
 from protocol.server_messages import CurrentView, Error
 from protocol.views import RaceOptions, SeatState, View
 from server.bots.house import HouseBot, UnknownBot, house_bot
@@ -25,6 +26,10 @@ Asking: TypeAlias = "Callable[[BotPlayer, Move | Rematch], None]"
 
 PACE_S = (0.7, 1.9)
 """Seconds that a bot takes for a move, evenly distributed: about what a person who knows the game needs."""
+
+HURRY = 0.1
+"""The share of such a pause that a bot takes once no person plays any more: everybody waits for the result then. It makes no move that it
+would not have had the time for at its usual pace."""
 
 THOUGHTS = 1
 """How many long thoughts run at once in the whole server. Threads share one interpreter lock, so each one that computes delays the moves of
@@ -39,7 +44,7 @@ class BotPlayer(Member):
         *,
         player: PlayerName,
         bot: HouseBot,
-        rules: str,
+        options: RaceOptions,
         seed: int,
         waits: bool,
         thoughts: trio.CapacityLimiter,
@@ -48,18 +53,25 @@ class BotPlayer(Member):
         """seed: of all its randomness. waits: play at a person's pace, not as fast as it thinks. thoughts: shared by all bots."""
         self.player = player
         self._bot = bot
-        self._rules = rules
+        self._rules = options.rules
         self._random = random.Random(seed)  # noqa: S311  (a bot's whims, not a secret)
         self._waits = waits
         self._thoughts = thoughts
         self._ask = ask
-        self._strategy = bot.make(rules, self._random.getrandbits(32))
+        self._strategy = bot.make(options.rules, self._random.getrandbits(32))
         self._race = 1
         self._seat = 0
         # Only the newest view matters, so it replaces the one before: there is no queue that could fill up.
         self._ply = 0
         self._view: View | None = None
         self._starts_in_s = 0.0
+        # The seats of people, and those of them who still play. The bots have the last seats.
+        self._people = frozenset(range(options.seats - len(options.bots)))
+        self._playing = set(self._people)
+        # When its time is up; and how many seconds it is ahead of its usual pace.
+        self._limit_s = options.time_limit_s
+        self._ends_at = math.inf
+        self._ahead_s = 0.0
         self._again = False
         self._done = False
         self._news = trio.Event()
@@ -70,17 +82,24 @@ class BotPlayer(Member):
 
     def post(self, outgoing: Outgoing) -> None:
         match outgoing.message:
-            case Room(race=race, phase=phase, seat=int(seat), seats=seats, view=view):
+            case Progress(seat=seat, state=state):
+                if state != "racing":
+                    self._playing.discard(seat)
+                return
+            case Room(race=race, phase=phase, seat=int(seat), seats=seats, view=view, elapsed_ms=elapsed_ms):
                 # It need not be a new race: the room is sent again after an outage of the store, or after the process was suspended.
                 if race != self._race:
                     self._race, self._done = race, False
                     self._strategy = self._bot.make(self._rules, self._random.getrandbits(32))
                 # A race is already over at this point only if the server has brought the room back.
                 self._again = phase == "over"
+                self._playing = {number for number in self._people if seats[number].state in ("waiting", "racing")}
+                self._ends_at = trio.current_time() + self._limit_s - elapsed_ms / 1000
                 self._stand(seat, seats[seat].ply, seats[seat].state, view)
             case Dealt(seat=seat, view=view, starts_in_ms=starts_in_ms):
                 self._seat, self._ply, self._view = seat, 0, view
                 self._starts_in_s = starts_in_ms / 1000
+                self._ends_at, self._ahead_s = trio.current_time() + self._starts_in_s + self._limit_s, 0.0
             case PlayerView(ply=ply, view=view, state=state):
                 self._ply, self._view = ply, view if state == "racing" else None
             case CurrentView(race=race, seat=seat, ply=ply, view=view, state=state):
@@ -122,9 +141,14 @@ class BotPlayer(Member):
             move = await trio.to_thread.run_sync(self._strategy.choose, view, abandon_on_cancel=True, limiter=self._thoughts)
         else:
             move = self._strategy.choose(view)
-        pause = self._starts_in_s + (self._random.uniform(*PACE_S) if self._waits else 0.0)
-        self._starts_in_s = 0.0
-        await trio.sleep_until(began + pause)
+        pause = self._random.uniform(*PACE_S) if self._waits else 0.0
+        if self._people and not self._playing:
+            if began + self._ahead_s + pause > self._ends_at:
+                return
+            self._ahead_s += pause * (1 - HURRY)
+            pause *= HURRY
+        starts_in_s, self._starts_in_s = self._starts_in_s, 0.0
+        await trio.sleep_until(began + starts_in_s + pause)
         # It may have been sent the same view again meanwhile, so compare by value.
         if self._view == view:
             self._ask(self, Move(race=self._race, seat=self._seat, ply=ply, move=move))
@@ -149,7 +173,7 @@ def bot_players(
         seat: BotPlayer(
             player=PlayerName(house_id(seat), bot.name),
             bot=bot,
-            rules=options.rules,
+            options=options,
             seed=int.from_bytes(entropy(8), "big"),
             waits=waits,
             thoughts=thoughts,

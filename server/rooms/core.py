@@ -115,6 +115,8 @@ class RoomCore:
         """`take` for a move. Nearly all requests are moves, and most of them do not change what is due. waited_ms: see `Ask`."""
         self._reach(now)
         races, seat, is_new = self._races, None, False
+        if races.reveals_at_ms is not None and races.reveal_shared():
+            self.is_due_known = False
         race = races.race
         try:
             seat = self._seat_here(player, member)
@@ -198,7 +200,8 @@ class RoomCore:
     def summary(self) -> RoomSummary:
         races, setup = self._races, self._setup
         seen = self._broadcast.as_seen_by(None, races.race)
-        return summarized(seen, code=setup.code, spec=setup.spec, opened_at=races.opened_at, ahead_ms=races.ahead_ms, closed=self.is_closed)
+        closed = self._why_closed if self.is_closed else ""
+        return summarized(seen, code=setup.code, spec=setup.spec, opened_at=races.opened_at, ahead_ms=races.ahead_ms, closed=closed)
 
     # ---- requests
 
@@ -229,7 +232,8 @@ class RoomCore:
                     self._races.measure_all()
                     wait_ms = max(moment + self._races.ahead_ms - self._races.now, 0)
                     self._races.do(ChooseDeal(self.race.deal.k, wait_ms))
-            case Reveal():
+            case Reveal(at_ms=at_ms):
+                self._races.reveals_at_ms = at_ms
                 self._races.reveal_shared()
             case DealFound():
                 self._deal_found(request)
@@ -280,8 +284,11 @@ class RoomCore:
 
     def _call_off(self, request: CallOff) -> None:
         if request.by_host is not None:
-            self._broadcast.everybody(refused(Refusal(ErrorCode.ENDED_BY_HOST, request.by_host), 0))
             self.is_closed = True
+            if self.race.phase == "over":
+                # Its result stands.
+                return
+            self._broadcast.everybody(refused(Refusal(ErrorCode.ENDED_BY_HOST, request.by_host), 0))
             self._because = f"{ENDED_BY_HOST}: {request.by_host}" if request.by_host else ENDED_BY_HOST
             return
         if self.race.phase == "waiting" or (request.also_running and self.race.phase != "over"):
@@ -411,5 +418,8 @@ class RoomCore:
             self._races.log.desert()
         else:
             self._races.reveal_earlier()
-            because = self._because or ABORTED_BECAUSE[self._reason]
-            self._races.log.give_up(because, seats=seats_left(self.race), at_ms=self._setup.wall_ms())
+            self._races.log.give_up(self._why_closed, seats=seats_left(self.race), at_ms=self._setup.wall_ms())
+
+    @property
+    def _why_closed(self) -> str:
+        return self._because or ABORTED_BECAUSE[self._reason]

@@ -20,7 +20,7 @@ def check_options(options: RaceOptions) -> None:
     except UnknownRules as error:
         raise Refusal(ErrorCode.UNKNOWN_RULES, str(error), path="$.options.rules") from error
     if options.winnable and options.deal is not None:
-        raise Refusal(ErrorCode.BAD_OPTIONS, "a deal by name is what it is, winnable or not", path="$.options.winnable")
+        raise Refusal(ErrorCode.BAD_OPTIONS, "a named deal is always the same one, winnable or not", path="$.options.winnable")
     if options.winnable and not rules.solvable:
         raise Refusal(ErrorCode.BAD_OPTIONS, f"winnable deals are not offered under {options.rules}", path="$.options.winnable")
     _check_series(options)

@@ -108,7 +108,8 @@ class RaceLog:
         if is_current:
             self._here = set(here)
         standing = tuple(sorted(self._here)) if is_current else ()
-        self._draft.effects.entries.append(RaceOver(race=record.id, record=record, players=players, at_ms=at_ms, here=standing))
+        gone = tuple(seat for seat, player in enumerate(players) if player is not None and seat not in self._here) if is_current else ()
+        self._draft.effects.entries.append(RaceOver(race=record.id, record=record, players=players, at_ms=at_ms, here=standing, gone=gone))
 
     def desert(self) -> None:
         """If the current race is over, note that nobody is in its room any more."""

@@ -77,6 +77,7 @@ class RaceSequence:
         "now",
         "opened_at",
         "race",
+        "reveals_at_ms",
         "sat_here",
         "series",
     )
@@ -88,6 +89,8 @@ class RaceSequence:
         """How far the room's time is ahead of the server's clock."""
         self.now = now
         self.bots: tuple[BotSeat, ...] = ()
+        self.reveals_at_ms: int | None = None
+        """From when on, by the wall clock, the deal is anybody's to know; None where others do not play it, or that is not settled."""
         self._wins_held: list[MovePlayed] = []
         self.sat_here = set(earlier.sat_here) if earlier is not None else set[str]()
         """Everybody who ever took a seat."""
@@ -308,10 +311,12 @@ class RaceSequence:
         here = [seat.number for player, seat in self.people() if self.members.claims(player)]
         self.log.close(record, players=players, here=here, at_ms=self._setup.wall_ms())
 
-    def reveal_shared(self) -> None:
-        """The race's deal is no longer secret: stop those who still play it, and tell the whole record of a race that is over."""
-        if self._setup.spec is None or not self.race.sealed:
-            return
+    def reveal_shared(self) -> bool:
+        """If it is time and has not been done: stop those who still play the deal, and tell the whole record of a race that is over."""
+        # By the wall clock, which may have been set: from then on anybody may know the cards.
+        is_due = self.reveals_at_ms is not None and self._setup.wall_ms() >= self.reveals_at_ms
+        if not is_due or self._setup.spec is None or not self.race.sealed:
+            return False
         for seat in self.race.seats if self.race.phase in ("countdown", "racing") else ():
             if seat.state in ("waiting", "racing"):
                 self.do(StopSeat(seat.number))
@@ -319,6 +324,7 @@ class RaceSequence:
         self._draft.effects.moved = True
         if self.race.record is not None:
             self.publish((RecordRevealed(self.race.record),))
+        return True
 
     # ---- one race after another
 

@@ -34,7 +34,7 @@ async def read_changes(record: Record, read: RatingChanges) -> tuple[RatingChang
             if pause is None:
                 logger.error("what race %s did to ratings could not be read: %s", record.id, error)
                 return ()
-            logger.debug("what race %s did to ratings is asked for again in %d s: %s", record.id, pause, error)
+            logger.debug("what race %s did to ratings will be read again in %d s: %s", record.id, pause, error)
         await trio.sleep(pause)
     if len(changes) != len(record.seats):
         logger.error("race %s has %d seats and %d changes of ratings in the store", record.id, len(record.seats), len(changes))

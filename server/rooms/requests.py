@@ -75,7 +75,11 @@ class Release(Struct, frozen=True):
 
 
 class Reveal(Struct, frozen=True):
-    """The room's shared deal is public from now on. Those who are still playing it are stopped, and keep their cards home."""
+    """The room's shared deal is public from this moment of the wall clock on. Those who are still playing it are stopped, and keep their
+    cards home: at the latest when they move, and when this is told again.
+    """
+
+    at_ms: int = 0
 
 
 class DealFound(Struct, frozen=True):

@@ -60,7 +60,7 @@ class Resumption:
                 return None
             return self._rooms.look_back(left)
         except (StoreError, ValueError) as error:
-            logger.warning("the result of the race in room %s cannot be told: %s", code, error)
+            logger.warning("the result of the race in room %s cannot be sent: %s", code, error)
             return None
 
     async def _go_on(self, left: Running) -> None:

@@ -53,6 +53,9 @@ class SeriesState:
         opened = standing.opened
         state = cls(opened.options, None)
         state._series = (opened.series or replace(state._fresh, id=opened.race)).raced(standing.record)
+        if state.is_under_way:
+            # Whoever left the room later left no series: with those who had left before, it was over.
+            state.give_up(standing.gone)
         return state
 
     # ---- how it stands

@@ -41,7 +41,7 @@ class RoomSummary(msgspec.Struct, frozen=True):
     """A room as others see it. race, number: those of the current race. spec: the shared deal for which the room was opened, if any.
 
     opened_at, starts_at: of the race, in the room's time, which is `ahead_ms` ahead of the server's clock; starts_at is None before the
-    countdown. sealed: its record must not be shown yet. closed: nothing will happen here any more.
+    countdown. sealed: its record must not be shown yet. closed: why nothing will happen here any more; empty while the room is open.
     """
 
     code: str
@@ -55,7 +55,7 @@ class RoomSummary(msgspec.Struct, frozen=True):
     starts_at: int | None
     ahead_ms: int
     sealed: bool
-    closed: bool = False
+    closed: str = ""
 
     @property
     def lead_rank(self) -> LeadRank | None:
@@ -107,7 +107,7 @@ def lead_rank(seats: Iterable[SeatSummary]) -> LeadRank:
     return (max(2 - people, 0), not has_moved, first - second if second >= 0 else first + 1, -first)
 
 
-def summarized(race: Race, *, code: str, spec: SharedDealSpec | None, opened_at: int, ahead_ms: int, closed: bool) -> RoomSummary:
+def summarized(race: Race, *, code: str, spec: SharedDealSpec | None, opened_at: int, ahead_ms: int, closed: str) -> RoomSummary:
     return RoomSummary(
         code,
         race.options,

@@ -1,1 +1,1 @@
-"""Races alone on a deal that others run too, each once and at their own time: deals of the day, and challenges."""
+"""Runs: solo races on a deal that others run too, each once and in their own time. Deals of the day, and challenges."""

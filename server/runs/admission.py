@@ -1,7 +1,7 @@
-"""Admission to a run: one for each player and deal, whatever connections they use and however often the server has been restarted since.
+"""Admission to runs: one for each player and deal, whatever connections they use and however often the server restarts.
 
-What is kept decides. Open rooms are looked at first, since a run under way goes on, and then the store. While one request of a player is
-being decided, their next one for the same deal waits. The journal refuses a second run in any case.
+Open rooms are looked at first, because a run under way goes on; then the store decides. While one request of a player is being decided,
+their next one for the same deal waits. The journal refuses a second run in any case.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from server.store.store import Store
 
 
 class RunUnderWay(Refusal):
-    """They run it already, in a room that is not here: at another server, or nowhere for the moment. room: its code."""
+    """The player is running it already, in a room that is not here: at another server, or nowhere for the moment. room: its code."""
 
     def __init__(self, room: str) -> None:
         super().__init__(ErrorCode.ALREADY_RUN)
@@ -55,8 +55,8 @@ class RunAdmission:
     ) -> Room:
         """The room of this player's run of a deal: the one they are in already, or a new one.
 
-        ready_by_ms: by when they have to be ready (`closing` sees to it). ghosts: show earlier runs beside it. place: as for `Rooms.open`.
-        Raises StoreError, Refusal: `run/already` (RunUnderWay, while it goes on), `run/closed` and those of opening a room.
+        ready_by_ms: by when they have to be ready (`closing` enforces it). ghosts: show earlier runs beside it. place: as for `Rooms.open`.
+        Raises StoreError, and Refusal: `run/already` (RunUnderWay while it goes on), `run/closed`, and those of opening a room.
         """
         key = player, made.key, options.rules
         while (decided := self._deciding.get(key)) is not None:
@@ -73,7 +73,7 @@ class RunAdmission:
             if self._clock.wall_ms() >= ready_by_ms:
                 raise Refusal(ErrorCode.RUN_CLOSED)
             earlier = await self._ghosts(player, [run for run in runs if run.phase == "over"]) if ghosts else ()
-            # Else a room would be opened that they cannot enter.
+            # Otherwise a room might be opened that they cannot enter.
             self._rooms.check_free(player)
             spec = SharedDealSpec(deal=deal, invited=(player,), ghosts=earlier)
             return self._rooms.open(options, spec=spec, secret=made.secret, place=place)
@@ -82,7 +82,7 @@ class RunAdmission:
             decided.set()
 
     def has_room_for(self, player: str) -> bool:
-        """Whether there is a run of theirs here that is not over."""
+        """Whether they have an unfinished run here."""
         return any(True for _ in self._runs_of(player))
 
     def _runs_of(self, player: str) -> Iterator[tuple[Room, SharedDealSpec]]:

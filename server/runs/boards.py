@@ -1,6 +1,6 @@
-"""What the runs of a deal have come to, and who may see it: whoever has had their run, and everybody once the deal is revealed.
+"""Boards: the results of a deal's runs. Players see one after their own run, and everybody sees it once the deal is revealed.
 
-A board is read and placed at most once in KEPT_MS however many ask for it, or when a run of it is over, and in a thread where it is long.
+However many ask for it, a board is read and placed at most once in KEPT_MS, or after a run on it ends; a long one in a thread.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ from server.store.port import SharedDealMade
 from server.store.store import Store
 
 SHOWN: Final = 100
-"""Lines of a board, the best; the asker's own comes beside them."""
+"""How many of the best lines a board shows; the asker's own line comes in addition."""
 
 KEPT_MS: Final = 1000
 BOARDS_KEPT: Final = 200
-"""Boards that are kept for so long, each with all its lines. When it is full the oldest goes."""
+"""How many boards are kept for that time, each with all its lines. When full, the oldest goes."""
 
 SHORT: Final = 100
-"""Runs that are placed here and now, in less than a millisecond."""
+"""Up to so many runs are placed right here, in less than a millisecond."""
 
 RESULTS_KEPT: Final = 20_000
-"""Results that are not read out of their records again: several hundred bytes each."""
+"""Cached results of several hundred bytes each, which need not be read from their records again."""
 
 READ_AT_ONCE: Final = 50
-"""Records that are read in one go: they take a thread a tenth of a second."""
+"""Records read in one go; they take a thread a tenth of a second."""
 
 DAYS_KEPT: Final = 6_000
-"""Some hundred days of each rule set, which do not change any more."""
+"""Cached days, a few hundred for each rule set, which do not change any more."""
 DAYS_COUNTED: Final = 366
-"""Days in a row are counted no further back."""
+"""Days in a row are counted back no further than this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The whole board of a deal under one rule set. ran: whoever has had their run. over: runs that have ended."""
+    """The whole board of a deal under one rule set. ran: players who have had their run. over: how many runs have ended."""
 
     read_at_ms: int
     over: int
@@ -59,7 +59,7 @@ class Placed:
 
 
 class Boards:
-    """Reads the store for whoever asks, and remembers what does not change any more."""
+    """Reads boards from the store, and caches what no longer changes."""
 
     def __init__(self, *, store: Store, journal: Journal, clock: Clock) -> None:
         self._store = store
@@ -71,11 +71,11 @@ class Boards:
         self._overs = 0
 
     async def runs(self, kind: SharedKind, deal: str, rules: str) -> tuple[Run, ...]:
-        """All that count, under one rule set: also those that are under way, or were aborted when they had begun. Raises StoreError."""
+        """All runs that count, under one rule set, including those under way or aborted after they had begun. Raises StoreError."""
         return await self._journal.ask(counting_runs, self._store, kind, deal, rules)
 
     async def board(self, made: SharedDealMade, rules: str, player: str, *, ref: int = 0) -> Runs:
-        """The board as this player may see it; "" for somebody who has no run. Raises StoreError."""
+        """The board as this player may see it. player: "" for somebody without a run. Raises StoreError."""
         kind: RunKind = "daily" if made.kind == "daily" else "challenge"
         placed = await self._board(kind, made, rules)
         revealed = not made.is_sealed(self._clock.wall_ms())
@@ -107,7 +107,7 @@ class Boards:
         streaks = await self._streaks(made.id, rules, results) if kind == "daily" else {}
         lines = rows(results, streaks) if len(results) <= SHORT else await trio.to_thread.run_sync(rows, results, streaks)
         placed = Placed(now, len(results), who_ran(runs), lines)
-        # A run may have ended meanwhile.
+        # If a run has ended meanwhile, the board is out of date and not kept.
         if overs == self._overs:
             self._placed[key] = placed
             self._placed.move_to_end(key)
@@ -116,7 +116,7 @@ class Boards:
         return placed
 
     async def results(self, runs: Iterable[Run]) -> list[RunResult]:
-        """Of runs that are over, in their order. Raises StoreError."""
+        """The results of finished runs, in the same order. Raises StoreError."""
         races = [run.race for run in runs]
         found = {race: self._results[race] for race in races if race in self._results}
         missing = [race for race in races if race not in found]
@@ -127,7 +127,7 @@ class Boards:
         return [found[race] for race in races]
 
     def note(self, room: Room, record: Record) -> None:
-        """A race on a shared deal is over: its result need not be read out of its record."""
+        """A race on a shared deal is over: keep its result, so that it need not be read from the record."""
         if room.spec is not None and room.spec.deal.kind != "round":
             self._keep(result_of(record))
             self._placed.clear()
@@ -139,7 +139,7 @@ class Boards:
             self._results.popitem(last=False)
 
     async def _streaks(self, day: str, rules: str, results: list[RunResult]) -> dict[str, Streak]:
-        """Of everybody who ran that day, up to it."""
+        """The streaks, up to that day, of everybody who ran on it."""
         last = Day({result.player for result in results}, {result.player for result in results if result.state == "won"})
         counted, left = [last], set(last.ran)
         while left and len(counted) < DAYS_COUNTED:
@@ -152,12 +152,14 @@ class Boards:
         known = self._days.get((day, rules))
         if known is not None:
             return known
-        over = [run for run in await self.runs("daily", day, rules) if run.phase == "over"]
+        runs = await self.runs("daily", day, rules)
+        over = [run for run in runs if run.phase == "over"]
         # A win is in the store beside the record, which need not be read for it.
         ran = frozenset(run.spec.invited[0] for run in over)
         won = frozenset(run.spec.invited[0] for run in over if run.seats[0].state == "won")
         found = Day(ran, won)
-        if self._clock.wall_ms() >= days.reveals_at_ms(day):
+        # A run that an outage keeps from its end at the reveal is over when the store can be written again.
+        if self._clock.wall_ms() >= days.reveals_at_ms(day) and all(run.phase != "running" for run in runs):
             self._days[day, rules] = found
             if len(self._days) > DAYS_KEPT:
                 self._days.popitem(last=False)
@@ -165,12 +167,12 @@ class Boards:
 
 
 def counting_runs(store: Store, kind: SharedKind, deal: str, rules: str) -> tuple[Run, ...]:
-    """Those under one rule set that have begun, or may yet begin."""
+    """The runs under one rule set that have begun or may still begin."""
     return tuple(run for run in store.runs(kind, deal) if run.rules == rules and (run.phase != "aborted" or run.seats))
 
 
 def who_ran(runs: Iterable[Run]) -> frozenset[str]:
-    """All who have had their run, and are not in the middle of it."""
+    """All who have had their run and are not in the middle of it."""
     return frozenset(player for run in runs if run.phase != "running" for player in run.spec.invited)
 
 

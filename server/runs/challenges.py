@@ -1,4 +1,4 @@
-"""Challenges: deals that players open for others to run, until a moment that they choose."""
+"""Challenges: deals that players open for others to run until a time that they choose."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from server.store.port import SharedDealMade
 from server.store.store import Store
 
 OPEN_AT_ONCE: Final = 10
-"""Challenges that one player may have open."""
+"""How many challenges one player may have open."""
 
 OPEN_FROM_PLACE: Final = 30
-"""Challenges opened from one IPv4 address or IPv6 /64 that are still open, as far as this server knows."""
+"""How many open challenges one IPv4 address or IPv6 /64 may have, as far as this server knows."""
 
 LISTED: Final = 50
 
 UNUSED_MS: Final = 24 * 3600 * 1000
-"""After so long a challenge that nobody has begun to run is listed for its owner alone. Whoever has its id can still run it."""
+"""After this time a challenge that nobody has begun to run is listed for its owner only. Anybody who has its id can still run it."""
 
 LOOKED_AT: Final = 500
-"""The newest challenges, among which those to be listed are looked for."""
+"""Only so many of the newest challenges are considered for listing."""
 
 KEPT_MS: Final = 1000
-"""How long what was read for a list is told again, however many ask."""
+"""How long what was read for a list is reused, however many ask."""
 
 MARGIN_MS: Final = 60_000
-"""Between the last moment at which a run can end and the reveal, where no time was lost to an outage."""
+"""Time between the last moment at which a run can end and the reveal, unless time was lost in an outage."""
 
 
 _Newest: TypeAlias = tuple[tuple[SharedDealMade, ...], frozenset[str]]
@@ -48,7 +48,7 @@ _Newest: TypeAlias = tuple[tuple[SharedDealMade, ...], frozenset[str]]
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """What the runs of a challenge have come to. owner: the name of its owner. over: runs that have ended. ran: who has had their run."""
+    """Counts of a challenge's runs. owner: the name of its owner. over: how many runs have ended. ran: players who have had theirs."""
 
     read_at_ms: int
     owner: str
@@ -66,10 +66,10 @@ class ChallengeRegistry:
         self._entropy = entropy
         self._newest: tuple[int, _Newest] = 0, ((), frozenset())
         self._counts: dict[str, Count] = {}
-        self._places: dict[str, tuple[str, int]] = {}  # from where open ones were opened, and until when they are
+        self._places: dict[str, tuple[str, int]] = {}  # where each open challenge was opened, and until when it is open
 
     async def open(self, player: str, asked: OpenChallenge, *, place: str | None = None) -> SharedDealMade:
-        """A new one of this player's. place: what of their address counts as one. Raises Refusal, StoreError."""
+        """Open a challenge for this player. place: the part of their address that counts as one. Raises Refusal, StoreError."""
         options = RaceOptions(rules=asked.rules, seats=1, public=asked.public, rated=False, time_limit_s=asked.time_limit_s)
         check_options(options)
         now = self._clock.wall_ms()
@@ -98,9 +98,9 @@ class ChallengeRegistry:
         return made
 
     async def listed(self, player: str) -> tuple[ChallengeInfo, ...]:
-        """The challenges that this player may run, and their own, the newest first. Raises StoreError.
+        """The challenges that this player may run, and their own, newest first. Raises StoreError.
 
-        Where there are too many, their own are listed, and each owner's latest before anybody's second.
+        If there are too many, their own come before others, and each owner's latest before anybody's second.
         """
         now = self._clock.wall_ms()
         newest, begun = await self._read()
@@ -118,7 +118,7 @@ class ChallengeRegistry:
         return await self.told([made for made in shown if made.id in chosen], player)
 
     async def told(self, shown: Sequence[SharedDealMade], player: str) -> tuple[ChallengeInfo, ...]:
-        """What this player may know of some challenges. Raises StoreError."""
+        """What this player may know about these challenges. Raises StoreError."""
         now = self._clock.wall_ms()
         self._counts = {deal: count for deal, count in self._counts.items() if 0 <= now - count.read_at_ms < KEPT_MS}
         counts = dict(self._counts)
@@ -128,16 +128,16 @@ class ChallengeRegistry:
         return tuple(_told(made, counts[made.id], player) for made in shown)
 
     def forget(self) -> None:
-        """A challenge was opened, or a run is over: what was read for a list is not so any more."""
+        """A challenge was opened or a run is over, so what was read for a list is out of date."""
         self._newest = 0, ((), frozenset())
         self._counts = {}
 
     async def deal(self, code: str) -> SharedDealMade | None:
-        """The challenge of this id. Raises StoreError."""
+        """The challenge with this id. Raises StoreError."""
         return await self._journal.ask(self._store.shared_deal, "challenge", code)
 
     async def newest(self) -> tuple[SharedDealMade, ...]:
-        """The newest first. Raises StoreError."""
+        """The newest challenges, newest first. Raises StoreError."""
         return (await self._read())[0]
 
     async def _read(self) -> _Newest:
@@ -165,12 +165,12 @@ def _counts(store: Store, challenges: Sequence[SharedDealMade], now_ms: int) -> 
 
 
 def _longest_ms(options: RaceOptions) -> int:
-    """From the last moment at which a run can begin to the reveal. A run that is under way even then is stopped (`closing`)."""
+    """The time from the last moment at which a run can begin to the reveal. A run still under way then is stopped (`closing`)."""
     return (options.countdown_s + options.time_limit_s) * 1000 + MARGIN_MS
 
 
 def options_of(made: SharedDealMade) -> RaceOptions:
-    """Of a run of it, which is nobody's to see, whether or not the challenge is listed."""
+    """The options of its runs. Nobody may watch these, whether or not the challenge is listed."""
     assert made.options is not None
     return replace(made.options, public=False)
 
@@ -181,14 +181,14 @@ def is_public(made: SharedDealMade) -> bool:
 
 
 def closes_at_ms(made: SharedDealMade) -> int:
-    """Until when a run may begin."""
+    """The time until which a run may begin."""
     assert made.reveals_at_ms is not None
     assert made.options is not None
     return made.reveals_at_ms - _longest_ms(made.options)
 
 
 def shared_deal(made: SharedDealMade) -> SharedDeal:
-    """What its runs are dealt."""
+    """The deal of its runs."""
     return SharedDeal(kind="challenge", id=made.id, nonces=made.nonces)
 
 

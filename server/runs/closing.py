@@ -1,6 +1,6 @@
 """What time does to the rooms of runs: one that has not begun is called off when it may not begin any more, and one whose deal is revealed
-is told so, and is stopped if it is not over. The deals themselves need nothing of this: they are sealed until a moment that is kept with
-them.
+is told so, and is stopped if it is not over. Nobody gains where this task is late: a room that knows of the reveal takes no move after it.
+The deals themselves need nothing of this: they are sealed until a moment that is kept with them.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from server.store.errors import StoreError
 logger = logging.getLogger("carpet.runs")
 
 AGAIN_MS = 60_000
-"""Until the store is asked again for a challenge that could not be read."""
+"""Time until a challenge that could not be read is asked for again."""
 
 LOOK_S: Final = 0.2
-"""Seconds between two looks at the rooms, at least."""
+"""Least seconds between two looks at the rooms."""
 
 
 class Closing:
-    """`run` is its one task."""
+    """`run` is its only task."""
 
     def __init__(self, rooms: Rooms, challenges: ChallengeRegistry, clock: Clock) -> None:
         self._challenges = challenges
         self._clock = clock
         self._moments: dict[tuple[str, str], tuple[int, int]] = {}
-        self._told: set[tuple[Room, bool]] = set()
+        self._told: set[tuple[Room, int]] = set()  # of which moments each room has been told
         self._changed = trio.Event()
-        # Kept up as rooms change: ten thousand races are many to look through, and few of them are runs.
+        # Kept up to date as rooms change, because of ten thousand races only a few are runs.
         self._runs: dict[Room, SharedDealSpec] = {}
         for room in rooms:
             self._note(room)
@@ -55,7 +55,7 @@ class Closing:
         self._changed.set()
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Run until cancelled."""
         while True:
             self._changed = trio.Event()
             due = await self._look()
@@ -64,7 +64,7 @@ class Closing:
             await trio.sleep(LOOK_S)
 
     async def _look(self) -> int | None:
-        """Do what is due in any room; when there is something to do next."""
+        """Do what is due in any room. Gives when there is something to do next."""
         runs = list(self._runs.items())
         self._told = {told for told in self._told if not told[0].is_closed}
         due: list[int] = []
@@ -72,22 +72,23 @@ class Closing:
             try:
                 ready_by_ms, reveals_at_ms = await self._moments_of(spec)
             except StoreError as error:
-                logger.warning("when the %s %s closes cannot be read: %s", spec.deal.kind, spec.deal.id, error)
+                logger.warning("it cannot be read when the %s %s closes: %s", spec.deal.kind, spec.deal.id, error)
                 due.append(self._clock.wall_ms() + AGAIN_MS)
                 continue
-            now = self._clock.wall_ms()
-            for moment, is_reveal in ((ready_by_ms, False), (reveals_at_ms, True)):
+            now, reveal = self._clock.wall_ms(), Reveal(reveals_at_ms)
+            # The room has to know of the reveal before it comes: however late this task is then, no move counts from there on.
+            for moment, request in ((-1, reveal), (ready_by_ms, CallOff()), (reveals_at_ms, reveal)):
                 if moment > now:
                     due.append(moment)
-                elif (room, is_reveal) not in self._told:
-                    self._told.add((room, is_reveal))
-                    room.tell(Reveal() if is_reveal else CallOff())
+                elif (room, moment) not in self._told:
+                    self._told.add((room, moment))
+                    room.tell(request)
         if not runs:
             self._moments.clear()
         return min(due, default=None)
 
     async def _moments_of(self, spec: SharedDealSpec) -> tuple[int, int]:
-        """By when a run has to have begun, and when its deal is revealed."""
+        """The time by which a run has to begin, and the time at which its deal is revealed."""
         kind, deal = spec.deal.kind, spec.deal.id
         if kind == "daily":
             return days.ends_at_ms(deal) - READY_MARGIN_MS, days.reveals_at_ms(deal)

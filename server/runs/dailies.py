@@ -1,4 +1,4 @@
-"""The deals of the days: made and committed to ahead of their days, one secret a day, from which each rule set has a shuffle of its own."""
+"""Deals of the day, made and committed to in advance. There is one secret a day, from which each rule set gets a shuffle of its own."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from server.store.store import Store
 logger = logging.getLogger("carpet.runs")
 
 TOLD_BEFORE = 60
-"""Days gone by whose secrets are told with the commitments to come."""
+"""How many past days have their secrets told along with the commitments to come."""
 
 AGAIN_S = 60.0
-"""Seconds until the journal is tried again, when it would not take a deal."""
+"""Seconds until another try if the journal does not take a deal."""
 
 READY_MARGIN_MS = RaceOptions().countdown_s * 1000
-"""Before a day's end one has to be ready, to be dealt to within the day."""
+"""Players have to be ready this long before a day's end, so that they are dealt to within the day."""
 
 KEPT_MS = 1000
-"""How long what is told of the days is told again, however many ask."""
+"""How long an answer about the days is reused, however many ask."""
 
 REMEMBERED = 500
-"""Days whose deals are read once."""
+"""How many days' deals are cached."""
 
 
 class DailyDeals:
-    """`run` is its one task. entropy(n): n random bytes fit for secrets."""
+    """`run` is its only task. entropy(n): n random bytes fit for secrets."""
 
     def __init__(self, *, store: Store, journal: Journal, clock: Clock, entropy: Callable[[int], bytes]) -> None:
         self._store = store
@@ -48,7 +48,7 @@ class DailyDeals:
         self._told: tuple[int, tuple[DailyDeal, ...]] = 0, ()
 
     async def run(self) -> None:
-        """Have the deals of today and of the days ahead committed to, until the server stops: at once, and then with each day."""
+        """Commit to the deals of today and the days ahead: at once, and then each day, until the server stops."""
         while True:
             now = self._clock.wall_ms()
             try:
@@ -57,13 +57,13 @@ class DailyDeals:
                 # The next server makes them.
                 return
             except StoreError as error:
-                logger.error("the deals of the next days cannot be kept: %s", error)
+                logger.error("the deals of the next days cannot be saved: %s", error)
                 await trio.sleep(AGAIN_S)
             else:
                 await trio.sleep_until(self._clock.wall_deadline(days.ends_at_ms(days.date_of(now))))
 
     async def prepare(self) -> None:
-        """Have what is missing of them made. Raises StoreError."""
+        """Make those that are missing. Raises StoreError."""
         for day in days.committed(self._clock.wall_ms()):
             if await self.deal(day) is None:
                 await self._make(day)
@@ -79,12 +79,12 @@ class DailyDeals:
         try:
             await self._journal.write(made)
         except EntryRefused:
-            # Another task was quicker: what is kept is what counts.
+            # Another task was quicker; the stored deal is the one that counts.
             return
         self._keep(made)
 
     async def deal(self, day: str) -> SharedDealMade | None:
-        """The deal of a day, as kept. Raises StoreError."""
+        """The stored deal of a day. Raises StoreError."""
         known = self._made.get(day)
         if known is None:
             known = await self._journal.ask(self._store.shared_deal, "daily", day)
@@ -98,7 +98,7 @@ class DailyDeals:
         self._made[made.id] = made
 
     async def told(self, *, ref: int = 0) -> DailiesMessage:
-        """All that is told of them, to anybody. Raises StoreError."""
+        """All that anybody may know about them. Raises StoreError."""
         now = self._clock.wall_ms()
         told_at_ms, told = self._told
         if not 0 <= now - told_at_ms < KEPT_MS:
@@ -116,12 +116,12 @@ def shared_deal(made: SharedDealMade, rules: str) -> SharedDeal:
 
 
 def daily_options(rules: str) -> RaceOptions:
-    """Of a run of it."""
+    """The options of its runs."""
     return RaceOptions(rules=rules, seats=1, public=False, rated=False, time_limit_s=days.LIMIT_S)
 
 
 def _newest(store: Store) -> tuple[SharedDealMade, ...]:
-    # By their dates: one that was made late may be older than its neighbours.
+    # Sorted by date, because one may have been made later than its neighbours.
     return tuple(sorted(store.shared_deals("daily", limit=TOLD_BEFORE + days.AHEAD + 1), key=lambda made: made.id, reverse=True))
 
 

@@ -1,4 +1,4 @@
-"""Whose earlier runs are shown beside a run: the best, and those nearest to the runner. Pure."""
+"""Chooses the earlier runs to show beside a run as ghosts: the best, and those nearest to the runner. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from server.race.ghosts import MOST_GHOSTS
 from server.runs.results import RunResult
 
 BEST: Final = 4
-"""Of the ghosts, so many at most for what they brought home; the others for being near to the runner."""
+"""At most so many ghosts are chosen for their result; the others for being near to the runner."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """rating: of who ran it, in points, None for who has none. ended_at_ms: Unix time."""
+    """rating: of the player who ran it, in points; None if they have none. ended_at_ms: Unix time."""
 
     result: RunResult
     rating: int | None
@@ -23,9 +23,9 @@ class Candidate:
 
 
 def choose(candidates: Sequence[Candidate], rating: int | None) -> tuple[str, ...]:
-    """The race ids, at most MOST_GHOSTS, by when they ended: their order says nothing of how they went. rating: the runner's.
+    """At most MOST_GHOSTS race ids, ordered by when the runs ended, which says nothing about how they went. rating: the runner's.
 
-    Nearest is who is rated most like the runner; where one of them has no rating, whose run ended last.
+    Nearer candidates have ratings more like the runner's; if one of the two has none, runs that ended later count as nearer.
     """
     by_worth = sorted(candidates, key=lambda one: (one.result.standing.forfeited, -one.result.home, one.result.home_at_ms, one.ended_at_ms))
     best, others = by_worth[:BEST], by_worth[BEST:]

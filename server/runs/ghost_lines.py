@@ -1,4 +1,4 @@
-"""The lines of earlier runs, read out of their records."""
+"""Reads the lines of earlier runs from their records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from server.store.store import Store
 
 
 class RecordedGhosts:
-    """Satisfies `server.rooms.ports.GhostLines`. records: by race id, those that are had beside the store's."""
+    """Implements `server.rooms.ports.GhostLines`. records: by race id, records in addition to the store's."""
 
     def __init__(self, store: Store, journal: Journal, records: Mapping[str, Record] | None = None) -> None:
         self._store = store

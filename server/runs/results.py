@@ -1,4 +1,4 @@
-"""How the runs of one deal stand to each other: places, how many one beats, days in a row. Pure."""
+"""Compares the runs of one deal: places, percentage beaten, days in a row. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from server.race.placing import PlacedSeat, places
 
 
 class RunResult(Struct, frozen=True, kw_only=True):
-    """A run that has ended. race: its id. home_at_ms, ended_at_ms: from its start."""
+    """A run that has ended. race: its id. home_at_ms, ended_at_ms: since its start."""
 
     race: str
     player: str
@@ -33,14 +33,14 @@ class RunResult(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Streak:
-    """Days in a row, the last one included. runs: with a run. wins: with a run in which every card came home."""
+    """Days in a row up to and including the last. runs: days with a run. wins: days with a run that brought every card home."""
 
     runs: int = 0
     wins: int = 0
 
 
 def result_of(record: Record) -> RunResult:
-    """Of a run, which has one seat."""
+    """The result of a run, which has one seat."""
     (seat,) = record.seats
     return RunResult(
         race=record.id,
@@ -55,7 +55,7 @@ def result_of(record: Record) -> RunResult:
 
 
 def rows(results: Sequence[RunResult], streaks: Mapping[str, Streak]) -> tuple[RunRow, ...]:
-    """The board, best first; of those that share a place, who came first in `results`. streaks: by player, of the day of these runs."""
+    """The board, best first; those who share a place stay in the order of `results`. streaks: by player, up to the day of these runs."""
     placed = sorted(zip(places([result.standing for result in results]), results, strict=True), key=lambda pair: pair[0])
     sharing = Counter(place for place, _ in placed)
     board = []
@@ -74,21 +74,22 @@ def rows(results: Sequence[RunResult], streaks: Mapping[str, Streak]) -> tuple[R
 
 
 def percentile(runs: int, place: int, as_good: int) -> int | None:
-    """Of a hundred other runs, how many one at this place beats, rounded down; None where there is no other. as_good: that share it."""
+    """The percentage of other runs that one at this place beats, rounded down; None if there are no others. as_good: how many share the
+    place."""
     worse = runs - (place - 1) - as_good
     return 100 * worse // (runs - 1) if runs > 1 else None
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """Who has run the deal of a day under one rule set, and who has brought every card home, by id."""
+    """The players, by id, who have run the deal of a day under one rule set, and those who brought every card home."""
 
     ran: Collection[str]
     won: Collection[str]
 
 
 def streak(player: str, days: Sequence[Day]) -> Streak:
-    """A player's days in a row. days: from the one that counts backwards, without gaps."""
+    """A player's days in a row. days: backwards from the day in question, without gaps."""
     runs = next((number for number, day in enumerate(days) if player not in day.ran), len(days))
     wins = next((number for number, day in enumerate(days) if player not in day.won), len(days))
     return Streak(runs, wins)

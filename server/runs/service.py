@@ -1,4 +1,4 @@
-"""Runs, challenges and boards: each request and its answer, whoever asks and by whatever connection."""
+"""Answers requests about runs, challenges and boards, whoever asks and by whatever connection."""
 
 from __future__ import annotations
 
@@ -49,28 +49,28 @@ from server.store.store import Store
 logger = logging.getLogger("carpet.runs")
 
 Compute: TypeAlias = Callable[..., Awaitable[StartPosition]]
-"""Calls a function with the arguments behind it, in a worker, and gives what it gives. Raises WorkerDied."""
+"""Calls a function with the arguments after it, in a worker, and gives its result. Raises WorkerDied."""
 
 ASKED_AT_ONCE: Final = 2
-"""Questions that are looked up in the store at once: greetings and pages read it too."""
+"""How many questions are looked up in the store at once. It is low because greetings and pages read the store too."""
 
 ASKED_WAITING: Final = 64
-"""Questions that may wait for one of these. When it is full the answer is `server/busy`."""
+"""How many questions may wait for that. When full, the answer is `server/busy`."""
 
 AUDITS_AT_ONCE: Final = 1
-"""Records that are checked at once, each by a worker: races wait for the others to find their deals."""
+"""How many records are checked at once, each by a worker. Races need the other workers to find their deals."""
 
 AUDITS_WAITING: Final = 16
-"""Requests to play on that may wait for that. When it is full the answer is `server/busy`."""
+"""How many requests to play on may wait for that. When full, the answer is `server/busy`."""
 
 PRACTICE_S: Final = 3600
-"""The limit of a race that is played on: nobody is kept waiting by it."""
+"""The time limit of a race that is played on. It can be long, because nobody else waits for it."""
 
 
 class RunService:
-    """`run` is its one task. entropy(n): n random bytes fit for secrets. compute: runs a job in a worker.
+    """`run` is its only task. entropy(n): n random bytes fit for secrets. compute: runs a job in a worker.
 
-    records: by race id, of races that can be played on beside those in the store.
+    records: by race id, records of races that can be played on in addition to the store's.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class RunService:
         self._audits = trio.CapacityLimiter(AUDITS_AT_ONCE)
 
     async def run(self) -> None:
-        """Do what is due with the days, until cancelled."""
+        """Do what falls due as days go by, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._dailies.run)
             nursery.start_soon(self._closing.run)
@@ -110,9 +110,9 @@ class RunService:
         self._challenges.forget()
 
     async def answer(self, player: str, asked: RunQuestion, *, place: str | None = None) -> RunMessage:
-        """What is told to this player, "" for nobody. place: what of their address counts as one.
+        """The answer for this player. player: "" if it is for nobody. place: the part of their address that counts as one.
 
-        Raises Refusal, `server/busy` too, and StoreError.
+        Raises Refusal, including `server/busy`, and StoreError.
         """
         if self._asked.statistics().tasks_waiting >= ASKED_WAITING:
             raise Refusal(ErrorCode.SERVER_BUSY)
@@ -136,7 +136,7 @@ class RunService:
                 assert_never(asked)
 
     def has_room_for(self, player: str) -> bool:
-        """Whether there is a run of theirs here that is not over."""
+        """Whether they have an unfinished run here."""
         return self._admission.has_room_for(player)
 
     async def room(self, player: str, asked: RunStart, *, place: str | None = None) -> Room:
@@ -164,7 +164,7 @@ class RunService:
 
     async def _play_on(self, player: str, asked: PlayOn, place: str | None) -> Room:
         record = self._records.get(asked.race)
-        # PostgreSQL cannot even be asked for a text with a zero byte.
+        # PostgreSQL does not even accept a question with a zero byte in it.
         if record is None and asked.race.isprintable():
             record = await self._journal.ask(partial(_public_record, self._store, now_ms=self._clock.wall_ms()), asked.race)
         if record is None:
@@ -172,7 +172,7 @@ class RunService:
         if self._audits.statistics().tasks_waiting >= AUDITS_WAITING:
             raise Refusal(ErrorCode.SERVER_BUSY)
         try:
-            # What can be refused at once is, before a worker replays the whole race.
+            # Refuse what can be refused at once, before a worker replays the whole race.
             check_ply(record, seat=asked.seat, ply=asked.ply)
             async with self._audits:
                 start_position = await self._compute(audited_start_position, msgspec.json.encode(record), asked.seat, asked.ply)
@@ -182,7 +182,7 @@ class RunService:
             logger.error("a record could not be checked: %s", error)
             raise Refusal(ErrorCode.SERVER_BUSY) from error
         options = RaceOptions(rules=record.rules, seats=1, public=False, rated=False, time_limit_s=PRACTICE_S)
-        # Else a room would be opened that they cannot enter: they may have been seated meanwhile.
+        # They may have been seated meanwhile, and could not enter the new room.
         self._rooms.check_free(player)
         return self._rooms.open(options, start_position=start_position, place=place)
 
@@ -197,7 +197,7 @@ class RunService:
         if days.is_date(day):
             await self._dailies.prepare()
             made = await self._dailies.deal(day)
-            # Of the days to come there is nothing but what was committed to.
+            # Of days to come, nothing but the commitment is known to players.
             if made is not None and days.begins_at_ms(day) <= self._clock.wall_ms():
                 return made
         raise Refusal(ErrorCode.NO_SUCH_DEAL)

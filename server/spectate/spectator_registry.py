@@ -194,7 +194,7 @@ class SpectatorRegistry:
         if before is None or now - before >= FORGIVEN_S:
             watching.admit(spectator)
             return
-        logger.info("%s falls behind again: watches no more", spectator.player.name)
+        logger.info("%s has fallen behind again and no longer watches", spectator.player.name)
         self._let_go(spectator)
         if self._rooms.of(spectator.player.id) is not None:
             connection.post(_unwatched(watching.code, "too-slow"))

@@ -1,1 +1,1 @@
-"""What outlives the process: players, races that run, records. The only importer of sqlalchemy and alembic."""
+"""Everything that outlives the process: players, running races, records. The only importer of sqlalchemy and alembic."""

@@ -1,4 +1,4 @@
-"""What comes out of a store: answers, as values. What goes into it is in `port`. Knows no database. Times are Unix time in milliseconds."""
+"""Answers: the values that come out of a store (`port` has those that go in). Knows no database. Times are Unix time in milliseconds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Player:
 
 @dataclass(frozen=True, slots=True)
 class RunningRace:
-    """opened and commands: as they were written; the commands from sequence 1 on, without gaps."""
+    """opened, commands: as they were written; the commands from sequence 1 on, without gaps."""
 
     opened: RaceOpened
     commands: tuple[CommandTaken, ...]
@@ -32,7 +32,7 @@ class RunningRace:
 class DamagedRace:
     """A race that was running and cannot be read. what: one sentence, for the log and for `RaceAborted`.
 
-    readable: the race with its commands up to the damage; None where not even its opening can be read.
+    readable: the race with its commands up to the damage; None if not even its opening can be read.
     """
 
     race: str
@@ -42,7 +42,7 @@ class DamagedRace:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """All races that are not over, by the time of their opening. One that is damaged does not keep the others from coming back."""
+    """All races that are not over, in the order of their opening. A damaged one does not keep the others from coming back."""
 
     races: tuple[RunningRace, ...]
     damaged: tuple[DamagedRace, ...]
@@ -52,24 +52,25 @@ class Running:
 class StandingRace:
     """A race that is over, and in whose room somebody was still.
 
-    players: the id of each seat's player, None for a house bot. here: the seats of those who were in the room. changes: what the race did
-    to ratings, by seat; none where it did not count.
+    players: the id of each seat's player, None for a house bot. here: the seats of those who were in the room; gone: of those who had left
+    it before the race was over. changes: what the race did to ratings, by seat; none where it did not count.
     """
 
     opened: RaceOpened
     record: Record
     players: tuple[str | None, ...]
     here: frozenset[int]
+    gone: frozenset[int]
     changes: tuple[RatingChange, ...]
     ended_at_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class RaceStatus:
-    """reason: why the race was aborted; None for one that was not.
+    """reason: why the race was aborted; None if it was not.
 
-    sealed_until_ms: before that nobody may see its record or result, since others have yet to play its deal; 0 for most, NEVER_MS while
-    that moment is not known.
+    sealed_until_ms: until then nobody may see its record or result, because others have yet to play its deal. 0 for most races; NEVER_MS
+    while the moment is not known.
     """
 
     phase: RacePhase
@@ -87,9 +88,9 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayedRace:
-    """One line of a player's history. seat: their own, by number. seats: all, in seat order. aborted: why; None for a race with a record.
+    """One line of a player's history. seat: the number of their own. seats: all, in seat order. aborted: why; None if it has a record.
 
-    sealed_until_ms: as of `RaceStatus`.
+    sealed_until_ms: see `RaceStatus`.
     """
 
     race: str
@@ -109,7 +110,7 @@ class PlayedRace:
 
 @dataclass(frozen=True, slots=True)
 class TournamentHead:
-    """How far a tournament is. decisions: in its log. node: which leads it. is_led_here: by this one, or by this server alone."""
+    """How far a tournament is. decisions: how many its log has. node: which one leads it. is_led_here: this one, or a single server."""
 
     tournament: str
     decisions: int
@@ -119,7 +120,7 @@ class TournamentHead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A race on a shared deal. finished_at_ms: None while it runs. seats: of one that has ended, in seat order; as of `PlayedRace`."""
+    """A race on a shared deal. finished_at_ms: None while it runs. seats: once it has ended, in seat order, as in `PlayedRace`."""
 
     race: str
     room: str

@@ -1,4 +1,4 @@
-"""What a journal knows of its store: whether it can be written, since when not and why, and what has been committed by now."""
+"""What a journal knows about its store: whether it can be written, if not since when and why, and what has been committed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ logger = logging.getLogger("carpet.store")
 
 @dataclass(slots=True)
 class CommitStatistics:
-    """Since the start. failed_commits: tries of them. largest: requests in one batch. commit_s: in commits, max_commit_s in the slowest.
-    refused: requests that do not fit what the store has. That a name is taken, or a run had, is an answer, and no sign of a fault.
+    """Since the start. failed_commits: failed tries. largest: most requests in one batch. commit_s: spent in commits, max_commit_s in the
+    slowest. refused: requests that contradict what is stored; a name that is taken or a run already had is an answer, not a fault.
     """
 
     batches: int = 0
@@ -29,7 +29,7 @@ class CommitStatistics:
     max_commit_s: float = 0.0
 
     def count(self, requests: Sequence[Request], outcomes: Sequence[EntryRefused | None], seconds: float) -> None:
-        """A commit that has taken so long."""
+        """Count one commit. seconds: how long it took."""
         self.batches += 1
         self.requests += len(requests)
         self.entries += sum(map(len, requests))
@@ -42,7 +42,7 @@ class CommitStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """since: Trio's time from which on nothing could be written. why: one sentence."""
+    """since: Trio's time when writing began to fail. why: one sentence."""
 
     since: float
     why: str
@@ -56,11 +56,11 @@ class Availability:
 
     @property
     def available(self) -> bool:
-        """Whether the store can be written, as far as is known. `outage_listeners` are told when that changes: None for the end."""
+        """Whether the store can be written, as far as is known. `outage_listeners` are told of changes; None is the end of an outage."""
         return self.outage is None
 
     def _note_failure(self, why: str, since: float) -> None:
-        """since: when what has failed was begun."""
+        """since: when the failed attempt began."""
         if self.outage is not None:
             if self.outage.why != why:
                 logger.error("the store still cannot be written: %s", why)

@@ -1,11 +1,11 @@
-"""How a batch is judged and written: commands of races by the thousand, everything else entry by entry.
+"""Validates and writes a batch: commands of races by the thousand, everything else entry by entry.
 
-A command fits when its race runs and it is the next one: that is known here without asking the database. All commands of a batch are one
-row of bytes, and where there is nothing else, one statement. The other kinds are written where they stand: the tables judge them (see
-`entries`). What is hardly ever refused, the openings and ends of races, is written in good faith; once something of that is refused, the
-batch begins anew, with each request within a part of the transaction.
+A command fits if its race is running and the command is the next one; that is known here without asking the database. All commands of a
+batch are one row of bytes, and one statement if there is nothing else to write. Entries of other kinds are written in their order, and the
+tables judge them (see `entries`). Openings and ends of races are hardly ever refused, so they are written without a savepoint. If one is
+refused after all, the batch starts again, with a savepoint around each request.
 
-Each batch has a number, kept with it in the same transaction. So it shows whether a batch was committed whose answer was lost.
+The number of a batch is stored in the same transaction, and shows later whether a batch was committed whose answer was lost.
 """
 
 from __future__ import annotations
@@ -29,40 +29,40 @@ MOST_INT: Final = 2**63 - 1
 _WRITE: Final = "INSERT INTO batches (number, writer, commands) VALUES (?, ?, ?)"
 _WRITE_AS_NODE: Final = (
     "INSERT INTO batches (number, writer, commands) SELECT ?, ?, ? FROM nodes"
-    # Who takes this node's races over changes its row, and waits for commits that are under way; those after it find another epoch.
+    # A node that takes over this one's races changes this row. It waits for commits under way; later ones find another epoch.
     " WHERE id = ? AND epoch = ? FOR SHARE"
 )
 _ONE_AFTER_ANOTHER: Final = "SELECT pg_advisory_xact_lock(hashtext('carpet-race records ' || current_schema()))"
 
 
 class BatchWriter:
-    """What the writer knows of what is stored: read from the database, then kept in step with it. After an error, make a new one."""
+    """The writer's copy of what is stored: read from the database, then kept in step with it. After an error, make a new one."""
 
     def __init__(self, sql: Sql, writer: bytes, holding: Holding | None) -> None:
-        """writer: random bytes, which nobody else has. holding: of a node; None for a server alone."""
+        """writer: random bytes that nobody else has. holding: a node's; None for a single server."""
         self._writer = writer
         self._holding = holding
         node = holding.node if holding is not None else 0
-        # Race to its last sequence.
+        # Race id to the sequence of its last command.
         running = sql.rows("SELECT id FROM races WHERE phase = 'running' AND node = :node", {"node": node})
         self._running = dict.fromkeys((row.id.encode(errors="surrogateescape") for row in running), 0)
         self._log = Log(sql, self._running, node=node)
-        # Of the batch that is being judged: its commands, and the races that it ends, with their last sequences, or opens, with None.
+        # The batch that is being judged: its commands, and the races that it ends (with their last sequence) or opens (with None).
         self._taken: list[Taken] = []
         self._turned: list[tuple[bytes, int | None]] = []
 
     @property
     def number(self) -> int:
-        """Of the batch that is being written."""
+        """The number of the batch that is being written."""
         return self._log.last + 1
 
     def has_written(self, sql: Sql, number: int) -> bool:
-        """Whether a batch of this number, and by this writer, is in the database."""
+        """Whether the database has a batch of this number by this writer."""
         written = "SELECT 1 AS found FROM batches WHERE number = :number AND writer = :writer"
         return sql.row(written, {"number": number, "writer": self._writer}) is not None
 
     def judge(self, sql: Sql, requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
-        """One outcome a request. Writes all but the commands; within a transaction, unless it `is_one_statement`."""
+        """Gives one outcome per request. Writes everything but the commands. Call it in a transaction, unless `is_one_statement`."""
         try:
             return self._judge_each(sql, requests, trusts=True)
         except _Unsound:
@@ -75,7 +75,7 @@ class BatchWriter:
         self._taken, self._turned = taken, []
         outcomes: list[EntryRefused | None] = []
         for request in requests:
-            # Nearly all requests are one command each, which changes nothing where it is refused.
+            # Nearly all requests are a single command, which leaves nothing behind if it is refused.
             if len(request) == 1 and type(command := request[0]) is CommandTaken:
                 try:
                     self._take(command, taken)
@@ -88,20 +88,20 @@ class BatchWriter:
         return tuple(outcomes)
 
     def finish(self, sql: Sql) -> None:
-        """Write the commands. Raises LeaseLost when this node's races are others' by now."""
+        """Write the commands. Raises LeaseLost if other nodes have taken over this one's races."""
         batch = self.number, self._writer, encode_commands(self._taken)
         if self._holding is None:
             sql.run(_WRITE, [batch])
         elif not sql.run(_WRITE_AS_NODE, [(*batch, self._holding.node, self._holding.epoch)]):
             raise LeaseLost(self._holding.lost)
-        # A pass that begins now compacts from the next batch on, in its transaction.
+        # A pass that starts here does its first step with the next batch, which then has a transaction.
         is_compacting = self._log.is_compacting
         self._log.add(len(self._taken), self._running)
         if is_compacting:
             self._log.compact(sql, self._running, added=len(self._taken))
 
     def is_one_statement(self, requests: Sequence[Request]) -> bool:
-        """Whether writing them needs no transaction around it."""
+        """Whether one statement writes them all, so that no transaction is needed."""
         return not self._log.is_compacting and {type(entry) for request in requests for entry in request} <= {CommandTaken}
 
     def _judge(self, sql: Sql, request: Request, *, trusts: bool) -> EntryRefused | None:
@@ -140,7 +140,7 @@ class BatchWriter:
             raise KINDS[type(entry)].clash(entry, str(contradiction)) from contradiction
 
     def _undo(self, taken: int = 0, turned: int = 0) -> None:
-        """What has been kept in step since there were so many of both."""
+        """Undo what was noted since `_taken` and `_turned` had these lengths."""
         ended = [(race, last) for race, last in self._turned[turned:] if last is not None]
         opened = [race for race, last in self._turned[turned:] if last is None]
         self._running.update(ended)
@@ -152,7 +152,7 @@ class BatchWriter:
     @staticmethod
     def _as_node(entry: Entry, sql: Sql, holding: Holding) -> Entry:
         if isinstance(entry, RaceOver):
-            # Records are numbered, and ratings follow from those before, over all nodes.
+            # Records are numbered across all nodes, and each rating follows from the records before it.
             sql.rows(_ONE_AFTER_ANOTHER)
         return replace(entry, node=holding.node) if isinstance(entry, (RaceOpened, TournamentMade)) else entry
 
@@ -182,17 +182,17 @@ class BatchWriter:
             race = entry.race.encode()
             last = self._running.pop(race, None)
             if last is None:
-                # Of another node.
+                # It is on another node.
                 raise EntryRefused(f"race {entry.race} is not running")
             self._turned.append((race, last))
 
 
 class _Unsound(Exception):
-    """What is hardly ever refused was refused, and part of it may be written."""
+    """A request that is hardly ever refused was refused. Part of it may be written."""
 
 
 def _write_entry(entry: Entry, sql: Sql, *, is_sound: bool) -> None:
-    """Raises EntryRefused, with part of it written. is_sound: the tables' constraints alone see to its players."""
+    """Raises EntryRefused, possibly with part of the entry written. is_sound: the players are checked by the tables' constraints alone."""
     kind = KINDS[type(entry)]
     try:
         if not is_sound:
@@ -225,7 +225,7 @@ def _check_players(wanted: Sequence[str | None], sql: Sql) -> None:
 
 
 def _check_form(values: Iterable[Any]) -> None:
-    """What has no form in one of the databases has none in any. Raises ValueError, OverflowError."""
+    """Refuse values that either database cannot store, so that both accept the same. Raises ValueError, OverflowError."""
     for value in values:
         if type(value) is str:
             if not value.isascii():

@@ -1,7 +1,7 @@
-"""The log of commands, and how it is compacted: those of races that are over are taken out of it, a little with each commit.
+"""The log of commands and its compaction: commands of races that are over are removed, a few with each commit.
 
-A pass begins when as many commands are dead as alive, and no fewer than `COMPACTED_AT`; it goes through the log once, from its beginning.
-So each command is looked at about twice in its life, and the log is about twice as long as what runs at most.
+A pass goes through the log once, from its beginning. It starts when at least as many commands are dead as alive, and at least
+`COMPACTED_AT`. So each command is looked at about twice in its life, and the log is at most about twice as long as its live part.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from server.store.nodes import LAST_NUMBER, numbers_of
 from server.store.sql import Row, Sql
 
 COMPACTED_AT: Final = 20_000
-"""Commands of races that are over which may lie about in any case."""
+"""So many commands of finished races may always stay in the log."""
 
 COMPACTED_AT_ONCE: Final = 250
-"""Commands looked at in one commit, or twice those that it adds: few enough that no move waits, and enough to come to an end."""
+"""Commands looked at in one commit, or twice those that it adds if that is more: no move waits for so few, and the pass still ends."""
 
 READ_AT_ONCE: Final = 20
 """Batches in memory at a time."""
 
 ROW: Final = 1
-"""What a batch counts for beside its commands: one without any is taken out too."""
+"""What a batch counts for beside its commands, because empty ones have to be removed too."""
 
 
 def batches(sql: Sql, *, after: int = 0, until: int = LAST_NUMBER, at_once: int = READ_AT_ONCE) -> Iterator[Row]:
-    """All with a higher number, as far as `until`, in order."""
+    """All batches with numbers above `after`, up to and including `until`, in order."""
     page = "SELECT number, commands FROM batches WHERE number > ? AND number <= ? ORDER BY number LIMIT ?"
     while rows := sql.rows(page, (after, until, at_once)):
         yield from rows
@@ -35,15 +35,15 @@ def batches(sql: Sql, *, after: int = 0, until: int = LAST_NUMBER, at_once: int 
 
 
 class Log:
-    """Of one node. last: the number of the last batch."""
+    """The log of one node. last: the number of its last batch."""
 
     def __init__(self, sql: Sql, running: dict[bytes, int], *, node: int) -> None:
-        """Reads all of it. running: race to the last sequence of its commands, which is put in here."""
+        """Reads the whole log. running: race to the sequence of its last command, which is filled in here."""
         self._first, self._end = numbers_of(node)
         self.last = self._first
         self._size = 0
         self._look_at = 0
-        # The number after which the pass goes on; None between passes.
+        # The pass goes on after this number; None between passes.
         self._compacted_to: int | None = None
         for row in batches(sql, after=self._first, until=self._end):
             self.last = row.number
@@ -59,7 +59,7 @@ class Log:
         return self._compacted_to is not None
 
     def add(self, commands: int, running: Mapping[bytes, int]) -> None:
-        """A batch is written. running: race to its number of commands."""
+        """A batch has been written. commands: how many it has. running: race to its number of commands."""
         self.last += 1
         self._size += ROW + commands
         if self._compacted_to is None and self._size >= self._look_at:
@@ -71,14 +71,14 @@ class Log:
                 self._look_at = alive + allowed
 
     def compact(self, sql: Sql, running: Mapping[bytes, int], *, added: int) -> None:
-        """One step of the pass, if there is one. running: the races that run."""
+        """Take one step of the pass, if one is under way. running: the races that run. added: commands in the batch just written."""
         if self._compacted_to is None:
             return
         left = max(COMPACTED_AT_ONCE, 2 * added)
-        # Those that will be looked at, if they are about as large as the one that was written.
+        # As many batches as will be looked at, if they are about as large as the one just written.
         at_once = min(max(left // (ROW + added), 1), READ_AT_ONCE)
         for row in batches(sql, after=self._compacted_to, until=self._end, at_once=at_once):
-            # The last one stays: it says which batch was the last.
+            # The last batch stays: its number has to be known.
             if row.number >= self.last or left <= 0:
                 break
             self._compacted_to = row.number
@@ -89,11 +89,11 @@ class Log:
             self._compacted_to = None
 
     def _compact_batch(self, sql: Sql, row: Row, running: Mapping[bytes, int]) -> int:
-        """Gives its size before."""
+        """Gives the size that the batch had before."""
         try:
             commands = decode_commands(row.commands)
         except BadDocument:
-            # For `db check` to find; perhaps somebody can make something of it.
+            # Left for `db check` to find, and for anybody who can still make something of it.
             return ROW
         kept = [command for command in commands if command[0] in running]
         if not kept:

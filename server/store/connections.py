@@ -1,14 +1,14 @@
-"""Connections: how each database is set up so that what is committed stays, and what its errors mean.
+"""Database connections: how each database is set up so that a commit is durable, and what its errors mean.
 
 One connection of a store writes, and a few read. Why an acknowledged move survives:
 
-SQLite, write-ahead log, synchronous=FULL. A commit appends to the log and syncs it before it returns. `kill -9` takes nothing, because what
-was written is the operating system's by then; loss of power takes nothing, because what was synced is on the disk. (NORMAL would sync at
-checkpoints only: proof against the one, not the other.) What a disk says of itself we believe; on a Mac it is asked twice (`fullfsync`).
-PostgreSQL. The same by its own log, as long as `synchronous_commit` is on: it is switched on here where it was off. A server with
+SQLite uses a write-ahead log with synchronous=FULL: a commit appends to the log and syncs it before it returns. `kill -9` loses nothing,
+because the operating system already has what was written. Loss of power loses nothing, because what was synced is on the disk. (NORMAL
+would sync at checkpoints only, which survives the first and not the second.) We trust what the disk reports; on a Mac, `fullfsync` makes
+sure. PostgreSQL does the same with its own log while `synchronous_commit` is on; if it is off, it is switched on here. A server with
 `fsync = off` cannot be helped from here; `check` reports it.
 
-One server a store: it holds a lock while it runs, on a file beside SQLite's, or an advisory one in PostgreSQL.
+Only one server may use a store. It holds a lock while it runs: on a file beside SQLite's, or an advisory lock in PostgreSQL.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from server.store.locations import Location
 from server.store.sql import Sql, sqlite
 
 BUSY_S: Final = 5
-"""How long a statement waits for another program that holds the database, before it is an error."""
+"""How long a statement waits for another program that holds the database before it fails."""
 
 READERS: Final = 4
-"""Connections that read at once, at most; a further one waits for `BUSY_S`, then the store is busy."""
+"""At most so many connections read at once. A further reader waits for `BUSY_S`; then the store is busy."""
 
 KEPT_LOG_BYTES: Final = 64 * 1024 * 1024
-"""SQLite's log shrinks to this after a time in which no checkpoint could be made. From there on each commit makes one itself."""
+"""SQLite's log is cut back to this after it grew because no checkpoint could be made. Beyond this size each commit makes one itself."""
 
 _PAGE_BYTES: Final = 4096
 
@@ -44,27 +44,27 @@ _IN_USE: Final = "another carpet-server uses {}; stop it, or choose another data
 _IN_USE_ALONE: Final = "a carpet-server that is no node of a cluster uses this database; stop it, or start it with --cluster too"
 _LOCK_NOT_AVAILABLE: Final = "55P03"
 _LET_GO_S: Final = 4
-"""A node that falls asleep within a transaction lets go of what it has locked, before its lease is over and others want its races. Its
-connection is lost to it."""
+"""PostgreSQL closes the connection of a node that falls asleep within a transaction. That frees its locks before its lease is over and
+others want its races."""
 _SAFE_COMMITS: Final = "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
 _LOCK: Final = "SELECT pg_advisory_lock(hashtext('carpet-race ' || current_schema()))"
 _LOCK_SHARED: Final = "SELECT pg_advisory_lock_shared(hashtext('carpet-race ' || current_schema()))"
 
 
 def connect_to_write(location: Location, *, shared: bool) -> Sql:
-    """PostgreSQL: the connection holds the lock of the store from its beginning, the one made after a broken connection too.
+    """In PostgreSQL every such connection, also one made after a broken one, takes the lock of the store first.
 
-    shared: with the other nodes of a cluster, and with nobody else.
+    shared: only with the other nodes of a cluster.
     """
     if location.path is not None:
-        # Some systems have SQLite write zeros over pages that have become free, which compacting the log makes by the hundred. With FAST
-        # it does so only where a page is written anyway.
+        # On some systems SQLite overwrites freed pages with zeros, and compacting the log frees hundreds. With FAST it does so only to
+        # pages that are written anyway.
         checkpoints = f"wal_autocheckpoint = {KEPT_LOG_BYTES // _PAGE_BYTES}"
         pragmas = "journal_mode = WAL", f"journal_size_limit = {KEPT_LOG_BYTES}", checkpoints, "secure_delete = FAST"
         return sqlite(_connect_sqlite(location.path, *pragmas), begin="BEGIN IMMEDIATE")
     connection = _connect_postgres(location, _SAFE_COMMITS)
     try:
-        # Waits for `lock_timeout`: the connection of a server that was killed may take a moment to be gone.
+        # Waits for `lock_timeout`, because the connection of a killed server may take a moment to go away.
         connection.execute(_LOCK_SHARED if shared else _LOCK)
         if shared:
             connection.execute(f"SET idle_in_transaction_session_timeout = '{_LET_GO_S}s'")
@@ -82,7 +82,7 @@ def connect_to_checkpoint(path: Path) -> Sql:
 
 
 class Readers:
-    """Connections that only read; each transaction sees one state of the store."""
+    """A pool of read-only connections. Each transaction sees one state of the store."""
 
     def __init__(self, location: Location) -> None:
         self._location = location
@@ -96,7 +96,7 @@ class Readers:
 
     @contextmanager
     def reading(self) -> Iterator[Sql]:
-        """A transaction. Raises StoreError for what goes wrong within."""
+        """A transaction. Errors within it are raised as StoreError."""
         with translated(self._location):
             pooled = self._pool.connect()
             try:
@@ -107,7 +107,7 @@ class Readers:
             except StoreError:
                 raise
             except Exception:
-                # The next one gets a new one.
+                # The next reader gets a new connection.
                 pooled.invalidate()
                 raise
             finally:
@@ -119,13 +119,13 @@ class Readers:
 
 @contextmanager
 def brief_reading(location: Location) -> Iterator[Sql]:
-    """The same for one look: its connection is closed at the end."""
+    """The same for a single use: the connection is closed at the end."""
     with closing(Readers(location)) as readers, readers.reading() as sql:
         yield sql
 
 
 def _connect_sqlite(path: Path, *pragmas: str) -> sqlite3.Connection:
-    # Not the module's own transactions: they would begin late, and leave tables out of them.
+    # isolation_level=None: the module's own transactions would start late, and leave the creation of tables out.
     connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
     try:
         for pragma in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON", *pragmas):
@@ -148,7 +148,7 @@ def _connect_postgres(location: Location, statement: str) -> Any:
         autocommit=True,
         row_factory=namedtuple_row,
         connect_timeout=BUSY_S,
-        # A server that is gone without a word is noticed; the kernel would try for a quarter of an hour.
+        # Notices a server that vanished without closing the connection. The kernel alone would try for a quarter of an hour.
         tcp_user_timeout=4 * BUSY_S * 1000,
         application_name="carpet-race",
     )
@@ -171,7 +171,7 @@ class FileLock:
 
     def __init__(self, database: Path) -> None:
         """Raises StoreInUse."""
-        # Of the file itself: two names of one database are one database.
+        # The lock belongs to the resolved file, so that two names of one database share it.
         file = database.resolve()
         self._descriptor = os.open(file.with_name(f"{file.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -189,7 +189,7 @@ class FileLock:
 
 @contextmanager
 def translated(location: Location) -> Iterator[None]:
-    """Errors of database and driver come out as StoreError."""
+    """Turn errors of the database and its driver into StoreError."""
     try:
         yield
     except StoreError:
@@ -199,7 +199,7 @@ def translated(location: Location) -> Iterator[None]:
     except OSError as error:
         raise StoreUnavailable(f"cannot use {location}: {error.strerror or error}") from error
     except Exception as error:
-        # SQLAlchemy's, of the migrations, has the driver's within it.
+        # SQLAlchemy's errors, which migrations raise, wrap the driver's.
         meant = getattr(error, "orig", None) or error
         if isinstance(meant, sqlite3.Error | SQLAlchemyError) or hasattr(meant, "sqlstate"):
             said = " ".join(str(meant).split())
@@ -213,7 +213,7 @@ _DAMAGED: Final = "{} is damaged ({}): carpet-server db check says more; restore
 
 
 def _sqlite_meaning(error: sqlite3.Error, said: str, location: Location) -> StoreError:
-    # The low byte is the kind, the rest a detail.
+    # The low byte is the primary error code; the rest is detail.
     match getattr(error, "sqlite_errorcode", 0) & 0xFF:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return StoreBusy(f"another program has held {location} for more than {BUSY_S} seconds; end it, then try again")

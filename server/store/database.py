@@ -1,4 +1,4 @@
-"""The store in a database: a SQLite file, or PostgreSQL. What of it stays open, and how it is opened anew."""
+"""A store in a database: a SQLite file, or PostgreSQL. Keeps its connections open, and opens them again after an error."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ NODES_SINCE: Final = "0010"
 
 
 class DatabaseStore(Store):
-    """A store that this process alone writes to while it is open. `upgraded` says what opening did to the tables."""
+    """A store that only this process writes to while it is open. `upgraded` says what opening did to the tables."""
 
     waits = True
     _is_shared = False
 
     def __init__(self, location: Location) -> None:
-        """Makes what is not there, upgrades what is old. Raises StoreInUse, StoreTooNew, StoreForeign and the other errors of a store."""
+        """Creates what is missing and upgrades what is old. Raises StoreInUse, StoreTooNew, StoreForeign and the other store errors."""
         super().__init__(str(location))
         self._location = location
         self._lock: FileLock | None = None
@@ -53,7 +53,7 @@ class DatabaseStore(Store):
     def _prepare(self, sql: Sql) -> Upgraded:
         upgraded = schema.upgrade(sql, self._location)
         if upgraded.now >= NODES_SINCE:
-            # It may have been a cluster's before.
+            # A cluster may have used it before.
             adopt(sql)
         return upgraded
 
@@ -67,7 +67,7 @@ class DatabaseStore(Store):
 
     @contextmanager
     def _writing(self) -> Iterator[Sql]:
-        # Before anything else, and with the connection kept: it is all that is left of a file that was removed.
+        # Outside the `try`, so that the connection stays open: it may be all that is left of a removed file.
         self._check_file()
         try:
             with translated(self._location):
@@ -77,12 +77,12 @@ class DatabaseStore(Store):
         except (StoreBusy, StoreFull):
             raise
         except BaseException:
-            # The next one begins anew.
+            # The next call connects again.
             self._hang_up()
             raise
 
     def _check_file(self) -> None:
-        """That the file which is open is the one that the next server will find."""
+        """Make sure that the open file is still the one at its path, which the next server will open."""
         path = self._location.path
         if path is None:
             return
@@ -108,7 +108,7 @@ class DatabaseStore(Store):
             with translated(self._location):
                 if self._checkpointer is None:
                     self._checkpointer = connect_to_checkpoint(path)
-                # PASSIVE: as far as it goes without waiting for anybody.
+                # PASSIVE: as far as possible without waiting for anybody.
                 self._checkpointer.rows("PRAGMA wal_checkpoint(PASSIVE)")
         except BaseException:
             self._drop_checkpointer()
@@ -122,7 +122,7 @@ class DatabaseStore(Store):
 
     def _hang_up(self) -> None:
         writer, self._writer = self._writer, None
-        # What was known of the database was known by that connection, which held the lock.
+        # What `_batches` knows held only under the lock of that connection.
         self._batches = None
         if writer is not None:
             writer.close()
@@ -132,11 +132,11 @@ class DatabaseStore(Store):
 
 
 def open_database(where: str | None) -> DatabaseStore:
-    """The store at a path or URL, or at the usual place. Raises StoreError."""
+    """The store at a path or URL, or in the usual place. Raises StoreError."""
     return DatabaseStore(locate(where))
 
 
 def make_file(path: Path) -> None:
-    """The database's file, for its owner alone: it holds the secrets of deals that are being played."""
+    """Create the database's file, readable by its owner only: it holds the secrets of deals that are being played."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))

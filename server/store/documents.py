@@ -1,6 +1,6 @@
-"""Values to the text that is stored, and back: commands, options, records; and the commands of a batch to bytes.
+"""Encodes commands, options and records to the text that is stored, and the commands of a batch to bytes; and decodes them.
 
-A command is stored as of `tagged_codec`.
+A command is stored in the form of `tagged_codec`.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ TAGS: Final[dict[str, type[Command]]] = {
 
 
 class BadDocument(ValueError):
-    """Stored text that is not what it should be. Says what it is instead."""
+    """Stored text is not what it should be. Says what it is instead."""
 
 
 class Opened(NamedTuple):
-    """With what a race was opened."""
+    """What a race was opened with."""
 
     options: RaceOptions
     series: Series | None
@@ -62,7 +62,7 @@ class Opened(NamedTuple):
 
 
 class _Beside(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is kept in the text of the options beside them. No option may ever have one of these names."""
+    """What is stored in the same text as the options. No option may ever have one of these names."""
 
     series_so_far: Series | None = None
     spec: SharedDealSpec | None = msgspec.field(default=None, name="occasion")
@@ -80,7 +80,7 @@ _BATCH: Final = msgspec.msgpack.Decoder(list[Taken])
 
 
 def encode_commands(taken: Sequence[Taken]) -> bytes:
-    """A list in MessagePack, of which each command is bytes of its own: one that is damaged does not make the others unreadable."""
+    """A MessagePack list in which each command is a separate byte string, so that a damaged one leaves the others readable."""
     return _BATCH_ENCODER.encode(taken)
 
 
@@ -88,14 +88,14 @@ def decode_commands(batch: bytes) -> list[Taken]:
     """Raises BadDocument."""
     try:
         return _BATCH.decode(batch)
-    # The latter for what is no longer bytes at all.
+    # TypeError: it is not even bytes any more.
     except (msgspec.DecodeError, TypeError) as error:
         raise BadDocument(f"not a batch of commands: {error}") from error
 
 
 _COMMANDS: Final = TaggedCodec[Command](TAGS, version=VERSION, what="command", error=BadDocument)
 
-# Without a call of their own around them: for each move.
+# Bound methods, to save a call for each move.
 encode_command: Final = _COMMANDS.encode
 decode_command: Final = _COMMANDS.decode
 """Raises BadDocument."""
@@ -103,7 +103,7 @@ _KNOWN: Final = tuple(f'[{VERSION},"{tag}",'.encode() for tag in TAGS)
 
 
 def is_newer(command: bytes) -> bool:
-    """Whether this is a command, and one that only a newer version of this program can have written."""
+    """Whether this is a command that only a newer version of this program can have written."""
     return not command.startswith(_KNOWN) and _COMMANDS.is_newer(command)
 
 
@@ -126,7 +126,7 @@ def decode_nonces(text: str) -> tuple[str, ...]:
 
 
 def encode_opening(opening: Opened) -> str:
-    """The options, and beside them how the race's series stood, where it was no first race, its shared deal, and from where it began."""
+    """The options, and with them the series so far (if this is not its first race), the shared deal, and the start position."""
     beside = msgspec.to_builtins(_Beside(opening.series, opening.spec, opening.start_position))
     return _ENCODER.encode(msgspec.to_builtins(opening.options) | beside).decode()
 
@@ -141,7 +141,7 @@ def decode_opening(text: str) -> Opened:
 
 
 def decode_record(text: str, stored_digest: str) -> Record:
-    """The record, once its digest is that of its text and the one stored beside it. Raises BadDocument."""
+    """The record, if its digest matches both its text and the digest stored beside it. Raises BadDocument."""
     try:
         record = from_json(text)
     except BadRecord as error:

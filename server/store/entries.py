@@ -1,9 +1,9 @@
-"""The one table of journal entries: for each kind what it needs, what is checked and written, and beside that how it is read back.
+"""The table of journal entries: what each kind needs, checks and writes; and next to that, how it is read back.
 
-A new kind is a class in `port`, a row in `KINDS` and a function that writes it. The commands of races, of which there are a thousand for
-one of anything else, are not written one by one: see `batches`.
+A new kind is a class in `port`, a row in `KINDS` and a function that writes it. Commands of races, a thousand for each other entry, are not
+written one by one: see `batches`.
 
-How a kind's steps are taken, and what judges them, is in `steps`.
+`steps` says how the steps of a kind are carried out and checked.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def rating_of(row: Row) -> Rating | None:
 
 
 def rating_row(player: str, rating: Rating | None) -> tuple[Any, ...]:
-    """For `RATE`. rating: None for somebody who has none."""
+    """The values for `RATE`. rating: None if the player has none."""
     if rating is None:
         return None, None, 0, player
     return rating.mu, rating.sigma, rating.races, player
@@ -170,15 +170,16 @@ def _end_race(entry: RaceOver) -> Steps:
     )
     changes = (yield from _rate(entry)) if record.rated else ()
     if entry.players:
-        yield WriteStep(_SEAT, _seat_rows(entry, zip(record.seats, entry.players, changes or repeat(None), strict=False), entry.here))
+        seats = zip(record.seats, entry.players, changes or repeat(None), strict=False)
+        yield WriteStep(_SEAT, _seat_rows(entry, seats, entry.here, entry.gone))
     if changes:
         yield WriteStep(RATE, [rating_row(seat.player, change.after) for seat, change in zip(record.seats, changes, strict=True)])
 
 
 def _rate(entry: RaceOver) -> Generator[WriteStep, Any, tuple[RatingChange, ...]]:
-    """What the race does to each seat's rating, from those that the players have now."""
+    """What the race does to each seat's rating, starting from the players' present ratings."""
     record = entry.record
-    # Ratings are made again from records alone: those have to name the same players.
+    # Ratings can be recomputed from records alone, so records have to name the same players.
     if tuple(seat.player for seat in record.seats) != entry.players:
         raise EntryRefused(f"race {entry.race}: its record is rated and names other players")
     marks = ", ".join("?" * len(entry.players)) or "NULL"
@@ -195,7 +196,7 @@ def _abort_race(entry: RaceAborted) -> Steps:
     if entry.seats:
         yield WriteStep(_SEAT, _seat_rows(entry, ((seat, seat.player, seat.rating) for seat in entry.seats)))
     else:
-        # It had not begun: nobody has seen a card of it.
+        # It had not begun, so nobody has seen a card of it.
         yield WriteStep("DELETE FROM runs WHERE race = :race", [{"race": entry.race}])
 
 
@@ -214,18 +215,19 @@ def _seat_rows(
     entry: RaceOver | RaceAborted,
     seats: Iterable[tuple[SeatRecord | PlayedSeat, str | None, RatingChange | None]],
     here: Sequence[int] = (),
+    gone: Sequence[int] = (),
 ) -> list[Values]:
     """seats: each with its player, and what the race did to their rating."""
     race, at_ms = entry.race, entry.at_ms
     return [
-        (race, number, player, s.name, s.bot, s.state, s.place, s.home, s.ended_at_ms, at_ms, number in here, *_changed(change))
-        for number, (s, player, change) in enumerate(seats)
+        (race, seat, player, s.name, s.bot, s.state, s.place, s.home, s.ended_at_ms, at_ms, seat in here, seat in gone, *_changed(change))
+        for seat, (s, player, change) in enumerate(seats)
     ]
 
 
 _CHANGED: Final = "mu_before", "sigma_before", "mu_after", "sigma_after", "rated_races"
 _SEAT: Final = insertion(
-    "seats", "race", "seat", "player", "name", "bot", "state", "place", "home", "ended_at_ms", "finished_at_ms", "here", *_CHANGED
+    "seats", "race", "seat", "player", "name", "bot", "state", "place", "home", "ended_at_ms", "finished_at_ms", "here", "gone", *_CHANGED
 )
 
 
@@ -242,7 +244,7 @@ def _changed(change: RatingChange | None) -> tuple[Any, ...]:
 
 
 def change_of(row: Row) -> RatingChange | None:
-    """None where its race did not count."""
+    """None if the race did not count."""
     if None in (row.mu_before, row.sigma_before, row.mu_after, row.sigma_after, row.rated_races):
         return None
     before = Rating(row.mu_before, row.sigma_before, row.rated_races - 1)

@@ -1,6 +1,6 @@
-"""What can go wrong with a store, each with one sentence that says where and what to do.
+"""Errors of the store. Each has one sentence that says what is wrong, where, and what to do.
 
-`StoreError` is the root. Those about the store as a whole come from any call; `EntryRefused` is about one entry and says whose.
+`StoreError` is the root. Errors about the store as a whole may come from any call; `EntryRefused` is about one entry, and says which.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ class StoreError(Exception):
 
 
 class StoreBusy(StoreError):
-    """Another program holds the database, or it has more to do than it can; trying again may help."""
+    """Another program holds the database, or it is overloaded. Trying again may help."""
 
 
 class StoreFull(StoreError):
-    """There is no space left where the database is."""
+    """There is no space left for the database."""
 
 
 class StoreCorrupt(StoreError):
-    """What is there cannot be read as what was written."""
+    """What is stored cannot be read."""
 
 
 class StoreUnavailable(StoreError):
-    """It cannot be opened, reached, read or written. Where the connection to a server broke, what was being written may have been kept."""
+    """It cannot be opened, reached, read or written. If a connection to a server broke, what was being written may have been kept."""
 
 
 class StoreAway(StoreUnavailable):
@@ -31,7 +31,7 @@ class StoreAway(StoreUnavailable):
 
 
 class StoreInUse(StoreError):
-    """Another server runs on this store. Two would both bring back the same races."""
+    """Another server uses this store. Two servers would both resume the same races."""
 
 
 class AddressTaken(StoreError):
@@ -39,7 +39,7 @@ class AddressTaken(StoreError):
 
 
 class StoreForeign(StoreError):
-    """There is a database, but not one of this program."""
+    """The database is not this program's."""
 
 
 class StoreTooNew(StoreError):
@@ -51,7 +51,7 @@ class StoreTooOld(StoreError):
 
 
 class LeaseLost(StoreError):
-    """Other nodes answer for the races of this one by now: nothing that it decides counts any more."""
+    """Other nodes have taken over the races of this one: nothing that it decides counts any more."""
 
 
 class JournalClosed(StoreError):
@@ -59,11 +59,11 @@ class JournalClosed(StoreError):
 
 
 class EntryRefused(StoreError):
-    """One entry does not fit what the store has; the others of its batch are not touched by that."""
+    """One entry contradicts what is stored. The rest of its batch is not affected."""
 
 
 class NameTaken(EntryRefused):
-    """Somebody else has this name, perhaps in other letters' case."""
+    """Somebody else has this name, perhaps in different case."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"the name {name!r} is another player's")
@@ -71,4 +71,4 @@ class NameTaken(EntryRefused):
 
 
 class RunAlready(EntryRefused):
-    """A player has one run of this deal, and has had it."""
+    """A player has only one run of this deal, and has had it."""

@@ -1,13 +1,13 @@
-"""The journal: `submit` takes entries, and calls back once they are safe on the disk. Of the store, it and `upkeep` know an event loop.
+"""The journal: `submit` takes entries, and calls back once they are safe on the disk. Only it and `upkeep` know the event loop.
 
-Group commit. The store's `write` is called in a thread, one batch at a time; what comes while one is being committed is the next batch.
-So a lone writer pays one commit, and a thousand writers share one. Requests are committed, and their callers called, in the order in which
-they were submitted; many for one race may be on their way at once. One task (`run`) does whatever has to wait. The everyday does without
-it: whoever gathers requests begins a batch, and when a thread is done, its batch is answered and the next one begun there and then.
+Group commit: a thread calls the store's `write`, one batch at a time. Requests that arrive during a commit form the next batch. So a lone
+writer pays for one commit, and a thousand writers share one. Requests are committed and answered in the order in which they were submitted;
+several for one race may be pending at once. One task (`run`) does whatever has to wait. Normally nothing has to: leaving the gathering
+context begins a batch, and when a thread is done, its batch is answered and the next one is begun at once.
 
-A commit that fails is tried again for as long as it takes: a database that cannot be written just now loses nothing, and nobody is told of
-anything before it is safe. Meanwhile `outage` says since when and why, and those who asked for it are told. Whether a commit that was not
-answered took place is for the store to find out; the same requests are never written twice.
+A failed commit is retried for as long as it takes: nothing is lost while the database cannot be written, and nobody is told of anything
+before it is safe. Meanwhile `outage` says since when and why, and its listeners are told. If the answer to a commit is lost, the store
+finds out whether it took place; the same requests are never written twice.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ Answer = TypeVar("Answer")
 Done: TypeAlias = Callable[[StoreError | None], None]
 
 QUEUE: Final = 8_192
-"""Requests of the next batch. When it holds this many, `has_room` is False: whoever would open a race answers `server/busy`, and `write`
-waits. `submit` takes what it is given all the same: a race that runs goes on, and what its players may send has limits of its own. In an
-outage they wait for an answer, so the queue grows no longer than what was on its way."""
+"""Requests in the next batch. From this many on, `has_room` is False: requests to open a race are answered with `server/busy`, and `write`
+waits. `submit` still takes everything, because running races go on and what their players may send is limited elsewhere. In an outage
+players wait for their answers, so the queue only grows by what was already on its way."""
 
 FLOOR_S: Final = 0.002
-"""Seconds from one commit's beginning to the next, at least, while several requests share a commit: less than from one look of the hub at
-its sockets to the next, so that what a look brings is written at once. Each commit costs about as much whether it holds ten requests or a
-hundred. A lone writer does not wait."""
+"""Least seconds from the beginning of one commit to the next while several requests share one, because a commit costs about as much for ten
+requests as for a hundred. It is less than the time between two looks of the hub at its sockets, so that what a look brings is written at
+once. A lone writer does not wait."""
 
 FIRST_RETRY_S: Final = 0.05
 RETRY_S: Final = 0.3
-"""Seconds from a failed commit to the next try: from the one to the other, twice as long each time."""
+"""Seconds from a failed commit to the next try: they start at the first, double each time, and stop growing at the second."""
 
 SLOW_S: Final = 2.0
-"""A commit, or a look at an idle store, that takes longer is an outage before it has failed."""
+"""A commit, or a probe of an idle store, that takes longer counts as an outage before it has failed."""
 
 LOOK_S: Final = 1.0
-"""Seconds from one look at the store to the next."""
+"""Seconds from one probe of the store to the next."""
 
 LAST_TRIES_S: Final = 10.0
-"""For how long a journal that is to end tries to write what it holds."""
+"""How long a journal that is ending keeps trying to write what it holds."""
 
 
 def in_thread(call: Callable[[], Answer], told: Callable[[Callable[[], Answer]], None]) -> None:
-    """Call it in a thread. told: called in the event loop then, with what returns its answer, or raises what it has raised.
+    """Run `call` in a thread. told: called in the event loop afterwards, with a function that returns its answer or raises its error.
 
-    No task is woken for it but Trio's own, and there are no limits, names and cancellation: half of what `trio.to_thread.run_sync` costs.
+    It wakes no task but Trio's own, and has no limits, names or cancellation, so it costs half as much as `trio.to_thread.run_sync`.
     """
     run_soon = trio.lowlevel.current_trio_token().run_sync_soon
     trio.lowlevel.start_thread_soon(call, lambda outcome: run_soon(told, outcome.unwrap))
@@ -67,46 +67,46 @@ class _Batch:
     requests: list[Request] = field(default_factory=list)
     waiting: deque[Done] = field(default_factory=deque)
     taken: trio.Event | None = None
-    """Made by who waits for it."""
+    """Created by the first `write` that waits for it."""
 
     def take(self) -> None:
-        """It is begun, or never will be: the next one has room."""
+        """The batch is begun, or never will be: wake those who wait for room in the next one."""
         if self.taken is not None:
             self.taken.set()
 
 
 class Journal(Availability):
-    """Run `run` in a task. After it has ended nothing is written any more."""
+    """Group-commits entries. Its `run` has to run in a task; once that has ended, nothing more is written."""
 
     def __init__(self, store: Store, *, queue: int = QUEUE) -> None:
         super().__init__()
         self.lease_listeners: list[Callable[[], None]] = []
-        """Called once the lease of this node is found to be lost, before anybody who waits is told so."""
+        """Called once when this node has lost its lease, before those who wait are told."""
         self._store = store
         self._queue = queue
         self._clock = trio.lowlevel.current_clock().current_time  # asked directly, twice for each commit
         self._writer_thread = trio.CapacityLimiter(1)  # its own: readers may hold all of Trio's threads
         self._next = _Batch()
         self._next_commit_at = 0.0
-        # The batch that is being committed, and when it was first tried; None between batches.
+        # The batch being committed, and when it was first tried; both None between batches.
         self._batch: _Batch | None = None
         self._committing_since: float | None = None
         self._retry_s = FIRST_RETRY_S
-        # What is wrong with the last try, and with the program, for `run` to deal with.
+        # Errors of the last try, and of the program itself, for `run` to deal with.
         self._failure: StoreError | None = None
         self._fault: BaseException | None = None
         self._stops = False
         self._gives_up_at = math.inf
-        # The task of `run` while it waits to be woken, and whether it has been.
+        # The task of `run` while it sleeps, and whether it has been woken.
         self._sleeper: trio.lowlevel.Task | None = None
         self._is_woken = False
-        self._is_beginning = False  # it waits for something before it begins the next batch
+        self._is_beginning = False  # `run` waits for the time or the thread to begin the next batch
         self._gathers = self._closed = False
         self._ended = trio.Event()
 
     @property
     def waiting(self) -> int:
-        """Requests that wait for the batch which is being committed."""
+        """How many requests wait for the commit under way."""
         return len(self._next.requests)
 
     @property
@@ -121,8 +121,9 @@ class Journal(Availability):
     def submit(self, entries: Sequence[Entry], done: Done) -> None:
         """Have the entries committed, all of them together. Never waits. Raises JournalClosed.
 
-        done: called in the event loop once they are, in the order of the submissions, with None; or with EntryRefused when they do not fit.
-        Another StoreError means that the server stops and its store could not be written till the end. It must not raise.
+        done: called in the event loop, in the order of submission: with None once they are committed, or with EntryRefused if they
+        contradict what is stored. Another StoreError means that the server is stopping and its store could not be written. `done` must not
+        raise.
         """
         if self._closed:
             raise JournalClosed("the server is stopping: nothing more is written")
@@ -133,7 +134,7 @@ class Journal(Availability):
         batch.waiting.append(done)
 
     def __enter__(self) -> None:
-        """For who serves many at once: what is submitted within the context is one batch, begun at its end without a task being woken."""
+        """For serving many at once: what is submitted within the context forms one batch, which begins at its end without waking a task."""
         self._gathers = True
 
     def __exit__(self, *_: object) -> None:
@@ -143,9 +144,9 @@ class Journal(Availability):
             self._wake()
 
     async def write(self, *entries: Entry) -> None:
-        """The same for a task that waits: returns when the entries are committed, and raises what `submit` would have said.
+        """The same for a task that waits: returns when the entries are committed, and raises the error that `done` would get.
 
-        A caller that is cancelled does not learn it, and they may still be written.
+        If the caller is cancelled, the entries may still be written, and it does not learn whether they were.
         """
         await trio.lowlevel.checkpoint_if_cancelled()
         while not self._closed and self._is_full:
@@ -166,22 +167,22 @@ class Journal(Availability):
             raise errors[0]
 
     async def ask(self, call: Callable[..., Answer], *arguments: object) -> Answer:
-        """A reading call of the store, in a thread where the store waits. Not in order with what is being written."""
+        """Make a reading call of the store, in a thread if the store blocks. It is not ordered with what is being written."""
         if self._store.waits:
             return await trio.to_thread.run_sync(call, *arguments)
         await trio.lowlevel.checkpoint()
         return call(*arguments)
 
     async def tidy(self, call: Callable[..., Answer], *arguments: object) -> Answer:
-        """A call that changes the store beside what is journalled: between two commits. Raises StoreError."""
+        """Make a call that changes the store beside the journal, between two commits. Raises StoreError."""
         return await trio.to_thread.run_sync(call, *arguments, limiter=self._writer_thread)
 
     def hurry(self) -> None:
-        """The server is about to stop: what cannot be written for `LAST_TRIES_S` is given up from now on."""
+        """The server is about to stop: from now on, give up what cannot be written within `LAST_TRIES_S`."""
         self._stops = True
 
     def close(self) -> None:
-        """Take nothing more; `run` ends when what was taken is written."""
+        """Take nothing more; `run` ends once everything taken is written."""
         self._closed = True
         self._wake()
 
@@ -190,7 +191,7 @@ class Journal(Availability):
         await self._ended.wait()
 
     async def run(self) -> None:
-        """Commit batch after batch, until closed or cancelled; in either case all that was taken by then."""
+        """Commit batch after batch until closed or cancelled. In either case everything taken before is committed first."""
         try:
             async with trio.open_nursery() as nursery:
                 if self._store.waits:
@@ -203,12 +204,12 @@ class Journal(Availability):
                 with trio.CancelScope(shield=True):
                     await self._commit_all()
             finally:
-                # Only a fault in the program leaves anybody waiting here.
+                # Somebody still waits here only after a fault in the program.
                 self._fail(self._next, StoreError("the journal has failed; the log says how"))
                 self._ended.set()
 
     async def _commit_all(self) -> None:
-        """Until it is closed, and all is written."""
+        """Commit until the journal is closed and everything is written."""
         while True:
             if self._fault is not None:
                 fault, self._fault = self._fault, None
@@ -228,7 +229,7 @@ class Journal(Availability):
                 await self._sleep()
 
     async def _sleep(self) -> None:
-        """Until `_wake`, or for a moment where that has been called."""
+        """Sleep until `_wake`; only for a checkpoint if that has been called already."""
         if self._is_woken:
             await trio.lowlevel.checkpoint()
         else:
@@ -241,21 +242,21 @@ class Journal(Availability):
         return trio.lowlevel.Abort.SUCCEEDED
 
     def _wake(self) -> None:
-        """Have `run` look at what there is to do, once all that is under way in the event loop has had its turn."""
+        """Have `run` look for work, after everything that is already scheduled in the event loop."""
         self._is_woken = True
         if self._sleeper is not None:
             trio.lowlevel.reschedule(self._sleeper)
             self._sleeper = None
 
     async def _begin(self) -> None:
-        """Have the next batch written, as soon as that may be."""
+        """Have the next batch written as soon as it may be."""
         if self._begin_at_once(trio.current_time()):
             return
         self._is_beginning = True
         try:
             if not self._closed:
                 await trio.sleep_until(self._next_commit_at)
-            # What is waited for now counts as an outage, if it becomes one.
+            # From here on the wait counts as an outage if it gets long.
             self._committing_since = trio.current_time()
             await self._acquire_thread()
         finally:
@@ -263,7 +264,7 @@ class Journal(Availability):
         self._take(self._committing_since)
 
     def _begin_at_once(self, now: float) -> bool:
-        """False where somebody else has the writer's thread, or it is too soon."""
+        """Begin the next batch now if possible. False, for instance, if the writer's thread is taken or it is too soon."""
         if not self._store.waits or self._ended.is_set() or (now < self._next_commit_at and not self._closed):
             return False
         try:
@@ -274,12 +275,12 @@ class Journal(Availability):
         return True
 
     async def _acquire_thread(self) -> None:
-        """Cannot be cancelled."""
+        """Acquire the writer's thread. Cannot be cancelled."""
         with trio.CancelScope(shield=True):
             await self._writer_thread.acquire_on_behalf_of(self)
 
     def _take(self, now: float) -> None:
-        """The writer's thread has been acquired for it."""
+        """Begin the next batch, with the writer's thread already acquired."""
         batch, self._next = self._next, _Batch()
         self._batch = batch
         batch.take()
@@ -302,7 +303,7 @@ class Journal(Availability):
             self._wake()
 
     def _written(self, outcomes: Callable[[], tuple[EntryRefused | None, ...]]) -> None:
-        """The thread is done. What is raised here, nobody could deal with: `run` does."""
+        """The thread is done. Nobody could handle an error raised here, so it is left to `run`."""
         batch = self._batch
         assert batch is not None
         self._writer_thread.release_on_behalf_of(self)
@@ -331,11 +332,11 @@ class Journal(Availability):
             batch.waiting.popleft()(outcome)
 
     async def _deal_with(self, failure: StoreError) -> None:
-        """Try again, a little later; or give the batch up, where the journal is to end and cannot wait any longer."""
+        """Try again a little later; or give up, if the journal is ending and has tried long enough or the lease is lost."""
         batch = self._batch
         assert batch is not None
         if isinstance(failure, LeaseLost):
-            # Other nodes have these races, and nothing that is decided here counts any more.
+            # Other nodes have these races now, and nothing decided here counts any more.
             self._closed = True
             for listener in self.lease_listeners:
                 listener()
@@ -365,7 +366,7 @@ class Journal(Availability):
     # ---- outages
 
     async def _look_after_the_store(self) -> None:
-        """Notice what nobody who writes would: an idle store that is gone, and a commit that does not come to an end."""
+        """Notice what no writer would: an idle store that has gone away, and a commit that does not finish."""
         while True:
             await trio.sleep(LOOK_S)
             since = self._committing_since
@@ -386,15 +387,15 @@ class Journal(Availability):
 
     @property
     def _begun_at(self) -> float:
-        """When what is being written was first tried; now, where nothing is."""
+        """When the batch being written was first tried; now if there is none."""
         return self._committing_since if self._committing_since is not None else trio.current_time()
 
     @staticmethod
     def _fail(batch: _Batch, failure: StoreError) -> None:
-        """Tell whoever waits still."""
+        """Tell all who still wait for this batch that it failed."""
         batch.take()
         while batch.waiting:
-            # An exception belongs to one task: each waiter gets one of its own.
+            # Each waiter raises its exception in its own task, so each gets a new one.
             error = type(failure)(*failure.args)
             error.__cause__ = failure
             batch.waiting.popleft()(error)

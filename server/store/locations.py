@@ -1,4 +1,4 @@
-"""Where a store is, from what the host wrote: a path, a URL, or nothing for the usual place."""
+"""Locations of stores, parsed from what the host wrote: a path, a URL, or nothing for the usual place."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FILE_NAME = "carpet.sqlite3"
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """path: the file of a SQLite database, None for a PostgreSQL one."""
+    """path: the file of a SQLite database; None for PostgreSQL."""
 
     url: URL
     path: Path | None
@@ -35,7 +35,7 @@ def default_path() -> Path:
 
 
 def existing(where: str | None) -> Location:
-    """The same, where there is something already; PostgreSQL is not asked yet. Raises StoreUnavailable."""
+    """The same, for a store that exists already; PostgreSQL is not asked yet. Raises StoreUnavailable."""
     location = locate(where)
     if location.path is not None and not location.path.is_file():
         raise StoreUnavailable(f"there is no database at {location}")

@@ -1,4 +1,4 @@
-"""What a host does to a store beside running it: look whether it is sound, copy it, bring its tables up to date. Reports are values."""
+"""Maintenance of a store by its host: check it, back it up and restore it, upgrade its tables. Reports are values."""
 
 from __future__ import annotations
 
@@ -36,10 +36,13 @@ Faults: TypeAlias = Iterator[str]
 ROWS_AT_ONCE: Final = 500
 """Of a backup in memory, while it is restored."""
 
+_OF_READING: Final = (sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+"""What can only be the database's fault while it is copied: nothing of the copy is read then, and nobody else knows of it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreCheck:
-    """faults: what is wrong, one sentence each. notes: what is not wrong with the store but may become so."""
+    """faults: what is wrong, one sentence each. notes: what is not wrong yet, but may become so."""
 
     where: str
     schema: str
@@ -58,18 +61,18 @@ class BackedUp:
 
 
 def upgrade(where: str | None) -> Upgraded:
-    """Make the database if there is none, and bring its tables to this program's version. Raises StoreInUse while a server runs on it."""
+    """Create the database if there is none, and upgrade its tables to this program's version. Raises StoreInUse while a server uses it."""
     with closing(open_database(where)) as store:
         return store.upgraded
 
 
 def check(where: str | None) -> StoreCheck:
-    """Read all of it, also while a server runs on it. Raises StoreError where there is nothing that could be checked."""
+    """Read all of it, also while a server uses it. Raises StoreError if there is nothing to check."""
     location = existing(where)
     with brief_reading(location) as sql:
         found = schema.check(sql)
         faults = tuple(_faults(sql, location))
-        # Counting may be what a damaged file cannot do any more.
+        # In a damaged file counting may fail.
         counts = [0, 0, 0] if faults else [_count(sql, what) for what in _COUNTED]
         return StoreCheck(
             where=str(location),
@@ -83,14 +86,14 @@ def check(where: str | None) -> StoreCheck:
 
 
 def prune(before_ms: int, where: str | None) -> Pruned:
-    """Remove what nobody will miss and is older. Raises StoreInUse while a server runs on it, which does it by itself."""
+    """Remove older things that nobody will miss. Raises StoreInUse while a server uses it; the server does this by itself."""
     existing(where)
     with closing(open_database(where)) as store:
         return store.prune(before_ms)
 
 
 def nodes(where: str | None) -> tuple[Node, ...]:
-    """The servers that share it, each with the races that run on it. Raises StoreError."""
+    """The servers that share it, each with the number of races that run there. Raises StoreError."""
     location = existing(where)
     if location.path is not None:
         raise StoreError("several servers share a PostgreSQL, and this is a SQLite file: --database names another")
@@ -100,26 +103,25 @@ def nodes(where: str | None) -> tuple[Node, ...]:
 
 
 def backup(target: Path, where: str | None) -> BackedUp:
-    """Copy a SQLite store to a file that is not there yet, as it is at one moment, also while a server runs on it.
+    """Copy a SQLite store, as it is at one moment, to a file that does not exist yet. A server may be using it meanwhile.
 
-    The copy is one file for its owner alone, checked before it gets its name.
+    The copy is a single file that only its owner can read, and is checked before it gets its name.
     """
     location = existing(where)
     if location.path is None:
         raise StoreError(f"PostgreSQL has a program of its own for this: pg_dump --format=custom --file={target} DATABASE")
     if target.exists():
-        raise StoreUnavailable(f"{target} is there already; choose another name")
+        raise StoreUnavailable(f"{target} exists already; choose another name")
     partial = target.with_name(f"{target.name}.partial")
     with brief_reading(location) as sql:
         schema.check(sql)
         try:
-            # Nobody else may read what has the secrets of deals in it.
+            # 0o600: it holds the secrets of deals.
             os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
-            _copy(sql, partial)
+            _copy(sql, location, partial)
             partial.rename(target)
             _sync(target.parent)
         except (OSError, sqlite3.OperationalError) as error:
-            # The database was read just before: it is the copy that fails for want of space, or for a limit on files.
             raise StoreUnavailable(f"cannot write {target}: {getattr(error, 'strerror', error)}") from error
         finally:
             partial.unlink(missing_ok=True)
@@ -127,9 +129,10 @@ def backup(target: Path, where: str | None) -> BackedUp:
 
 
 def restore(source: Path, where: str | None) -> None:
-    """Put all that a backup has into a database that has nothing yet, all or nothing of it.
+    """Copy everything from a backup into an empty database, or nothing if that fails.
 
-    Row by row, not as a file: so it also goes into PostgreSQL, and no log that a killed server has left beside the old file can spoil it.
+    It is copied row by row, not as a file. So it can also go into PostgreSQL, and a log that a killed server left beside the old file
+    cannot spoil it.
     """
     origin = existing(str(source))
     with brief_reading(origin) as backup:
@@ -138,7 +141,7 @@ def restore(source: Path, where: str | None) -> None:
         except StoreTooOld as error:
             raise StoreTooOld(f"{error} --database {source}") from error
         with closing(open_database(where)) as store, store.maintaining() as sql:
-            # Making the tables gives the place its name.
+            # Creating the tables has given the place an id, which the backup's replaces.
             if any(table != "place" and _count(sql, table) for table in IN_ORDER):
                 raise StoreUnavailable(f"{locate(where)} is not empty: move it away, or let --database name another place")
             sql.run("DELETE FROM place")
@@ -149,10 +152,16 @@ def restore(source: Path, where: str | None) -> None:
 # ---- backup
 
 
-def _copy(sql: Sql, target: Path) -> None:
+def _copy(sql: Sql, location: Location, target: Path) -> None:
     with closing(sqlite3.connect(target, isolation_level=None)) as copy:
-        # All pages in one step: one moment, and writers are not held up, because they write to the log.
-        sql.connection.backup(copy)
+        try:
+            # All pages in one step: one moment, and writers are not held up, because they write to the log.
+            sql.connection.backup(copy)
+        except sqlite3.OperationalError as error:
+            # All else is the copy's, as for want of space.
+            if error.sqlite_errorcode in _OF_READING:
+                raise StoreUnavailable(f"cannot read {location}: {error}") from error
+            raise
         # The copy is to be one file.
         copy.execute("PRAGMA journal_mode = DELETE")
         (said,) = copy.execute("PRAGMA quick_check(1)").fetchone()
@@ -177,7 +186,7 @@ def _fill(sql: Sql, table: str, backup: Sql, source: Path) -> None:
     while rows := cursor.fetchmany(ROWS_AT_ONCE):
         if table == "seats":
             # SQLite knows truth as a number, PostgreSQL does not.
-            rows = [row._replace(here=bool(row.here)) for row in rows]
+            rows = [row._replace(here=bool(row.here), gone=bool(row.gone)) for row in rows]
         columns = rows[0]._fields
         try:
             sql.run(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})", rows)  # noqa: S608
@@ -202,7 +211,7 @@ def _faults(sql: Sql, location: Location) -> Faults:
                 found = list(look(sql))
         except StoreCorrupt as error:
             yield str(error)
-            # What cannot be read makes everything after it wrong, or look so.
+            # If something cannot be read, whatever is checked after it is wrong, or looks so.
             return
         yield from found
 
@@ -225,7 +234,7 @@ def _record_faults(sql: Sql) -> Faults:
         except (BadDocument, BadRecord) as error:
             yield f"record of race {row.race}: {error}"
             continue
-        # A private room's code is in no record; an earlier server's has it.
+        # Records leave out the code of a private room; those of earlier versions have it.
         if record.room not in (row.room, room_shown(row.race)) or (record.race, row.phase) != (row.race_number, "over"):
             yield f"record of race {row.race}: it is of race {record.race} of {record.room}, the race of that id is another, or not over"
         yield from _seat_faults(sql, row.race, record)

@@ -1,4 +1,4 @@
-"""A store that ends with its process, for tests and for a host who wants to keep nothing: the same tables in this process's memory."""
+"""A store in memory, with the same tables, that ends with its process: for tests and for hosts who want to keep nothing."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from server.store.tables import TABLES
 
 
 class MemoryStore(Store):
-    """Never waits: its calls may be made from the event loop."""
+    """Never blocks, so it may be called from the event loop."""
 
     waits = False
 
     def __init__(self) -> None:
         super().__init__("the store in memory")
         connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        # Of one that is only dropped, Python would complain.
+        # Python would warn about a connection that is dropped without being closed.
         weakref.finalize(self, connection.close)
         connection.executescript(TABLES)
         self._sql = sqlite(connection)

@@ -1,13 +1,13 @@
-"""The nodes of a cluster: servers that share one PostgreSQL, each the owner of its races for as long as it holds its lease.
+"""The nodes of a cluster: servers that share one PostgreSQL. Each owns its races for as long as it holds its lease.
 
 A node has a row with an epoch and the end of its lease, by the database's clock. It writes batches under its epoch only, with its row
-locked against a change. Whoever takes its races over changes the epoch first; so of two that believe themselves the owner of a race, one
-can write. What a node has not renewed for the length of the lease may be taken, and is not before another node does so.
+locked against changes. A node that takes over its races changes the epoch first; so of two that believe they own a race, only one can
+write. Once a lease has run out, the node's races may be taken; they remain its own until another node takes them.
 
-Beside its lease a node holds a lock for as long as its connection to the database stands. A node that has had one, has lost it and has not
-renewed its lease for a while is a process that has ended: its races may be taken at once. If it has not, it finds that its epoch is over.
+Beside its lease a node holds a lock for as long as it is connected to the database. If a node had that lock, has lost it, and has not
+renewed its lease for a while, its process has ended and its races may be taken at once. If it is alive after all, it finds its epoch over.
 
-Each node's batches are a log of its own, in a range of numbers of its own. With a race its commands go to the log of the new owner.
+The batches of each node form a log with its own range of numbers. When a race moves, its commands move to the log of the new owner.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from server.store.sql import Row, Sql
 LEASE_MS: Final = 5_000
 
 SILENT_MS: Final = 1_500
-"""Who has not renewed their lease for so long, three times over, and has no connection to the database either, has ended."""
+"""A node that has not renewed its lease for so long, three times the usual interval, and has no connection to the database, has ended."""
 
 _BITS: Final = 40
-"""Of a batch's number within its node's log: a thousand commits a second for 34 years."""
+"""Bits for the number of a batch within its node's log: enough for a thousand commits a second for 34 years."""
 
 LAST_NUMBER: Final = 2**63 - 1
 
 LEFT: Final = 0
 SETTLED: Final = -1
-"""In the place of the end of a lease."""
+"""Special values in place of the end of a lease."""
 
 _NOW: Final = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"
 
 
 def numbers_of(node: int) -> tuple[int, int]:
-    """The numbers of this node's batches: above the first one, and up to the second. A server alone is node 0."""
+    """The range of this node's batch numbers: above the first value, up to and including the second. A single server is node 0."""
     return node << _BITS, ((node + 1) << _BITS) - 1
 
 
 def node_of(number: int) -> int:
-    """Whose batch this is."""
+    """The node whose batch has this number."""
     return number >> _BITS
 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """A node, and the epoch under which this process writes as it."""
+    """The node that this process is, and the epoch under which it writes."""
 
     node: int
     epoch: int
@@ -60,7 +60,7 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """lease_ms: when its lease ends, or one of `LEFT` and `SETTLED`; left_ms: until then. races: those that run on it.
+    """lease_ms: when its lease ends, or `LEFT` or `SETTLED`. left_ms: how long until then. races: how many run on it.
 
     hung_up: its process has ended, as far as the database can tell.
     """
@@ -79,17 +79,17 @@ class Node:
 
     @property
     def is_late(self) -> bool:
-        """It should have renewed its lease several times since."""
+        """It has missed several renewals of its lease."""
         return self.left_ms <= LEASE_MS - SILENT_MS
 
     @property
     def has_left(self) -> bool:
-        """Of its own accord, with all that it had in the journal."""
+        """It left of its own accord, with its journal written."""
         return self.lease_ms == LEFT
 
     @property
     def is_settled(self) -> bool:
-        """It is gone, and others have all that it had."""
+        """It is gone, and others have taken over everything it had."""
         return self.lease_ms == SETTLED
 
 
@@ -143,59 +143,59 @@ def join(sql: Sql, url: str, *, lease_ms: int) -> Holding | None:
     with sql.transaction():
         sql.rows(_ONE_AFTER_ANOTHER)
         row = sql.row(_JOIN, {"url": url, "lease_ms": lease_ms})
-        # What a server alone has left on this database is to be taken over like a node's.
+        # What a single server left on this database is taken over like a node's.
         sql.run(_ALONE)
     return Holding(row.id, row.epoch) if row is not None else None
 
 
 def renew(sql: Sql, holding: Holding, *, lease_ms: int) -> tuple[Node, ...]:
-    """Hold the lease from now on for so long; all nodes, their races not counted. Raises LeaseLost."""
+    """Renew the lease for so long from now. Gives all nodes, without counting their races. Raises LeaseLost."""
     if not sql.run(_RENEW, [{"node": holding.node, "epoch": holding.epoch, "lease_ms": lease_ms}]):
         raise LeaseLost(holding.lost)
     return tuple(map(_node, sql.rows(_NODES)))
 
 
 def show_connection(sql: Sql, holding: Holding) -> None:
-    """As long as this connection stands, others can see that it does."""
+    """Let other nodes see that this connection stands, for as long as it does."""
     sql.rows(_SHOW_CONNECTION, {"node": holding.node})
 
 
 def connected(sql: Sql) -> frozenset[int]:
-    """The nodes whose connections stand, as far as they say so."""
+    """The nodes that are connected, as far as they show it."""
     return frozenset(int(row.objid) for row in sql.rows(_CONNECTED))
 
 
 def leave(sql: Sql, holding: Holding) -> None:
-    """Let the others have everything at once."""
+    """Let other nodes take over everything at once."""
     sql.run(_LEAVE, [{"node": holding.node, "epoch": holding.epoch}])
 
 
 def nodes(sql: Sql) -> tuple[Node, ...]:
-    """All that ever were, with the races that run on them."""
+    """All nodes there ever were, with the number of races that run on each."""
     return tuple(_node(row, row.races) for row in sql.rows(_COUNTED))
 
 
 def find_rooms(sql: Sql, codes: Iterable[str]) -> dict[str, Node]:
-    """Which node has each of the rooms with these codes; nothing of those that there are not."""
+    """The node of each room with one of these codes; codes without a room are left out."""
     wanted = set(codes)
     found = {row.room: _node(row) for row in sql.rows_in(_RUN_ON, wanted)}
-    # The last one that was over.
+    # Of several finished races in rooms of one code, the last one counts.
     return {row.room: _node(row) for row in sql.rows_in(_STAND_ON, wanted - set(found))} | found
 
 
 def check_own(sql: Sql, holding: Holding) -> None:
-    """Until the end of the transaction nobody takes over what is this node's. Raises LeaseLost."""
+    """Keep others from taking over what this node has, until the end of the transaction. Raises LeaseLost."""
     if sql.row(_OWN, {"node": holding.node, "epoch": holding.epoch}) is None:
         raise LeaseLost(holding.lost)
 
 
 def seize(sql: Sql, node: int, *, hung_up: bool) -> bool:
-    """From here on nothing that this node decides is written. False when it holds its lease, or is connected again."""
+    """End the node's epoch: nothing that it decides is written any more. False if it holds its lease, or is connected again."""
     return bool(sql.run(_SEIZE, [{"id": node, "hung_up": hung_up, "late_ms": LEASE_MS - SILENT_MS}]))
 
 
 def settle(sql: Sql, node: int) -> None:
-    """Nothing of this node is left to be taken over."""
+    """Note that nothing of this node is left to take over."""
     sql.run(_SETTLE, [{"id": node}])
 
 

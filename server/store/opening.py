@@ -1,4 +1,4 @@
-"""A store from what the host wrote: a database by path or URL, the usual file, or nothing kept at all."""
+"""Opens the store that the host asked for: a database by path or URL, the usual file, or one that keeps nothing."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from server.store.memory import MemoryStore
 from server.store.store import Store
 
 NOTHING_KEPT: Final = "memory"
-"""In the place of a path or URL: a store that ends with the server."""
+"""Given instead of a path or URL: a store that ends with the server."""
 
 
 def open_store(where: str | None, *, shared: bool = False) -> Store:
-    """shared: with the other nodes of a cluster. Raises StoreError with one sentence for whatever is wrong."""
+    """shared: with the other nodes of a cluster. Raises StoreError, with one sentence that says what is wrong."""
     if shared:
         from server.store.shared import open_shared
 
         return open_shared(where)
     if where == NOTHING_KEPT:
         return MemoryStore()
-    # Half of what a server imports is for this alone: one that keeps nothing starts in half the time.
+    # Half of a server's imports are for this alone: without them it starts in half the time.
     from server.store.database import open_database
 
     return open_database(where)

@@ -1,6 +1,6 @@
-"""What goes into a store: entries, as values. What comes out of it is in `answers`. Knows no database.
+"""Entries: the values that go into a store (`answers` has those that come out). Knows no database.
 
-Times are Unix time in milliseconds. Names are as `protocol.text.clean_name` leaves them.
+Times are Unix time in milliseconds. Names are in the form that `protocol.text.clean_name` returns.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from server.race.shared_deal_spec import SharedDealSpec
 from server.race.start_position import StartPosition
 
 RacePhase = Literal["running", "over", "aborted"]
-"""running: until its record is written, waiting for players included; it comes back with the server. aborted: ended without a record."""
+"""running: until its record is written, also while it waits for players; a new server resumes it. aborted: ended without a record."""
 
 
 NEVER_MS: Final = 2**62
-"""A time that does not come."""
+"""A time that never comes."""
 
 
 def race_id(*, room: str, number: int, unique: bytes) -> str:
-    """A race's id in the store. room: the letters that records and histories have for its room, for all to see: a public room's code.
+    """A race's id in the store. room: the public letters by which records and histories call its room; for a public room, its code.
 
-    unique: random bytes, because a room's code is used again when the room is gone.
+    unique: random bytes, because codes are reused once their room is gone.
     """
     return f"{room}-{number}-{unique.hex()}"
 
 
 def room_shown(race: str) -> str:
-    """How records and histories call the room of the race with this id: by the letters that it begins with."""
+    """The letters by which records and histories call the room of the race with this id: its first ones."""
     return race.partition("-")[0]
 
 
 def name_key(name: str) -> str:
-    """What two names have in common that count as the same: case, width and composition are left out. Look-alike letters are not."""
+    """A key that is equal for names that count as the same. It ignores case, width and composition, but not look-alike letters."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
@@ -50,8 +50,8 @@ def name_key(name: str) -> str:
 class PlayedSeat:
     """player: None for a house bot.
 
-    place, ended_at_ms: of a race that was aborted there is no place, and no end (from the start) of a seat that was still racing.
-    rating: what the race did to the player's; None for one that did not count.
+    place, ended_at_ms: in an aborted race there are no places, and seats that were still racing have no end. The end counts from the start.
+    rating: what the race did to the player's; None if it did not count.
     """
 
     player: str | None
@@ -69,7 +69,7 @@ class PlayedSeat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayerMade:
-    """Refused (`NameTaken`) when another player has the name; refused when the id or the token is known already."""
+    """Refused (`NameTaken`) if another player has the name; also refused if the id or the token is known already."""
 
     player: str
     name: str
@@ -79,7 +79,7 @@ class PlayerMade:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayerRenamed:
-    """Refused (`NameTaken`) when another player has the name. A player's own name in other case is theirs to take."""
+    """Refused (`NameTaken`) if another player has the name. Players may change the case of their own."""
 
     player: str
     name: str
@@ -93,13 +93,12 @@ class PlayerSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaceOpened:
-    """race: by `race_id`. secret: the deal's, told to nobody before the race is over.
+    """race: made by `race_id`. secret: the deal's, told to nobody before the race is over.
 
-    node: which runs it, as the store that writes it knows; not part of what comes out.
-    series: as it stood when one of its later races was opened; None for a first one. spec: for what it was opened, other than somebody's
-    wish; its deal has to be known. Of a deal of the day and of a challenge a player has one run under one rule set: a second one is refused
-    (`RunAlready`), unless the first was aborted before it had begun. start_position: from where it begins, where that is no deal of its
-    own.
+    node: the one that runs it; set by the store that writes it, and not read back. series: how it stood when this race of it was opened;
+    None for its first race. spec: the shared deal that the race was opened for, if any; that deal has to be known. A player has one run of
+    a deal of the day or a challenge under each rule set. A second one is refused (`RunAlready`), unless the first was aborted before it had
+    begun. start_position: where it begins, if that is not a deal of its own.
     """
 
     race: str
@@ -116,7 +115,7 @@ class RaceOpened:
 
 
 class CommandTaken(Struct, frozen=True, kw_only=True, gc=False):
-    """A command that the race has accepted at `at_ms`. sequence: 1 for the race's first, then without gaps; refused otherwise."""
+    """A command that the race accepted at `at_ms`. sequence: counts the race's commands from 1, without gaps; refused otherwise."""
 
     race: str
     sequence: int
@@ -128,7 +127,8 @@ class CommandTaken(Struct, frozen=True, kw_only=True, gc=False):
 class RaceOver:
     """The race has its record, which replaces its commands. players: the id of each seat's player, None for a house bot.
 
-    here: the seats whose players are in its room still; none where the room has gone on to another race.
+    here: the seats whose players are in its room still; none where the room has gone on to another race. gone: those whose players had left
+    it before, for good.
 
     Write the command that ended the race and this in one request: a race is then either running or has its record. Where the record is
     rated, the store rates its players as it is written, each from the rating they have at that moment; it is refused when its seats are not
@@ -140,11 +140,12 @@ class RaceOver:
     players: tuple[str | None, ...]
     at_ms: int
     here: tuple[int, ...] = ()
+    gone: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayersLeft:
-    """The players of these seats are not any more in the room of a race that is over: they left it, it was closed, or has gone on."""
+    """The players of these seats are no longer in the room of a finished race: they left, or it was closed, or went on to another race."""
 
     race: str
     seats: tuple[int, ...]
@@ -154,8 +155,8 @@ class PlayersLeft:
 class RaceAborted:
     """The race ended without a record: its room was closed before the start, or it could not go on.
 
-    reason: one sentence without its full stop, for the players too. seats: all of them, as they were when a race ended that had begun (its
-    countdown at least): these players' histories then have it. None where no race had begun.
+    reason: one sentence without its full stop, which players see too. seats: all of them, as they stood at the end, if at least the
+    countdown had begun; the race is then in these players' histories. Empty if it had not.
     """
 
     race: str
@@ -166,10 +167,10 @@ class RaceAborted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedDealMade:
-    """A shuffle that several races are to be dealt is settled, and its commitment may be told. Refused where it is known already.
+    """A shuffle for several races is settled, and its commitment may be published. Refused if it is known already.
 
-    secret: told to nobody before `reveals_at_ms`, or before `SharedDealRevealed` where that is None. nonces: in hexadecimal digits; none
-    where they follow from kind, id and rules. options: of its races, None where they differ. owner: whose it is, None for the house's.
+    secret: told to nobody before `reveals_at_ms`, or before `SharedDealRevealed` if that is None. nonces: in hexadecimal; empty if they
+    follow from kind, id and rules. options: those of its races; None if they differ. owner: the player who made it; None for the house.
     """
 
     kind: SharedKind
@@ -191,7 +192,7 @@ class SharedDealMade:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedDealRevealed:
-    """From now on the deal, and the records of the races on it, are anybody's to see. Refused for one that is not known."""
+    """From now on anybody may see the deal and the records of the races on it. Refused if the deal is not known."""
 
     kind: SharedKind
     id: str
@@ -200,9 +201,9 @@ class SharedDealRevealed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TournamentMade:
-    """Refused where the id is known, or the player who directs it is not. secret: from which all of its shuffles follow, told to nobody.
+    """Refused if the id is known already, or the directing player is not known. secret: all of its shuffles follow from it; told to nobody.
 
-    document: what it is made with, in the words of the tournaments, which alone can read it. node: as of `RaceOpened`.
+    document: how it was set up, in a form that only the tournaments can read. node: see `RaceOpened`.
     """
 
     tournament: str
@@ -215,10 +216,10 @@ class TournamentMade:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TournamentDecided:
-    """One entry of a tournament's log. sequence: 1 for the first, then without gaps; refused otherwise. author: None for the server.
+    """One entry of a tournament's log. sequence: from 1, without gaps; refused otherwise. author: None for the server.
 
-    decision: in the words of the tournaments, which alone can read it. closes: nothing goes on by itself after it; False in what comes
-    out, see `tournaments`.
+    decision: in a form that only the tournaments can read. closes: nothing goes on by itself after it; always False when read back, see
+    `tournaments`.
     """
 
     tournament: str
@@ -231,7 +232,7 @@ class TournamentDecided:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TournamentRemoved:
-    """The host has it forgotten. Refused where a round was paired: its records stand."""
+    """The host removes a tournament. Refused once a round was paired, because its records stay."""
 
     tournament: str
 
@@ -241,7 +242,7 @@ BanKind = Literal["player", "address"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Banned:
-    """The host keeps somebody out. subject: a player's id, or what of an address counts as one. One who is banned already is so anew."""
+    """The host keeps somebody out. subject: a player's id, or the part of an address that counts as one. Replaces an earlier ban."""
 
     kind: BanKind
     subject: str
@@ -251,19 +252,19 @@ class Banned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unbanned:
-    """They may come again. Refused for who is not banned."""
+    """They may come again. Refused if they are not banned."""
 
     kind: BanKind
     subject: str
 
 
 def deal_key(kind: SharedKind, deal: str) -> str:
-    """What a shared deal is found by."""
+    """The key of a shared deal in the store."""
     return f"{kind}:{deal}"
 
 
 def runs_once(spec: SharedDealSpec) -> bool:
-    """Whether each player has one run of the deal."""
+    """Whether each player has only one run of the deal."""
     return spec.deal.kind != "round"
 
 

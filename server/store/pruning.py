@@ -1,7 +1,8 @@
-"""What nobody will miss: rooms that were opened and left, players who only said hello, challenges that nobody took up.
+"""Removes what nobody will miss: rooms that were opened and left, players who only said hello, challenges that nobody took up.
 
-A race that had begun stays, with its record and its players; so does whoever is named anywhere: in a tournament, a shared deal, a race that
-runs. First it is looked for, which may take long and changes nothing; then it is removed, a few rows at a time, if that still holds.
+A race that had begun stays, with its record and its players. So does every player who is named anywhere: in a tournament, a shared deal, a
+running race. `find` looks for candidates, which may take long and changes nothing. `remove` deletes them, a few rows at a time, if they may
+still go.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _KEYS: Final = {"races": "id", "shared_deals": "key", "players": "id"}
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What was removed, by how many."""
+    """How many rows were removed."""
 
     races: int = 0
     shared_deals: int = 0
@@ -50,7 +51,7 @@ class Pruned:
 
 
 def find(sql: Sql, before_ms: int) -> list[tuple[str, list[str]]]:
-    """Tables, and keys of rows in them that may be removed; in the order in which they have to be."""
+    """Tables, each with keys of rows that may be removed, in the order in which to remove them."""
     found: list[tuple[str, list[str]]] = []
     for table, rule in _RULES.items():
         rows = sql.rows(f"SELECT {_KEYS[table]} AS key FROM {table} WHERE {rule}", {"before": before_ms})  # noqa: S608
@@ -63,13 +64,13 @@ def find(sql: Sql, before_ms: int) -> list[tuple[str, list[str]]]:
 
 
 def remove(sql: Sql, table: str, keys: list[str], before_ms: int) -> int:
-    """Those of the rows that may still be removed; gives how many that were. Within a transaction."""
+    """Remove those of the rows that may still go, and give their number. Call it in a transaction."""
     statement = f"DELETE FROM {table} WHERE {_KEYS[table]} = :key AND {_RULES[table]}"  # noqa: S608
     return sum(sql.run(statement, [{"key": key, "before": before_ms}]) for key in keys)
 
 
 def _named(sql: Sql) -> Iterator[bytes]:
-    """All words of documents in which players are named."""
+    """All words of the documents that may name players."""
     for statement in (
         "SELECT document AS text FROM tournaments",
         "SELECT decision AS text FROM decisions",

@@ -1,4 +1,4 @@
-"""A race of an earlier server, made again from what the store has of it: the same commands at the same times give the same race."""
+"""Rebuilds the races of an earlier server from the store: the same commands at the same times give the same race."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from server.store.port import CommandTaken, RaceOpened, room_shown
 
 @dataclass(frozen=True, slots=True)
 class RunningRoom:
-    """What a room has to go on with. earlier: the race before, where its record is sealed until the one that runs is over."""
+    """What a room resumes. earlier: the race before, if its record is sealed until the running one is over."""
 
     running: RunningRace
     earlier: RunningRace | None = None
 
 
 def by_room(races: Iterable[RunningRace]) -> tuple[RunningRoom, ...]:
-    """The races that run, each with the one that is sealed for it; in the order of their opening."""
+    """The running races, each with the one that is sealed until it is over, in the order of their opening."""
     last: dict[str, RunningRoom] = {}
     rooms: list[RunningRoom] = []
     for race in races:
@@ -55,14 +55,14 @@ def as_opened(opened: RaceOpened) -> Race:
 
 
 def replay(running: RunningRace) -> Race:
-    """The race as it was after its last command. Raises Refusal, LookupError or ValueError where the commands cannot have been taken."""
+    """The race as it was after its last command. Raises Refusal, LookupError or ValueError if the race cannot have accepted them."""
     race = as_opened(running.opened)
     try:
         return _taken_again(race, running.commands)
     except (Refusal, LookupError, ValueError):
         if race.deal.place.number == 1:
             raise
-        # Before 2026-11-22 the later races of a series had the grace of the series: somebody may have come back who would be out by now.
+        # Before 2026-11-22 later races of a series used the grace of the series. Under today's rule somebody who came back might be out.
         older = as_opened(running.opened)
         older.grace_s = max(older.grace_s, older.options.series.grace_s)
         return _taken_again(older, running.commands)
@@ -76,7 +76,7 @@ def _taken_again(race: Race, commands: Iterable[CommandTaken]) -> Race:
 
 
 def seats_deserted(running: RunningRace) -> frozenset[int]:
-    """Seats whose players have left since they got ready or came back last: from the countdown on, those who are not coming back."""
+    """Seats whose players have left since they last got ready or came back: from the countdown on, those who are not coming back."""
     left: set[int] = set()
     for taken in running.commands:
         match taken.command:
@@ -88,5 +88,5 @@ def seats_deserted(running: RunningRace) -> frozenset[int]:
 
 
 def place_in(series: Series) -> SeriesPlace:
-    """Of the race that comes next in it."""
+    """The place of the next race in it."""
     return SeriesPlace(id=series.id, number=series.number, nonces=tuple(bytes.fromhex(nonce) for nonce in series.nonces))

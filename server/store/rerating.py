@@ -1,6 +1,6 @@
-"""All ratings once more, from nothing but the records in the order of their writing: whether what is stored is what follows from them.
+"""Recomputes all ratings from the records alone, in the order in which they were written, and compares them with what is stored.
 
-Looks at one moment of the store, also while a server runs on it. Putting right what differs needs the store for itself.
+Comparing looks at one moment of the store, also while a server uses it. Repairing needs the store for itself.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from server.store.sql import Row, Sql
 from server.store.store import records
 
 CLOSE: Final = 1e-9
-"""Relative difference up to which two numbers agree: another machine's exponential function may differ in its last digit."""
+"""Numbers agree up to this relative difference, because another machine's exponential function may differ in its last digit."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrongSeat:
-    """What a seat's row says its race did to a rating, and what follows from the records. player: None for a house bot's seat."""
+    """A rating change in a seat's row that differs from what follows from the records. player: None for a house bot's seat."""
 
     race: str
     seat: int
@@ -43,7 +43,7 @@ class WrongSeat:
 
 @dataclass(frozen=True, slots=True)
 class WrongPlayer:
-    """What a player's row says their rating is, and what follows from the records."""
+    """A rating in a player's row that differs from what follows from the records."""
 
     player: str
     name: str
@@ -56,7 +56,7 @@ class WrongPlayer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rerated:
-    """races: those that count. players: those who have a rating by them."""
+    """races: how many count. players: how many have a rating from them."""
 
     where: str
     races: int
@@ -70,7 +70,7 @@ class Rerated:
 
 
 def rerate(where: str | None) -> Rerated:
-    """Compare what is stored with what follows from the records. Raises StoreError where one of them cannot be read."""
+    """Compare what is stored with what follows from the records. Raises StoreError if a record cannot be read."""
     location = existing(where)
     with brief_reading(location) as sql:
         schema.check(sql)
@@ -78,9 +78,9 @@ def rerate(where: str | None) -> Rerated:
 
 
 def repair(where: str | None) -> Rerated:
-    """Write what follows from the records where something else is stored, in one transaction; gives what was wrong.
+    """Replace what differs from the records, in one transaction, and give what was wrong.
 
-    Raises StoreError, with nothing changed: StoreInUse while a server runs on it, StoreCorrupt where more than ratings is wrong.
+    Raises StoreError, with nothing changed: StoreInUse while a server uses it, StoreCorrupt if more than ratings is wrong.
     """
     location = existing(where)
     with closing(open_database(where)) as store, store.maintaining() as sql:
@@ -93,7 +93,7 @@ def repair(where: str | None) -> Rerated:
 
 
 def _compare(sql: Sql, location: Location) -> Rerated:
-    """Once through all records, within the connection's transaction."""
+    """Go through all records once, within the connection's transaction."""
     ratings: dict[str, Rating] = {}
     races = 0
     seats_wrong: list[WrongSeat] = []
@@ -117,7 +117,7 @@ def _compare(sql: Sql, location: Location) -> Rerated:
 
 
 def _rated(row: Row, ratings: Mapping[str, Rating], location: Location) -> tuple[Record, tuple[RatingChange, ...]]:
-    """A record, and what its race does to these ratings of its players."""
+    """A record, and what its race does to its players' ratings, given these."""
     try:
         record = decode_record(row.record, row.digest)
         return record, rate_record(record, ratings)

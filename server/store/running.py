@@ -1,4 +1,4 @@
-"""The races that run, read from the logs: each with its commands, or with what is wrong with it. Damage to one keeps no other back."""
+"""Reads running races from the logs: each with its commands, or with what is wrong with it. A damaged race does not hold up the others."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _RUNNING = "SELECT * FROM races WHERE phase = 'running' ORDER BY opened_at_ms, i
 
 
 def running_races(sql: Sql, *, node: int | None = None) -> Running:
-    """All of them, or those of one node; read within the connection's transaction."""
+    """All running races, or those of one node. Call it in a transaction."""
     return LoggedRaces(sql, [row for row in sql.rows(_RUNNING) if node in (None, row.node)], node=node).read()
 
 
 class LoggedRaces:
-    """Races that run, with their commands as they are logged. rows: of the races. node: whose log it is, None for all of them."""
+    """Running races with their logged commands. rows: those of the races. node: whose log to read; None for all."""
 
     def __init__(self, sql: Sql, rows: Sequence[Row], *, node: int | None) -> None:
         self._rows = rows
         self.commands: dict[bytes, list[Taken]] = {row.id.encode(errors="surrogateescape"): [] for row in rows}
-        """Race to its commands, in order."""
+        """Race id to its commands, in order."""
         self.lost: dict[bytes, int] = {}
-        """Race to the number of a batch with some of its commands that cannot be read."""
+        """Race id to the number of a damaged batch that has some of its commands."""
         owners = {race: row.node for race, row in zip(self.commands, rows, strict=True)}
         after, until = numbers_of(node) if node is not None else (0, LAST_NUMBER)
         for batch in batches(sql, after=after, until=until):
             try:
                 commands = decode_commands(batch.commands)
             except BadDocument:
-                # Whose commands were in it shows by the ids that can still be found there.
+                # The ids that can still be found in it show whose commands it had.
                 self.lost.update((race, batch.number) for race in owners if race in batch.commands)
                 continue
             owner = node_of(batch.number)
@@ -43,12 +43,12 @@ class LoggedRaces:
                 race, sequence = command[:2]
                 if owners.get(race) == owner:
                     if sequence == 1:
-                        # It has come from another node with all of its commands: what is before them is of an earlier stay here.
+                        # The race came from another node with all its commands; those before are from an earlier stay here.
                         self.commands[race].clear()
                     self.commands[race].append(command)
 
     def leave_out_newer(self) -> set[str]:
-        """Forget the rooms of races with commands that only a newer version of this program can read; which these are."""
+        """Leave out rooms whose races have commands that only a newer version of this program can read. Gives these rooms."""
         rooms = dict(zip(self.commands, (row.room for row in self._rows), strict=True))
         newer = {rooms[race] for race, commands in self.commands.items() if any(is_newer(text) for *_, text in commands)}
         self._rows = [row for row in self._rows if row.room not in newer]
@@ -68,7 +68,7 @@ class LoggedRaces:
 
 
 def _read_race(row: Row, commands: Iterable[Taken], lost: int | None) -> RunningRace | DamagedRace:
-    """A race from its row and its commands, in order. lost: the batch with some of them that cannot be read."""
+    """A race from its row and its commands, in order. lost: the number of a damaged batch that has some of them."""
     try:
         opened = opened_of(row)
     except BadDocument as error:

@@ -1,6 +1,6 @@
-"""The version of the tables: what a database has, what the program needs, and the way from the one to the other.
+"""The version of the tables: which one a database has, which one the program needs, and the upgrade between them.
 
-Alembic is for databases that are not up to date: whether one is, is seen without it, since its import alone is a tenth of a server's start.
+Alembic is imported only if a database is not up to date, because the import alone is a tenth of a server's start.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from server.store.tables import NAMES
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
 VERSION_TABLE: Final = "carpet_schema"
-"""Not Alembic's usual name: a PostgreSQL schema may be shared with a program that uses that."""
+"""Not Alembic's usual name: another program that uses that may share the PostgreSQL schema."""
 
 _TABLES: Final = {
     "sqlite": "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
@@ -26,7 +26,7 @@ _TABLES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
-    """before: None for a database without tables. steps: what was done, oldest first, one sentence each; none when nothing was to do."""
+    """before: None for a database without tables. steps: what was done, oldest first, one sentence each; may be empty."""
 
     before: str | None
     now: str
@@ -39,12 +39,12 @@ class Upgraded:
 
 
 def version(sql: Sql) -> str | None:
-    """The version that the database has; None when it has none of our tables. Raises StoreForeign."""
+    """The version of the database; None if it has none of our tables. Raises StoreForeign."""
     tables = {row.name for row in sql.rows(_TABLES[sql.dialect])}
     if VERSION_TABLE in tables:
         row = sql.row(f"SELECT version_num FROM {VERSION_TABLE}")  # noqa: S608
         return str(row.version_num) if row is not None else None
-    # A SQLite file is one program's; a PostgreSQL schema may be several programs', as long as they do not want the same names.
+    # A SQLite file belongs to one program; programs may share a PostgreSQL schema as long as their table names differ.
     in_the_way = tables if sql.dialect == "sqlite" else tables & NAMES
     if in_the_way:
         raise StoreForeign(f"there are tables of another program ({', '.join(sorted(in_the_way))}); choose another database")
@@ -52,17 +52,17 @@ def version(sql: Sql) -> str | None:
 
 
 def newest() -> str:
-    """The version that this program works with."""
+    """The version that this program needs."""
     return versions()[-1]
 
 
 def versions() -> list[str]:
-    """All versions that this program knows, oldest first, by the names of their files: `v0001_first_tables.py` leads to 0001."""
+    """All versions that this program knows, oldest first, from the names of their files: `v0001_first_tables.py` is 0001."""
     return sorted(step.name[1:].partition("_")[0] for step in (MIGRATIONS / "versions").glob("v*_*.py"))
 
 
 def check(sql: Sql) -> str:
-    """The version, when it is the one this program works with. Raises StoreTooOld, StoreTooNew, StoreForeign."""
+    """The version of the database, if it is the one that this program needs. Raises StoreTooOld, StoreTooNew, StoreForeign."""
     found = version(sql)
     _refuse_newer(found)
     if found != newest():
@@ -72,7 +72,7 @@ def check(sql: Sql) -> str:
 
 
 def upgrade(sql: Sql, location: Location) -> Upgraded:
-    """Bring the tables to the newest version, all steps or none. Raises StoreTooNew, StoreForeign.
+    """Upgrade the tables to the newest version, all steps or none. Raises StoreTooNew, StoreForeign.
 
     sql: the connection that holds the lock of the store.
     """
@@ -95,7 +95,7 @@ def upgrade(sql: Sql, location: Location) -> Upgraded:
         @event.listens_for(engine, "connect")
         def connected(connection: Any, record: object) -> None:
             del record
-            # The module's own transactions would leave the making of tables out of them.
+            # The sqlite3 module's own transactions would leave out the creation of tables.
             connection.isolation_level = None
 
         @event.listens_for(engine, "begin")
@@ -104,7 +104,7 @@ def upgrade(sql: Sql, location: Location) -> Upgraded:
 
     with engine.begin() as connection:
         config = Config(attributes={"connection": connection, "version_table": VERSION_TABLE})
-        # The parser of that option reads % as the beginning of something.
+        # The parser of this option interprets %.
         config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
         command.upgrade(config, "head")
     return Upgraded(before, head, steps)

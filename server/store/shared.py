@@ -1,4 +1,4 @@
-"""The store of a node: a PostgreSQL that several servers write to, each under its own lease."""
+"""The store of a cluster's node: a PostgreSQL that several servers write to, each under its own lease."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from server.store.sql import Sql
 from server.store.takeover import TakenOver, take_rooms
 
 UPGRADE_S: Final = 300
-"""Seconds that a node waits for another to upgrade the tables."""
+"""How long a node waits for another one to upgrade the tables."""
 
 CONNECTED_S: Final = LEASE_MS / 1000
-"""A node whose own connection is younger does not judge others by theirs: the database may have hung up on everybody."""
+"""A node whose own connection is younger does not judge others by theirs, because the database may have disconnected everybody."""
 
 _SET_LOCK_TIMEOUT: Final = "SELECT set_config('lock_timeout', :timeout, false)"
 _UPGRADE_LOCK: Final = "SELECT pg_advisory_lock(hashtext('carpet-race upgrade ' || current_schema()))"
@@ -29,7 +29,7 @@ _UPGRADE_UNLOCK: Final = "SELECT pg_advisory_unlock(hashtext('carpet-race upgrad
 
 
 class SharedStore(DatabaseStore):
-    """`join` before anything is written. All calls of this class but `find_rooms` are made like `write`."""
+    """Call `join` before anything is written. Calls of this class are made like `write`, except `find_rooms`."""
 
     _is_shared = True
     _in_doubt: TakenOver | None = None
@@ -41,7 +41,7 @@ class SharedStore(DatabaseStore):
         super().__init__(location)
 
     def _prepare(self, sql: Sql) -> Upgraded:
-        # Nodes may start at one moment, and then all but one wait.
+        # Nodes may start at the same moment; then all but one wait.
         sql.rows(_SET_LOCK_TIMEOUT, {"timeout": f"{UPGRADE_S}s"})
         sql.rows(_UPGRADE_LOCK)
         upgraded = schema.upgrade(sql, self._location)
@@ -61,7 +61,7 @@ class SharedStore(DatabaseStore):
         return self._holding is not None
 
     def renew(self) -> tuple[Node, ...]:
-        """Hold the lease for `LEASE_MS` more; all nodes. Raises LeaseLost."""
+        """Renew the lease for `LEASE_MS`, and give all nodes. Raises LeaseLost."""
         with self._writing() as sql:
             if self._shown_by is not sql:
                 nodes.show_connection(sql, self.holding)
@@ -69,12 +69,12 @@ class SharedStore(DatabaseStore):
             return self._with_hung_up(sql, nodes.renew(sql, self.holding, lease_ms=LEASE_MS))
 
     def _with_hung_up(self, sql: Sql, found: tuple[Node, ...]) -> tuple[Node, ...]:
-        """Find out which of those that are late have hung up. Looked for only where it matters: it is more than a row for each."""
+        """Mark the late nodes that have hung up. The query costs more than a row each, so it is made only if it can matter."""
         others = [node for node in found if node.left_ms > 0 and node.id != self.holding.node]
         if not any(node.is_late or (node.id, node.epoch) not in self._were_connected for node in others):
             return found
         connected = nodes.connected(sql)
-        # An older version of this program does not show its connection.
+        # Nodes of an older version do not show their connection.
         self._were_connected &= {(node.id, node.epoch) for node in others}
         self._were_connected |= {(node.id, node.epoch) for node in others if node.id in connected}
         if time.monotonic() - self._connected_since < CONNECTED_S:
@@ -83,14 +83,14 @@ class SharedStore(DatabaseStore):
         return tuple(replace(node, hung_up=True) if node.id in gone else node for node in found)
 
     def leave(self) -> None:
-        """Nothing more is written: let others have the races of this node at once."""
+        """Let others take over this node's races at once. Nothing more is written."""
         with self._writing() as sql:
             nodes.leave(sql, self.holding)
 
     def take_over(self, dead: int, takers: float, leave: Collection[str] = (), hung_up: bool = False) -> TakenOver | None:
-        """Take a share of the rooms of a node whose lease is over. None where it holds it after all. Raises LeaseLost.
+        """Take a share of the rooms of a node whose lease is over. None if it holds the lease after all. Raises LeaseLost.
 
-        takers: this node takes one part of so many. leave: rooms to be left there. hung_up: it was seen to have ended, as of `renew`.
+        takers: the share is one part in so many. leave: rooms not to take. hung_up: `renew` has found that the node's process has ended.
         """
         with self.maintaining() as sql:
             nodes.check_own(sql, self.holding)
@@ -101,7 +101,7 @@ class SharedStore(DatabaseStore):
         return taken
 
     def taken_after_all(self) -> TakenOver | None:
-        """What the last `take_over` took, where its answer was lost and it is in the database all the same."""
+        """What the last `take_over` took, if its answer was lost but it was committed."""
         taken = self._in_doubt
         if taken is not None and not self._has(taken):
             taken = None
@@ -112,18 +112,18 @@ class SharedStore(DatabaseStore):
         running = taken.running
         races = [*(each.opened.race for each in running.races), *(each.race for each in running.damaged), *taken.standing]
         with self._writing() as sql:
-            # Behind whoever still commits it. It has gone from node to node as a whole, or not at all.
+            # FOR SHARE waits for a commit that is still under way. All of it has moved, or nothing: one row tells.
             table, taken_ids = ("races", races) if races else ("tournaments", list(taken.tournaments))
             ours = f"SELECT 1 AS found FROM {table} WHERE id = :id AND node = :node FOR SHARE"  # noqa: S608
             return bool(taken_ids) and sql.row(ours, {"id": taken_ids[0], "node": self.holding.node}) is not None
 
     def find_rooms(self, codes: Collection[str]) -> dict[str, Node]:
-        """Which node has each of the rooms with these codes; nothing of those that there are not."""
+        """The node of each room with one of these codes; codes without a room are left out."""
         with self._reading() as sql:
             return nodes.find_rooms(sql, codes)
 
     def place(self) -> str:
-        """What all nodes of this place have in common, and those of another one have not: also one that began as a copy of its database."""
+        """An id that all nodes of this place share, and no others: not even those of a place that began as a copy of its database."""
         with self._reading() as sql:
             row = sql.row(
                 "SELECT pg_database.oid AS database, CAST(CAST('nodes' AS regclass) AS oid) AS nodes, (SELECT max(id) FROM place) AS place"

@@ -1,4 +1,4 @@
-"""One text of SQL for both drivers, sqlite3 and psycopg: `:name` or `?` where a value goes, and rows with names. Knows no table."""
+"""Lets sqlite3 and psycopg share the text of a statement: `:name` or `?` for values, and rows with named columns. Knows no table."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from server.store.errors import EntryRefused
 
 Dialect: TypeAlias = Literal["sqlite", "postgresql"]
 Values: TypeAlias = Mapping[str, Any] | tuple[Any, ...]
-"""By their names, or in order, where the text has `?` for each: that is twice as fast with many columns."""
+"""By name, or in order if the text has `?` for each, which is twice as fast with many columns."""
 Row: TypeAlias = Any
-"""A named tuple: what columns it has is the statement's."""
+"""A named tuple with the statement's columns."""
 
 ASKED_AT_ONCE: Final = 500
 """Values in one IN (…)."""
@@ -25,14 +25,14 @@ _NAME: Final = re.compile(r":([a-z_0-9]+)")
 
 
 class Contradiction(Exception):
-    """A constraint of the tables forbids it. Its text names the constraint, or the table and its columns."""
+    """A constraint of the tables was violated. The text names the constraint, or the table and its columns."""
 
 
 class Sql:
-    """A connection of a driver. Each statement is a transaction of its own, but for those within `transaction`."""
+    """A driver's connection. Each statement is a transaction of its own, except within `transaction`."""
 
     def __init__(self, connection: Any, dialect: Dialect, *, begin: str, refusals: tuple[type[Exception], ...]) -> None:
-        """refusals: the driver's errors that are about what was to be written, not about the database."""
+        """refusals: those errors of the driver that are about what was to be written, not about the database."""
         self.connection = connection
         self.dialect: Dialect = dialect
         self._begin = begin
@@ -43,18 +43,18 @@ class Sql:
         return self.connection.execute(self._text(statement), values).fetchall()  # type: ignore[no-any-return]
 
     def row(self, statement: str, values: Values = {}) -> Row | None:  # noqa: B006
-        """The first one."""
+        """The first row."""
         return self.connection.execute(self._text(statement), values).fetchone()
 
     def rows_in(self, statement: str, wanted: Iterable[str | bytes]) -> Iterator[Row]:
-        """The rows of a statement that reads `… IN :wanted …`, however many are wanted."""
+        """The rows of a statement with `… IN :wanted …`, however many are wanted."""
         left = sorted(wanted)
         while left:
             now, left = left[:ASKED_AT_ONCE], left[ASKED_AT_ONCE:]
             yield from self.rows(statement.replace(":wanted", f"({', '.join('?' * len(now))})"), tuple(now))
 
     def run(self, statement: str, rows: Sequence[Values] = ({},)) -> int:
-        """Once for each row of values. Gives how many rows of the table that touched."""
+        """Run the statement once for each row of values. Gives how many rows of the table it touched."""
         if len(rows) == 1:
             return self.connection.execute(self._text(statement), rows[0]).rowcount  # type: ignore[no-any-return]
         cursor = self.connection.cursor()
@@ -66,19 +66,19 @@ class Sql:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Kept when the context is left without an error."""
+        """A transaction, committed if the context is left without an error."""
         self.connection.execute(self._begin)
         try:
             yield
             self.connection.execute("COMMIT")
         except BaseException:
-            # Where the connection is broken, the server has done it.
+            # If the connection is broken, the server has rolled back by itself.
             with suppress(Exception):
                 self.connection.execute("ROLLBACK")
             raise
 
     def begin_anew(self) -> None:
-        """Roll the transaction back, and begin it again."""
+        """Roll the transaction back and begin a new one."""
         self.connection.execute("ROLLBACK")
         self.connection.execute(self._begin)
 
@@ -89,17 +89,17 @@ class Sql:
         try:
             yield
         finally:
-            # A damaged file may not even let go.
+            # In a damaged file even this may fail.
             with suppress(Exception):
                 self.connection.execute("ROLLBACK")
 
     @contextmanager
     def part(self, *, is_single: bool) -> Iterator[None]:
-        """A part of a transaction, of which a refusal leaves nothing; any other error is to end the transaction.
+        """A part of a transaction. A refusal undoes the part; any other error has to end the whole transaction.
 
-        is_single: one statement in it writes, and one row. Raises Contradiction.
+        is_single: the part writes one row with one statement. Raises Contradiction.
         """
-        # SQLite undoes a statement that is refused, and goes on; in PostgreSQL the whole transaction is over.
+        # SQLite undoes a refused statement and goes on; in PostgreSQL the whole transaction is over.
         is_marked = not is_single or self.dialect != "sqlite"
         refusals: tuple[type[Exception], ...] = EntryRefused, *self.refusals
         if is_marked:
@@ -108,7 +108,7 @@ class Sql:
             yield
         except refusals as error:
             if is_marked:
-                # Where this cannot be done, none of the transaction may be kept: that error is the one that is raised.
+                # If this fails, the transaction must not be committed, so that error is raised instead.
                 self.connection.execute("ROLLBACK TO SAVEPOINT part")
                 self.connection.execute("RELEASE SAVEPOINT part")
             if isinstance(error, self.refusals):
@@ -120,14 +120,14 @@ class Sql:
 
 @cache
 def _percent(statement: str) -> str:
-    """As psycopg wants it."""
+    """The statement with psycopg's placeholders."""
     return _NAME.sub(r"%(\1)s", statement.replace("%", "%%")).replace("?", "%s")
 
 
 def sqlite(connection: sqlite3.Connection, *, begin: str = "BEGIN") -> Sql:
     """connection: one that begins no transactions by itself."""
     connection.row_factory = _named_row
-    # Text that is none is found when it is read as what it should be, and not before.
+    # Invalid text raises no error here, but where it is decoded as what it should be.
     connection.text_factory = lambda text: text.decode(errors="surrogateescape")
     connection.execute("PRAGMA foreign_keys = ON")
     return Sql(connection, "sqlite", begin=begin, refusals=(sqlite3.IntegrityError,))

@@ -1,7 +1,7 @@
-"""How an entry is written: statements, one after the other; within a savepoint where they may well be refused.
+"""How an entry is written: statements in order, within a savepoint if they may well be refused.
 
-A step is a statement that has to find or change at least one row where it says what its failure means; a kind's steps are taken in order.
-The tables' own constraints judge the rest, and `clash` says what it means that one of them is broken. Which kinds there are: `entries`.
+A step is one statement. If it has a `refusal`, it has to find or change at least one row. The tables' constraints check the rest, and
+`clash` says what a violation means. The kinds themselves are in `entries`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from server.store.sql import Values
 
 
 class WriteStep(NamedTuple):
-    """refusal: what it means that it found or changed nothing; None where it may."""
+    """refusal: the error if the statement finds or changes nothing; None if it may."""
 
     statement: str
     rows: Sequence[Values]
@@ -24,14 +24,14 @@ class WriteStep(NamedTuple):
 
 
 Steps: TypeAlias = Generator[WriteStep, Any, None]
-"""Each step is answered with the rows that it found, or with the number of those that it wrote."""
+"""Each step is answered with the rows that it found, or the number of rows that it wrote."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """needs: the ids of players that have to be known. clash: what it means to break a constraint. is_single: all that an entry writes
-    is one row. is_sound: whether it is hardly ever refused (by a fault in the program, or where two nodes draw one code),
-    and the tables' constraints alone see to `needs`.
+    """needs: ids of players that have to be known. clash: the error for a violated constraint. is_single: an entry writes only one row.
+    is_sound: whether it is hardly ever refused (only after a fault in the program, or if two nodes draw the same code); then the tables'
+    constraints alone check `needs`.
     """
 
     steps: Callable[[Any], Steps]
@@ -47,5 +47,5 @@ def insert(table: str, *rows: Mapping[str, Any]) -> WriteStep:
 
 @cache
 def insertion(table: str, *columns: str) -> str:
-    """An INSERT of rows that are tuples."""
+    """An INSERT for rows given as tuples."""
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608

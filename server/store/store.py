@@ -1,7 +1,7 @@
-"""What a store promises, and how it keeps it in SQL. Where its connections come from is for those who derive from it to say.
+"""The interface of a store and its implementation in SQL. Subclasses provide the connections.
 
-All calls block. `write` is made by one thread at a time; reads may be made from any thread, beside a write too, and see whole writes only.
-Every call may raise `StoreError`.
+All calls block. Only one thread at a time may call `write`. Any thread may read, also during a write, and sees only whole writes. Every
+call may raise `StoreError`.
 """
 
 from __future__ import annotations
@@ -40,44 +40,44 @@ _WITH_DEAL: Final = "LEFT JOIN shared_deals ON shared_deals.key = races.deal"
 
 
 class Store(ABC):
-    """waits: whether its calls wait for a disk or a network, so that an event loop makes them in a thread."""
+    """waits: whether its calls wait for a disk or a network, so that an event loop has to make them in a thread."""
 
     waits: ClassVar[bool]
 
     def __init__(self, name: str) -> None:
-        """name: where it is, for people."""
+        """name: where it is, in words for people."""
         self._name = name
         self._id = secrets.token_bytes(16)
         self._batches: BatchWriter | None = None
-        # Of a node that shares the store with others.
+        # Set in a node that shares the store with others.
         self._holding: Holding | None = None
-        # The last batch that was to be committed: its requests, its number and what came of them.
+        # A batch whose commit may have been lost: its requests, its number and their outcomes.
         self._unsure: tuple[Sequence[Request], int, tuple[EntryRefused | None, ...]] | None = None
 
     @abstractmethod
     def _writing(self) -> AbstractContextManager[Sql]:
-        """The one connection that writes, not in a transaction. Raises StoreError for what goes wrong within."""
+        """The one connection that writes, outside a transaction. Errors within the context are raised as StoreError."""
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[Sql]:
-        """A connection within a transaction, which sees one state of the store. Raises StoreError for what goes wrong within."""
+        """A connection in a transaction that sees one state of the store. Errors within the context are raised as StoreError."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the store. No other call may follow."""
+        """Release the store. No other call may follow."""
 
     # ---- writing
 
     def write(self, requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
-        """Judge the requests in their order and write those that fit in one transaction, which is safe on the disk when this returns.
+        """Judge the requests in order and write those that fit in one transaction, which is safe on the disk when this returns.
 
-        Gives one outcome a request: None, or why it was refused; a refused one leaves no trace and does not keep the others out.
-        Raises StoreError when nothing was written, or the answer was lost: called again with the same sequence, and no other in between, it
-        finds out which, and writes them once.
+        Gives one outcome per request: None, or why it was refused. A refused request leaves no trace and does not affect the others.
+        Raises StoreError if nothing was written or the answer was lost. Called again with the same sequence, and no other in between, it
+        finds out which, and writes them only once.
         """
         if not requests:
             return ()
-        # Kept again only when all went well: after an error, what the database has is read anew.
+        # Put back only if all goes well: after an error it is read from the database again.
         batches, self._batches = self._batches, None
         unsure = self._unsure
         with self._writing() as sql:
@@ -95,19 +95,19 @@ class Store(ABC):
         return outcomes
 
     def probe(self) -> None:
-        """Raises StoreError where nothing could be written now, as far as that can be told without writing. Made like `write`."""
+        """Raises StoreError if nothing can be written now, as far as can be told without writing. Call it like `write`."""
         with self._writing() as sql:
             sql.row("SELECT 1 AS found")
 
     def checkpoint(self) -> bool:
-        """Copy what commits have appended to a log to where it belongs. Made by one thread at a time, beside `write` too, which does not
-        wait; but made like `write` it leaves nothing, and the log begins anew. False where there is no such log.
+        """Copy what commits have appended to the log into the database. One thread at a time may call it, also during `write`, which does
+        not wait for it. Only a call made like `write` copies everything, so that the log starts again. False if there is no such log.
         """
         return False
 
     @contextmanager
     def maintaining(self) -> Iterator[Sql]:
-        """A transaction for who looks after the store; it is kept when the context is left without an error."""
+        """A transaction for maintenance, committed if the context is left without an error."""
         self._batches = None
         with self._writing() as sql, sql.transaction():
             yield sql
@@ -115,17 +115,17 @@ class Store(ABC):
     # ---- what nobody will miss
 
     def prunable(self, before_ms: int) -> list[tuple[str, list[str]]]:
-        """Tables, each with keys of a few rows that may go, for `remove` to be called with. before_ms: what is newer stays."""
+        """Tables, each with the keys of a few rows that may go, to be passed to `remove`. before_ms: what is newer stays."""
         with self._reading() as sql:
             return pruning.find(sql, before_ms)
 
     def remove(self, table: str, keys: list[str], before_ms: int) -> int:
-        """Made like `write`. Gives how many rows went; those that somebody has used since stay."""
+        """Call it like `write`. Gives how many rows were removed; those that somebody has used since stay."""
         with self._writing() as sql, sql.transaction():
             return pruning.remove(sql, table, keys, before_ms)
 
     def prune(self, before_ms: int) -> Pruned:
-        """Both, for a store that nobody else writes to."""
+        """Find and remove, in a store that nobody else writes to."""
         counts: Counter[str] = Counter()
         for table, keys in self.prunable(before_ms):
             counts[table] += self.remove(table, keys, before_ms)
@@ -134,12 +134,12 @@ class Store(ABC):
     # ---- races
 
     def running(self) -> Running:
-        """What a server that starts has to bring back."""
+        """The races that a starting server has to resume."""
         with self._reading() as sql:
             return running_races(sql, node=self._node)
 
     def standing(self) -> tuple[StandingRace, ...]:
-        """Races that are over, and in whose rooms somebody is, by the time of their end. One that cannot be read is left out."""
+        """Finished races with somebody still in their rooms, in the order of their end. One that cannot be read is left out."""
         with self._reading() as sql:
             rows = sql.rows(
                 f"{_KEPT} WHERE races.id IN (SELECT race FROM seats WHERE here) AND races.node = :node"  # noqa: S608
@@ -150,7 +150,7 @@ class Store(ABC):
         return tuple(race for row in rows if (race := _standing(row, seated[row.id])) is not None)
 
     def stood_last(self, room: str) -> StandingRace | None:
-        """The race that was over last in the rooms that have had this code, whoever is there still; None where none was finished."""
+        """The race that finished last in any room that had this code, whether or not somebody is still there; None if there is none."""
         with self._reading() as sql:
             row = sql.row(f"{_KEPT} WHERE races.room = :room ORDER BY records.finished_at_ms DESC LIMIT 1", {"room": room})
             seated = _seats(sql, (row.id,)) if row is not None else {}
@@ -161,7 +161,7 @@ class Store(ABC):
         return self._holding.node if self._holding is not None else 0
 
     def record(self, race: str) -> Record | None:
-        """The record of a race that is over. Raises StoreCorrupt when it cannot be read."""
+        """The record of a race that is over. Raises StoreCorrupt if it cannot be read."""
         row = self._row("SELECT * FROM records WHERE race = :race", race=race)
         return self._read(lambda row: decode_record(row.record, row.digest), row, f"the record of race {race}")
 
@@ -171,8 +171,8 @@ class Store(ABC):
         return RaceStatus(row.phase, row.reason, row.sealed_until_ms) if row is not None else None
 
     def last_race(self, room: str) -> str | None:
-        """The id of the race that was over last in the rooms that have had this code. Who has the code might have watched it."""
-        # By the code, and not by the letters that ids begin with: those of a private room are others.
+        """The id of the race that finished last in any room that had this code. Anybody who has the code might have watched it."""
+        # By the code, not by the first letters of the id: for a private room they differ.
         row = self._row(
             "SELECT id FROM races WHERE room = :room AND phase = 'over' ORDER BY ended_at_ms DESC, number DESC LIMIT 1",
             room=room,
@@ -180,12 +180,12 @@ class Store(ABC):
         return str(row.id) if row is not None else None
 
     def rating_changes(self, race: str) -> tuple[RatingChange, ...]:
-        """What a race did to the rating of each seat's player, in seat order; none for one that did not count, or is not over."""
+        """What a race did to the rating of each seat's player, in seat order; empty if it did not count or is not over."""
         rows = self._rows("SELECT * FROM seats WHERE race = :race ORDER BY seat", race=race)
         return tuple(change for change in map(change_of, rows) if change is not None)
 
     def history(self, player: str, *, limit: int, before: Mark | None = None) -> tuple[PlayedRace, ...]:
-        """This player's races that are over, or had begun and were aborted, newest first; with `before`, those older than that mark."""
+        """This player's races that are over, or were aborted after they had begun, newest first; with `before`, those older than it."""
         older = "AND (seats.finished_at_ms, seats.race) < (:finished_at_ms, :race)" if before is not None else ""
         own = (
             "SELECT seats.race, seats.seat, seats.finished_at_ms, races.room, races.number, races.options, races.reason,"  # noqa: S608
@@ -199,7 +199,7 @@ class Store(ABC):
         return self._read_all(lambda row: _played(row, seated[row.race]), rows, f"the history of player {player}")
 
     def races_listed(self, rules: str, *, limit: int) -> tuple[PlayedRace, ...]:
-        """The public races at this rule set that are over, newest first. Each is told as the first seat's."""
+        """The finished public races of this rule set, newest first, each from the point of view of the first seat."""
         newest_first = (
             "SELECT races.id AS race, 0 AS seat, races.ended_at_ms AS finished_at_ms, races.room, races.number, races.options,"  # noqa: S608
             f" races.reason, {_SEALED} FROM races {_WITH_DEAL} WHERE races.phase = 'over' AND races.listed = :rules"
@@ -211,7 +211,7 @@ class Store(ABC):
         return self._read_all(lambda row: _played(row, seated.get(row.race, ())), rows, f"the races at {rules}")
 
     def runs(self, kind: SharedKind, deal: str) -> tuple[Run, ...]:
-        """All races on a shared deal, by the time of their opening."""
+        """All races on a shared deal, in the order of their opening."""
         with self._reading() as sql:
             rows = sql.rows("SELECT * FROM races WHERE deal = :key ORDER BY opened_at_ms, id", {"key": deal_key(kind, deal)})
             seated = _seats(sql, (row.id for row in rows))
@@ -226,17 +226,17 @@ class Store(ABC):
         return self._player("token_hash", token_hash)
 
     def player_by_name(self, name: str) -> Player | None:
-        """Who has this name now, as `name_key` compares."""
+        """The player who has this name now, as `name_key` compares."""
         return self._player("name_key", name_key(name))
 
     def players_called(self, start: str, *, limit: int) -> tuple[Player, ...]:
-        """Those whose names begin so, as `name_key` compares, in its order."""
+        """Players whose names begin with this, as `name_key` compares, in its order."""
         beginning = "SELECT * FROM players WHERE name_key >= :first AND name_key < :behind ORDER BY name_key LIMIT :limit"
         key = name_key(start)
         return tuple(map(player_of, self._rows(beginning, first=key, behind=f"{key}{chr(sys.maxunicode)}", limit=limit)))
 
     def ladder(self, limit: int) -> tuple[Player, ...]:
-        """Rated players, best first: by mu - 3 sigma, what a player is worth almost surely; then by name."""
+        """Rated players, best first: by mu - 3 sigma, a rating that they almost surely exceed; then by name."""
         best_first = "SELECT * FROM players WHERE mu IS NOT NULL ORDER BY mu - 3 * sigma DESC, name_key LIMIT :limit"
         return tuple(map(player_of, self._rows(best_first, limit=limit)))
 
@@ -247,7 +247,7 @@ class Store(ABC):
     # ---- shared deals and tournaments
 
     def shared_deal(self, kind: SharedKind, deal: str) -> SharedDealMade | None:
-        """As it was made, with the moment at which it is revealed or was."""
+        """The deal as it was made, with the moment at which it is or was revealed."""
         row = self._row("SELECT * FROM shared_deals WHERE key = :key", key=deal_key(kind, deal))
         return self._read(deal_of, row, f"the deal {deal}")
 
@@ -257,7 +257,7 @@ class Store(ABC):
         return self._read_all(deal_of, self._rows(newest_first, kind=kind, limit=limit), "a shared deal")
 
     def deals_run(self, kind: SharedKind, *, revealed_after_ms: int) -> frozenset[str]:
-        """The ids of shared deals that anybody has begun to run, of those that are revealed after that moment."""
+        """The ids of shared deals revealed after that moment that anybody has begun to run."""
         begun = (
             "SELECT id FROM shared_deals WHERE kind = :kind AND reveals_at_ms > :after"
             " AND EXISTS (SELECT 1 FROM runs WHERE runs.deal = shared_deals.key)"
@@ -265,7 +265,7 @@ class Store(ABC):
         return frozenset(row.id for row in self._rows(begun, kind=kind, after=revealed_after_ms))
 
     def tournaments(self, *, closed: bool, limit: int) -> tuple[TournamentMade, ...]:
-        """Those that are closed, or those that are not; the newest first."""
+        """Either the closed ones or the others, newest first."""
         newest_first = (
             f"SELECT * FROM tournaments WHERE closed_at_ms IS {'NOT NULL' if closed else 'NULL'}"  # noqa: S608
             " ORDER BY made_at_ms DESC, id LIMIT :limit"
@@ -277,12 +277,12 @@ class Store(ABC):
         return tournament_of(row) if row is not None else None
 
     def tournament_log(self, tournament: str, after: int = 0) -> tuple[TournamentDecided, ...]:
-        """All of it behind that number, in order."""
+        """All decisions after that number, in order."""
         log = "SELECT * FROM decisions WHERE tournament = :id AND sequence > :after ORDER BY sequence"
         return tuple(map(decision_of, self._rows(log, id=tournament, after=after)))
 
     def tournament_heads(self, also: Sequence[str]) -> tuple[TournamentHead, ...]:
-        """Of all that are not closed, and of these others, as far as there are any."""
+        """The heads of all that are not closed, and of those in `also` that exist."""
         head = (
             "SELECT id, node, (SELECT coalesce(max(sequence), 0) FROM decisions WHERE tournament = tournaments.id) AS decisions"
             " FROM tournaments WHERE"
@@ -294,13 +294,13 @@ class Store(ABC):
     # ---- bans
 
     def bans(self) -> tuple[Banned, ...]:
-        """Who is kept out, the last first."""
+        """All bans, newest first."""
         rows = self._rows("SELECT * FROM bans ORDER BY at_ms DESC, kind, subject")
         return tuple(Banned(kind=row.kind, subject=row.subject, reason=row.reason, at_ms=row.at_ms) for row in rows)
 
     def bans_mark(self) -> tuple[int, int]:
-        """Another one whenever `bans` are others."""
-        # Not the latest moment: of two servers one may be behind with its clock. The remainder keeps the sum within a number.
+        """A mark that changes whenever `bans` do."""
+        # Not the latest moment, because one of two servers may have a slow clock. The remainder keeps the sum within 64 bits.
         row = self._row("SELECT count(*) AS number, CAST(coalesce(sum(at_ms % 2147483647), 0) AS BIGINT) AS moments FROM bans")
         assert row is not None
         return row.number, row.moments
@@ -326,7 +326,7 @@ class Store(ABC):
 
 
 def records(sql: Sql) -> Iterator[Row]:
-    """All of them in the order of their writing, each with the room, the number and the phase of its race."""
+    """All records in the order in which they were written, each with the room, the number and the phase of its race."""
     page = (
         "SELECT records.*, races.room, races.number AS race_number, races.phase FROM records JOIN races ON races.id = records.race"
         " WHERE records.number > :after ORDER BY records.number LIMIT :limit"
@@ -349,13 +349,14 @@ def _standing(row: Row, seats: Sequence[Row]) -> StandingRace | None:
     try:
         opened, record = opened_of(row), decode_record(row.record, row.digest)
     except BadDocument:
-        # It is over, so nothing is lost but a rematch; and `db check` says what is wrong with it.
+        # The race is over, so only a rematch is lost; and `db check` says what is wrong.
         return None
     return StandingRace(
         opened=opened,
         record=record,
         players=tuple(seat.player for seat in seats),
         here=frozenset(seat.seat for seat in seats if seat.here),
+        gone=frozenset(seat.seat for seat in seats if seat.gone),
         changes=tuple(change for change in map(change_of, seats) if change is not None),
         ended_at_ms=row.finished_at_ms,
     )

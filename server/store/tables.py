@@ -1,9 +1,9 @@
-"""The tables, as they are now, in SQLite's words: what a store in memory is made with. A database on a disk gets them step by step, by
+"""The present tables, in SQLite's dialect. A store in memory is created from them; a database on a disk gets them step by step, through
 `migrations`; a test compares the two.
 
-`batches` is a log, not a table to look things up in: one row a commit, with all commands that were taken in it, so that a thousand
-commands cost few pages and one statement. It is read from end to end when a server starts; the commands of races that are over are taken
-out, so it stays about as small as what runs.
+`batches` is a log, not a table to look things up in. It has one row per commit with all its commands, so that a thousand commands cost few
+pages and one statement. A starting server reads it from end to end. The commands of finished races are removed, so it stays about as small
+as what is running.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ CREATE TABLE records (
 -- Who sat where and what came of it, to look up by player: of races that are over, as their records have it, and of those that had begun
 -- and were aborted, which have no places. finished_at_ms: of the race, Unix time. ended_at_ms: of the seat, from the start. mu_before and
 -- the others: what a race that counts did to the player's rating. rated_races: the player's, this one included. here: whether the player
--- is still in the room of the race, which is over.
+-- is still in the room of the race, which is over; gone: whether they had left it before that.
 CREATE TABLE seats (
     race TEXT NOT NULL REFERENCES races (id),
     seat SMALLINT NOT NULL,
@@ -146,6 +146,7 @@ CREATE TABLE seats (
     sigma_after DOUBLE,
     rated_races INTEGER,
     here BOOLEAN DEFAULT 0 NOT NULL,
+    gone BOOLEAN DEFAULT 0 NOT NULL,
     PRIMARY KEY (race, seat)
 );
 CREATE INDEX seats_of_player ON seats (player, finished_at_ms, race);
@@ -162,6 +163,6 @@ CREATE TABLE bans (
 """
 
 IN_ORDER: Final = tuple(re.findall("CREATE TABLE ([a-z_]+)", TABLES))
-"""A table refers to those before it."""
+"""Each table refers only to those before it."""
 
 NAMES: Final = frozenset(IN_ORDER)

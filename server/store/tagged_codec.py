@@ -1,7 +1,7 @@
-"""Values of several classes to stored text, and back: the JSON list `[version, tag, fields]`.
+"""Encodes values of several classes to stored text, the JSON list `[version, tag, fields]`, and decodes them.
 
-The tags are names of their own, so that a class can be renamed without making what is stored unreadable; they are never changed or used
-again. A change to a class's fields that old text does not fit takes a new version.
+Tags are separate from class names, so that a class can be renamed while stored text stays readable. They are never changed or reused. If a
+change to a class's fields makes old text unreadable, it needs a new version.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ Value = TypeVar("Value")
 
 
 class TaggedCodec(Generic[Value]):
-    """version, tags: that are written, and alone can be read. what: a value is called in errors. error: raised, with a sentence."""
+    """version, tags: the ones written, and the only ones that can be read. what: the word for a value in errors. error: raised with a
+    sentence."""
 
     __slots__ = ("_encode", "_error", "_fields", "_frame", "_version", "_what", "tag_of")
 
@@ -29,7 +30,7 @@ class TaggedCodec(Generic[Value]):
         self._error = error
 
     def encode(self, value: Value) -> bytes:
-        """UTF-8. Raises UnicodeError for text that has no such form."""
+        """Encode as UTF-8. Raises UnicodeError for text that cannot be encoded."""
         return self._encode((self._version, self.tag_of[type(value)], value))
 
     def decode(self, text: bytes | str) -> Value:
@@ -51,7 +52,7 @@ class TaggedCodec(Generic[Value]):
         return self._error(f"not a {self._what}: {error}")
 
     def is_newer(self, text: bytes) -> bool:
-        """Whether this is a value that only a newer version of this program can have written."""
+        """Whether only a newer version of this program can have written this value."""
         try:
             version, tag, _ = self._frame.decode(text)
         except (msgspec.DecodeError, UnicodeError):

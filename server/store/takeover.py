@@ -1,4 +1,4 @@
-"""How races go from one node to another: with their commands, from log to log, in one transaction."""
+"""Moves races from one node to another: with their commands, from log to log, in one transaction."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ COPIED_AT_ONCE: Final = 5_000
 """Commands in one row of the new log."""
 
 NOBODY: Final = b""
-"""The writer of copies. They may get the number of a batch of which it is not known whether it was written: it must not seem so by them."""
+"""The writer of copied batches. A copy may get the number of a batch that may or may not have been written; it must not be mistaken for
+that one."""
 
 SHARE: Final = 5
-"""Rooms that one node takes at once, at least: to divide fewer is not worth the time."""
+"""A node takes at least so many rooms at once: fewer are not worth dividing."""
 
 _HELD: Final = (
     "SELECT * FROM races WHERE node = :node AND (phase = 'running' OR phase = 'over' AND id IN (SELECT race FROM seats WHERE here))"
@@ -31,9 +32,9 @@ _HELD: Final = (
 
 @dataclass(frozen=True, slots=True)
 class TakenOver:
-    """running: races to go on with. standing: the ids of those that are over and whose rooms are still there. left: rooms not taken.
+    """running: the races to resume. standing: ids of finished races whose rooms are still there. left: how many rooms were not taken.
 
-    tournaments: the ids of those that are to be led. newer: rooms that wait for a newer version of this program.
+    tournaments: ids of those to lead from now on. newer: rooms that wait for a newer version of this program.
     """
 
     running: Running
@@ -44,22 +45,22 @@ class TakenOver:
 
 
 def take_rooms(sql: Sql, *, dead: int, node: int, takers: float, leave: Collection[str] = ()) -> TakenOver:
-    """Make a share of the dead node's rooms this node's. Within a transaction in which nobody writes as either of them.
+    """Give a share of the dead node's rooms to this node. Call it in a transaction during which neither node can write.
 
-    takers: the share is one part of so many. leave: rooms that this version of the program cannot read, as far as they are known.
+    takers: the share is one part in so many. leave: rooms already known to need a newer version of the program.
     """
     everything = sql.rows(_HELD, {"node": dead})
     held = [row for row in everything if row.room not in leave]
     rooms = dict.fromkeys(row.room for row in held)
     taken = set(list(rooms)[: max(SHARE, ceil(len(rooms) / takers))])
     logged = LoggedRaces(sql, [row for row in held if row.room in taken and row.phase == "running"], node=dead)
-    # A server of a newer version was here: what this one cannot read is no damage, and another one can.
+    # A server of a newer version wrote them: they are not damaged, and another server can read them.
     newer = logged.leave_out_newer()
     rows = [row for row in held if row.room in taken - newer]
     _copy(sql, logged, node=node)
     if rows:
         sql.run("UPDATE races SET node = :node WHERE id = :id", [{"id": row.id, "node": node} for row in rows])
-    # Whoever is the first takes all tournaments. Where their tables are does not matter.
+    # The first node to come takes all tournaments; it does not matter where their tables are.
     led = sql.rows("SELECT id FROM tournaments WHERE node = :dead AND closed_at_ms IS NULL", {"dead": dead})
     if led:
         sql.run("UPDATE tournaments SET node = :node WHERE id = :id", [{"id": row.id, "node": node} for row in led])
@@ -78,14 +79,14 @@ def take_rooms(sql: Sql, *, dead: int, node: int, takers: float, leave: Collecti
 
 
 def adopt(sql: Sql) -> None:
-    """Make all races of all nodes those of a server alone: nobody else writes, now or later."""
+    """Give all races of all nodes to a single server. From now on nobody else writes."""
     nodes = sql.rows("SELECT id FROM nodes WHERE id > 0 AND lease_until_ms <> :settled", {"settled": SETTLED})
     if not nodes:
         return
     with sql.transaction():
         for row in nodes:
             take_rooms(sql, dead=row.id, node=0, takers=1)
-        # Their rows stay: a node that comes back, from wherever it was, must find that its epoch is over.
+        # Their rows stay, so that a node that comes back finds its epoch over.
         sql.run("UPDATE nodes SET epoch = epoch + 1")
 
 

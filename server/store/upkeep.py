@@ -1,6 +1,6 @@
-"""What a running server does for a store on a disk beside writing to it: checkpoints, and once a day the removal of what nobody will miss.
+"""Upkeep of a store on a disk while a server runs: checkpoints, and once a day the removal of what nobody will miss.
 
-Knows an event loop, as the journal does.
+Like the journal, it knows the event loop.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DAY_S: Final = 24 * 60 * 60
 
 
 async def look_after(store: Store, journal: Journal, *, now_ms: Callable[[], int], prune_after_days: int) -> None:
-    """Until cancelled. prune_after_days: what nobody has used for so long is removed; 0 for nothing."""
+    """Run until cancelled. prune_after_days: remove what nobody has used for so long; 0 removes nothing."""
     if not store.waits:
         return
     async with trio.open_nursery() as nursery:
@@ -34,17 +34,17 @@ async def look_after(store: Store, journal: Journal, *, now_ms: Callable[[], int
 
 
 async def _checkpoint(store: Store, journal: Journal) -> None:
-    """Beside commits. SQLite's own way is that every so many pages one commit does it, and all moves wait: on a slow disk for seconds."""
+    """Make checkpoints beside commits. SQLite's own way is inside a commit every so many pages; on a slow disk all moves wait seconds."""
     batches = 0
     while True:
         await trio.sleep(CHECKPOINT_S)
-        # A checkpoint that begins just after a whole one, while a commit begins the log anew, can corrupt the file: SQLite before 3.51.3.
-        # Where there has been a commit since, the log has begun anew already.
+        # In SQLite before 3.51.3 a checkpoint just after a complete one can corrupt the file if a commit restarts the log meanwhile. Once
+        # there has been a commit in between, the log has already restarted.
         if journal.statistics.batches == batches:
             continue
         try:
             if await trio.to_thread.run_sync(store.checkpoint):
-                # What was committed meanwhile is little. Only between two commits is there none.
+                # Little was committed meanwhile; only between two commits can the checkpoint be complete.
                 await journal.tidy(store.checkpoint)
         except StoreError as error:
             logger.warning("no checkpoint could be made, so the log of the database grows: %s", error)
@@ -59,7 +59,7 @@ async def _prune(store: Store, journal: Journal, now_ms: Callable[[], int], days
             for table, keys in await journal.ask(store.prunable, before_ms):
                 gone += await journal.tidy(store.remove, table, keys, before_ms)
             if gone:
-                logger.info("removed %d rooms, players and challenges that nobody has used for %d days", gone, days)
+                logger.info("removed %d rooms, players and challenges that were not used for %d days", gone, days)
         except StoreError as error:
-            logger.warning("what nobody uses any more could not be removed: %s", error)
+            logger.warning("unused rooms, players and challenges could not be removed: %s", error)
         await trio.sleep(DAY_S)

@@ -1,7 +1,7 @@
-"""Checking the document of a tournament, alone or with records of its races: shuffles, results, points, tie-breaks, places.
+"""Checks the document of a tournament, alone or with records of its races: shuffles, results, points, tie-breaks, places.
 
-Says the first thing that is wrong as a `BadTournament`. Not checked, because the document cannot show it: who was paired with whom, and
-whether entrants were at their tables.
+The first error found is raised as `BadTournament`. Who was paired with whom, and whether entrants were at their tables, is not checked,
+because the document cannot show it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from server.tournaments.views import standings_rows, told_result
 
 
 class BadTournament(ValueError):
-    """A document that is not true. Says which part."""
+    """The document is not true. Says which part."""
 
 
 @dataclass(frozen=True, slots=True)
 class TournamentAudit:
-    """rounds: whose secret is told. records: races whose record was checked, of `races` that have one. ruled: results that differ from the
-    record by a correction of the director."""
+    """rounds: how many have their secret in the document. races: how many have a record. records: how many of these were checked.
+    ruled: results in which a correction by the director differs from the record."""
 
     rounds: int
     races: int
@@ -52,7 +52,7 @@ def read_tournament(text: bytes) -> TournamentDocument | None:
 
 
 def audit_tournament(document: TournamentDocument, records: Iterable[Record] = ()) -> TournamentAudit:
-    """records: of its races, as far as they are there. Raises BadTournament."""
+    """records: those of its races that are at hand. Raises BadTournament."""
     told = _check_shuffles(document)
     _check_standings(document)
     places = {race: (paired, table) for paired in document.rounds for table in paired.tables for race in table.race_ids}
@@ -67,7 +67,7 @@ def audit_tournament(document: TournamentDocument, records: Iterable[Record] = (
 
 
 def _check_shuffles(document: TournamentDocument) -> int:
-    """How many secrets are told."""
+    """Gives how many secrets the document has."""
     entrants = {entrant.id: entrant for entrant in document.entrants}
     follows, told = document.commitment, 0
     for number, paired in enumerate(document.rounds, 1):
@@ -141,7 +141,7 @@ def _result(told: TableResult) -> RaceResult:
 
 
 def _check_record(document: TournamentDocument, paired: RoundDocument, table: TableDocument, record: Record) -> bool:
-    """Whether the director has corrected what the record says."""
+    """Whether the director has corrected the result in the record."""
     where = f"round {paired.number}, table {table.table}, race {record.id}"
     try:
         audit(record)

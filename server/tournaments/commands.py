@@ -1,6 +1,6 @@
-"""From a command to the events it causes: who may ask for what, and when. A command is a wire message about one tournament, or the clock.
+"""Turns commands into the events they cause: who may ask for what, and when. A command is a wire message about a tournament, or the clock.
 
-`Decision.events` happen one after another, all or none. `pairs`: the next round is to be paired after them.
+`Decision.events` happen one after another, all or none. `pairs`: pair the next round after them.
 """
 
 from __future__ import annotations
@@ -47,25 +47,25 @@ from server.tournaments.pairing.rounds import RaceResult
 from server.tournaments.state import NotNow, PlacesTaken, TournamentState
 
 UNUSED_S: Final = 2 * 3600
-"""Seconds after which a tournament is called off that nobody but its director and house bots has entered."""
+"""A tournament that only its director and house bots have entered is called off after so many seconds."""
 
 IDLE_DAYS: Final = 30
-"""Days after which any other one is called off in which nothing has happened, and in which nothing is to happen by itself. A championship
-may have a round a week."""
+"""Any other tournament is called off after so many days in which nothing has happened, if nothing will happen by itself. A championship may
+have one round a week."""
 
 MISSED_RUNNING: Final = 2
-"""Rounds in which an entrant may not come to their table, one after the other, before they are withdrawn."""
+"""An entrant who misses their table in so many rounds in a row is withdrawn."""
 
 NO_CHECK_IN: Final = "did not check in"
 
 OWN_DECISIONS: Final = 100
-"""Events that one entrant may cause about themselves: entering, checking in, leaving."""
+"""How many events one entrant may cause about themselves: entering, checking in, leaving."""
 
 OWN_DECISIONS_OF_ALL: Final = 20_000
-"""The same of all entrants together, whose number is not known before. Some dozens of times what 256 of them need."""
+"""The same for all entrants together, whose number is not known in advance. Dozens of times what 256 of them need."""
 
 OWN_DECISIONS_KEPT: Final = 5
-"""So many of them each entrant may cause even then: or a few hundred names that come and go would keep all others from checking in."""
+"""Even then each entrant may cause so many; otherwise a few hundred names that come and go would keep all others from checking in."""
 
 EntrantCommand: TypeAlias = EnterTournament | LeaveTournament | CheckIn
 DirectorCommand: TypeAlias = StartTournament | PauseTournament | PairRound | CorrectResult | RemoveEntrant | AddBot | EndTournament
@@ -74,7 +74,7 @@ TournamentCommand: TypeAlias = EntrantCommand | DirectorCommand
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """rating: as it is now, in points. place: what of their address counts as one (an IPv4 address, an IPv6 /64); None without one."""
+    """rating: their present one, in points. place: the part of their address that counts as one (IPv4 address, IPv6 /64); or None."""
 
     id: str
     name: str
@@ -84,7 +84,7 @@ class Asker:
 
 @dataclass(frozen=True, slots=True)
 class AskedCommand:
-    """A command, to be answered by this member."""
+    """A command, and the member through whom it is answered."""
 
     member: Member
     asker: Asker
@@ -93,14 +93,14 @@ class AskedCommand:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """events: none where all is already as it was asked for."""
+    """events: empty if everything is already as asked for."""
 
     events: tuple[Event, ...] = ()
     pairs: bool = False
 
 
 def decide(state: TournamentState, asker: Asker, command: TournamentCommand) -> Decision:
-    """Raises Refusal. Whether the events can happen is for `TournamentState.after` to say."""
+    """Raises Refusal. `TournamentState.after` says whether the events can happen."""
     if asker.id != state.director:
         _check_own_decisions(state, asker.id)
     match command:
@@ -117,13 +117,13 @@ def decide(state: TournamentState, asker: Asker, command: TournamentCommand) -> 
 
 
 def _check_own_decisions(state: TournamentState, player: str) -> None:
-    """Raises Refusal: the log is kept in memory, and what is in it for good."""
-    # Whoever is the last to check in is also the author of what follows from it, as of bots that fill the seats: that does not count.
+    """Raises Refusal. There is a limit because the log stays in memory, and everything in it for good."""
+    # The last one to check in is also the author of what follows, such as bots that fill the seats. That does not count.
     own = Counter(entry.author for entry in state.log if getattr(entry.event, "entrant", "") == entry.author)
     if own[player] >= OWN_DECISIONS:
-        raise Refusal(ErrorCode.NOT_NOW, "you have come and gone too often; its director can still take you in or out")
+        raise Refusal(ErrorCode.NOT_NOW, "you have entered and left too often; its director can still let you in or take you out")
     if own.total() >= OWN_DECISIONS_OF_ALL and not 0 < own[player] < OWN_DECISIONS_KEPT:
-        raise Refusal(ErrorCode.NOT_NOW, "players have come and gone too often; its director can still take entrants in or out")
+        raise Refusal(ErrorCode.NOT_NOW, "players have entered and left too often; its director can still let entrants in or take them out")
 
 
 def _directed(state: TournamentState, command: DirectorCommand) -> Decision:
@@ -159,7 +159,7 @@ def _why_not_paired(state: TournamentState, number: int) -> str:
 
 
 def _correction(state: TournamentState, command: CorrectResult) -> ResultCorrected:
-    """Raises Refusal, Refused. Not for the state to refuse: there may be logs that hold what is refused here."""
+    """Raises Refusal, Refused. The state cannot refuse this, because existing logs may hold what is refused here."""
     result = _result(command.result) if command.result is not None else None
     correction = ResultCorrected(command.round, command.table, command.race, result, clean_reason(command.reason))
     if state.stage == "over" and state.after(correction, at_ms=state.since_ms).crosstable.next_round() is not None:
@@ -169,7 +169,7 @@ def _correction(state: TournamentState, command: CorrectResult) -> ResultCorrect
 
 
 def _start(state: TournamentState) -> Decision:
-    """The check-in, or after it the first round."""
+    """Open the check-in; or, if it is open, start the first round."""
     if state.stage == "registration" and state.options.check_in_s:
         if not state.crosstable.size and not state.options.fill:
             raise Refusal(ErrorCode.NOT_NOW, "nobody has entered")
@@ -183,8 +183,8 @@ def _start(state: TournamentState) -> Decision:
 
 
 def _settle_field(state: TournamentState) -> tuple[tuple[Event, ...], bool]:
-    """What happens just before the first round: entrants who have not checked in are out, and bots fill the seats that are wanted. Then
-    whether a round can be paired."""
+    """What happens just before the first round: entrants who have not checked in are withdrawn, and bots fill the free places. Also gives
+    whether a round can then be paired."""
     absent = state.absent if state.stage == "check-in" else ()
     events: list[Event] = [Withdrawn(entrant, NO_CHECK_IN) for entrant in absent]
     settled = state.after_all(events, at_ms=state.since_ms)
@@ -195,7 +195,7 @@ def _settle_field(state: TournamentState) -> tuple[tuple[Event, ...], bool]:
 
 
 def when_due(state: TournamentState) -> Decision:
-    """What the clock alone causes, at the moment that `TournamentState.next_due_ms` gives."""
+    """What the clock alone causes at the moment given by `TournamentState.next_due_ms`."""
     if state.is_played_out:
         return Decision((Finished(),))
     if state.stage != "check-in":
@@ -205,14 +205,14 @@ def when_due(state: TournamentState) -> Decision:
 
 
 class Expiry(NamedTuple):
-    """When a tournament is called off unless somebody does something, and what is said of it then."""
+    """When a tournament is called off unless somebody does something, and the reason given then."""
 
     at_ms: int
     reason: str
 
 
 def expiry(state: TournamentState, *, since_ms: int) -> Expiry | None:
-    """None when it need not be. since_ms: time before that counts against nobody."""
+    """None if it need not be called off. since_ms: time before that counts against nobody."""
     if state.is_closed or state.phase in ("check-in", "running"):
         return None
     if state.phase == "registration" and all(person.bot is not None or person.id == state.director for person in state.people.values()):
@@ -221,16 +221,16 @@ def expiry(state: TournamentState, *, since_ms: int) -> Expiry | None:
 
 
 def with_withdrawals(state: TournamentState, no_shows: Iterable[ResultEntered]) -> tuple[Event, ...]:
-    """The forfeits, and the withdrawal of those who have now missed their table in too many rounds running."""
+    """The forfeits, and the withdrawals of those who have now missed their table in too many rounds in a row."""
     events = tuple(no_shows)
     missed = state.after_all(events, at_ms=state.since_ms).missed
-    # A knock-out puts them out by itself.
+    # In a knock-out the forfeit itself puts them out.
     gone = [] if state.crosstable.format.knock_out else [entrant for entrant, rounds in missed.items() if rounds >= MISSED_RUNNING]
     return (*events, *(Withdrawn(entrant, f"missed {MISSED_RUNNING} rounds running") for entrant in gone))
 
 
 def as_refusal(refused: Refused) -> Refusal:
-    """For whoever asked."""
+    """The refusal for the player who asked."""
     match refused:
         case NotNow():
             return Refusal(ErrorCode.NOT_NOW, str(refused))
@@ -254,10 +254,10 @@ def known_bot(name: str) -> str:
 
 
 def check_tournament_options(options: TournamentOptions) -> None:
-    """Raises Refusal. Options of its races are checked where rooms are (`tables.race_options`)."""
+    """Raises Refusal. Options of its races are checked with those of rooms (`tables.race_options`)."""
     known_bot(options.bot)
     if options.fill > options.places:
-        sentence = f"{options.fill} seats cannot be filled where there are {options.places}"
+        sentence = f"{options.fill} seats cannot be filled if there are only {options.places}"
         raise Refusal(ErrorCode.BAD_TOURNAMENT, sentence, path="$.options.fill")
 
 
@@ -288,16 +288,16 @@ def _check_in(state: TournamentState, entrant: str, nonce: str) -> Decision:
         _check_not_removed(state, entrant)
         return Decision((Returned(entrant), checked_in))
     if state.people[entrant].checked_in and not state.is_closed:
-        # Once is enough.
+        # They have checked in already.
         return Decision()
     return _settled_by(state, checked_in)
 
 
 def _settled_by(state: TournamentState, event: CheckedIn | Withdrawn) -> Decision:
-    """An event after which the first round is paired at once where nobody is waited for any longer: the last one has come, or has gone."""
+    """The event; and the first round at once, if that was the last entrant to check in or to leave, so that nobody is waited for."""
     if state.stage == "check-in":
         after = state.after(event, at_ms=state.since_ms)
-        # Bots would not mind the time, and somebody may still come.
+        # If only bots are left, keep waiting: they do not mind, and somebody may still come.
         if not after.absent and any(after.people[entrant].bot is None for entrant in after.crosstable.active):
             events, can_be_paired = _settle_field(after)
             if can_be_paired:
@@ -305,8 +305,15 @@ def _settled_by(state: TournamentState, event: CheckedIn | Withdrawn) -> Decisio
     return Decision((event,))
 
 
+def withdrawn(state: TournamentState, entrant: str, reason: str) -> Decision:
+    """Withdraw an entrant on somebody else's say; nothing happens if they are out already."""
+    if state.is_closed or not state.crosstable.plays(entrant):
+        return Decision()
+    return _settled_by(state, Withdrawn(entrant, clean_reason(reason)))
+
+
 def _check_not_removed(state: TournamentState, entrant: str) -> None:
-    """Raises Refusal: an entrant whom the director removed cannot come back on their own. Who had not checked in when they paired can."""
+    """Raises Refusal if the director removed the entrant: they cannot come back on their own. Those who only missed the check-in can."""
     log = ((entry.author, entry.event) for entry in reversed(state.log))
     author, reason = next(
         ((author, event.reason) for author, event in log if isinstance(event, Withdrawn) and event.entrant == entrant), (None, "")

@@ -1,18 +1,18 @@
-"""One tournament while the server runs: its task. The rules of the file:
+"""Runs one tournament, as a task of the server. The rules of the file:
 
-Leading    Of several servers that are one place, one leads it: there time and results cause events, and it says where a room is opened
-           and when it starts. The others know what the log in the store says, decide on commands, and have rooms of its tables (`hosting`).
-           The log takes each number once: whoever was overtaken reads what has been decided, and decides anew. So who asks need not know
-           which server leads, nor whether any does just now.
+Leading    Of several servers that form one place, one leads the tournament: there the clock and results cause events, and it says where a
+           room is opened and when it starts. The others follow the log in the store, decide on commands, and host rooms of its tables
+           (`hosting`). The log takes each number only once: a server that was overtaken reads what has been decided, and decides again. So
+           players need not know which server leads, or whether one does at the moment.
 
-Deciding   Commands, results and the clock cause events, in the order in which they come. An event is in the journal before anything is told
-           or done about it. What cannot be kept has not happened.
-Acting     What is done follows from the state alone (`_act`): rooms are opened and called off (`table_rooms`), and rooms of a round that is
-           over tell its secret. So a server that starts has only to act again.
-Results    Come from rooms once they are kept. Those of rooms at other servers are read from the store, and so are those that were kept but
-           not entered before a crash.
+Deciding   Commands, results and the clock cause events, in the order in which they arrive. An event is in the journal before anything is
+           told or done about it. What cannot be stored has not happened.
+Acting     Actions follow from the state alone (`_act`): rooms are opened and called off (`table_rooms`), and rooms of a finished round
+           reveal its secret. So a starting server only has to act again.
+Results    Rooms report them once they are stored. Results of rooms at other servers are read from the store; so are those that were
+           stored but not entered before a crash.
 
-Must not know how entrants are paired or ranked, nor what is told of a tournament.
+Must not know how entrants are paired or ranked, or what others are told about a tournament.
 """
 
 from __future__ import annotations
@@ -31,7 +31,17 @@ from protocol.tournament_messages import Called, Decided
 from server.rooms.driver import Room
 from server.rooms.outgoing import Outgoing, refused
 from server.store.errors import EntryRefused, StoreError
-from server.tournaments.commands import AskedCommand, Expiry, as_refusal, clean_reason, decide, expiry, when_due, with_withdrawals
+from server.tournaments.commands import (
+    AskedCommand,
+    Expiry,
+    as_refusal,
+    clean_reason,
+    decide,
+    expiry,
+    when_due,
+    with_withdrawals,
+    withdrawn,
+)
 from server.tournaments.documents import entries_of, replayed
 from server.tournaments.events import BadTournamentLog, CalledOff, Event, Finished, RoundPaired
 from server.tournaments.hosting import HostedRooms, Orders, RoomNews
@@ -45,34 +55,33 @@ from server.tournaments.views import LiveTable, TableNews
 logger = logging.getLogger("carpet.tournaments")
 
 ASKED_AT_ONCE: Final = 512
-"""Commands that may wait for a tournament's task: all entrants may check in at one moment. Past it a command is refused with `server/busy`,
-and its sender asks again."""
+"""Commands that may wait for a tournament's task; all entrants may check in at one moment. When full, commands are refused with
+`server/busy`, and their senders ask again."""
 
 
 class _Overtaken(Exception):
-    """Another server has decided something at the same moment; it is known here by now."""
+    """Another server has decided something at the same moment. The state here already includes it."""
 
 
 class Director:
-    """Run `run` in a task. changed: called with it after every event, and when a room of it has changed. leads: see above."""
+    """`run` has to run in a task. changed: called with the director after each event and each change of a room. leads: see above."""
 
     def __init__(self, state: TournamentState, ports: TournamentPorts, changed: Callable[[Director], None], *, leads: bool) -> None:
         self.state = state
         self.leads = leads
         self.since_ms = ports.clock.now_ms() if leads else 0
-        """Since when it has been led by the server that leads it, where this one has seen that begin: time before that counts against
-        nobody."""
+        """When the server that leads it began to, if this one has seen that; 0 otherwise. Time before that counts against nobody."""
         self.tables = TableRooms(ports)
         self.tables_elsewhere: tuple[TableNews, ...] = ()
-        """As the server that leads has told last."""
+        """The tables, as last told by the server that leads."""
         self.led_by: int | None = None
-        """The node that leads it by the store, as far as that has been looked at."""
+        """The node that leads it, as last read from the store."""
         self.hosted = HostedRooms(ports, state.id)
         self._orders: Orders | None = None
         self._told: Sequence[RoomNews] = ()
         self._looks_at = float("inf")
         self._wakes_at = float("inf")
-        # As `changed` was told last.
+        # What `changed` was last told.
         self._shown: tuple[TournamentState, list[str]] | None = None
         self._acted = state
         self._is_to_lead = False
@@ -83,16 +92,18 @@ class Director:
         self._over: deque[tuple[Room, Record]] = deque()
         self._wake = trio.Event()
         self._scope = trio.CancelScope()
-        # Why the server's host ends it, from when that is asked for until it is done.
+        # The host's reason for ending it, from their request until it is done.
         self._by_host: str | None = None
         self._ended_by_host = trio.Event()
-        # What is in its log that this version of the server cannot read; empty where there is nothing.
+        # Players whom the host has banned, and why, until they are withdrawn.
+        self._banned: dict[str, str] = {}
+        # What this version of the server cannot read in its log; empty if there is nothing.
         self._unknown = ""
 
     # ---- for other tasks
 
     async def end(self, reason: str) -> None:
-        """The server's host calls it off. Returns when that is kept, however long it takes. Raises ValueError, with a sentence."""
+        """The server's host calls it off. Returns when that is stored, however long it takes. Raises ValueError, with a sentence."""
         if not self.state.is_closed:
             self._by_host = reason
             self._wake.set()
@@ -104,16 +115,22 @@ class Director:
             if self._scope.cancel_called:
                 raise ValueError(f"there is no tournament {self.state.id} any more: another server has removed it")
 
+    def withdraw(self, player: str, reason: str) -> None:
+        """Withdraw a player, if they have entered: the server's host has banned them."""
+        if self.leads and not self.state.is_closed and self.state.crosstable.plays(player):
+            self._banned.setdefault(player, reason)
+            self._wake.set()
+
     def lead(self) -> None:
-        """It is this server that acts on it, once what is being decided is done and its rooms, which are here, are found."""
+        """Make this server lead it, once the decision under way is done and its rooms, which are here, are found."""
         if not self.leads:
             self._is_to_lead = True
             self._wake.set()
 
     def hear_who_leads(self, node: int) -> None:
-        """As the store has it."""
+        """The store says that this node leads."""
         if self.led_by not in (None, node):
-            # It was taken over, and for a while nobody could be heard: whoever leads it now gives the whole time once more.
+            # It was taken over, and for a while no server led it, so the new one grants the whole time again.
             self.since_ms = self._ports.clock.now_ms()
         self.led_by = node
 
@@ -123,7 +140,7 @@ class Director:
         self._wake.set()
 
     def hear(self, told: Sequence[RoomNews], orders: Orders | None) -> None:
-        """What other servers say. told: of their rooms. orders: of the server that leads by the store; None where it says nothing."""
+        """What other servers say. told: about their rooms. orders: of the server that leads according to the store; or None."""
         if self.leads:
             self._told = told
         elif orders is not None:
@@ -133,7 +150,7 @@ class Director:
             self._wake.set()
 
     async def catch_up(self) -> None:
-        """Know what the store has. Raises StoreError."""
+        """Read the events that the store has and this server does not know yet. Raises StoreError."""
         state = self.state
         kept = await self._ports.journal.ask(self._ports.store.tournament_log, state.id, len(state.log))
         if kept:
@@ -142,11 +159,11 @@ class Director:
             self.state = state
 
     def stop(self) -> None:
-        """It has been removed: decide nothing more about it, and say so to whoever waits."""
+        """The tournament has been removed: decide nothing more, and tell those who wait."""
         self._scope.cancel()
 
     def ask(self, asked: AskedCommand) -> None:
-        """Raises Refusal: `server/busy` when too many commands wait; where nothing can be decided here, or it is removed, that."""
+        """Raises Refusal: `server/busy` if too many commands wait; others if the tournament is removed or nothing can be decided here."""
         if self._scope.cancel_called:
             raise Refusal(ErrorCode.NO_SUCH_TOURNAMENT, path="$.id")
         if self._unknown:
@@ -157,19 +174,19 @@ class Director:
         self._wake.set()
 
     def race_over(self, room: Room, record: Record) -> None:
-        """The race in one of its rooms has a record, which is kept."""
+        """The race in one of its rooms has a record, which is stored."""
         if self.leads:
             self._over.append((room, record))
             self._wake.set()
 
     def rooms_changed(self) -> None:
-        """One of its rooms is not what it was."""
-        # Whoever was ready and has lost their seat since is waited for anew, perhaps for no time any more.
+        """One of its rooms has changed."""
+        # A player who was ready and has lost their seat is waited for again, and their time may be over already.
         if self.tables.are_to_be_looked_at or self.tables.deadline(self.state) < self._wakes_at:
             self._wake.set()
 
     def calls_of(self, entrant: str) -> tuple[Called, ...]:
-        """What an entrant who has just connected is to be told."""
+        """What to tell an entrant who has just connected."""
         if not self.leads:
             return tuple(
                 call_to(race, live, self.state, entrant) for race, live in self.races_elsewhere() if entrant in race.pairing.entrants
@@ -184,13 +201,13 @@ class Director:
         return bool(self.tables.by_table if self.leads else self.tables_elsewhere)
 
     def live(self, now_ms: int) -> dict[int, LiveTable]:
-        """How the rooms of its round stand, by table."""
+        """The state of the rooms of its round, by table."""
         if self.leads:
             return {place: table.live(self.state, now_ms) for place, table in self.tables.by_table.items()}
         return {race.pairing.table: live for race, live in self.races_elsewhere()}
 
     def races_elsewhere(self) -> list[tuple[TableRace, LiveTable]]:
-        """Those that are wanted now, and whose rooms another server has told of."""
+        """The races wanted now whose rooms another server has reported."""
         wanted = {(race.key, race.number): race for race in self.state.wanted()}
         told = ((wanted.get((news.table, news.race)), news.live) for news in self.tables_elsewhere)
         return [(race, live) for race, live in told if race is not None]
@@ -198,7 +215,7 @@ class Director:
     # ---- the task
 
     async def run(self) -> None:
-        """Until cancelled, or removed. A fault costs what it was about; the rest goes on from what is kept."""
+        """Run until cancelled or removed. After a fault it goes on from what is stored; only what the fault concerned is lost."""
         with self._scope:
             while True:
                 try:
@@ -213,13 +230,13 @@ class Director:
                 except StoreError as error:
                     logger.error("tournament %s: nothing can be decided: %s", self.state.id, error)
                 except Exception:
-                    logger.exception("tournament %s: a fault", self.state.id)
+                    logger.exception("tournament %s failed", self.state.id)
                 await trio.sleep(RETRY_S)
         self._ended_by_host.set()
         self._refuse_all(Refusal(ErrorCode.NO_SUCH_TOURNAMENT, path="$.id"))
 
     def _give_up(self, unknown: str) -> None:
-        """A newer server of the place has decided something: until that can be read, nothing is decided here."""
+        """A newer server of the place has decided something that cannot be read here. Until it can, nothing is decided here."""
         if unknown != self._unknown:
             logger.error("tournament %s: nothing can be decided: %s", self.state.id, unknown)
         self._unknown = unknown
@@ -231,11 +248,11 @@ class Director:
             asked.member.post(refused(refusal, asked.command.ref))
 
     async def _come_back(self) -> None:
-        """Read from the store how far the tournament is, find the rooms of its round, and enter results that were kept but not entered."""
+        """Read from the store how far the tournament is, find the rooms of its round, and enter results that are stored but not entered."""
         if self._is_to_lead:
             self._is_to_lead, self.leads = False, True
             self.since_ms = self._ports.clock.now_ms()
-        # An event may be kept although its writer was told otherwise.
+        # An event may be stored although its writer was told otherwise.
         await self.catch_up()
         if not self.leads:
             await self._act()
@@ -245,7 +262,7 @@ class Director:
             self.tables.reveal(self.state, number)
 
     async def _look_for_results(self, *, takes_back: bool = False) -> None:
-        """Enter what the store has of the races that are wanted. takes_back: find their rooms here, too."""
+        """Enter the results that the store has for the races wanted now. takes_back: also find their rooms here."""
         found, running = await self.tables.found_results(self.state)
         if takes_back:
             self.tables.take_back(self.state)
@@ -256,7 +273,7 @@ class Director:
         await self._happen([event for events in found.values() for event in events])
 
     async def _serve(self) -> None:
-        self._wake.set()  # for what was asked before a fault, and is not answered yet
+        self._wake.set()  # for commands that came before a fault and are not answered yet
         while True:
             self._wakes_at = self._deadline()
             with trio.move_on_at(self._wakes_at):
@@ -274,7 +291,7 @@ class Director:
             await self._answer_all()
             if self.leads:
                 await self._heed_time()
-            # Also where nothing has happened: that the time to come is over may be all that a table has waited for.
+            # Even if nothing happened: a table may only have waited for the time to come to run out.
             await self._act()
 
     async def _hear_of_rooms(self) -> None:
@@ -284,7 +301,7 @@ class Director:
             await self._look_for_results()
 
     def _deadline(self) -> float:
-        """When, on the clock of Trio, there is something to do without anybody asking."""
+        """When, by Trio's clock, there is something to do without a request."""
         if not self.leads:
             return float("inf")
         expires = self._expiry
@@ -293,13 +310,18 @@ class Director:
         return min(due, self.tables.deadline(self.state), self._looks_at if self.tables.are_elsewhere else float("inf"))
 
     async def _enter_results(self) -> None:
-        """What has come from rooms since the last look, in one step. If it cannot be kept, `_come_back` finds it in the store."""
+        """Enter all results that rooms have reported since last time, in one step. If that fails, `_come_back` finds them in the store."""
         over = list(self._over)
         self._over.clear()
         if events := self.tables.results(self.state, over):
             await self._happen(events)
 
     async def _obey_host(self) -> None:
+        for player, reason in list(self._banned.items()):
+            why = f"banned by the host of the server: {reason}" if reason else "banned by the host of the server"
+            decision = await self._ports.beside(partial(withdrawn, self.state, player, why))
+            await self._happen(decision.events, pairs=decision.pairs)
+            del self._banned[player]
         if self._by_host is None:
             return
         if not self.state.is_closed:
@@ -316,9 +338,9 @@ class Director:
             except Refusal as refusal:
                 asked.member.post(refused(refusal, asked.command.ref))
             except StoreError as error:
-                logger.error("tournament %s: a command cannot be kept: %s", self.state.id, error)
+                logger.error("tournament %s: a decision cannot be saved: %s", self.state.id, error)
                 asked.member.post(refused(Refusal(ErrorCode.NOT_KEPT), asked.command.ref))
-                # It may be kept all the same: `run` looks.
+                # It may be stored all the same; `run` checks.
                 raise
             except (BadTournamentLog, trio.Cancelled):
                 self._asked.appendleft(asked)
@@ -327,7 +349,7 @@ class Director:
                 asked.member.post(Outgoing(Decided(id=self.state.id, number=number, ref=asked.command.ref)))
 
     async def _obey(self, asked: AskedCommand) -> int:
-        """The number of the event that was asked for; of the last one where all is so already."""
+        """The number of the event that was asked for; of the last event if everything is already as asked for."""
         while True:
             known = self.state
             number = len(known.log) + 1
@@ -367,7 +389,7 @@ class Director:
     # ---- what happens
 
     async def _happen(self, events: Iterable[Event], *, author: str | None = None, pairs: bool = False, by_host: str | None = None) -> None:
-        """Keep the events, and act on them. pairs: the next round is paired after them. by_host: as of `TableRooms.update`.
+        """Store the events, and act on them. pairs: pair the next round after them. by_host: see `TableRooms.update`.
 
         Raises Refused and StoreError, with nothing changed.
         """
@@ -378,7 +400,7 @@ class Director:
             paired = await self._ports.pair_next(settled)
             now = max(now, self._ports.clock.now_ms())
             state = state.after(Finished() if paired is None else RoundPaired(paired, length), at_ms=now, author=author)
-        # Nothing follows the last round, so no pause is waited for.
+        # After the last round nothing follows, so it finishes even during a pause.
         if state is not self.state and state.is_played_out:
             state = state.after(Finished(), at_ms=now)
         was = self.state

@@ -1,4 +1,4 @@
-"""From what the store keeps of a tournament to its state, and back."""
+"""Turns what the store has of a tournament into its state, and back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from server.tournaments.state import TournamentState, new_state
 
 
 class Making(msgspec.Struct, frozen=True):
-    """What a tournament is made with. director_name: at that moment."""
+    """What a tournament was made with. director_name: at that moment."""
 
     options: TournamentOptions
     code: str | None
@@ -41,7 +41,7 @@ def decode_making(text: str) -> Making:
 
 
 def state_of(made: TournamentMade, log: Iterable[TournamentDecided]) -> TournamentState:
-    """Raises BadTournamentLog, also for a log that holds what could not have happened."""
+    """Raises BadTournamentLog, also for a log of things that cannot have happened."""
     making = decode_making(made.document)
     fresh = new_state(
         made.tournament,
@@ -66,7 +66,7 @@ def replayed(state: TournamentState, log: Iterable[TournamentDecided]) -> Tourna
 
 
 def entries_of(was: TournamentState, state: TournamentState) -> list[Entry]:
-    """For the journal: what has happened since `was`."""
+    """Journal entries for what has happened since `was`."""
     entries: list[Entry] = [
         TournamentDecided(
             tournament=state.id,

@@ -1,7 +1,7 @@
-"""What the servers of one place tell each other of tournaments, twice a second, beside what their store has: how the rooms of tables stand,
-what the server that leads wants of the others (`hosting`), and which entrants are connected where. Nothing here is the truth of anything.
+"""What the servers of one place tell each other about tournaments, twice a second: the state of the tables' rooms, what the leading server
+wants of the others (`hosting`), and which entrants are connected where. The truth is in their store; none of this replaces it.
 
-So an entrant is called to their table wherever they are connected, and followers at any server see how the races are going.
+So entrants are called to their tables wherever they are connected, and followers at any server see how the races are going.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from server.tournaments.views import TableNews
 
 
 class News(msgspec.Struct, frozen=True):
-    """Of one server. tables, orders: by tournament, of those that it leads. rooms: by tournament, of those that another one leads.
-    here: entrants of any that is not over. node: 0 for a server of an earlier version, which opens rooms by nobody's order.
+    """News from one server. tables, orders: by tournament, for those that it leads. rooms: by tournament, for those that another one leads.
+    here: connected entrants of unfinished tournaments. node: 0 for a server of an earlier version, which takes no orders to open rooms.
     """
 
     server: str
@@ -41,7 +41,7 @@ _DECODER: Final = msgspec.msgpack.Decoder(News)
 
 
 class Elsewhere:
-    """directors: of all tournaments that are known. here: who is connected to another server, of the entrants."""
+    """directors: those of all known tournaments. here: the entrants who are connected to another server."""
 
     def __init__(self, directors: Mapping[str, Director], ports: TournamentPorts, *, presence_changed: Callable[[], None]) -> None:
         self.here: frozenset[str] = frozenset()
@@ -53,11 +53,11 @@ class Elsewhere:
         self._node = ports.node
         self._loads = ports.loads
         self._by_node: dict[int, frozenset[str]] = {}
-        # Which rooms entrants who are here have been called to: by the server that has told of it, too, since it may have died meanwhile.
+        # The rooms to which entrants here have been called, with the server that reported each: a new server calls again.
         self._called: set[tuple[str, str]] = set()
 
     def say(self) -> bytes:
-        """For the others; nothing where no tournament is going on."""
+        """The news for the other servers; empty if there is no unfinished tournament."""
         now = self._clock.now_ms()
         running = [director for director in self._directors.values() if not director.state.is_closed]
         tables = {director.state.id: news for director in running if director.leads and (news := director.tables.news(director.state, now))}
@@ -71,7 +71,7 @@ class Elsewhere:
         return msgspec.msgpack.encode(News(self._id, tables, frozenset(here), self._node, orders, rooms))
 
     def hear(self, texts: Sequence[bytes]) -> None:
-        """What each of the others has said last."""
+        """texts: the last news from each of the other servers."""
         told = readable(texts, _DECODER)
         tables = {identity: (news.server, found) for news in told for identity, found in news.tables.items()}
         called: set[tuple[str, str]] = set()
@@ -79,7 +79,7 @@ class Elsewhere:
             server, director.tables_elsewhere = tables.get(identity, ("", ()))
             if director.tables_elsewhere and not director.leads:
                 called |= self._call(director, server)
-            # Whoever was taken for dead may have slept, and speak once more.
+            # Only from the node that leads now: one that was taken for dead may have slept, and speak again.
             orders = next((news.orders.get(identity) for news in told if news.node == director.led_by), None)
             director.hear([room for news in told for room in news.rooms.get(identity, ())], orders)
         self._called = called
@@ -90,13 +90,13 @@ class Elsewhere:
             self._presence_changed()
 
     def call_anew(self) -> None:
-        """With what is heard next: time has stood still."""
+        """Call entrants again with the next news, because time has stood still."""
         self._called = set()
 
     def choose_node(self, players: Sequence[str], asked: Sequence[int]) -> int | None:
-        """As of `ChooseNode`: the server with least to do. Each of the players who is connected there weighs as much as a room less."""
+        """See `ChooseNode`: the least loaded server. Each of the players who is connected there counts as one room less."""
         loads = self._loads
-        # One of an earlier version would not know rooms elsewhere, should it come to lead.
+        # If a server of an earlier version came to lead, it would not know of rooms elsewhere.
         if loads is None or 0 in self._by_node:
             return None
         about_to = Counter(asked)
@@ -112,7 +112,7 @@ class Elsewhere:
         return best.node if best is not own else None
 
     def directed_table(self, code: str, player: str) -> str | None:
-        """The tournament which this player only directs, and one of whose tables has the room with this code, at whatever server."""
+        """The tournament with a table in the room with this code, at any server, if this player directs it and does not play in it."""
         now = self._clock.now_ms()
         directed = [each for each in self._directors.values() if each.state.director == player and player not in each.state.people]
         for each in directed:
@@ -121,12 +121,12 @@ class Elsewhere:
         return None
 
     def boards_secret(self, identity: str) -> bytes | None:
-        """From which the key to whole boards of its tables follows; the same at all servers of the place."""
+        """The secret from which the key to whole boards of its tables follows; the same at all servers of the place."""
         director = self._directors.get(identity)
         return hmac.digest(director.state.root, b"whole boards", "sha256") if director is not None else None
 
     def _call(self, director: Director, server: str) -> set[tuple[str, str]]:
-        """Call those who are here. Gives the rooms to which that has been done."""
+        """Call the entrants who are here. Gives the rooms for which that is done."""
         done: set[tuple[str, str]] = set()
         for race, live in director.races_elsewhere():
             done.add((server, live.code))

@@ -1,7 +1,4 @@
-"""What can happen in a tournament: the entries of its log, as values, and the text they are stored as.
-
-An event is stored as of `server.store.tagged_codec`.
-"""
+"""Events of a tournament: the entries of its log, as values, and their stored text, in the form of `server.store.tagged_codec`."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from server.tournaments.pairing.rounds import RaceResult, Round
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """Registration, or a late entry. rating: at that moment. bot: the house bot's name, if it is one; bots need no check-in."""
+    """Registration, or a late entry. rating: at that moment. bot: a house bot's name; bots need no check-in."""
 
     entrant: str
     name: str
@@ -28,7 +25,7 @@ class CheckInOpened: ...
 
 @dataclass(frozen=True, slots=True)
 class CheckedIn:
-    """nonce: 32 hexadecimal digits. The first one an entrant gives stays."""
+    """nonce: 32 hexadecimal digits. Only an entrant's first one counts."""
 
     entrant: str
     nonce: str
@@ -52,8 +49,8 @@ class Returned:
 
 @dataclass(frozen=True, slots=True)
 class RoundPaired:
-    """The round is written down, so how it was paired is never asked again. length: rounds of the whole tournament, settled with the first
-    one; 0 where they follow from the field."""
+    """The round itself is stored, so it is never paired again. length: rounds of the whole tournament, settled with the first one; 0 if it
+    follows from the field."""
 
     round: Round
     length: int = 0
@@ -61,8 +58,8 @@ class RoundPaired:
 
 @dataclass(frozen=True, slots=True)
 class ResultEntered:
-    """The result of one race at a table. race: 1, and one more after each drawn race that is run again. race_id: its id in the store; empty
-    if no race was run."""
+    """The result of one race at a table. race: counts from 1; a drawn race that is run again is a new one. race_id: its id in the store;
+    empty if no race was run."""
 
     round: int
     table: int
@@ -73,7 +70,7 @@ class ResultEntered:
 
 @dataclass(frozen=True, slots=True)
 class TableRaceAborted:
-    """A race that had begun was lost to a fault of the server. It is run again on another shuffle."""
+    """A race that had begun was lost through a fault of the server. It is run again on another shuffle."""
 
     round: int
     table: int

@@ -1,12 +1,12 @@
-"""Rooms of tables at other servers of a place than the one that leads the tournament. The rules of the file:
+"""Hosts rooms of tables at servers that do not lead the tournament. The rules of the file:
 
-Decided    By the server that leads alone: which table is raced where, and when it starts. It says so again and again (`Orders`), as long as
-           it wants it so. Each order has the same effect however often it is heard, and one that is lost is heard again.
-Followed   By the store: an order counts if it is of the server that leads by the store, and a room is opened for a race that the log
-           wants. What follows from the log needs no order: rooms of races that are not wanted any more are called off, and records of a
-           round that is over are told.
-Told       What a room is like (`RoomNews`) is told to the server that leads, again and again. That a race is over, or will never have a
-           result, it believes the store alone.
+Decided    Only the server that leads decides which table is raced where, and when it starts. It repeats its `Orders` for as long as they
+           hold. An order has the same effect however often it is heard, and a lost one is heard again.
+Followed   The store has the last word: orders count only from the node that leads according to the store, and a room is opened only for a
+           race that the log wants. What follows from the log needs no order: rooms of races that are no longer wanted are called off, and
+           records of a finished round are revealed.
+Told       The leading server is told again and again what each room is like (`RoomNews`). But only the store can tell it that a race is
+           over or will never have a result.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from server.tournaments.tables import race_options, seating, shared_deal_spec
 logger = logging.getLogger("carpet.tournaments")
 
 START_MS: Final = 1500
-"""Milliseconds from the order to start at one moment to that moment: all servers have heard it by then."""
+"""Milliseconds from the order for a common start to the start itself, so that all servers hear it in time."""
 
 
 class RoomNews(msgspec.Struct, frozen=True):
-    """A room, at the server that says so. race: its id in the store. number: of the round's shuffle. age_ms: since it was opened, without
-    the time in which no server had it. elapsed_ms: since the start; None before it."""
+    """A room at the server that reports it. race: its id in the store. number: that of the round's shuffle. age_ms: since it was opened,
+    without time in which no server had it. elapsed_ms: since the start; None before it."""
 
     race: str
     code: str
@@ -49,7 +49,7 @@ class RoomNews(msgspec.Struct, frozen=True):
 
 
 class Opening(msgspec.Struct, frozen=True):
-    """A room is to be opened at this node. race: of the table, from 1. number: of the round's shuffle."""
+    """An order to open a room at this node. race: the number of the table's race, from 1. number: that of the round's shuffle."""
 
     node: int
     round: int
@@ -59,8 +59,8 @@ class Opening(msgspec.Struct, frozen=True):
 
 
 class Orders(msgspec.Struct, frozen=True):
-    """What the server that leads wants of the others. decisions: in the log, as it knows it. rooms: the code of the one room of each table
-    of the round that has one. starts: by code, when its countdown begins, in Unix time.
+    """What the leading server wants of the others. decisions: how many its log has. rooms: by table of the round, the code of its only
+    valid room. starts: by code, when the countdown begins, in Unix time.
     """
 
     decisions: int
@@ -70,13 +70,13 @@ class Orders(msgspec.Struct, frozen=True):
 
 
 def place_of_room(room: Room) -> tuple[TableKey, int]:
-    """The table for which a room was opened, with its round, and the number of the round's shuffle."""
+    """The round and table for which a room was opened, and the number of the round's shuffle."""
     assert room.spec is not None
     return (int(room.spec.deal.id.partition("/")[2]), room.spec.table), room.spec.deal.number
 
 
 def summary_of(news: RoomNews, state: TournamentState, race: TableRace, now_ms: int) -> RoomSummary:
-    """What a room at another server is like, by this server's clock."""
+    """The summary of a room at another server, by this server's clock."""
     spec = shared_deal_spec(state, race.round, race.pairing)
     options = race_options(state.options, seats=len(news.seats))
     starts_at = now_ms - news.elapsed_ms if news.elapsed_ms is not None else None
@@ -85,7 +85,7 @@ def summary_of(news: RoomNews, state: TournamentState, race: TableRace, now_ms: 
 
 
 class HostedRooms:
-    """Of one tournament that another server leads. Only the director's task calls what changes anything here."""
+    """The rooms here of one tournament that another server leads. Only the director's task may change anything."""
 
     def __init__(self, ports: TournamentPorts, tournament: str) -> None:
         self._ports = ports
@@ -98,11 +98,11 @@ class HostedRooms:
         return len(self._ports.rooms.of_tournament(self._tournament))
 
     def news(self, now_ms: int) -> tuple[RoomNews, ...]:
-        """Of the rooms that others can find."""
+        """News of the rooms that others can find."""
         return tuple(_news(room, now_ms) for room in self if room.is_kept and not room.is_closed)
 
     def tend(self, state: TournamentState) -> None:
-        """Do what follows from the log. It may be behind: a room that it knows nothing of stays as it is."""
+        """Do what follows from the log. The log may be behind: a room that it does not know of stays as it is."""
         wanted = {race.key: state.deal_number(race.key) for race in state.wanted()}
         for room in self:
             key, number = place_of_room(room)
@@ -110,7 +110,7 @@ class HostedRooms:
                 continue
             if wanted.get(key) != number:
                 if room.summary.phase != "over":
-                    # Nobody races on: the round may be over, and its secret public.
+                    # The round may be over and its secret public, so nobody may race on.
                     room.tell(CallOff(also_running=True))
             elif state.paused and room.summary.phase == "waiting":
                 room.tell(CallOff())
@@ -126,11 +126,11 @@ class HostedRooms:
             if room.summary.phase != "waiting" or key[0] != state.round or number != state.deal_number(key):
                 continue
             if orders.rooms.get(key[1], room.code) != room.code:
-                # The table has another: this one was opened by an order that came late.
+                # The table has another room: this one was opened by a late order.
                 room.tell(CallOff())
             elif room.code in orders.starts:
                 wait_ms = orders.starts[room.code] - self._ports.clock.wall_ms()
-                # Where the clocks of two machines differ, it is as if the order had just been given.
+                # The limit to START_MS is for clocks that differ: then the order counts as just given.
                 room.tell(Release(self._ports.clock.now_ms() + min(max(wait_ms, 0), START_MS)))
 
     def _open(self, state: TournamentState, openings: tuple[Opening, ...]) -> None:
@@ -149,7 +149,7 @@ class HostedRooms:
             try:
                 open_table(self._ports, state, race)
             except Refusal as refusal:
-                # Whoever leads has it opened elsewhere.
+                # The leading server has it opened elsewhere.
                 logger.warning("tournament %s: table %d has no room here: %s", state.id, opening.table, refusal)
 
 

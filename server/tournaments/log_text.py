@@ -1,4 +1,4 @@
-"""The log of a tournament in words."""
+"""Puts the log of a tournament into words."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def sentence(state: TournamentState, event: Event) -> str:
         case ResultEntered(number, table, race, result):
             return f"{_race(number, table, race)}: {_outcome(state, number, table, result)}."
         case TableRaceAborted(number, table):
-            return f"Round {number}, table {table}: the race was broken off and is run again."
+            return f"Round {number}, table {table}: the race was called off and is run again."
         case ResultCorrected(number, table, race, None):
             return f"{_race(number, table, race)}: the result is struck."
         case ResultCorrected(number, table, race, result):
@@ -81,7 +81,7 @@ def sentence(state: TournamentState, event: Event) -> str:
         case Finished():
             return "The tournament is over."
         case CalledOff():
-            return "The tournament is broken off."
+            return "The tournament is called off."
     assert_never(event)
 
 

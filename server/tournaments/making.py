@@ -1,4 +1,4 @@
-"""Making tournaments: who may make one more, and what the store is given of it."""
+"""Makes tournaments: who may make another one, and what is stored of it."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from server.tournaments.ports import TournamentPorts
 from server.tournaments.tables import race_options
 
 MOST_RUNNING: Final = 100
-"""Unfinished tournaments at a time."""
+"""Unfinished tournaments at one time."""
 
 MADE_A_SECOND: Final = 1 / 60
-"""Tournaments made a second, by all players together: each stays in memory until the server ends."""
+"""Tournaments per second, by all players together, because each stays in memory until the server ends."""
 
 MADE_AT_ONCE: Final = 200
 """Tournaments made in one burst."""
@@ -41,7 +41,7 @@ MOST_OF_PLACE: Final = 10
 
 LATELY_OF_PLACE: Final = 20
 LATELY_S: Final = 3600
-"""The same of the last hour, finished or not: who makes one and ends it, again and again, would else leave nobody any of MADE_A_SECOND."""
+"""The same for the last hour, finished or not. Otherwise one who keeps making and ending tournaments would use up MADE_A_SECOND for all."""
 
 
 class Maker:
@@ -50,8 +50,8 @@ class Maker:
     def __init__(self, ports: TournamentPorts, known: Mapping[str, Director]) -> None:
         self._ports = ports
         self._known = known
-        self._making: list[Asker] = []  # whose are being kept now
-        self._places: dict[str, tuple[str, float]] = {}  # from where they were made, and when: those unfinished, and of late
+        self._making: list[Asker] = []  # those whose tournaments are being stored
+        self._places: dict[str, tuple[str, float]] = {}  # where and when tournaments were made: unfinished and recent ones
         self._made_lately = Bucket(rate=MADE_A_SECOND, burst=MADE_AT_ONCE)
 
     @property
@@ -59,7 +59,7 @@ class Maker:
         return sum(not director.state.is_closed for director in self._known.values())
 
     def admit(self, asker: Asker, message: CreateTournament) -> CreateTournament:
-        """The request as it is carried out: `make` has to follow. Raises Refusal."""
+        """The request as it will be carried out. `make` has to follow. Raises Refusal."""
         name = clean_chat(message.options.name)[:TITLE_LENGTH].rstrip()
         if not name:
             raise Refusal(ErrorCode.BAD_TOURNAMENT, "nothing printable is left of its name", path="$.options.name")
@@ -88,7 +88,7 @@ class Maker:
         return making + sum(map(open_ones.__contains__, made)) < MOST_OF_PLACE and making + len(made) < LATELY_OF_PLACE
 
     async def make(self, asker: Asker, message: CreateTournament) -> TournamentMade:
-        """Returns when it is kept. Raises StoreError."""
+        """Returns when it is stored. Raises StoreError."""
         try:
             made = TournamentMade(
                 tournament=await self._free_id(),
@@ -105,7 +105,7 @@ class Maker:
         return made
 
     async def _free_id(self) -> str:
-        # Twenty letters to the power of six are 64 million; the store refuses the one that was drawn at the same moment.
+        # There are 20^6 = 64 million ids. If two requests draw the same one at once, the store refuses the second.
         while True:
             identity = new_code(self._ports.entropy)
             if await self._ports.journal.ask(self._ports.store.tournament, identity) is None:

@@ -1,5 +1,4 @@
-"""Pairing the next round out of the way of the event loop: a large Swiss takes the interpreter for a second or two, which all rooms would
-feel."""
+"""Pairs the next round in a worker, because a large Swiss takes a second or two of computing, which would hold up all rooms."""
 
 from __future__ import annotations
 
@@ -14,14 +13,14 @@ from server.tournaments.pairing.swiss import Swiss
 logger = logging.getLogger("carpet.tournaments")
 
 AT_ONCE: Final = 24
-"""Entrants of a Swiss that are paired here and now, in some milliseconds; sending more to a worker costs less than waiting for them."""
+"""A Swiss of up to so many entrants is paired right here, in a few milliseconds; for more, a worker costs less."""
 
 
 async def pair_next(workers: Workers, crosstable: Crosstable) -> Round | None:
-    """As of `server.tournaments.ports.PairNext`."""
+    """See `server.tournaments.ports.PairNext`."""
     if isinstance(crosstable.format, Swiss) and len(crosstable.active) > AT_ONCE:
         try:
             return await workers.run(Crosstable.next_round, crosstable)
         except WorkerDied as error:
-            logger.error("pairing a round: %s; it is done here instead", error)
+            logger.error("pairing a round in a worker: %s; doing it in this process instead", error)
     return crosstable.next_round()

@@ -1,4 +1,4 @@
-"""What a tournament is given by the outside. Ports alone: nothing here does anything."""
+"""The ports through which a tournament uses the rest of the server. Nothing here does anything."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from server.tournaments.pairing.rounds import Round
 Answer = TypeVar("Answer")
 
 ChooseNode: TypeAlias = Callable[[Sequence[str], Sequence[int]], int | None]
-"""Where the room of a table for these players is to be opened; None for here. The second: nodes that are about to open one."""
+"""Chooses the node for the room of a table with these players; None for here. The second argument: nodes that are about to open one."""
 
 PairNext: TypeAlias = Callable[[Crosstable], Awaitable[Round | None]]
-"""The next round, which may take a second in a large field; None when there is none. Pairing the same again gives the same."""
+"""Gives the next round, or None if there is none. May take a second in a large field. Deterministic."""
 
 
 class Beside(Protocol):
-    """Where what takes milliseconds in a large tournament is made, so that nobody waits for it: in a thread. It is pure."""
+    """Calls a pure function in a thread, because in a large tournament it may take milliseconds and nobody should wait for it."""
 
     async def __call__(self, make: Callable[[], Answer], /) -> Answer: ...
 
 
 def here(players: Sequence[str], asked: Sequence[int]) -> None:
-    """Of a server alone."""
+    """The `ChooseNode` of a single server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TournamentPorts:
-    """store: asked through the journal. is_shared: other servers of the same place decide about the same tournaments. node: this server."""
+    """store: read through the journal. is_shared: other servers of the place decide about the same tournaments. node: this server."""
 
     clock: Clock
     entropy: Callable[[int], bytes]

@@ -1,7 +1,7 @@
-"""All tournaments of the server by id: makes them, brings them back after a restart, finds old ones in the store, passes commands on.
+"""All tournaments of the server, by id: makes them, resumes them after a restart, finds old ones in the store, passes commands on.
 
-Owns the nursery of their tasks. Knows nothing of what happens inside one. Of several servers that are one place each knows all of them, by
-looking into the store twice a second, and leads those that were made there and those that it has taken over.
+Owns the nursery of their tasks, and knows nothing of what happens inside one. If several servers form one place, each knows all tournaments
+by looking into the store twice a second, and leads those that were made there or that it has taken over.
 """
 
 from __future__ import annotations
@@ -41,34 +41,34 @@ from server.tournaments.views import document, listing
 logger = logging.getLogger("carpet.tournaments")
 
 OLD_LISTED: Final = 20
-"""Finished tournaments of earlier servers that are listed."""
+"""How many finished tournaments of earlier servers are listed."""
 
 OLD_KEPT: Final = 50
-"""Finished tournaments kept in memory after somebody looked them up."""
+"""How many finished tournaments stay in memory after somebody looked them up."""
 
 LOOK_S: Final = 0.5
 """Seconds between two looks at what other servers have decided."""
 
 LOOKED_UP_AT_ONCE: Final = 2
 LOOKED_UP_WAITING: Final = 32
-"""Ids that may wait to be looked up in the store. Past it the asker is refused with `server/busy`."""
+"""Ids that may wait to be looked up in the store. When full, the asker is refused with `server/busy`."""
 
 
 class TournamentService:
-    """`run` is its one task, and the owner of all the others."""
+    """`run` is its only task, and owns all the others."""
 
     def __init__(self, ports: TournamentPorts) -> None:
         self.beside = ports.beside
-        self._running: dict[str, Director] = {}  # with a task of their own
-        self._old: dict[str, Director] = {}  # over before they were looked up, without a task
+        self._running: dict[str, Director] = {}  # each with a task
+        self._old: dict[str, Director] = {}  # over before they were looked up; without a task
         self._listed_old: tuple[TournamentListing, ...] = ()
         self._listings: dict[str, tuple[TournamentState, TournamentListing]] = {}  # as last told
-        self._documents: dict[str, tuple[TournamentState, TournamentDocument]] = {}  # as last asked for
+        self._documents: dict[str, tuple[TournamentState, TournamentDocument]] = {}  # as last requested
         self._looking_up = trio.CapacityLimiter(LOOKED_UP_AT_ONCE)
         self._stopping = False
         self._scope = trio.CancelScope()
         self._nursery: trio.Nursery
-        self._to_lead: set[str] = set()  # as soon as they are known
+        self._to_lead: set[str] = set()  # to be led as soon as they are known
         self._unreadable: set[str] = set()
         self.subscriptions = Subscriptions(
             listed=self._listed,
@@ -87,7 +87,7 @@ class TournamentService:
         ports.rooms.on_clocks_right += (self.subscriptions.tell_anew, self._call_anew)
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Until cancelled or `stop`. Started once the tournaments of the last server are back. Raises StoreError if they cannot be read."""
+        """Run until cancelled or `stop`. Started once the last server's tournaments are back; raises StoreError if they cannot be read."""
         with self._scope:
             async with trio.open_nursery() as self._nursery:
                 await self._come_back()
@@ -98,12 +98,12 @@ class TournamentService:
                 await trio.sleep_forever()
 
     def stop(self) -> None:
-        """Decide nothing more: the next server enters what happens from now on."""
+        """Decide nothing more; the next server enters what happens from now on."""
         self._stopping = True
         self._scope.cancel()
 
     def take_up(self, tournaments: Iterable[str]) -> None:
-        """Lead these, whose rooms are here by now."""
+        """Lead these tournaments; their rooms are already here."""
         self._to_lead.update(tournaments)
 
     async def _come_back(self) -> None:
@@ -118,10 +118,10 @@ class TournamentService:
             try:
                 await self._look()
             except StoreError as error:
-                logger.debug("it cannot be seen what other servers have decided: %s", error)
+                logger.debug("what other servers have decided cannot be read: %s", error)
 
     async def _look(self, *, leads_its_own: bool = False) -> None:
-        """Know all tournaments that the store has, as far as they are."""
+        """Bring what is known of all tournaments up to the store."""
         known, followed = {**self._old, **self._running}, self.subscriptions.followed()
         also = [identity for identity, director in known.items() if not director.state.is_closed or director in followed]
         heads = {head.tournament: head for head in await self._ports.journal.ask(self._ports.store.tournament_heads, also)}
@@ -153,13 +153,13 @@ class TournamentService:
             self.subscriptions.changed(director)
 
     async def _catch_up(self, director: Director) -> None:
-        """With what can be read: a newer server of the place may have decided it. Raises StoreError."""
+        """Catch up as far as this version can read, since a newer server of the place may have decided something. Raises StoreError."""
         identity = director.state.id
         if identity not in self._unreadable:
             try:
                 await director.catch_up()
             except BadTournamentLog as error:
-                logger.error("tournament %s is shown as it was: %s", identity, error)
+                logger.error("tournament %s cannot be updated, and is shown as it was: %s", identity, error)
                 self._unreadable.add(identity)
 
     async def _read(self, made: TournamentMade) -> TournamentState | None:
@@ -173,28 +173,33 @@ class TournamentService:
     # ---- what the server's host asks for
 
     def states(self) -> list[TournamentState]:
-        """Of all that run here, and of those that are over and were asked for, the newest first."""
+        """The states of all that run here, and of finished ones that were looked up; newest first."""
         known = {**self._old, **self._running}
         return sorted((director.state for director in known.values()), key=lambda state: (-state.made_at_ms, state.id))
 
     async def end(self, identity: str, reason: str) -> None:
-        """Call it off, whatever is being raced. Returns when that is kept. Raises ValueError with a sentence, StoreError."""
+        """Call it off, even during races. Returns when that is stored. Raises ValueError with a sentence, StoreError."""
         director = await self._known(identity)
         if director.state.is_closed:
             raise ValueError(f"it is {director.state.stage} already")
         await director.end(reason)
 
+    def withdraw(self, player: str, reason: str) -> None:
+        """Withdraw a banned player from the tournaments that this server leads; other servers hear of the ban too."""
+        for director in self._running.values():
+            director.withdraw(player, reason)
+
     async def remove(self, identity: str, reason: str) -> None:
-        """The same, and then forget it. Only before its first round: records stand on what follows."""
+        """The same, and then remove it. Only before its first round, because records depend on what follows."""
         director = await self._known(identity)
         if director.state.round:
             raise ValueError("a round of it was paired, so its results stand; it can be ended")
         if not director.state.is_closed:
             await director.end(reason)
-        # Once more: its director may have been quicker.
+        # Check again: its director may have been quicker.
         if director.state.round:
             raise ValueError("a round of it was paired, so its results stand; it is ended")
-        # Where it is refused, that has been done already, for somebody who could not wait for the answer.
+        # If it is refused, it has been removed already, for somebody who did not wait for the answer.
         with suppress(EntryRefused):
             await self._ports.journal.write(TournamentRemoved(tournament=director.state.id))
         self._forget(director)
@@ -218,7 +223,7 @@ class TournamentService:
             director = self._running[state.id] = Director(state, self._ports, self.subscriptions.changed, leads=leads)
             self._nursery.start_soon(director.run, name=f"tournament {state.id}")
         elif leads:
-            # Seen in the store before whoever made it had heard that it is there.
+            # It was seen in the store before the answer reached the task that made it.
             director.lead()
         return director
 
@@ -253,25 +258,25 @@ class TournamentService:
             start_soon(self._follow_old, member, identity, message)
 
     def greet(self, player: str, member: Member) -> None:
-        """A player has connected: tell them which table waits for them."""
+        """A player has connected: tell them about the table that waits for them, if any."""
         for director in self._running.values():
             for call in director.calls_of(player):
                 member.post(Outgoing(call))
 
     def _call_anew(self) -> None:
-        """Time has stood still: what is left of it, as the last call said, is wrong."""
+        """Time has stood still, so the remaining time in the last calls is wrong: call again."""
         self.elsewhere.call_anew()
         for director in self._running.values():
             if director.leads:
                 director.tables.call_anew(director.state)
 
     async def document(self, identity: str) -> TournamentDocument | None:
-        """The whole of a tournament; None when there is none. Raises StoreError."""
+        """The document of a whole tournament; None if it does not exist. Raises StoreError."""
         director = await self._find(identity)
         if director is None:
             return None
         if self._ports.is_shared and director.state.is_closed:
-            # Nobody looks after it by themselves.
+            # A closed tournament is not kept up to date otherwise.
             await self._catch_up(director)
         state, made = self._documents.get(identity, (None, None))
         if made is None or state is not director.state:
@@ -283,9 +288,9 @@ class TournamentService:
         return made
 
     def listings(self) -> tuple[TournamentListing, ...]:
-        """The public ones: those that are not over, then the latest of the others.
+        """The public tournaments: the unfinished ones, then the latest of the others.
 
-        Of those that are not over, each director's latest stands before anybody's second.
+        Of the unfinished ones, each director's latest comes before anybody's second.
         """
         public = [director.state for director in self._running.values() if director.state.options.public]
         public.sort(key=lambda state: (-state.made_at_ms, state.id))
@@ -313,7 +318,7 @@ class TournamentService:
         try:
             made = await self._maker.make(asker, message)
         except StoreError as error:
-            logger.error("a tournament cannot be kept: %s", error)
+            logger.error("a tournament cannot be saved: %s", error)
             member.post(refused(Refusal(ErrorCode.NOT_KEPT), message.ref))
             return
         director = self._start(state_of(made, ()), leads=True)
@@ -338,7 +343,7 @@ class TournamentService:
             state = await self._read(made) if made is not None else None
             if state is None:
                 return None
-            # Meanwhile somebody else may have looked it up.
+            # Somebody else may have looked it up meanwhile.
             director = self._running.get(identity) or self._old.get(identity)
             if director is not None:
                 return director

@@ -2,12 +2,12 @@
 
 Stages     registration → check-in → playing → over or ended. While playing, a round is running as long as a counted table of the last one
            has no result. A pause can come at any time while playing.
-Shuffles   Secrets are links of one chain (`protocol.fairness.chained`), so no event holds one. A round's nonce is made of what the
+Shuffles   Secrets are links of one chain (`protocol.fairness.chained`), so no event holds one. A round's nonce is made of those that the
            entrants at its tables have given by the time it is paired. A race that has to be run again at a table (drawn, struck, or aborted
            after its start) gets the next number of the round's shuffle, because somebody has seen the cards of the last one.
-Struck     A result can be struck only while its round is running: afterwards the secret is public, and nothing can be raced on it.
+Struck     A result can be struck only while its round is running. Afterwards the secret is public, and nothing can be raced on it.
 
-An event that is refused leaves the state as it was. Pairings and results are the crosstable's.
+A refused event leaves the state as it was. Pairings and results belong to the crosstable.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from server.tournaments.pairing.swiss import Swiss
 
 
 class NotNow(Refused):
-    """It does not fit the stage."""
+    """The event does not fit the stage."""
 
 
 class PlacesTaken(Refused): ...
@@ -53,7 +53,7 @@ class PlacesTaken(Refused): ...
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who an entrant is. nonce: what they have given to the shuffles; None before."""
+    """Who an entrant is. nonce: their contribution to the shuffles; None before they gave one."""
 
     id: str
     name: str
@@ -65,7 +65,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Shuffle:
-    """Of one round, as it is paired. nonces: in ascending order. over_at_ms: when the round had its last result; None before."""
+    """The shuffle of one round, as it is paired. nonces: in ascending order. over_at_ms: when the round got its last result, or None."""
 
     nonces: tuple[str, ...]
     paired_at_ms: int
@@ -81,11 +81,11 @@ Stage = Literal["registration", "check-in", "playing", "over", "ended"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TournamentState:
-    """root: 32 bytes, from which all secrets follow. director, director_name: the player who directs it.
+    """root: 32 bytes from which all secrets follow. director, director_name: the player who directs it.
 
-    code: needed to enter. since_ms: when the stage began, or went on after a pause. length: rounds as settled, 0 while they are not or
-    follow from the field. shuffles: one a round. numbers: of the shuffle by table, where it is not the first one. race_ids: by table.
-    missed: in how many rounds running an entrant who plays has not come to their table.
+    code: needed to enter. since_ms: when the stage began, or resumed after a pause. length: rounds as settled; 0 while they are not, or if
+    they follow from the field. shuffles: one per round. numbers: of the shuffle, for tables that are past the first one. race_ids: by
+    table. missed: how many rounds in a row each entrant who still plays has missed their table.
     """
 
     id: str
@@ -121,7 +121,7 @@ class TournamentState:
 
     @property
     def round(self) -> int:
-        """The last one that is paired; 0 before the first."""
+        """The number of the last paired round; 0 before the first."""
         return len(self.crosstable.rounds)
 
     @property
@@ -130,7 +130,7 @@ class TournamentState:
         return not self.shuffles or self.shuffles[-1].over_at_ms is not None
 
     def next_due_ms(self, *, since_ms: int) -> int | None:
-        """When something happens by the clock alone; None when nothing does. since_ms: time before that counts against nobody."""
+        """When something happens by the clock alone; None if nothing will. since_ms: time before that counts against nobody."""
         if self.stage == "check-in":
             return max(self.since_ms, since_ms) + 1000 * self.options.check_in_s
         if self.stage == "playing" and not self.paused and self.is_round_over:
@@ -144,7 +144,7 @@ class TournamentState:
 
     @property
     def absent(self) -> tuple[str, ...]:
-        """Entrants who play and have not checked in."""
+        """Entrants who still play and have not checked in."""
         return tuple(entrant for entrant in self.crosstable.active if not self.people[entrant].checked_in)
 
     @property
@@ -153,7 +153,7 @@ class TournamentState:
         return self.crosstable.size >= (1 if self.options.format == "session" else 2)
 
     def settled(self) -> tuple[Crosstable, int]:
-        """The crosstable as its next round is to be paired, and its length: settled by the field where nobody has said it."""
+        """The crosstable for pairing the next round, and its length: settled by the size of the field if it was not chosen."""
         if self.round:
             return self.crosstable, self.length
         length = settled_length(self.options, self.crosstable.size)
@@ -161,17 +161,17 @@ class TournamentState:
 
     @property
     def is_played_out(self) -> bool:
-        """Whether no round follows the last one, which is over."""
+        """Whether the last round is over and no other follows."""
         if not self.shuffles or not self.is_round_over or self.stage != "playing":
             return False
         played = self.crosstable.format
         if isinstance(played, Swiss):
-            # Known without pairing, which takes long in a large field.
+            # Avoids pairing, which takes long in a large field.
             return self.round >= played.rounds or self.crosstable.size < 2
         return self.crosstable.next_round() is None
 
     def wanted(self) -> tuple[TableRace, ...]:
-        """The races to be run now, by table: open ones of the last round, and its byes that are not counted."""
+        """The races to run now, by table: the open ones of the last round, and its uncounted byes."""
         if self.stage != "playing" or self.is_round_over:
             return ()
         last = self.crosstable.rounds[-1]
@@ -185,35 +185,35 @@ class TournamentState:
         return chained(self.root, MAX_ROUNDS)
 
     def secret(self, number: int) -> bytes:
-        """Of round `number`. It is published when the round is over, and not before."""
+        """The secret of round `number`. It is published when the round is over, not before."""
         return chained(self.root, MAX_ROUNDS - number)
 
     def deal_id(self, number: int) -> str:
         return f"{self.id}/{number}"
 
     def deal_number(self, key: TableKey) -> int:
-        """The number of the round's shuffle that the table races on now."""
+        """The number of the round's shuffle on which the table races now."""
         return self.numbers.get(key, 1)
 
     def deal(self, number: int, table: int) -> SharedDeal:
-        """What the race at this table is dealt."""
+        """The deal of the race at this table."""
         nonces = (self.shuffles[number - 1].nonce,)
         return SharedDeal(kind="round", id=self.deal_id(number), nonces=nonces, number=self.deal_number((number, table)))
 
     def _nonces_of(self, paired: Round) -> tuple[str, ...]:
-        """What the entrants at its tables have given, in ascending order."""
+        """The nonces of the entrants at its tables, in ascending order."""
         at_tables = [self.people[entrant].nonce for pairing in paired.pairings for entrant in pairing.entrants]
         return tuple(sorted(nonce for nonce in at_tables if nonce is not None))
 
     # ---- how it changes
 
     def after(self, event: Event, *, at_ms: int, author: str | None = None) -> TournamentState:
-        """Raises Refused, of the kind that fits."""
+        """The state after this event. Raises the fitting kind of Refused."""
         if self.is_closed and not isinstance(event, ResultCorrected):
             raise NotNow(f"the tournament is {self.stage}")
         logged = LoggedEvent(len(self.log) + 1, at_ms, author, event)
         changed = replace(self._applied(event, at_ms), log=(*self.log, logged))
-        # Once a round is over it stays over: its secret is public.
+        # Once over, a round stays over, because its secret is public.
         if changed.shuffles and not changed.is_round_over and not changed.crosstable.open_races:
             *before, last = changed.shuffles
             changed = replace(changed, shuffles=(*before, replace(last, over_at_ms=at_ms)))
@@ -294,7 +294,7 @@ class TournamentState:
             raise RoundRefused(f"a tournament has {MAX_ROUNDS} rounds at most")
         settled, _ = self.settled()
         if event.length:
-            # The log has the last word, in case a later version of this program settles lengths in another way.
+            # The length in the log counts, in case a later version of this program settles lengths differently.
             settled = replace(settled, format=format_of(self.options, event.length))
         length = event.length or self.length
         return replace(
@@ -359,7 +359,7 @@ def _without(missed: Mapping[str, int], *entrants: str) -> dict[str, int]:
 def new_state(
     identity: str, options: TournamentOptions, *, code: str | None, director: str, director_name: str, root: bytes, made_at_ms: int
 ) -> TournamentState:
-    """A tournament as it is made. Raises ValueError for options that make none."""
+    """A new tournament. Raises ValueError for options that are not possible."""
     return TournamentState(
         id=identity,
         options=options,

@@ -1,6 +1,6 @@
-"""Who follows tournaments, and what they are told: the list, or one tournament, at most twice a second.
+"""Tells the followers of tournaments what they follow: the list, or one tournament, at most twice a second.
 
-Must not know how a tournament is run: it looks at directors when something has changed.
+Must not know how a tournament is run; it looks at directors when something has changed.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from server.tournaments.ports import Beside
 from server.tournaments.views import snapshot
 
 INTERVAL_S: Final = 0.5
-"""Seconds between two messages to the same followers, at least."""
+"""Least seconds between two messages to the same followers."""
 
 PROGRESS_S: Final = 1.0
-"""Seconds between two looks at how far the races are."""
+"""Seconds between two looks at the progress of races."""
 
 Shown: TypeAlias = tuple[Director, int | None]
-"""A tournament, and the round whose tables are told; None for the last one."""
+"""A tournament, and the round whose tables are shown; None for the last one."""
 
 
 class Subscriptions:
-    """`run` is its one task. What a large tournament looks like takes long to say: it is made beside the event loop."""
+    """`run` is its only task. The message about a large tournament takes long to make, so it is made beside the event loop."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Subscriptions:
         beside: Beside,
         here_elsewhere: Callable[[], AbstractSet[str]],
     ) -> None:
-        """here_elsewhere: who is connected to another server of the place."""
+        """here_elsewhere: gives who is connected to another server of the place."""
         self._here_elsewhere = here_elsewhere
         self._listed = listed
         self._players = players
@@ -55,9 +55,9 @@ class Subscriptions:
         self._beside = beside
         self._of_list: set[Member] = set()
         self._of_one: dict[Member, Shown] = {}
-        self._asked: dict[Member, int] = {}  # who waits for the first message, and the `ref` of their request
+        self._asked: dict[Member, int] = {}  # those who wait for their first message, and the `ref` of their request
         self._list_changed = False
-        self._list: tuple[float, Outgoing] | None = None  # as it was told, and when; None where it has changed since
+        self._list: tuple[float, Outgoing] | None = None  # as last told, and when; None if it has changed since
         self._changed: set[Director] = set()
         self._removed: set[Director] = set()
         self._is_news = False
@@ -67,12 +67,12 @@ class Subscriptions:
         players.on_change.append(self.presence_changed)
 
     def follow_list(self, member: Member) -> None:
-        """Tell `member` now and on every change."""
+        """Tell `member` the list now and on every change."""
         self._of_list.add(member)
         member.post(self._listed_now())
 
     def _listed_now(self) -> Outgoing:
-        """Made and encoded once, however many ask or ask again: a long list costs half a millisecond."""
+        """The list, made and encoded once however many ask, because a long one costs half a millisecond."""
         now = trio.current_time()
         if self._list is None or now - self._list[0] >= INTERVAL_S:
             self._list = now, Outgoing(self._listed())
@@ -82,8 +82,8 @@ class Subscriptions:
         self._of_list.discard(member)
 
     def follow(self, member: Member, director: Director, shown: int | None, *, ref: int) -> None:
-        """Tell `member` of this tournament, and of no other one, in a moment and on every change. ref: of the request, for its answer
-        alone.
+        """Tell `member` about this tournament and no other, in a moment and on every change. ref: of the request, for the first answer
+        only.
         """
         self._of_one[member] = director, shown
         self._asked[member] = ref
@@ -98,7 +98,7 @@ class Subscriptions:
         self.unfollow(member)
 
     def remind(self, member: Member) -> None:
-        """Tell a follower everything again; nothing to anybody else."""
+        """Tell a follower everything again; do nothing for others."""
         if member in self._of_list:
             member.post(self._listed_now())
         if member in self._of_one:
@@ -106,34 +106,34 @@ class Subscriptions:
             self._wake.set()
 
     def followed(self) -> set[Director]:
-        """All that anybody follows."""
+        """All tournaments that anybody follows."""
         return {director for director, _ in self._of_one.values()}
 
     def changed(self, director: Director) -> None:
-        """Something happened in it, or a room of it has changed."""
+        """Something happened in it, or one of its rooms has changed."""
         self._changed.add(director)
         self._list_changed = True
         self._list = None
         self._tell_soon()
 
     def removed(self, director: Director) -> None:
-        """There is no such tournament any more: its followers are told for the last time how it ended."""
+        """The tournament no longer exists: tell its followers for the last time how it ended."""
         self._removed.add(director)
         self.changed(director)
 
     def presence_changed(self) -> None:
         """Somebody has come or gone."""
-        # Only followers of a tournament see which of its entrants are here.
+        # Only followers of a tournament see which entrants are here.
         self._changed.update(director for director, _ in self._of_one.values())
         self._tell_soon()
 
     def cannot_write(self) -> None:
-        """Time stands still, and nothing is decided."""
+        """Time stands still, and nothing is decided: tell the followers."""
         for member in self._of_one:
             member.post(CANNOT_WRITE)
 
     def tell_anew(self) -> None:
-        """Time has stood still: how much of it is left, and has passed, is no change that is told otherwise."""
+        """Tell everything again after time has stood still, because times passed or left do not count as changes."""
         self._are_clocks_wrong = True
         self._tell_soon()
 
@@ -142,7 +142,7 @@ class Subscriptions:
         self._wake.set()
 
     async def run(self) -> None:
-        """Answer who has begun to follow, and tell of changes, until cancelled."""
+        """Answer new followers, and tell of changes, until cancelled."""
         told_at = -math.inf
         while True:
             due = told_at + INTERVAL_S if self._is_news else told_at + PROGRESS_S if self._is_any_live() else math.inf
@@ -198,11 +198,11 @@ class Subscriptions:
         for member in members:
             member.post(outgoing)
             if self._clock.is_paused:
-                # It tells of times, and these stand still.
+                # The message has times in it, and these stand still.
                 member.post(CANNOT_WRITE)
 
     def _look(self, director: Director, shown: int | None) -> Callable[[], Tournament]:
-        """What makes the message, of how things are now."""
+        """A function that makes the message about the present state."""
         now, state = self._clock.now_ms(), director.state
         here = {player for player in state.people if self._players.connection(player) is not None} | self._here_elsewhere()
         return partial(
@@ -217,7 +217,7 @@ class Subscriptions:
 
 
 def _news(known: Tournament | None, look: Callable[[], Tournament]) -> tuple[Tournament, Outgoing | None]:
-    """How it is now; and what to tell those who have been told the former, None where there is nothing new."""
+    """The present message, and what to send to those who know the former one; None if there is nothing new."""
     looked = look()
     if known is not None and _timeless(looked) == _timeless(known):
         return known, None
@@ -225,7 +225,7 @@ def _news(known: Tournament | None, look: Callable[[], Tournament]) -> tuple[Tou
 
 
 def _outgoing(message: Tournament, *, ref: int = 0) -> Outgoing:
-    """Ready to be sent, in whatever encoding."""
+    """The message, ready to be sent in either encoding."""
     outgoing = Outgoing(replace(message, ref=ref))
     for subprotocol in SUBPROTOCOLS:
         outgoing.payload(subprotocol)
@@ -233,5 +233,5 @@ def _outgoing(message: Tournament, *, ref: int = 0) -> Outgoing:
 
 
 def _timeless(message: Tournament) -> Tournament:
-    """All of it but the time, which needs nobody to tell it."""
+    """The message without its times, whose passing nobody needs to be told."""
     return replace(message, phase_ms=None, tables=tuple(replace(table, elapsed_ms=0, no_show_ms=None) for table in message.tables))

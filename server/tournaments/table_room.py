@@ -1,4 +1,4 @@
-"""The room of a race of the last round, here or at another server: who is there, who is waited for, what its entrants are told."""
+"""The room of a race of the last round, here or at another server: who is there, who is missing, what its entrants are told."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from server.tournaments.tables import Seating, seating
 from server.tournaments.views import LiveTable
 
 SILENT_S: Final = 2.5
-"""Seconds without a word of its server after which nobody knows how a room elsewhere stands."""
+"""After so many seconds without news from its server, the state of a room elsewhere counts as unknown."""
 
 UNSEEN_MS: Final = 2000
-"""Milliseconds for which an entrant may be ready at another server before that is known here."""
+"""How long an entrant may have been ready at another server before it is known here."""
 
 
 @dataclass(slots=True, eq=False)
 class RoomElsewhere:
-    """A room at another server, as that has told it last. race: its id in the store. heard_at: when, on the clock of Trio."""
+    """A room at another server, as last reported. race: its id in the store. heard_at: when, by Trio's clock."""
 
     code: str
     race: str
@@ -41,8 +41,8 @@ class RoomElsewhere:
 
 @dataclass(slots=True, eq=False)
 class TableRoom:
-    """The room of a race of the last round. number: of the round's shuffle. called_at_ms: when its entrants were told.
-    is_late: the time to come is over."""
+    """The room of a race of the last round. number: that of the round's shuffle. called_at_ms: when its entrants were called.
+    is_late: their time to come is over."""
 
     room: Room | RoomElsewhere
     race: TableRace
@@ -70,11 +70,11 @@ class TableRoom:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it waits for nobody but other tables. Ready players whose connection is gone are waited for, until the time is over."""
+        """Whether it waits only for other tables. Until the time is over it also waits for ready players who lost their connection."""
         return not self.is_silent and all(seat.ready and (seat.connected or self.is_late) for seat in self.room.summary.seats)
 
     def no_show_at(self, state: TournamentState) -> int | None:
-        """When those who are missing forfeit; None when nobody is."""
+        """When the missing entrants forfeit; None if nobody is missing."""
         if not self.is_waiting or self.is_ready or self.is_silent:
             return None
         return self.called_at_ms + 1000 * state.options.no_show_s + (UNSEEN_MS if self.is_elsewhere else 0)
@@ -100,12 +100,12 @@ class TableRoom:
         )
 
     def call(self, state: TournamentState, entrant: str, now_ms: int) -> Called:
-        """What an entrant who is wanted here is told."""
+        """The call to an entrant who is wanted here."""
         return call_to(self.race, self.live(state, now_ms), state, entrant)
 
 
 def call_to(race: TableRace, live: LiveTable, state: TournamentState, entrant: str) -> Called:
-    """What an entrant who is wanted at a table is told, wherever its room is."""
+    """The call to an entrant who is wanted at a table, wherever its room is."""
     pairing = race.pairing
     opponent = next((other for other in pairing.entrants if other != entrant), None)
     return Called(

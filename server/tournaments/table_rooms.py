@@ -1,16 +1,16 @@
-"""The rooms in which the last round of one tournament is raced. All that a tournament knows of rooms is here. The rules of the file:
+"""The rooms for the last round of one tournament. All that a tournament knows about rooms is here. The rules of the file:
 
-Wanted     Each race that the state wants has a room, and each room that it does not want is called off (`update`). So after a restart the
-           director has only to take back the rooms that are there and update again.
-Start      A room is held until all rooms of the round are ready, or the others' time is up; then all are released at one moment, so that no
-           table knows the cards while another has yet to be dealt them. Races that are run again wait until no table is racing, and
-           start together too. A table that comes late to a shuffle that was dealt starts at once.
-Results    A room gives its record once that is kept. A room that closes without one, after its start, is an aborted race.
+Wanted     Each race that the state wants has a room, and all other rooms are called off (`update`). So after a restart the director only
+           has to take back the existing rooms and update again.
+Start      A room is held until all rooms of the round are ready or out of time. Then all are released at one moment, so that no table
+           knows the cards while another has yet to be dealt them. Races that are run again wait until no table is racing, and also start
+           together. A table that is late for a shuffle that was already dealt starts at once.
+Results    A room gives its record once that is stored. A room that closes without one after its start is an aborted race.
 No-shows   Entrants are called when their room opens. Those who are not ready `no_show_s` later forfeit.
-Elsewhere  In a place of several servers a room is opened at the one with least to do. What is said to and by the others, and what it is
-           worth, says `hosting`. A table whose server cannot be heard is not ready, and nobody forfeits there.
+Elsewhere  In a place of several servers a room is opened at the least loaded one. `hosting` describes what the servers tell each other
+           and how far it counts. While a table's server cannot be heard, the table is not ready and nobody forfeits there.
 
-Only the director's task calls what changes anything here.
+Only the director's task may change anything here.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from protocol.record import Record
 from server.rooms.driver import Room
 from server.rooms.outgoing import Outgoing
 from server.rooms.requests import CallOff, Release, Reveal
+from server.tournaments.commands import clean_reason
 from server.tournaments.events import Event, ResultEntered, TableRaceAborted
 from server.tournaments.hosting import START_MS, Opening, Orders, RoomNews, open_table, summary_of
 from server.tournaments.pairing.crosstable import TableKey, TableRace
@@ -39,20 +40,20 @@ from server.tournaments.views import TableNews
 logger = logging.getLogger("carpet.tournaments")
 
 RETRY_S: Final = 5.0
-"""Seconds until something is tried again that the store or the list of rooms has refused, or a fault has broken."""
+"""Seconds until another try after a fault, or a refusal by the store or the list of rooms."""
 
 
 RELEASE_MS: Final = 5
-"""Milliseconds that are allowed for releasing one room, before the countdown of all begins."""
+"""Milliseconds allowed for releasing each room before the common countdown begins."""
 
 LOOK_S: Final = 2.0
-"""Seconds between two looks at what the store has of rooms elsewhere; and that another server has for opening one."""
+"""Seconds between two looks at what the store has of rooms elsewhere; another server has the same time to open one."""
 
 
 @dataclass(slots=True)
 class _Expected:
-    """A room of which nothing has been told yet. number: of the round's shuffle. node: at which it is to be opened; None for one that the
-    store has already: race_id is its id. since: on the clock of Trio."""
+    """A room that no server has reported yet. number: that of the round's shuffle. node: where it is to be opened; None if the store
+    already has the race, whose id is race_id. since: by Trio's clock."""
 
     race: TableRace
     number: int
@@ -62,7 +63,7 @@ class _Expected:
 
 
 class TableRooms:
-    """`by_table`: of races that are wanted now."""
+    """`by_table`: the rooms of races wanted now."""
 
     def __init__(self, ports: TournamentPorts) -> None:
         self.by_table: dict[int, TableRoom] = {}
@@ -70,7 +71,7 @@ class TableRooms:
         self._byes_run: set[TableKey] = set()
         self._dealt = 0, 0
         self._rest_until: float | None = None
-        # Of rooms elsewhere, by table.
+        # Rooms elsewhere, by table.
         self._expected: dict[int, _Expected] = {}
         self._starts: dict[str, int] = {}
         self._kept_home: set[int] = set()
@@ -79,7 +80,7 @@ class TableRooms:
         return iter(self.by_table.values())
 
     def deadline(self, state: TournamentState) -> float:
-        """When, on the clock of Trio, there is something to do here without anybody asking."""
+        """When, by Trio's clock, there is something to do here without a request."""
         moments = [due for table in self if (due := table.no_show_at(state)) is not None]
         wake_at = self._ports.clock.deadline(min(moments)) if moments else float("inf")
         return wake_at if self._rest_until is None else min(self._rest_until, wake_at)
@@ -88,7 +89,7 @@ class TableRooms:
 
     @property
     def are_to_be_looked_at(self) -> bool:
-        """Whether a room has closed, or all wait to be released."""
+        """Whether a room has closed, or all are waiting to be released."""
         return any(table.room.summary.closed for table in self) or self._all_ready
 
     @property
@@ -97,11 +98,11 @@ class TableRooms:
         return bool(waiting) and all(table.is_ready for table in waiting)
 
     def note_dealt(self, number: int, shuffle: int) -> None:
-        """The round's shuffle of this number has been dealt to somebody."""
+        """The shuffle of this number in the round has been dealt to somebody."""
         self._dealt = max(self._dealt, (number, shuffle))
 
     async def release(self, state: TournamentState) -> None:
-        """Start the tables that may be started, all at one moment."""
+        """Start all tables that may start, at one moment."""
         if state.paused:
             return
         is_complete = self._all_ready and all(race.pairing.table in self.by_table for race in self._wanted(state))
@@ -121,7 +122,7 @@ class TableRooms:
         return [race for race in state.wanted() if race.key not in self._byes_run]
 
     def take_back(self, state: TournamentState) -> None:
-        """Find the rooms of races that are wanted among those that an earlier server has left, and call off the others."""
+        """Find the rooms of wanted races among those that an earlier server left, and call off the others."""
         wanted = {race.pairing.table: race for race in self._wanted(state)}
         for room in self._of_round(state, state.round):
             assert room.spec is not None
@@ -136,11 +137,11 @@ class TableRooms:
                     self.note_dealt(race.round, state.deal_number(race.key))
                 self._call_all(state, self.by_table[place])
             elif not is_current and room.summary.phase != "over":
-                # It was decided while no server led the tournament.
+                # It was decided against while no server led the tournament.
                 room.tell(CallOff(also_running=True))
 
     async def update(self, state: TournamentState, *, by_host: str | None = None) -> None:
-        """Make the rooms those that the state wants. by_host: why the server's host does away with the others, where it is the host."""
+        """Open the rooms that the state wants and call off the others. by_host: the reason, if the server's host ends these."""
         if self._rest_until is not None and self._rest_until <= trio.current_time():
             self._rest_until = None
         wanted = {race.pairing.table: race for race in self._wanted(state)}
@@ -148,10 +149,10 @@ class TableRooms:
             if wanted.get(place) != table.race or table.number != state.deal_number(table.race.key):
                 del self.by_table[place]
                 if not isinstance(table.room, RoomElsewhere):
-                    # Nobody races on: the round may be over, and its secret public.
+                    # The round may be over and its secret public, so nobody may race on.
                     table.room.tell(CallOff(also_running=True, by_host=by_host))
             elif state.paused and table.room.summary.phase == "waiting" and not isinstance(table.room, RoomElsewhere):
-                # It stays until it is closed: a race that is just about to begin is run.
+                # It stays in `by_table` until it closes, because a race that is just about to begin is run.
                 table.room.tell(CallOff())
         for place, expected in list(self._expected.items()):
             if place in self.by_table or wanted.get(place) != expected.race or expected.number != state.deal_number(expected.race.key):
@@ -170,7 +171,7 @@ class TableRooms:
             self._call_all(state, self.by_table[race.pairing.table])
 
     def _place(self, race: TableRace, state: TournamentState) -> bool:
-        """Open its room here, or have it opened elsewhere. Gives whether it is open here by now."""
+        """Open its room here, or have it opened elsewhere. Gives whether it is now open here."""
         place = race.pairing.table
         asked = [expected.node for expected in self._expected.values() if expected.node is not None]
         node = self._ports.choose_node(seating(state, race.pairing).invited, asked) if place not in self._kept_home else None
@@ -193,12 +194,12 @@ class TableRooms:
         return True
 
     def _add(self, room: Room | RoomElsewhere, race: TableRace, state: TournamentState) -> None:
-        # The room's own time, in which no time passes while no server runs.
+        # By the room's own time, which stands still while no server runs.
         called_at_ms = room.summary.opened_at - room.summary.ahead_ms
         self.by_table[race.pairing.table] = TableRoom(room, race, state.deal_number(race.key), seating(state, race.pairing), called_at_ms)
 
     def _rest(self) -> None:
-        """Open no room for a moment: there are too many, or something ends them as soon as they are open."""
+        """Open no rooms for a moment: there are too many, or something closes them as soon as they open."""
         self._rest_until = trio.current_time() + RETRY_S
 
     def _call_all(self, state: TournamentState, table: TableRoom) -> None:
@@ -208,7 +209,7 @@ class TableRooms:
                 member.post(Outgoing(table.call(state, entrant, self._ports.clock.now_ms())))
 
     def call_anew(self, state: TournamentState) -> None:
-        """Time has stood still: say again how much is left, where it runs out."""
+        """Time has stood still: tell those whose time is running how much is left."""
         for table in self:
             if table.no_show_at(state) is not None:
                 self._call_all(state, table)
@@ -217,11 +218,11 @@ class TableRooms:
 
     @property
     def are_elsewhere(self) -> bool:
-        """Whether the store is to be looked at for what comes of them."""
+        """Whether there are rooms elsewhere, whose results have to be looked up in the store."""
         return bool(self._expected) or any(table.is_elsewhere for table in self)
 
     def orders(self, state: TournamentState) -> Orders:
-        """For the other servers."""
+        """The orders for the other servers."""
         opened = (
             Opening(node=each.node, round=each.race.round, table=table, race=each.race.number, number=each.number)
             for table, each in self._expected.items()
@@ -231,12 +232,12 @@ class TableRooms:
         return Orders(len(state.log), tuple(opened), rooms, self._starts)
 
     def news(self, state: TournamentState, now_ms: int) -> tuple[TableNews, ...]:
-        """How the rooms stand, for other servers: of those that they can find by now."""
+        """The state of the rooms that other servers can find, for them."""
         findable = (table for table in self if table.is_findable)
         return tuple(TableNews(table.race.key, table.race.number, table.live(state, now_ms)) for table in findable)
 
     def hear(self, state: TournamentState, told: Sequence[RoomNews]) -> bool:
-        """What the others say of their rooms. Gives whether the store has something new."""
+        """told: what other servers report of their rooms. Gives whether the store has something new."""
         self.take_back(state)
         wanted = {race.pairing.table: race for race in self._wanted(state)}
         now, has_news = self._ports.clock.now_ms(), False
@@ -245,7 +246,7 @@ class TableRooms:
             if race is None or (news.round, news.number) != (race.round, state.deal_number(race.key)):
                 continue
             if known is not None and (not known.is_elsewhere or known.room.code != news.code):
-                # One too many: its server closes it.
+                # The table has another room; the server of this one closes it.
                 continue
             if known is None and expected is not None and expected.race_id not in ("", news.race):
                 continue
@@ -254,7 +255,7 @@ class TableRooms:
                 self._add(room, race, state)
                 self._call_all(state, self.by_table[news.table])
             else:
-                # Whoever could not be heard could not hear either: those who are missing there have their whole time once more.
+                # While the server could not be heard, it could not hear either, so the missing have their whole time again.
                 known.called_at_ms = max(now if known.is_silent else 0, known.called_at_ms)
                 known.room = room
             if news.phase != "waiting":
@@ -263,11 +264,11 @@ class TableRooms:
         return has_news
 
     def note_running(self, state: TournamentState, running: Mapping[int, Sequence[str]]) -> None:
-        """What the store has just shown: the ids of races that are not over, of the tables that are wanted and as they are."""
+        """running: the ids of unfinished races that the store has just shown, by wanted table, with the tables' present shuffles."""
         now = trio.current_time()
         for place, table in list(self.by_table.items()):
             if isinstance(table.room, RoomElsewhere) and table.room.race not in running.get(place, ()):
-                # It was closed before its start.
+                # It closed before its start.
                 del self.by_table[place]
         for race in self._wanted(state):
             place, expected = race.pairing.table, self._expected.get(race.pairing.table)
@@ -275,17 +276,17 @@ class TableRooms:
                 self._expected[place] = _Expected(race, state.deal_number(race.key), None, now, running[place][0])
             elif expected is not None and place not in running and now - expected.since >= LOOK_S:
                 del self._expected[place]
-                # Nobody waits for a second server.
+                # Do not wait for yet another server: open it here.
                 self._kept_home.add(place)
 
     # ---- what comes of them
 
     def results(self, state: TournamentState, over: list[tuple[Room, Record]]) -> list[Event]:
-        """Of rooms whose race is over, with its record, and of those that have closed without one. They are no longer wanted."""
+        """Events for rooms whose race is over, given with its record, and for those that closed without one. These rooms are dropped."""
         events: list[Event] = []
         tables = {table.room: table for table in self if not isinstance(table.room, RoomElsewhere)}
         for room, record in over:
-            # Otherwise it does not count: the director has ruled on that table, or an entrant has withdrawn.
+            # A record from another room does not count: the director has ruled on its table, or an entrant has withdrawn.
             if room in tables:
                 events += self.raced(state, tables.pop(room).race, record)
         for room, table in list(tables.items()):
@@ -293,15 +294,15 @@ class TableRooms:
                 del tables[room]
                 if not state.paused:
                     self._rest()
-                # Over, but not kept: those who played it know its cards.
+                # "over": its record was not stored, but those who played it know the cards.
                 if table.room.summary.phase in ("countdown", "racing", "over"):
-                    events.append(TableRaceAborted(table.race.round, table.race.pairing.table, "its room was closed"))
+                    events.append(TableRaceAborted(*table.race.key, clean_reason(room.summary.closed)))
         here = tables.values()
         self.by_table = {place: table for place, table in self.by_table.items() if table.is_elsewhere or table in here}
         return events
 
     async def found_results(self, state: TournamentState) -> tuple[dict[int, list[Event]], dict[int, list[str]]]:
-        """What came of the races that are wanted, as far as the store knows, by table; and the ids of those that are not over.
+        """Events for those wanted races that the store has as over or aborted, by table; and the ids of those still running.
 
         Raises StoreError.
         """
@@ -332,7 +333,7 @@ class TableRooms:
         return [ResultEntered(race.round, race.pairing.table, race.number, result, record.id)]
 
     def no_shows(self, state: TournamentState, now_ms: int) -> list[ResultEntered]:
-        """The forfeits of entrants who have not come in time."""
+        """Forfeits for entrants who have not come in time."""
         events: list[ResultEntered] = []
         for table in self:
             due = table.no_show_at(state)
@@ -351,12 +352,12 @@ class TableRooms:
         return events
 
     def reveal(self, state: TournamentState, number: int) -> None:
-        """Have the rooms of a round that is over tell its records."""
+        """Have the rooms of a finished round reveal its records."""
         for room in self._of_round(state, number) if state.shuffles[number - 1].over_at_ms is not None else ():
             if room.summary.sealed:
                 room.tell(Reveal())
 
     def _of_round(self, state: TournamentState, number: int) -> list[Room]:
-        """The rooms that were opened for that round of this tournament."""
+        """The rooms opened for that round of this tournament."""
         deal = state.deal_id(number)
         return [room for room in self._ports.rooms.of_tournament(state.id) if room.spec is not None and room.spec.deal.id == deal]

@@ -1,6 +1,6 @@
-"""A table of a round as a race in a room: who sits where, the options of the race, and the result that its record gives.
+"""Maps a table of a round to a race in a room: who sits where, the options of the race, and the result from its record.
 
-People have the first seats of a room and house bots the last ones, whichever side of the table they are: `Seating` says whose a seat is.
+People have the first seats of a room and house bots the last ones, whatever their side of the table. `Seating` says whose each seat is.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from server.tournaments.state import TournamentState
 
 @dataclass(frozen=True, slots=True)
 class Seating:
-    """invited: ids of people, by seat. bots: names of house bots, on the seats after them. sides: the seat of the first and of the second
-    side of the table; only one where everybody plays alone. entrants: by seat, None for the house."""
+    """invited: ids of people, by seat. bots: names of house bots, on the seats after them. sides: the seats of the first and the second
+    side of the table; only one if everybody plays alone. entrants: by seat; None for the house."""
 
     invited: tuple[str, ...]
     bots: tuple[str, ...]
@@ -41,7 +41,7 @@ def seating(state: TournamentState, pairing: Pairing) -> Seating:
 
 
 def race_options(options: TournamentOptions, *, seats: int = 2, bots: tuple[str, ...] = ()) -> RaceOptions:
-    """Of any race of a tournament. Not open to join in the lobby: nobody else can sit there."""
+    """The options of a tournament's races. They cannot be joined from the lobby, because nobody else may sit there."""
     return RaceOptions(
         rules=options.rules,
         seats=seats,
@@ -56,7 +56,7 @@ def race_options(options: TournamentOptions, *, seats: int = 2, bots: tuple[str,
 
 
 def shared_deal_spec(state: TournamentState, number: int, pairing: Pairing) -> SharedDealSpec:
-    """What the room of a table in round `number` is opened for."""
+    """The shared deal for the room of a table in round `number`."""
     return SharedDealSpec(
         deal=state.deal(number, pairing.table),
         invited=seating(state, pairing).invited,
@@ -72,7 +72,7 @@ def result_of(state: TournamentState, pairing: Pairing, record: Record) -> RaceR
 
 
 def result_of_seats(seats: Sequence[SeatRecord]) -> RaceResult:
-    """seats: by side of the table; one where everybody plays alone."""
+    """seats: by side of the table; only one if everybody plays alone."""
     if len(seats) == 1:
         return RaceResult("first" if seats[0].state == "won" else "second", (seats[0].home, 0))
     first, second = seats
@@ -89,7 +89,7 @@ def _verdict(first: SeatRecord, second: SeatRecord) -> Verdict:
 
 
 def no_show(seated: Seating, absent: set[int]) -> RaceResult | None:
-    """The result of a table where the players of these seats are not ready in time; None when nobody is missing."""
+    """The result if the players of these seats are not ready in time; None if nobody is missing."""
     first, *rest = (seat in absent for seat in seated.sides)
     second = rest[0] if rest else False
     if not first and not second:

@@ -1,6 +1,6 @@
-"""What others are told of a tournament: lists, snapshots, the document over HTTP. How its rooms stand is handed in.
+"""What others are told about a tournament: lists, snapshots, the document over HTTP. The state of its rooms is passed in.
 
-The rule of the file: nothing of a round's secret is told before the round is over.
+The rule of the file: nothing about a round's secret is told before the round is over.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from server.tournaments.state import TournamentState
 DOCUMENT_FORMAT: Final = 1
 
 RANKED_KEPT: Final = 128
-"""Crosstables whose standings are kept until they change."""
+"""How many crosstables have their standings cached."""
 
 _ranked: OrderedDict[int, tuple[Crosstable, tuple[StandingsRow, ...]]] = OrderedDict()
 
 
 @dataclass(frozen=True, slots=True)
 class LiveTable:
-    """How the room of a table stands. no_show_ms: time left until those who are missing forfeit; None when nobody is waited for."""
+    """The state of a table's room. no_show_ms: time left until the missing forfeit; None if nobody is missing."""
 
     code: str
     sides: tuple[TournamentSide, ...]
@@ -53,7 +53,7 @@ class LiveTable:
 
 @dataclass(frozen=True, slots=True)
 class TableNews:
-    """The same for servers that have not got the room. table: with its round. race: of the table, from 1."""
+    """The same for servers that do not have the room. table: with its round. race: the number of the table's race, from 1."""
 
     table: TableKey
     race: int
@@ -85,8 +85,8 @@ def snapshot(
     since_ms: int,
     now_ms: int,
 ) -> Tournament:
-    """shown: the round whose tables are told, None for the last. live: rooms of the last round, by table. is_here: of players' ids.
-    since_ms: as of `TournamentState.next_due_ms`."""
+    """shown: the round whose tables are shown; None for the last. live: rooms of the last round, by table. is_here: whether the player of
+    an id is connected. since_ms: see `TournamentState.next_due_ms`."""
     number = state.round if shown is None else min(shown, state.round)
     pairings = state.crosstable.rounds[number - 1].pairings if number else ()
     due_ms = state.next_due_ms(since_ms=since_ms)
@@ -130,7 +130,7 @@ def document(state: TournamentState) -> TournamentDocument:
 
 
 def standings(crosstable: Crosstable) -> tuple[StandingsRow, ...]:
-    """Kept while the crosstable stays: computing them takes a twentieth of a second where many have played many rounds."""
+    """Cached per crosstable, because they take a twentieth of a second once many entrants have played many rounds."""
     known = _ranked.get(id(crosstable))
     if known is None or known[0] is not crosstable:
         known = _ranked[id(crosstable)] = crosstable, standings_rows(crosstable)

@@ -1,8 +1,8 @@
-"""What one client who asks for all that it may does to the moves of others: `python -m tests.bench.attacker [--attack NAME]`.
+"""How much one client that asks for all it may slows down the moves of others: `python -m tests.bench.attacker [--attack NAME]`.
 
-A server as a host starts it, with its own limits, on a SQLite file. Two players race beside it, ten moves a second each; by turns nobody
-else is there, and one attacker sends one kind of request as fast as the rate lets it, or a mixture of all. Printed is the time from a move
-to its view, in the median and for 99 of 100. Fails where an attacker makes the latter more than twice what it is without one.
+The server runs as a host starts it, with its usual limits, on a SQLite file. Two players race on it, ten moves a second each. By turns
+nobody else is there, or one attacker sends one kind of request, or a mixture of all, as fast as the rate limit lets it. It prints the time
+from a move to its view, p50 and p99, and fails if an attacker more than doubles the p99.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from tests.e2e.commands import running_server
 from tests.e2e.peer import Peer, Racer
 
 PACE_S: Final = 0.05
-"""Between two moves of the pair."""
+"""Seconds between two moves of the pair."""
 RATE_S: Final = 1 / 18
-"""Between two requests of the attacker: a little less than the rate lets through, so that nothing is dropped for its number."""
+"""Seconds between two requests of the attacker: just below the rate limit, so that nothing is dropped for coming too fast."""
 FACTOR: Final = 2.0
 TURNS: Final = 4
 
@@ -45,17 +45,17 @@ Times = list[float]
 
 
 class Pair:
-    """Two players who race on and on, in one race after another."""
+    """Two players who run one race after another."""
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._names = itertools.count()
 
     def race(self, seconds: float) -> Times:
-        """Milliseconds of each move."""
+        """Race for this long. Returns the milliseconds that each move took."""
         times: Times = []
         until = time.perf_counter() + seconds
-        # One move at least, however long it takes to sit down.
+        # At least one move, however long it takes to sit down.
         while time.perf_counter() < until or not times:
             number = next(self._names)
             with Racer(self._url, f"Ada {number}") as ada, Racer(self._url, f"Bob {number}") as bob:
@@ -66,7 +66,7 @@ class Pair:
                 for player in (ada, bob):
                     player.start()
                 for player in itertools.cycle((ada, bob)):
-                    # Who brings everything home ends the race for both.
+                    # A player who brings everything home ends the race for both.
                     if not (ada.view["moves"] and bob.view["moves"]) or (times and time.perf_counter() >= until):
                         break
                     began = time.perf_counter()
@@ -77,7 +77,7 @@ class Pair:
 
 
 def attack(url: str, name: str, requests: list[tuple[str, dict[str, Any]]], stop: threading.Event) -> None:
-    """Until told to stop; comes again where it is put out."""
+    """Attack until told to stop; come back whenever the server closes the connection."""
     due = time.perf_counter()
     endless = itertools.cycle(requests)
     for number in itertools.count():
@@ -89,7 +89,7 @@ def attack(url: str, name: str, requests: list[tuple[str, dict[str, Any]]], stop
                 attacker.websocket.send(json.dumps({"type": kind, **fields}))
                 due = max(due + RATE_S, time.perf_counter())
                 with contextlib.suppress(TimeoutError):
-                    # What comes is thrown away, so that it is no slow reader.
+                    # Read and drop all answers, so as not to be a slow reader.
                     while (left := due - time.perf_counter()) > 0:
                         attacker.websocket.recv(timeout=left)
 
@@ -103,7 +103,7 @@ def shown(times: Times) -> str:
 
 
 def by_turns(pair: Pair, url: str, requests: list[tuple[str, dict[str, Any]]], seconds: float) -> tuple[Times, Times]:
-    """Without the attacker and with them, a little at a time: other programs of the machine come and go."""
+    """Measure without and with the attacker by short turns, since other programs on the machine come and go."""
     alone: Times = []
     attacked: Times = []
     for _ in range(TURNS):

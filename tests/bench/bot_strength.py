@@ -2,9 +2,9 @@
 
     python -m tests.bench.bot_strength --deals 1000 [--bots random greedy deep] [--rules carpet] [--processes 2] [--samples 160]
 
-Deal number n is the same one for every bot: seed = SHA-256("bot strength " ‖ n in decimal). Each line gives the wins, the percentage with
-its 95 % Wilson interval, the mean of the cards home, and the milliseconds of processor time that a call of `choose` took. `simple rule` is
-the reference: the best known rule that fits in one line.
+Deal number n is the same for every bot: seed = SHA-256("bot strength " ‖ n in decimal). Each line gives the wins, their percentage with a
+95 % Wilson interval, the mean number of cards home, and the processor time of a call of `choose` in milliseconds. `simple rule` is the
+reference: the best known rule that fits in one line.
 """
 
 import argparse

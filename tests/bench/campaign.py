@@ -1,13 +1,14 @@
-"""All that may befall a server and its database, many times over, with counts: `python -m tests.bench.campaign --kills 40 --times 10`.
+"""Everything that can go wrong with a server and its database, many times over: `python -m tests.bench.campaign --kills 40 --times 10`.
 
-The first rows are whole servers with scripted players on them: killed in the middle of races, on SQLite and on PostgreSQL; and dying as
-soon as they listen, each with its wall clock ten minutes further ahead. *Lost* is a move that was acknowledged and is not in the record, or
-another one there; *blamed* a seat that was forfeited or out of time, though nobody left; *untold* a player who never heard their result.
+The first rows are whole servers with scripted players on them. They are killed in the middle of races, on SQLite and on PostgreSQL; then
+servers die as soon as they listen, each with its wall clock ten minutes further ahead. *Lost*: a move that was acknowledged but is missing
+or different in the record. *Blamed*: a seat that was forfeited or out of time although nobody left. *Untold*: a player who never heard
+their result.
 
-In the other rows the database is taken away under a journal: SQLite's file is locked for longer than a statement waits, then it has no
-space left; PostgreSQL is stopped the hard way and started again. There a race is a row of commands, each submitted as soon as the one
-before it was acknowledged; lost is a race of which something acknowledged is not there, doubled or out of order; blamed one that was told
-of an error. PostgreSQL is one of its own, made with `initdb`. The status is 0 where every such count is.
+In the other rows a journal loses its database: SQLite's file is locked for longer than a statement waits, then has no space left;
+PostgreSQL is stopped abruptly and restarted. Here a race is a series of commands, each submitted as soon as the one before is acknowledged.
+*Lost*: a race in which an acknowledged command is missing, doubled or out of order. *Blamed*: one that was told of an error. The PostgreSQL
+is the benchmark's own, made with `initdb`. The exit status is 0 if all these counts are 0.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ from tests.e2e.crash import CRASH_LOOP, USUAL, Course, kill_and_count
 
 RACES: Final = 50
 AWAY_S: Final = 2.5
-"""How long SQLite is taken away: longer than a statement waits here."""
+"""How long SQLite is locked: longer than a statement waits here."""
 
 BETWEEN_S: Final = 0.5
 
 
 class Race:
-    """acknowledged: commands. ended: why it was told that it cannot go on."""
+    """acknowledged: how many commands were. ended: the error that it was told."""
 
     def __init__(self, journal: Journal, name: str) -> None:
         self.acknowledged = 0
@@ -62,7 +63,7 @@ class Race:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one way of breaking things has come to. failures: a sentence each."""
+    """The result of one way to break things. failures: a sentence each."""
 
     what: str
     times: int
@@ -89,7 +90,7 @@ HEADINGS: Final = ("times", "seconds", "races", "acknowledged", "lost", "blamed"
 
 
 def killed(what: str, database: str, *, kills: int, races: int, seed: int, course: Course = USUAL) -> Row:
-    """Whole servers, killed."""
+    """Kill whole servers."""
     started = time.monotonic()
     count = trio.run(partial(kill_and_count, database, kills=kills, races_at_once=races, seed=seed, course=course))
     return Row(
@@ -106,7 +107,7 @@ def killed(what: str, database: str, *, kills: int, races: int, seed: int, cours
 
 
 async def taken_away(what: str, store: DatabaseStore, take_away: Callable[[], None], times: int) -> Row:
-    """A journal whose database goes and comes back."""
+    """Take the database away from a journal, and give it back."""
     journal = Journal(store)
     started = time.monotonic()
     async with trio.open_nursery() as nursery:
@@ -116,7 +117,7 @@ async def taken_away(what: str, store: DatabaseStore, take_away: Callable[[], No
             await trio.sleep(BETWEEN_S)
             before = sum(race.acknowledged for race in races)
             await trio.to_thread.run_sync(take_away)
-            # Until they write again: what was held, and something after it. (A bench may look every now and then.)
+            # Wait until they write again: what was held up, and something after it. (Polling is good enough for a benchmark.)
             while sum(race.acknowledged for race in races) < before + 3 * RACES:  # noqa: ASYNC110
                 await trio.sleep(0.05)
         nursery.cancel_scope.cancel()
@@ -141,7 +142,7 @@ def on_sqlite(folder: Path, times: int) -> Iterator[Row]:
     with closing(open_database(str(folder / "full.sqlite3"))) as store:
 
         def fill() -> None:
-            # Between two commits of the writer, whose connection it is.
+            # This is the writer's connection, so it waits for a moment between two commits.
             with store._writing() as sql:
                 sql.rows("PRAGMA max_page_count = 1")
             time.sleep(AWAY_S)
@@ -152,7 +153,7 @@ def on_sqlite(folder: Path, times: int) -> Iterator[Row]:
 
 
 def rows(folder: Path, *, kills: int, times: int, races: int, seed: int) -> Iterator[Row]:
-    """One after the other. Raises FileNotFoundError where PostgreSQL's programs are not installed, behind the rows that do without."""
+    """One row after the other. Raises FileNotFoundError after the rows without PostgreSQL if its programs are not installed."""
     yield killed("server killed, SQLite", str(folder / "killed.sqlite3"), kills=kills, races=races, seed=seed)
     loop = str(folder / "loop.sqlite3")
     yield killed("server in a crash loop, clock ahead, SQLite", loop, kills=kills, races=races, seed=seed, course=CRASH_LOOP)

@@ -1,10 +1,9 @@
-"""What races cost the servers of a place, their PostgreSQL and their Redis: `python -m tests.bench.cluster_cost`, from the top of the tree.
+"""What races cost a cluster, its PostgreSQL and its Redis: `python -m tests.bench.cluster_cost`, from the top of the tree.
 
-Some points, each a number of servers, of races at each, and of watchers who watch a race of the first server at the others. PostgreSQL is
-one of its own, made with `initdb`, and the Redis too. Each point runs `carpet load` against every server for a while, and then says what
-was done in SECONDS of it: moves, commits, processor time of the servers, of PostgreSQL and of Redis, and bytes written and sent. Processor
-time is counted by the system, so that other programs on the machine change little of it. A line of JSON for each is what `cluster_model`
-reads.
+A point is a number of servers, of races at each, and of watchers who watch a race of the first server at the others. PostgreSQL and Redis
+are the benchmark's own, PostgreSQL made with `initdb`. Each point runs `carpet load` against every server for a while, then reports SECONDS
+of it: moves, commits, processor time of the servers, of PostgreSQL and of Redis, and bytes written and sent. The system counts processor
+time, so other programs on the machine hardly matter. Each point prints a line of JSON for `cluster_model` to read.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ SECONDS: Final = 10.0
 
 @dataclass(frozen=True)
 class Point:
-    """nodes: servers. races: of two players at each, each with `rate` moves a second. watchers: of one race, at others."""
+    """nodes: servers. races: at each server, of two players with `rate` moves a second each. watchers: of one race, at other servers."""
 
     nodes: int
     races: int
@@ -51,7 +50,7 @@ POINTS: Final = Point(1, 0), Point(1, 15), Point(1, 60, 4.0), Point(3, 0), Point
 
 @dataclass(frozen=True)
 class Cost:
-    """A second, of all servers together. *_s: seconds of processor time. commit_s: seconds that commits took. deliveries: to watchers."""
+    """Per second, over all servers. *_s: seconds of processor time, but commit_s: seconds that commits took. deliveries: to watchers."""
 
     moves: float
     requests: float
@@ -67,7 +66,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Counts(Cost):
-    """The same since each of them began. at: when they were read."""
+    """The same figures since each server began. at: when they were read."""
 
     at: float
 
@@ -78,7 +77,7 @@ class Counts(Cost):
 
 
 class Scene:
-    """One point under way."""
+    """One point while it is measured."""
 
     def __init__(self, place: list[NodeProcess], metrics: list[int], database: str, postmaster: int, redis: RedisServer) -> None:
         self.place = place
@@ -108,7 +107,7 @@ class Scene:
         )
 
     def races(self) -> list[str]:
-        """Codes of those that are run, by the first server first."""
+        """The codes of running races, the first server's first."""
         with psycopg.connect(self._database) as connection:
             return [row[0] for row in connection.execute("SELECT room FROM races WHERE phase = 'running' ORDER BY node, id")]
 
@@ -120,7 +119,7 @@ class Scene:
 
 
 def redis_bytes(url: str) -> float:
-    """That it has heard and said so far."""
+    """The bytes that Redis has received and sent so far."""
     where = urlsplit(url)
     with socket.create_connection((where.hostname, where.port or 6379)) as line:
         line.sendall(b"INFO stats\r\n")
@@ -136,7 +135,7 @@ def figure(text: str, name: str) -> float:
 
 
 async def measure(point: Point, server: Postgres) -> tuple[Cost, list[dict[str, object]]]:
-    """What it costs, and what each load generator says of it."""
+    """What the point costs, and what each load generator reports."""
     with redis_server() as redis, held_ports(2 * point.nodes) as ports:
         database = server.empty()
         metrics = ports[point.nodes :]

@@ -1,14 +1,14 @@
-"""Servers that are one place, blow after blow where most races are: killed, asleep for half a minute, stopped, their Redis stopped, their
-PostgreSQL restarted; and what was lost. Players and a watcher of each race come in by any server.
+"""Blows to a cluster, always where most races are, and what was lost: servers are killed, put to sleep for half a minute or stopped, Redis
+is stopped, PostgreSQL restarted. The players and the watcher of each race come in through any server.
 
     python -m tests.bench.cluster_kills --blows 100 --races 6 --nodes 5
-    python -m tests.bench.cluster_kills --blows 20 --races 2 --entrants 64    # and tournaments of so many, one after another
-    python -m tests.bench.cluster_kills --blows 20 --seed 1 --sum kills.json  # a portion, added to those before it
+    python -m tests.bench.cluster_kills --blows 20 --races 2 --entrants 64    # and tournaments of 64, one after another
+    python -m tests.bench.cluster_kills --blows 20 --seed 1 --sum kills.json  # add these blows to those in the file
 
-Needs a redis-server or valkey-server, and PostgreSQL's own programs for a cluster on a free port (as root it is run by the user postgres).
-Prints, for each kind of blow, the seconds from it to the next acknowledged move of the races that it hit, and at the end what the records
-have of all moves that were acknowledged, whether any race was written to by a server that did not own it, and what the logs of the
-tournaments have of all that was told.
+It needs redis-server or valkey-server, and PostgreSQL's programs for a database of its own on a free port (root runs it as the user
+postgres). For each kind of blow it prints the seconds until the next acknowledged move in the races that were hit. At the end it says
+whether the records have all acknowledged moves, whether a server wrote to a race that it did not own, and whether the logs of the
+tournaments have everything that was told.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ from tests.e2e.nodes import NodeProcess, nodes
 from tests.server.cluster.redis_server import RedisServer, redis_server
 
 AFTER_S: Final = {"kill": 12.0, "sleep": 36.0, "stop": 6.0, "redis": 6.0, "database": 8.0}
-"""Seconds from a blow to the next one: long enough for what it does to be over."""
+"""Seconds from a blow to the next one: long enough for its effects to pass."""
 
 SLEEP_S: Final = 30.0
 
 HOLDS_S: Final = 900
-"""For what a tournament comes to."""
+"""How long a tournament may take."""
 
 LASTS_S: Final = 120
-"""For the last races, which nothing befalls any more."""
+"""How long the last races may take, after the last blow."""
 
 STOPS_S: Final = 30
-"""For all servers to stop in the end."""
+"""How long all servers may take to stop in the end."""
 
 IDLE_S: Final = 15.0
-"""Races in which nobody has moved for so long are looked at."""
+"""Races without a move for this long are examined."""
 
 
 @dataclass
 class Blows:
-    """pauses: kind of blow to the seconds without an acknowledged move of each race that it hit."""
+    """pauses: by kind of blow, the seconds without an acknowledged move, for each race that was hit."""
 
     database: Postgres
     redis: RedisServer
@@ -94,7 +94,7 @@ class Blows:
 
 
 def races_of(database: str, url: str | None) -> set[str]:
-    """The rooms in which a race runs: on the server at this URL, or on all."""
+    """The rooms with a running race, on the server at this URL or on all."""
     with psycopg.connect(database) as connection:
         running = "SELECT room, url FROM races JOIN nodes ON nodes.id = races.node WHERE phase = 'running'"
         return {room for room, where in connection.execute(running) if url in (None, where)}
@@ -102,7 +102,7 @@ def races_of(database: str, url: str | None) -> set[str]:
 
 @dataclass
 class Tournaments:
-    """Tournaments of so many, one after another. wrong: what was wrong with those that are over."""
+    """Tournaments of this many entrants, one after another. wrong: what was wrong with those that are over."""
 
     ground: Ground
     database: str
@@ -113,11 +113,11 @@ class Tournaments:
     referee: Referee | None = None
     entering: list[Entrant] = field(default_factory=list)
     calm: trio.Lock = field(default_factory=trio.Lock)
-    """Held during a blow, and while a tournament begins: what entrants ask for then is not asked again."""
+    """Held during a blow, and while a tournament begins: entrants do not repeat what they ask for then."""
 
     @property
     def waits(self) -> list[str]:
-        """How the one that is being held stands, and what those wait for who are called to a table."""
+        """How the current tournament stands, and what the entrants who are called to a table wait for."""
         seen = self.referee.seen if self.referee is not None else None
         if seen is None:
             return []
@@ -126,11 +126,11 @@ class Tournaments:
 
     @property
     def quiet_s(self) -> float:
-        """For so long nothing was told of it."""
+        """How long nothing was heard of it."""
         return trio.current_time() - self.referee.told_at if self.referee is not None else 0.0
 
     async def hold(self) -> None:
-        """Until the ground is finished, and the last one over."""
+        """Hold tournaments until the ground is finished and the last one is over."""
         options = TournamentOptions(
             name="Bench",
             rounds=6,
@@ -153,7 +153,7 @@ class Tournaments:
                     await referee.until("over")
                     nursery.cancel_scope.cancel()
             if patience.cancelled_caught:
-                # Nothing more of it can be checked.
+                # Nothing more can be checked of it.
                 self.wrong.append(f"a tournament was not over within {HOLDS_S} seconds")
                 return
             self.wrong += await trio.to_thread.run_sync(check_tournament, referee, entrants, self.database)
@@ -164,7 +164,7 @@ class Tournaments:
 
 
 class Campaign:
-    """One run of it. faults: of the campaign itself, or of what it waited for in vain."""
+    """One run. faults: of the campaign itself, and what it waited for in vain."""
 
     def __init__(self, database: Postgres, redis: RedisServer, options: argparse.Namespace, place: list[NodeProcess]) -> None:
         generator = Pauses(options.seed)
@@ -178,7 +178,7 @@ class Campaign:
         self._tournaments = Tournaments(self._ground, database.url, options.entrants)
 
     async def run(self) -> None:
-        """Ends whatever happens, so that there always is something to report."""
+        """Ends whatever happens, so that there is always something to report."""
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._end_at_signal)
@@ -232,7 +232,7 @@ class Campaign:
             print(f"{number + 1}/{options.blows} {kind}: {pauses}, load average {os.getloadavg()[0]:.0f}", flush=True)
 
     def results(self) -> Results:
-        """All servers have to be stopped."""
+        """The results. All servers must have stopped."""
         ground, tournaments = self._ground, self._tournaments
         wrong, moved, owned = list(self.faults), 0, list[str]()
         try:
@@ -261,7 +261,7 @@ class Campaign:
 
 @dataclass
 class Results:
-    """dealt: kind of blow to how many there were. pauses: as of `Blows`. remarks: what is wrong, and who was told nothing."""
+    """dealt: the number of blows of each kind. pauses: as in `Blows`. remarks: what is wrong, and who was told nothing."""
 
     dealt: dict[str, int]
     pauses: dict[str, list[float]]
@@ -269,7 +269,7 @@ class Results:
     remarks: list[str]
 
     def add_to(self, file: Path) -> Results:
-        """Those in the file and these together, which are in the file from then on."""
+        """These results added to those in the file, which is then updated."""
         both = self
         if file.exists():
             before = Results(**json.loads(file.read_text()))

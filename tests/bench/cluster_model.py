@@ -1,9 +1,9 @@
-"""A place of many servers as a simulation: `python -m tests.bench.cluster_model [FIGURES]`, with lines of `cluster_cost`.
+"""Simulates a cluster of many servers: `python -m tests.bench.cluster_model [FIGURES]`, with lines of `cluster_cost`.
 
-What a move, a commit and an entry cost is taken from the points with one server. The journal of each server is then played, event by event:
-requests come at random moments, one batch is committed at a time, what comes meanwhile is the next one, and two batches that are shared
-begin 4 ms apart at least. That says how many commits so many moves become; the rest is multiplication. First it foretells the points with
-several servers and prints measured figures beside foretold ones; then the same model is asked about places that nobody has measured.
+The costs of a move, a commit and an entry come from the points with one server. Then each server's journal is simulated event by event:
+requests come at random moments, one batch is committed at a time, requests that arrive meanwhile form the next one, and two shared batches
+begin at least 4 ms apart. That gives the number of commits for a number of moves; the rest is multiplication. First it predicts the points
+with several servers and prints measured beside predicted figures; then it predicts clusters that nobody has measured.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Figures: TypeAlias = dict[str, float]
 
 SIMULATED_S: Final = 10.0
 FILLED: Final = 0.6
-"""Of a processor, how much a server may use: the rest is for what comes at once."""
+"""The share of a processor that a server may use: the rest is for bursts."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Linear:
-    """What something costs a second: always, for each commit, and for each request in it."""
+    """The cost of something per second: a constant, plus a part for each commit and one for each request in it."""
 
     idle: float
     commit: float
@@ -55,8 +55,8 @@ class Linear:
 
 @dataclass(frozen=True)
 class Model:
-    """costs: by name of the figure, a server's. a_move: what a move costs of it where there is most to do. delivery_s: processor time of
-    one delivery to a watcher at another server. tick_bytes: of the Redis, for a race that is watched so.
+    """costs: a server's, by name of the figure. a_move: what a move costs at the busiest point. delivery_s: processor time of one delivery
+    to a watcher at another server. tick_bytes: through Redis, for a race that is watched from there.
     """
 
     costs: dict[str, Linear]
@@ -67,17 +67,17 @@ class Model:
     tick_bytes: float = 0.0
 
     def foretell(self, nodes: int, moves: float, commit_s: float, *, players: int, races: int) -> Figures:
-        """Of all servers together: moves a second at each, how long a commit takes, and what each has in its part of the lobby."""
+        """Predict the figures of all servers together, from each one's moves a second and part of the lobby, and the time of a commit."""
         requests = moves * self.requests_a_move
         commits, _ = simulated(requests, commit_s)
         told = {name: nodes * linear.of(commits, requests) for name, linear in self.costs.items()}
-        # Each says its part, and hears those of all the others.
+        # Each server sends its part, and receives those of all the others.
         parts = nodes * nodes * lobby_bytes(players, races) - nodes * lobby_bytes(0, 0)
         return {**told, "commits": nodes * commits, "redis_bytes": nodes * self.redis_idle + parts / LOOK_S}
 
 
 def simulated(requests: float, commit_s: float, *, seed: int = 13) -> tuple[float, float]:
-    """Of one server with so many requests a second: commits a second, and milliseconds from a request to its commit, p99."""
+    """For one server with this many requests a second: commits a second, and p99 of the milliseconds from a request to its commit."""
     if not requests:
         return 0.0, 0.0
     generator = random.Random(seed)
@@ -103,7 +103,7 @@ def simulated(requests: float, commit_s: float, *, seed: int = 13) -> tuple[floa
 
 
 def lobby_bytes(players: int, races: int) -> int:
-    """Of one server's part of the lobby, with so many players and public races that are run."""
+    """The bytes of one server's part of the lobby, with this many players and running public races."""
     seat = RunningSeatInfo(name="Somebody Else", bot=None, state="racing", home=20, rating=1500)
     running = RunningRaceInfo(
         code="KWPRTM", rules="carpet", seats=(seat, seat), watchers=3, elapsed_ms=100_000, time_limit_s=600, delay_s=10
@@ -136,7 +136,7 @@ def mean(rows: list[Row], name: str) -> float:
 
 
 def fitted(points: list[tuple[float, float, float]]) -> tuple[float, float]:
-    """x and y, not negative, with x·c + y·q close to z at all points, by the squares of what is missing in proportion."""
+    """x and y, not negative, with x·c + y·q close to z at all points, by least squares of the relative errors."""
     scaled = [(c / z, q / z) for c, q, z in points]
     cc, qq, cq = (sum(a[i] * a[k] for a in scaled) for i, k in ((0, 0), (1, 1), (0, 1)))
     c1, q1 = (sum(each[i] for each in scaled) for i in (0, 1))
@@ -148,7 +148,7 @@ def fitted(points: list[tuple[float, float, float]]) -> tuple[float, float]:
 
 
 def calibrated(rows: list[Row]) -> Model:
-    """From the points with one server; and what watchers at others cost, from the point that has some."""
+    """A model from the points with one server, and from the one with watchers for what watchers at other servers cost."""
     alone = [row for row in rows if row.nodes == 1]
     idle, busy = [row for row in alone if not row.races], [row for row in alone if row.races]
     busiest = max(busy, key=lambda row: row.cost["moves"])
@@ -167,7 +167,7 @@ def calibrated(rows: list[Row]) -> Model:
 
 
 def foretold(model: Model, row: Row) -> Figures:
-    """How long a commit takes is the row's own: on a machine that others load too it is mostly waiting for a processor."""
+    """Predicted figures for a row. The time of a commit is the row's own: on a shared machine it is mostly waiting for a processor."""
     commit_s = row.cost["commit_s"] / row.cost["commits"] if row.cost["commits"] else 0.0
     return model.foretell(row.nodes, row.cost["moves"] / row.nodes, commit_s, players=2 * row.races, races=0)
 
@@ -183,7 +183,7 @@ def print_checked(model: Model, rows: list[Row]) -> None:
 
 
 def print_places(model: Model, commit_s: float) -> None:
-    """A move costs what it did at the busiest point, though larger batches make it cheaper: nobody has measured how much."""
+    """A move costs what it did at the busiest point, although larger batches make it cheaper: nobody has measured how much."""
     heads = "servers", "commits/s", "p99 ms", "PG cores", "WAL MB/s", "Redis MB/s", "leases/s"
     print("\n    races", *(f"{head:>10}" for head in heads))
     for races in (10_000, 100_000, 1_000_000):

@@ -1,11 +1,11 @@
 """What a cluster costs against one server, as ratios: `python -m tests.bench.cluster_ratios watchers|moves`, from the top of the tree.
 
-watchers: so many watchers of one race at the server that has it, and then as many spread over three. Printed for each: processor time of
-that server and of the others, in milliseconds a move; bytes through the Redis a move; and milliseconds from the first watcher's having a
-message to the last one's. moves: the same races by turns at a server alone and at a node of a cluster, each with a PostgreSQL database of
-its own; processor time of the server and of PostgreSQL a move, and what is left of the server's without what it spends on no race at all.
+watchers: all watchers of a race at the server that has it, then the same number spread over three servers. For each it prints the processor
+time of that server and of the others, in milliseconds a move; bytes through Redis a move; and the milliseconds from the first watcher's
+getting a message to the last one's. moves: the same races by turns at a single server and at a node of a cluster, each with a PostgreSQL
+database of its own; the processor time of the server and of PostgreSQL a move, and the server's less what it spends without any race.
 
-All of it is on one machine, and other programs there change the times, but hardly a ratio of processor times: the turns are short.
+Everything is on one machine. Other programs there change the times, but hardly the ratios of processor times: the turns are short.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def spent(node: NodeProcess) -> float:
 
 
 async def watched(pair: Pair, code: str, urls: list[str], size: int, place: tuple[NodeProcess, ...], redis: RedisServer) -> list[float]:
-    """Milliseconds a move of the first server and of the others, bytes a move, and the last watcher's milliseconds, p50 and p99."""
+    """Milliseconds a move for the first server and for the others, bytes a move, and the last watcher's milliseconds, p50 and p99."""
     crowd = program("--crowd", ",".join(urls), code, str(size), core=-1)
     try:
         assert await trio.to_thread.run_sync(answer, crowd) == "ready"
@@ -102,7 +102,7 @@ async def moves(rounds: int) -> None:
                 before_s = spent(each)
                 await trio.sleep(IDLE_S)
                 idle[each] = (spent(each) - before_s) / IDLE_S
-            # The first is not counted: caches are cold.
+            # The first round is not counted: caches are cold.
             for number in range(rounds + 1):
                 for each in (alone, node) if number % 2 else (node, alone):
                     took: list[float] = []

@@ -1,8 +1,8 @@
-"""What messages cost the codec, by itself: `python -m tests.bench.codec_speed` from the top of the tree.
+"""What messages cost the codec alone: `python -m tests.bench.codec_speed` from the top of the tree.
 
-The messages of one race of `carpet`, each as it is halfway or at the end: bytes, and microseconds of processor time to encode it as its
-sender does and to decode it as its receiver does, in both encodings; the least of five runs. `by maps` is how long msgpack itself takes for
-a message that was turned into maps first, as a program without msgspec would do it: the ratio says more than the times.
+For each message of a race of `carpet`, as it is halfway or at the end: its bytes, and the microseconds of processor time to encode it like
+its sender and to decode it like its receiver, in both encodings; the best of five runs. `by maps` is the time msgpack itself takes for a
+message that has been turned into maps, as in a program without msgspec: the ratio says more than the times.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def messages() -> dict[str, ClientMessage | ServerMessage]:
 
 
 def microseconds(act: Callable[[], object]) -> float:
-    """Of one call."""
+    """The time of one call."""
     found = []
     for _ in range(RUNS):
         began = thread_time()

@@ -1,9 +1,9 @@
-"""What a first visit takes on a slow line: `python -m tests.bench.first_visit [--round-trip MS] [--visits N]` from the top of the tree.
+"""How long a first visit takes on a slow line: `python -m tests.bench.first_visit [--round-trip MS] [--visits N]` from the top of the tree.
 
-A Chromium with nothing in its cache opens a page by a proxy that makes everything late by half a round trip each way, and the first piece
-of each connection by a whole one more, as its opening would be. `/` lists a race that is being run and one that is open, `/watch/CODE` is
-the one, `/play/CODE` the other. Printed for each page: milliseconds from the address to the first bars (`/play/CODE`: to the rules of the
-race), the median and in round trips; requests, connections and bytes from the server.
+A Chromium with an empty cache opens a page through a proxy, which delays everything by half a round trip each way, and the first piece of
+each connection by a whole one more, like a handshake. `/` lists a running race and an open one; `/watch/CODE` is the running one,
+`/play/CODE` the open one. For each page it prints the time from the address to the first bars (`/play/CODE`: to the rules of the race), as
+the median in milliseconds and in round trips; and requests, connections and bytes from the server.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WATCHED = """
 
 
 class SlowLine:
-    """A proxy for one server. round_trip_s: what it adds."""
+    """A proxy for one server. round_trip_s: the round trip that it adds."""
 
     def __init__(self, port: int, round_trip_s: float) -> None:
         self._target = port
@@ -87,7 +87,7 @@ class SlowLine:
 
 @contextmanager
 def watching_for(browser: Browser, selector: str) -> Iterator[None]:
-    """Have every new document note when this is there to be seen."""
+    """Make every new document note when this element is visible."""
     script = WATCHED.replace("SELECTOR", repr(selector))
     made = browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
     try:
@@ -97,14 +97,14 @@ def watching_for(browser: Browser, selector: str) -> Iterator[None]:
 
 
 def visit(port: int, path: str, selector: str, round_trip_s: float) -> tuple[float, SlowLine]:
-    """Milliseconds to what is looked for."""
+    """The milliseconds until the element is visible, and the proxy."""
     line = SlowLine(port, round_trip_s)
     with open_browser() as browser:
         browser.open("about:blank")
         with watching_for(browser, selector):
             browser.open(f"http://127.0.0.1:{line.port}{path}")
             browser.wait(lambda: browser.driver.execute_script("return window.firstAt"), f"{selector} at {path}")
-            # What is asked for behind that counts as well.
+            # Requests after that moment count as well.
             time.sleep(1)
             return float(browser.driver.execute_script("return window.firstAt")), line
 

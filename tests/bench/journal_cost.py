@@ -1,16 +1,16 @@
 """What an acknowledged command costs: `python -m tests.bench.journal_cost [WHERE …]` from the top of the tree.
 
-WHERE is a folder for a SQLite file, or postgresql://…; by default a folder of its own in the current one and, when it answers, the
-PostgreSQL that the tests use, in a schema of its own. For each number of races, each with one command on its way at any time:
-- a second: commands acknowledged in a second, by writers that wait for nothing else;
+WHERE is a folder for a SQLite file, or postgresql://…; by default a new folder in the current one and, if it answers, the PostgreSQL that
+the tests use, in a schema of its own. For each number of races, each with one command under way at any time:
+- a second: commands acknowledged in a second, with writers that wait for nothing else;
 - p50, p99: milliseconds from a command to its acknowledgement;
-- batch: commands in one commit, on average; µs: processor time of this process for a command, the writers' own included;
-- a batch: processor time of this process for each of so many commands that are one batch, and the slowest of the batches, in milliseconds;
-- paced: the same races, a command every two seconds each, in milliseconds p50 and p99, while the event loop is a third busy.
+- batch: commands in a commit, on average; µs: processor time of this process for a command, including that of the writers;
+- a batch: processor time of this process for each command in a batch of this size, and the slowest such batch, in milliseconds;
+- paced: p50 and p99, in milliseconds, of the same races with a command every two seconds each, while the event loop is a third busy.
 
-`--races` looks at the store alone, where `STANDING` races run: processor time of the writing thread, in µs, for a batch of commands beside
-them, for one of them in a batch and swept out of the log later, and for a race's opening, its end and its players' leaving, each what a
-batch that has it costs more; then for all three in one batch, and for a race of two players as a whole, beside the batches.
+`--races` measures the store alone, while `STANDING` races run. It gives the processor time of the writing thread, in µs: for a batch
+without its commands; for one command in it, and for the command's later compaction; for a race's opening, its end and its players'
+leaving, each as what it adds to a batch; for all three in one batch; and for a whole race of two players, without the batches.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ async def measure(store: DatabaseStore, writers: int, *, pace_s: float | None) -
         if pace_s is not None:
             nursery.start_soon(be_busy)
         ready.set()
-        # Everybody begins at once; what that costs is not looked at.
+        # Everybody begins at once; do not count what that costs.
         await trio.sleep(pace_s or 1.0)
         delays.clear()
         batches = journal.statistics.batches
@@ -149,7 +149,7 @@ def batches(store: DatabaseStore) -> None:
 
 
 class Races:
-    """A crowd that races: each command is of one of them by chance. A batch may open a race, end the oldest one, or empty its room."""
+    """A crowd of races: each command belongs to a random one. A batch may open a race, end the oldest one, or empty its room."""
 
     def __init__(self, store: DatabaseStore, *, is_rated: bool) -> None:
         self._store = store

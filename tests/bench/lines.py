@@ -1,4 +1,4 @@
-"""Thousands of clients in one process: a plain socket each, since a library's client for each would cost more than the server does."""
+"""Thousands of clients in one process, each on a plain socket: as many clients of a library would cost more than the server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REQUEST: Final = (
 
 
 class Line:
-    """A connection that has asked to be let in. heard: messages; dropped: whether the server has ended it."""
+    """A connection that has asked to be let in. heard: the number of messages. dropped: whether the server has ended it."""
 
     def __init__(self, host: str, port: int) -> None:
         self.socket = socket.create_connection((host, port))
@@ -29,7 +29,7 @@ class Line:
         self.dropped = False
 
     def is_let_in(self) -> bool:
-        """Waits for the answer. False where the server is busy."""
+        """Wait for the answer. False if the server is busy."""
         while b"\r\n\r\n" not in self._rest:
             came = self.socket.recv(4096)
             assert came, "a connection was cut"
@@ -39,7 +39,7 @@ class Line:
         return head.startswith(b"HTTP/1.1 101")
 
     def read(self) -> list[bytes]:
-        """The messages that have come. Pings are answered: who does not is cut."""
+        """The messages that have come. Pings are answered, or the server would cut the connection."""
         try:
             came = self.socket.recv(RECEIVE_BYTES)
         except BlockingIOError:

@@ -1,11 +1,11 @@
-"""What the way in and out costs by itself: processor time of the server for a move and its two answers, and memory of a connection.
+"""What the network side costs alone: the server's processor time for a move and its two answers, and the memory of a connection.
 
     python -m tests.bench.net_cost [--connections 400 3000] [--moves 40000]
 
-The server is real from the socket to the message; what it would do with a move is left out: it answers with a view that was made
-before, and tells another connection its progress. The peers are a process of their own. Both kinds of connection, in one run; with
-thousands of them none is in a cache any more when its turn comes. Of the processor's time `system` is the kernel's: over the loopback it
-does there a part of what is the receiver's work.
+The server is real from the socket to the message. What it would do with a move is left out: it answers with a ready-made view, and sends
+progress to another connection. The peers are a process of their own. One run measures both kinds of connection; with thousands of them,
+none is still in a cache when its turn comes. `system` is the kernel's part of the processor time, which over the loopback includes some of
+the receiver's work.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ VIEW = see(rule_set("carpet").deal(bytes(32)))
 MOVE = Frame(Opcode.BINARY, encode(Move(race=1, seat=0, ply=17, move="s:b3"), MSGPACK)).serialize(mask=True)
 
 AT_ONCE = 64
-"""Connections that ask together to be let in."""
+"""How many connections ask to be let in at the same time."""
 
 
 class Answers:
-    """In place of the dispatch."""
+    """Replaces the dispatch."""
 
     rate, burst = 1e9, 1_000_000
     traffic = Traffic()
@@ -94,7 +94,7 @@ class Answers:
 
 
 def play(port: int, connections: int, rounds: int, ready: Barrier) -> None:
-    """Another process: everybody moves, hears the view and the other's progress, and moves again."""
+    """Runs in another process: everybody moves, hears the view and the other's progress, and moves again."""
     lines: list[Line] = []
     poll = select.epoll()
     by_descriptor: dict[int, Line] = {}
@@ -127,7 +127,7 @@ def play(port: int, connections: int, rounds: int, ready: Barrier) -> None:
 
 
 class Unmoved(Overload):
-    """Here all come at once, and nobody is to be refused for that."""
+    """Never busy: here all come at once, and nobody should be refused for that."""
 
     def retry_after_ms(self, now: float) -> int:
         del now
@@ -180,7 +180,7 @@ async def measure(connections: int, moves: int, *, plain: bool) -> None:
 
 
 async def notice_failure(peers: ForkProcess) -> None:
-    """Without them there is nothing to wait for."""
+    """Notice if the peers have failed: without them there is nothing to wait for."""
     await trio.to_thread.run_sync(peers.join, abandon_on_cancel=True)
     raise RuntimeError("the peers have ended")
 
@@ -193,7 +193,7 @@ def main() -> None:
     raise_limit()
     print("      connections  us a move    user  system   moves/s kB a connection", flush=True)
     for connections, plain in product(chosen.connections, (False, True)):
-        # A process of its own for each, so that what one has left behind does not count for the other.
+        # A process for each, so that what one leaves behind does not count for the other.
         child = os.fork()
         if child == 0:
             with seldom_collected():

@@ -1,11 +1,12 @@
-"""A server that has its fill, and as many again at the door: `python -m tests.bench.overload --races N` from the top of the tree.
+"""A server at its full load, and as much again at the door: `python -m tests.bench.overload --races N` from the top of the tree.
 
-N races run all the time. Meanwhile a crowd is there for a while: N races more, whose players come in as fast as they are let in, move as
-well, and ask again each second where they are told to wait; and --knocks connections a second that only knock, whatever they are told. Then
-the crowd is gone, all at once. What counts: how long the N races wait for their views before, meanwhile and after; what the crowd is told;
-what of the server grows; and when it is as before.
+N races run all the time. For a while there is also a crowd: N more races, whose players come as fast as they are let in, move too, and ask
+again each second if they are told to wait; and --knocks connections a second that only open and close. Then the crowd leaves all at once.
+What counts: how long the N races wait for their views before, during and after the crowd; what the crowd is told; what grows in the
+server; and when it is back to normal.
 
-With --pace the crowd does not hurry: so many players a second come, are dealt their cards and make no moves. That shows what coming costs.
+With --pace the crowd does not hurry: that many players come each second, are dealt their cards and make no moves, which shows what coming
+costs.
 """
 
 from __future__ import annotations
@@ -39,16 +40,16 @@ from tests.bench.side_by_side import NO_MOVES, SERVERS, settle, started
 BEFORE_S: Final = 6
 AFTER_S: Final = 12
 SETTLING_S: Final = 1
-"""Seconds after the crowd has gone that do not count as after."""
+"""This many seconds after the crowd has gone do not count as "after" yet."""
 LOOK_S: Final = 0.5
 BURST_S: Final = 0.02
 COMMITS: Final = "journal_commits_total", "journal_commit_seconds_total"
 AT_ONCE: Final = 200
-"""Races of the crowd that are being set up at once."""
+"""How many races of the crowd are set up at the same time."""
 
 
 class Knock:
-    """A connection that is opened and, when it has been answered, let go of."""
+    """A connection that is opened, and dropped once it is answered."""
 
     def __init__(self, load: Load, told: Counter[str]) -> None:
         self._told = told
@@ -66,11 +67,11 @@ class Knock:
 
 
 def crowd(pipe: Pipe, plan: Plan, knocks: float, pace: float) -> None:
-    """Comes when it is told to, and never ends by itself.
+    """The crowd's process: comes when it is told to, and never ends by itself.
 
-    Tells each second how many races stand, how often they were asked to wait, what failed, and what knocks led to.
+    Each second it reports how many races stand, how often they were asked to wait, what failed, and what knocks led to.
     """
-    # It shares a core with those whose times are taken, and may not keep them waiting.
+    # It shares a core with the players whose times are measured, and must not keep them waiting.
     with suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, 0)
     load = Load(plan, parse_address(plan.url), "crowd")
@@ -89,7 +90,7 @@ def crowd(pipe: Pipe, plan: Plan, knocks: float, pace: float) -> None:
             pipe.send((load.stands, load.asked_to_wait, dict(load.errors), dict(told)))
         load.loop.at(due + LOOK_S, tell)
 
-    # Each that knocks in vain keeps its descriptor until it is told so.
+    # A knock that is refused keeps its descriptor until it hears so.
     raise_limit()
     load_worker.CONNECTING = AT_ONCE  # type: ignore[misc]
     pipe.recv()
@@ -125,7 +126,7 @@ def crowded(plan: Plan, knocks: float = 0.0, pace: float = 0.0) -> Iterator[Pipe
 
 
 class Watch(threading.Thread):
-    """Looks at the server once a second: memory, and the figures that it shows."""
+    """Looks at the server once a second: its memory, and the metrics that it publishes."""
 
     def __init__(self, pid: int, metrics: str) -> None:
         super().__init__(daemon=True)
@@ -134,7 +135,7 @@ class Watch(threading.Thread):
         self.last: dict[str, float] = {}
         self.memory_mb: list[float] = []
         self.looks: list[tuple[float, float, float, float]] = []
-        """Of each second: parts of it in which the server had its core, and in which others did although it was ready; commits, ms each."""
+        """For each second: the share in which the server had its core, and in which others had it though it was ready; commits, ms each."""
         self.stop = threading.Event()
 
     def run(self) -> None:
@@ -193,7 +194,7 @@ def main() -> None:
 
         def come() -> None:
             one = Plan(url=url, races=1, rate=chosen.rate, watchers=0, rules="carpet")
-            # Both are started before anything is measured: that takes a second of the generator's core.
+            # Start both before measuring anything: that takes a second of the generator's core.
             with crowded(one) as newcomers:
                 with crowded(more, chosen.knocks, chosen.pace) as pipe:
                     go.wait()

@@ -1,7 +1,7 @@
 """How fast Swiss rounds are paired: `python -m tests.bench.pairing_speed [ENTRANTS …]` from the top of the tree.
 
-Nine rounds of 64, 128 and 200 entrants, and of one fewer, results by chance, the same ones each time. For each field:
-- mean, worst: seconds to pair a round, of the processor, to be deaf to what else the machine does;
+Nine rounds with 64, 128 and 200 entrants, and with one fewer each, and random results that are the same each time. For each field:
+- mean, worst: seconds to pair a round, in processor time, so that other work on the machine hardly matters;
 - standings: milliseconds to rank the whole field after the last round.
 """
 

@@ -1,8 +1,8 @@
-"""What holds a server up for long, under load: `python -m tests.bench.pauses --races N --rate R` from the top of the tree.
+"""Long pauses of a server under load: `python -m tests.bench.pauses --races N --rate R` from the top of the tree.
 
-Collections of garbage, steps of Trio's tasks that are longer than --longer milliseconds, and commits of the journal. Collections and steps
-are measured in processor time, so that other work on the machine matters little; for how long the machine itself kept the server waiting is
-told beside (the kernel's run-queue delay).
+It reports garbage collections, steps of Trio tasks longer than --longer milliseconds, and commits of the journal. Collections and steps are
+measured in processor time, so that other work on the machine hardly matters. How long the machine itself kept the server waiting is given
+too (the kernel's run-queue delay).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SHOWN: Final = 12
 
 
 class Step(msgspec.Struct, frozen=True):
-    """Of one task: how long it took, how much of that was a collection of garbage."""
+    """A task's step: how long it took, and how much of that was garbage collection."""
 
     task: str
     ms: float
@@ -39,7 +39,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Seen(msgspec.Struct):
-    """What a server has seen of itself. collections: by generation, milliseconds of each. commits: milliseconds of each, by the clock."""
+    """A server's observations of itself. collections: by generation, milliseconds of each. commits: milliseconds of each, in real time."""
 
     collections: dict[int, list[float]] = {}
     steps: list[Step] = []
@@ -51,7 +51,7 @@ class Seen(msgspec.Struct):
 
 
 class Instrument(trio.abc.Instrument):
-    """Notes steps and collections. begin, end: handlers of signals, so that the load may say when."""
+    """Notes steps and collections. begin, end: signal handlers, so that the load can say when."""
 
     def __init__(self, longer_ms: float, into: Path) -> None:
         self._longer_ms = longer_ms
@@ -65,7 +65,7 @@ class Instrument(trio.abc.Instrument):
     def end(self, *_: object) -> None:
         seen, self._seen = self._seen, None
         assert seen is not None
-        # What a look at all there is would take.
+        # To estimate what a full collection would take.
         seen.objects = len(gc.get_objects())
         began = time.thread_time()
         gc.collect()
@@ -171,7 +171,7 @@ def main() -> None:
                         os.kill(pid, signal.SIGUSR1)
                     looks.append((since, processor_s(pid), held_up_s(pid)))
                 elif since is not None and not into.exists():
-                    # Measured: now they leave.
+                    # The measurement ends here: now the players leave.
                     os.kill(pid, signal.SIGUSR2)
 
             plan = Plan(url=url, races=chosen.races, rate=chosen.rate, watchers=0, rules="carpet")

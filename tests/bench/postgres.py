@@ -1,4 +1,4 @@
-"""A PostgreSQL of a benchmark's own, made with `initdb`; its durability is left as it is by default."""
+"""A PostgreSQL of a benchmark's own, made with `initdb`, with the default settings for durability."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.ports import held_ports
 
 
 class Postgres:
-    """In a folder that is not there yet, on a port. As root it is run by the user postgres: it refuses to run as root."""
+    """A server in a new folder, on a port. If we are root, the user postgres runs it, since it refuses to run as root."""
 
     def __init__(self, folder: Path, port: int) -> None:
         self._folder, self._port = folder, port
@@ -29,16 +29,16 @@ class Postgres:
 
     @property
     def url(self) -> str:
-        """Of the database that is there from the beginning."""
+        """The URL of the database that is there from the beginning."""
         return self._url("postgres")
 
     @property
     def postmaster(self) -> int:
-        """The process whose children do its work."""
+        """The process whose children do the work."""
         return int((self._folder / "postmaster.pid").read_text().split()[0])
 
     def empty(self) -> str:
-        """The URL of another database."""
+        """The URL of a new, empty database."""
         name = f"bench_{secrets.token_hex(4)}"
         self._run("createdb", "-h", "127.0.0.1", "-p", str(self._port), "-U", "postgres", name)
         return self._url(name)
@@ -48,7 +48,7 @@ class Postgres:
         self._run("pg_ctl", "-D", str(self._folder), "-w", "-o", options, "-l", str(self._folder / "log"), "start")
 
     def stop(self) -> None:
-        """The hard way."""
+        """Stop the server abruptly."""
         self._run("pg_ctl", "-D", str(self._folder), "-w", "-m", "immediate", "stop")
 
     def restart(self) -> None:
@@ -64,7 +64,7 @@ class Postgres:
 
 @contextmanager
 def postgres() -> Iterator[Postgres]:
-    """Raises FileNotFoundError where its programs are not installed."""
+    """A server for a benchmark. Raises FileNotFoundError if PostgreSQL's programs are not installed."""
     with TemporaryDirectory(prefix="carpet-bench-") as folder, held_ports(1) as (port,):
         Path(folder).chmod(0o755)
         server = Postgres(Path(folder) / "postgres", port)

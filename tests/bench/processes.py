@@ -1,4 +1,4 @@
-"""What the kernel tells of another process, for benchmarks. Linux alone."""
+"""The kernel's figures about another process, for benchmarks. Linux only."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _TICK_S: Final = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def processor_s(pid: int) -> float:
-    """Processor time that a process has had, its own and the kernel's for it."""
+    """The processor time of a process, its own and the kernel's for it."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) * _TICK_S
 
 
 def held_up_s(pid: int) -> float:
-    """For how long its main thread has been ready to run, and something else ran on its core: the machine's noise, and not the server's."""
+    """How long its main thread was ready to run while something else had its core: the machine's noise, not the server's."""
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
 
 

@@ -1,11 +1,11 @@
-"""How long each kind of request holds the event loop at its worst, and what it sends back.
+"""How long each kind of request holds up the event loop in the worst case, and what it sends back.
 
     python -m tests.bench.requests [--tries 5]
 
-A whole server in this process, on a SQLite file, with a list of challenges as long as it gets, a race of eight with two thousand moves, and
-a tournament of 256; one client asks. What counts is the longest step that any task of the server takes before the others have their
-turn: the least of some tries, as the machine has other things to do too. Fails when that is more than BOUND_MS. What a server has done by
-worker processes is done in processes here too.
+A whole server runs in this process, on a SQLite file, with the longest possible list of challenges, a race of eight with two thousand
+moves, and a tournament of 256. One client sends requests. What counts is the longest step that any task of the server takes before the
+others get their turn; the best of several tries, since the machine does other things too. It fails if that is more than BOUND_MS. Work that
+a server gives to worker processes is done in such processes here too.
 """
 
 from __future__ import annotations
@@ -77,11 +77,11 @@ from tests.server.race.racing import SECRET, START, started
 BOUND_MS = 2.0
 CHALLENGES = 200
 PATHS = ("/", *(path for path, page in PAGES.items() if "{" not in path and not page.refused))
-"""Of the pages that are there for everybody who asks for nothing more."""
+"""The pages that need no parameters."""
 
 
 class Longest(trio.abc.Instrument):
-    """The longest step of a task of the server's."""
+    """The longest step of any task of the server."""
 
     def __init__(self) -> None:
         self.ms = 0.0
@@ -98,13 +98,13 @@ class Longest(trio.abc.Instrument):
 
 
 async def settled() -> None:
-    """What was asked for is answered, and written."""
+    """Wait until all requests are answered and written."""
     for _ in range(3):
         await trio.testing.wait_all_tasks_blocked(0.002)
 
 
 class Bench:
-    """The least of all tries of each kind of request."""
+    """For each kind of request, the best of all tries."""
 
     def __init__(self) -> None:
         self._least: dict[str, Longest] = {}
@@ -119,7 +119,7 @@ class Bench:
         self._least[name] = min(self._least.get(name, longest), longest, key=lambda tried: tried.ms)
 
     def report(self) -> int:
-        """How many are too long."""
+        """Print a report. Returns how many kinds take too long."""
         too_long = 0
         for name, longest in self._least.items():
             too_long += longest.ms > BOUND_MS
@@ -133,7 +133,7 @@ async def measure(tries: int) -> int:
         store = open_store(f"{folder}/races.db")
         try:
             async with open_workers(1, code=WORKERS_CODE) as workers:
-                # As a server has it, in place of what tests do in this process.
+                # Use worker processes like a real server; the tests' House computes in this process.
                 House._compute = workers.run  # type: ignore[assignment,method-assign]
                 wire.PAIR_NEXT = partial(pair_next, workers)
                 wire.BESIDE = partial(trio.to_thread.run_sync, limiter=trio.CapacityLimiter(1))
@@ -210,17 +210,17 @@ LONG_SEATS = 8
 LONG_ROOM = "KXZWVT"
 LONG_DONE = "KXZWVS"
 LONG_ENDING = "KXZWW"
-"""The rooms of the race with the most moves that we know how to make: one that still runs, one that is over, and for each try one that
-ends there, with another letter behind it."""
+"""The rooms of the longest race that we can make: one that still runs, one that is over, and for each try one that ends there, with
+another letter after this."""
 LONG_PLY = 200
-"""From where it is played on: near the end of a seat's moves."""
+"""Where playing on begins: near the end of a seat's moves."""
 TOKEN = "long"
 TOURNAMENTS = 2
-"""Of 256 each: the tries take minutes."""
+"""How many tournaments of 256 entrants: each try takes minutes."""
 
 
 def with_long_races(store: Store, tries: int) -> str:
-    """Puts them there; the id of the one that is over."""
+    """Write the long races to the store. Returns the id of the one that is over."""
     driven = started(RaceOptions(seats=LONG_SEATS, rules=LONG_RULES, deal="long", time_limit_s=3600))
     for seat in range(LONG_SEATS):
         draw = random.Random(seat)
@@ -266,12 +266,12 @@ def player_of(room: str, seat: int) -> str:
 
 
 def _seated(command: Command, room: str) -> Command:
-    """The same in the room's own race."""
+    """The same command for the room's own race."""
     return replace(command, player=player_of(room, int(command.player.rpartition("-")[2]))) if isinstance(command, TakeSeat) else command
 
 
 def _late(position: Position, moves: list[str], draw: random.Random) -> str:
-    """A move after which cards go home as late as they can."""
+    """A move that delays sending cards home as long as possible."""
     draw.shuffle(moves)
     return next((move for move in moves if move != "s" and position.play(move).home <= position.home), "s" if "s" in moves else moves[0])
 
@@ -321,7 +321,7 @@ async def in_runs(bench: Bench, house: House, number: int) -> None:
 
 
 async def in_a_tournament(bench: Bench, house: House, number: int) -> None:
-    """256 house bots: made, started, followed while its tables are opened and race, shown, called off."""
+    """A tournament of 256 house bots: created, started, followed while its tables open and race, shown, called off."""
     async with house.guest(f"Director {number}") as director, house.guest("Ada") as ada:
         options = TournamentOptions(name="Cup", fill=256, places=256, check_in_s=0, rounds=2, pause_s=None, countdown_s=1, rated=False)
         await director.say(CreateTournament(options=options))

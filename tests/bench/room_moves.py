@@ -1,9 +1,9 @@
-"""What a race costs its room, by itself: `python -m tests.bench.room_moves [RACES]` from the top of the tree.
+"""What a race costs its room alone: `python -m tests.bench.room_moves [RACES]` from the top of the tree.
 
-Request in, effects delivered: core, race, rules, views, driver and the list of races that are run, for races of two from the opening of
-their room to the next race in it. There is no connection, and the journal keeps nothing. Of a move nothing is encoded; beside it stands
-what the rules alone take for the same moves, validated and viewed: the ratio is the result, since it depends less on the machine. What else
-is told is encoded. Processor time of the thread, least of five runs.
+It covers everything from a request to its delivered effects: core, race, rules, views, driver and the list of running races, for races of
+two from the opening of their room to the next race in it. There is no connection, and the journal keeps nothing. The answers to moves are
+not encoded; other messages are. The result is the ratio to what the rules alone take to validate and view the same moves, since it depends
+less on the machine. Processor time of the thread, best of five runs.
 """
 
 import gc
@@ -40,11 +40,11 @@ from tests.server.rooms.playing import no_ghosts
 
 RUNS: Final = 5
 MOVES: Final = 12
-"""Of each seat by the rules alone: turns of the stock, which are always legal so early."""
+"""Moves of each seat by the rules alone: turns of the stock, which are always legal so early."""
 
 
 class Batches:
-    """A journal that keeps nothing, and says so once for many requests."""
+    """A journal that keeps nothing, and acknowledges many requests at once."""
 
     has_room = True
 
@@ -99,7 +99,7 @@ class Player(Member):
     @property
     def next_move(self) -> str:
         assert self.view is not None
-        # As the load generator plays: its races last long, and few of them are won.
+        # Like the load generator, whose races last long and are seldom won.
         return "s" if "s" in self.view.moves else self.view.moves[0]
 
     @property
@@ -120,7 +120,7 @@ async def no_change(race: str) -> tuple[RatingChange, ...]:
 
 
 class Costs:
-    """times: how often each thing was done. spent: seconds that it took in all."""
+    """times: how often each thing was done. spent: the seconds that it took in all."""
 
     def __init__(self) -> None:
         self.times = Counter[str]()
@@ -134,12 +134,12 @@ class Costs:
         self.times[what] += times
 
     def each(self) -> dict[str, float]:
-        """In microseconds."""
+        """The microseconds of each thing."""
         return {what: self.spent[what] / times * 1e6 for what, times in self.times.items() if times}
 
 
 async def in_rooms(races: int, seed: int) -> dict[str, float]:
-    """Microseconds of each thing."""
+    """Run races in rooms. Returns the microseconds of each thing."""
     costs = Costs()
     async with trio.open_nursery() as nursery:
         journal = Batches()
@@ -201,7 +201,7 @@ async def settled(journal: Batches, done: Callable[[], bool]) -> None:
 
 
 def by_rules(races: int) -> float:
-    """The same moves, validated and viewed, in microseconds."""
+    """The microseconds that the rules alone take to validate and view the same moves."""
     draw = random.Random(1)
     rules = rule_set(RaceOptions().rules)
     positions = [rules.deal(draw.randbytes(32)) for _ in range(2 * races)]

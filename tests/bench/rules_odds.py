@@ -1,7 +1,7 @@
-"""What a plain player wins: `python -m tests.bench.rules_odds [GAMES]` from the top of the tree. The difficulty of each row is set by it.
+"""How often a plain player wins: `python -m tests.bench.rules_odds [GAMES]` from the top of the tree. It sets each rule set's difficulty.
 
-The plain player sends a card home whenever one goes there; else they build, or fill a gap, where they may; else they turn the stock or
-redeal. Between moves of one kind they choose by chance, with the same deals and choices each time. The span is one standard error.
+The plain player sends a card home whenever one can go; else they build or fill a gap if they may; else they turn the stock or redeal.
+Between moves of one kind they choose at random, with the same deals and choices each time. The span is one standard error.
 """
 
 import sys
@@ -21,7 +21,7 @@ def kind(move: str) -> int:
 
 
 def play(row: RuleSet, choose: Random) -> tuple[bool, int]:
-    """Whether a game was won, and the cards home at its end."""
+    """Play a game. Returns whether it was won, and the cards home at its end."""
     position = row.deal(choose.randbytes(32))
     for _ in range(row.move_limit or 10 * row.deck_size):
         if position.is_over:

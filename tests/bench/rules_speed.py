@@ -1,12 +1,13 @@
 """How fast the engines are: `python -m tests.bench.rules_speed [RULES …]` from the top of the tree.
 
-For each rule set, over the positions of whole games played by chance, the same ones each time:
+For each rule set, over the positions of whole random games, the same ones each time:
 - legal/s: how often all legal moves of a position are found in a second;
-- applied/s: moves applied in a second, unchecked, without finding the moves that are legal after them;
-- µs/move: what a race pays for a move: it is validated and applied, the new legal moves are found, the player's view is made;
-- p99: the same, of the slowest move in a hundred (both over the best time of each move);
+- applied/s: moves applied in a second, unchecked, without finding the legal moves after them;
+- µs/move: what a race pays for a move: to validate and apply it, find the new legal moves, and make the player's view;
+- p99: the same for the slowest move in a hundred (both over the best time of each move);
 - perft/s: positions that perft visits or counts in a second, from the deal down.
-The best of five runs, to be deaf to what else the machine does. The goals are 6 µs for a move of the Carpet family and 15 µs for a quilt.
+The best of five runs, so that other work on the machine hardly matters. The goals are 6 µs for a move of the Carpet family and 15 µs for a
+quilt.
 """
 
 import sys
@@ -25,14 +26,14 @@ from server.rules.position import Position, RuleSet
 RUNS: Final = 5
 GAMES: Final = 20
 MOST_MOVES: Final = 200
-"""Of one game: a game of Persian Rug played by chance can be long and say little."""
+"""The most moves of a game: a random game of Persian Rug can be long and say little."""
 PERFT_NODES: Final = 20_000
 
 Step = tuple[Position, str]
 
 
 def play(row: RuleSet) -> list[Step]:
-    """Positions, their legal moves already found and their view made as they are in a race, each with the move made there."""
+    """The positions of a game, each with the move made there. Their legal moves are found and their views made, as in a race."""
     choose = Random(row.id)
     steps: list[Step] = []
     for _ in range(GAMES):
@@ -66,7 +67,7 @@ def apply_moves(steps: list[Step]) -> None:
 
 
 def microseconds(steps: list[Step]) -> list[float]:
-    """What each move takes, validated, with the new legal moves and the view; the best of the runs, fastest move first."""
+    """The time of each move, with its validation, the new legal moves and the view: the best of the runs, fastest move first."""
     best = [float("inf")] * len(steps)
     for _ in range(RUNS):
         for number, (position, move) in enumerate(steps):
@@ -79,7 +80,7 @@ def microseconds(steps: list[Step]) -> list[float]:
 def perft_per_second(row: RuleSet) -> float:
     position = row.deal(bytes(32))
     depth, nodes = 0, 0
-    # Where there is little choice, the depth is bounded: carpet-whist has few sequences of any length.
+    # Bound the depth for games with little choice: carpet-whist has few sequences of any length.
     while nodes < PERFT_NODES and depth < 30:
         depth += 1
         nodes += perft(position, depth)

@@ -1,10 +1,10 @@
-"""Our server beside others that speak as much of the wire, in one run: `python -m tests.bench.side_by_side` from the top of the tree.
+"""Our server beside others under the same load, in one run: `python -m tests.bench.side_by_side` from the top of the tree.
 
-Each gets the same load from `carpet load`, on a core of its own where there is one. What counts is its own processor time, so that other
-work on the machine matters little; the ratio to the first of them is the result. Ours does all that it does for players: it checks, limits,
-journals and lets them come back. The others keep nothing: a plain asyncio server with our rules; one on Node's `ws` with its own, and the
-same race in Colyseus and boardgame.io, by their own wires (`npm install --no-package-lock` in tests/bench/peers first). --also measures any
-other that speaks ours. --find is for those only that do.
+Each gets its load from `carpet load`, on a core of its own if there is one. What counts is its own processor time, so other work on the
+machine hardly matters; the result is the ratio to the first server. Ours does everything that it does for players: it checks, limits,
+journals and lets them come back. The others store nothing. They are a plain asyncio server with our rules, one on Node's `ws` with its own
+rules, and the same race in Colyseus and boardgame.io, on their own wires (run `npm install --no-package-lock` in tests/bench/peers first).
+--also measures any other server that speaks our wire. --find works only for servers that do.
 """
 
 from __future__ import annotations
@@ -45,21 +45,21 @@ SERVERS: Final = {
     "boardgame.io": f"node {PEERS / 'boardgame_server.cjs'} {{port}}",
 }
 DRIVERS: Final[dict[str, Worker]] = {"colyseus": work_colyseus, "boardgame.io": work_boardgame}
-"""How to speak to those whose wire is another one."""
+"""The drivers for servers with another wire."""
 CORES: Final = sorted(os.sched_getaffinity(0))
 SETUP_RACES: Final = 400
 NO_MOVES: Final = 0.0001
-"""Moves a second, to measure the set-up by itself."""
+"""Moves a second, to measure the set-up alone."""
 CALM_S: Final = 3.0
 FIRST: Final = -20
-"""The niceness of what is measured."""
+"""The niceness of the measured process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """us_move, us_player: of processor time for a move, and for a new player who is seated and dealt. kb: memory of a connection before the
-    first move; moved_kb: at the end of the load, with its share of what is kept of the race. core, held_up: parts of the time in which it
-    had its core, and in which others had it although it was ready.
+    """us_move, us_player: microseconds of processor time for a move, and for a new player who is seated and dealt. kb: memory of a
+    connection before the first move. moved_kb: at the end of the load, with its share of what is kept of the race. core, held_up: the
+    shares of the time in which the server had its core, and in which others had it although the server was ready.
     """
 
     us_move: float
@@ -73,7 +73,7 @@ class Cost:
 
 @contextmanager
 def started(command: str, *, postgres: str) -> Iterator[tuple[int, str]]:
-    """The server's process and its URL."""
+    """A running server: its process and URL."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -110,15 +110,15 @@ def _database(url: str, *, wanted: bool) -> Iterator[str]:
 
 
 def settle(core: int) -> None:
-    """Have this process, and those it starts, on one core, and before all others there where it may.
+    """Pin this process and its children to one core, with priority over all others there if that is allowed.
 
-    Not by real-time scheduling: there a thread that is busy keeps the core for a tenth of a second while another of the same process waits,
-    as the event loop does with the thread that writes the journal.
+    Real-time scheduling will not do: there a busy thread keeps the core for a tenth of a second while another thread of the same process
+    waits, for instance the event loop for the journal's writer.
     """
     os.sched_setaffinity(0, {CORES[core]})
     with suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, FIRST)
-        # What counts between the processes of one session and those of others.
+        # This sets the priority between the processes of one session and those of others.
         with suppress(FileNotFoundError):
             Path("/proc/self/autogroup").write_text(str(FIRST))
 
@@ -129,7 +129,7 @@ def cost_of(command: str, *, races: int, rate: float, seconds: float, postgres: 
         empty_s, empty_kb = processor_s(pid), resident_kb(pid)
         full: list[tuple[float, float]] = []
         run_load(plan, seconds=0.5, processes=1, progress=lambda *_: full.append((processor_s(pid), resident_kb(pid))), worker=worker)
-        # Where eight hundred leave at once, ours asks others to wait a moment.
+        # When eight hundred leave at once, our server asks others to wait a moment.
         time.sleep(CALM_S)
         load, core, held_up, moved_kb = loaded(pid, Plan(url=url, races=races, rate=rate, watchers=0, rules="carpet"), seconds, worker)
     players = 2 * SETUP_RACES
@@ -146,7 +146,7 @@ def cost_of(command: str, *, races: int, rate: float, seconds: float, postgres: 
 
 
 def loaded(pid: int, plan: Plan, seconds: float, worker: Worker = work) -> tuple[LoadResult, float, float, float]:
-    """What came of a load, and the parts of that time in which the server had its core, and was held up by others; its kB at the end."""
+    """The result of a load, the shares of the time in which the server had its core and was held up by others, and its kB at the end."""
     looks: list[tuple[float, float, float, float]] = []
 
     def look(stands: int, races: int, since: float | None) -> None:
@@ -160,7 +160,7 @@ def loaded(pid: int, plan: Plan, seconds: float, worker: Worker = work) -> tuple
 
 
 def most(command: str, *, races: int, rate: float, seconds: float, postgres: str, bound_ms: float) -> LoadResult | None:
-    """The largest load that holds the bound, looked for from `races` on."""
+    """The largest load that keeps the bound, searched from `races` on."""
     with started(command, postgres=postgres) as (pid, url):
         plan = Plan(url=url, races=races, rate=rate, watchers=0, rules="carpet")
         measured: list[tuple[float, float]] = []
@@ -174,14 +174,14 @@ def most(command: str, *, races: int, rate: float, seconds: float, postgres: str
             measured.clear()
             times = ", ".join(f"{which} {ms} ms" for which, ms in result.view_ms.items())
             print(f"  {result.races} races: {times}, {held_up:.1%} held up, {result.errors or 'no errors'}", file=sys.stderr)
-            # Those of a trial leave all at once.
+            # The players of a trial leave all at once.
             time.sleep(CALM_S)
 
         return find_load(plan, bound_ms=bound_ms, seconds=seconds, processes=1, tell=tell, progress=look)
 
 
 def line(name: str, costs: Sequence[Cost], ours: float) -> str:
-    """Medians of the rounds; and the rounds of what counts."""
+    """Medians over the rounds, and the single rounds of the main figure."""
     move, a_second = (statistics.median(figures) for figures in zip(*((cost.us_move, cost.load.moves_s) for cost in costs), strict=True))
     quantiles = [statistics.median(cost.load.view_ms[which] or math.nan for cost in costs) for which in ("p50", "p99")]
     others = [statistics.median(figures) for figures in zip(*((cost.us_player, cost.kb, cost.moved_kb) for cost in costs), strict=True)]

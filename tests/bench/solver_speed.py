@@ -2,9 +2,9 @@
 
     python -m tests.bench.solver_speed [--deals 2000] [--first 0] [--rules carpet carpet-free …]
 
-Deal number n has the seed SHA-256("solver speed " and n in decimal), the same for each rule set. One process, one core. Besides the rates
-it checks that each line wins, and that `carpet` and `carpet-free` win the same deals where both are run. The share of deals that
-can be won is given with its 95 % Wilson interval. Times are of the processor.
+Deal number n has the seed SHA-256("solver speed " and n in decimal), the same for each rule set. One process, one core. It also checks that
+each line wins, and, if both are run, that `carpet` and `carpet-free` win the same deals. The share of deals that can be won is given with
+its 95 % Wilson interval. Times are processor time.
 """
 
 import argparse
@@ -53,7 +53,7 @@ def measure(name: str, rules: CarpetRules, numbers: range) -> Sequence[str]:
 
 
 def _times(times: Sequence[float]) -> str:
-    """Mean, median, the ninth in ten and the worst, in ms."""
+    """Mean, median, 90th percentile and the worst, in ms."""
     ordered = sorted(times)
     return f"{mean(ordered):7.2f} {median(ordered):6.2f} {ordered[len(ordered) * 9 // 10]:6.2f} {ordered[-1]:7.1f}"
 

@@ -1,11 +1,11 @@
 """What the screens cost in a real terminal: `python -m tests.bench.terminal_cost [--size 80x24] [--start ROUNDS]`.
 
-`carpet play --alone`, by a hand that presses `g` while a card goes home, else `w` into a gap, else `s`. Prints processor time and bytes to
-the terminal while nothing happens and for a key with all that moves behind it, and how many keys a move took.
+It plays `carpet play --alone`, pressing `g` while a card can go home, else `w` into a gap, else `s`. It prints processor time and bytes to
+the terminal, while nothing happens and for a key with all the motion that follows; and how many keys a move took.
 
-With `--start`, the way to the first picture in its place: processor time of the command, least and median of so many rounds, and wall time
-from its start until the last row of its first screen is drawn; and what Python alone and the commands without a screen cost to their end.
-Bytecode is kept meanwhile, as an installation has it; a first round that is not counted makes it. `--tree` is another tree to measure.
+With `--start` it measures the way to the first picture instead: the command's processor time, best and median of this many rounds, and the
+wall time from its start until the last row of its first screen is drawn; and what Python alone and the commands without a screen cost.
+Bytecode is kept, as in an installation; a first round that is not counted makes it. `--tree` is another tree to measure.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ IDLE_S = 10.0
 
 
 def run_s(pid: int) -> float:
-    """As `processor_s`, finer: all its threads have run for so long."""
+    """Like `processor_s`, but finer: how long all threads of a process have run."""
     return sum(int(Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()[0]) for task in os.listdir(f"/proc/{pid}/task")) / 1e9
 
 
@@ -76,7 +76,7 @@ def measure_start(rounds: int, tree: Path, size: tuple[int, int]) -> None:
 
 
 def rest(terminal: Terminal, quiet_s: float = 0.35) -> None:
-    """Until nothing but the clock has been drawn for so long."""
+    """Wait until nothing but the clock has been drawn for this long."""
     since = time.monotonic()
     while time.monotonic() - since < quiet_s:
         before = len(terminal.raw)
@@ -101,7 +101,7 @@ def main() -> None:
         environment = terminal_environment(HOME=home, XDG_DATA_HOME=home, XDG_CONFIG_HOME=home, COLORTERM="truecolor")
         command = [sys.executable, "-m", "client.cli.main", "play", "--alone", "--deal", given.deal, "--rules", given.rules]
         with Terminal(command, environment=environment, columns=columns, rows=rows) as terminal:
-            terminal.wait_for("cards home", patience_s=60)
+            terminal.wait_for("enter play", patience_s=60)
             rest(terminal)
             pid = terminal.process.pid
             began, drawn = processor_s(pid), len(terminal.raw)

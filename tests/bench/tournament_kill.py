@@ -1,8 +1,8 @@
-"""Two tournaments of 64 over real sockets, a Swiss of nine rounds and a knock-out, each through a kill of the server.
+"""Two tournaments of 64 over real sockets, nine Swiss rounds and a knock-out, each through a kill of the server.
 
     python -m tests.bench.tournament_kill --entrants 64 --rounds 9
 
-What is checked is what `tests/e2e/test_tournaments.py` checks of smaller ones; prints how long each took.
+It makes the same checks as `tests/e2e/test_tournaments.py` does for smaller ones, and prints how long each took.
 """
 
 from __future__ import annotations

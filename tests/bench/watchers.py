@@ -1,18 +1,18 @@
 """What a crowd costs the players: `python -m tests.bench.watchers [WATCHERS]` from the top of the tree.
 
-A server in one process, PAIRS pairs of players in another, and in others, IN_ONE in each, WATCHERS guests (1,000 by default) who watch the
-first pair, all over real sockets. Paced: N races of every pair with a move every --pace seconds, without watchers and with them. Hurried:
-HURRIED times as many races of the watched pair alone, in which each player moves as soon as they are answered, to see what can be
-delivered. Boards are not late here, so that each move is two messages to every watcher. All of it takes about a minute and a half.
+The server is one process, PAIRS pairs of players another. WATCHERS guests (1,000 by default), IN_ONE to a process, watch the first pair.
+All use real sockets. Paced: N races of every pair with a move every --pace seconds, without watchers and with them. Hurried: HURRIED times
+as many races of the watched pair alone, in which players move as soon as they are answered, to see what can be delivered. Boards have no
+delay here, so each move makes two messages to every watcher. All of it takes about a minute and a half.
 
-Printed for each: moves; milliseconds from a move to its view, p50 and p99, of the watched pair and of the other players; what the server's
-process had of one processor, in percent; and of the watchers deliveries a second while races are run, processor time of the server for one,
-milliseconds from the first watcher's having a message to the last one's, p50 and p99; and the longest from a player's having their view to
-the last watcher's having heard of the move.
+For each it prints moves; milliseconds from a move to its view, p50 and p99, for the watched pair and for the other players; and the
+server's share of one processor, in percent. For watchers it prints deliveries a second during races, and the server's processor time for
+one; the milliseconds from the first watcher's getting a message to the last one's, p50 and p99; and the longest time from a player's
+getting their view to the last watcher's hearing of the move.
 
-The server has a core, and all others another one, so the crowd does as little as it can: only its SCOUTS read what comes when it comes, and
-are what is known of the times; the others' sockets are emptied every DRAIN_S seconds. Every line has to have heard as much as every other,
-and none may have been dropped.
+The server has one core, and everybody else shares another, so the crowd does as little as it can. Only its SCOUTS read messages as they
+come, and all times are theirs; the other sockets are emptied every DRAIN_S seconds. All connections must have heard equally much, and none
+may have been dropped.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ PACE_S: Final = 0.2
 PAIRS: Final = 4
 HURRIED: Final = 3
 SCOUTS: Final = 21
-"""Of each process of the crowd."""
+"""In each process of the crowd."""
 IN_ONE: Final = 2500
 DRAIN_S: Final = 0.1
 ASK_AGAIN_S: Final = 0.2
@@ -74,7 +74,7 @@ class Player:
         self.moves: tuple[str, ...] = ()
         self.over = False
         self.seen: dict[tuple[int, int], list[float]] = {}
-        """When they had the view after a move, by seat and ply, of one race after the other."""
+        """When they had the view after a move, by seat and ply, for one race after the other."""
 
     async def say(self, message: ClientMessage) -> None:
         await self.line.send(encode(message, MSGPACK))
@@ -101,7 +101,7 @@ class Player:
                 return message
 
     async def race_on(self, pause_s: float, took: list[float]) -> None:
-        """To the end of the race, the stock first: that takes the most moves."""
+        """Play to the end of the race, turning the stock first: that takes the most moves."""
         while self.moves and not self.over:
             move = next((move for move in ("s", "r") if move in self.moves), self.moves[0])
             began = time.perf_counter()
@@ -128,7 +128,7 @@ Pair: TypeAlias = tuple[Player, Player]
 
 
 async def race(players: Pair, pause_s: float) -> list[float]:
-    """From readiness to the next race's room."""
+    """Run a race, from getting ready to the room of the next race."""
     took: list[float] = []
     for number, one in enumerate(players):
         await one.say(Ready(race=one.race, nonce=f"{number:032x}"))
@@ -152,14 +152,15 @@ class Watcher(Line):
     watches = False
 
 
-def watcher(url: str, code: str) -> Watcher:
-    """Who has asked to watch."""
+def watcher(url: str, code: str) -> Watcher | None:
+    """A watcher who has asked to watch; None if the server is busy."""
     place = urlsplit(url)
     assert place.hostname is not None
     assert place.port is not None
-    while not (line := Watcher(place.hostname, place.port)).is_let_in():
+    line = Watcher(place.hostname, place.port)
+    if not line.is_let_in():
         line.socket.close()
-        time.sleep(ASK_AGAIN_S)
+        return None
     for message in (Hello(name="", watch=True), WatchRace(code=code)):
         line.socket.sendall(Frame(Opcode.BINARY, encode(message, MSGPACK)).serialize(mask=True))
     line.socket.setblocking(False)
@@ -167,7 +168,7 @@ def watcher(url: str, code: str) -> Watcher:
 
 
 class Told(msgspec.Struct):
-    """What a part of the crowd has heard: messages in all, by who heard fewest and most; when its first and last scout had each."""
+    """What one process of the crowd has heard: all messages, the fewest and most of one watcher; when its first and last scout had each."""
 
     heard: int
     fewest: int
@@ -177,16 +178,19 @@ class Told(msgspec.Struct):
 
 
 class Crowd:
-    """Says `ready` when everybody watches; from then on each line of standard input is answered with a report of what came meanwhile."""
+    """Prints `ready` when everybody watches. Then each line of standard input is answered with a report of what came since the last."""
 
     def __init__(self, urls: Sequence[str], code: str, size: int) -> None:
         self._lines: list[Watcher] = []
         for number in range(size):
-            self._lines.append(watcher(urls[number % len(urls)], code))
-            # Pings are answered meanwhile.
+            while (line := watcher(urls[number % len(urls)], code)) is None:
+                # Those who are here have to answer pings while the server is busy.
+                self._find_watching()
+                time.sleep(ASK_AGAIN_S)
+            self._lines.append(line)
             if number % 100 == 0:
                 self._find_watching()
-        # The first and the last one among them.
+        # The first and the last watcher are scouts.
         count = min(size, SCOUTS)
         self._scouts = {self._lines[round(number * (size - 1) / max(count - 1, 1))] for number in range(count)}
         self._times: dict[bytes, list[float]] = {}
@@ -230,7 +234,7 @@ class Crowd:
                 line.read()
 
     def _report(self) -> None:
-        # What is on its way still comes.
+        # Let what is under way arrive.
         time.sleep(2 * DRAIN_S)
         for scout in self._scouts:
             self._note(scout)
@@ -279,7 +283,7 @@ Process: TypeAlias = subprocess.Popen[str]
 
 
 async def measured(what: str, pairs: Sequence[Pair], races: int, *, pause_s: float, pid: int, watching: Sequence[Process] = ()) -> None:
-    """The first of the pairs is the one that is watched."""
+    """Run races, measure and print. The first pair is the watched one."""
     took: list[list[float]] = [[] for _ in pairs]
     await trio.to_thread.run_sync(reports, watching)
     for one in pairs[0]:
@@ -295,7 +299,7 @@ async def measured(what: str, pairs: Sequence[Pair], races: int, *, pause_s: flo
         async with trio.open_nursery() as nursery:
             for pair, into in zip(pairs, took, strict=True):
                 nursery.start_soon(run, pair, into)
-        # The countdown is a second in which nothing is sent.
+        # Subtract the countdown: a second in which nothing is sent.
         racing_s += time.perf_counter() - race_began - 1
     cpu = processor_s(pid) - cpu
     share = cpu / (time.perf_counter() - began)
@@ -320,8 +324,8 @@ async def measured(what: str, pairs: Sequence[Pair], races: int, *, pause_s: flo
 
 
 def reports(watching: Sequence[Process]) -> list[Told]:
-    """What each part of the crowd has heard since it was last asked."""
-    # All of them at once: each waits for what is on its way.
+    """What each process of the crowd has heard since the last report."""
+    # Ask all at once: each waits for what is under way.
     for process in watching:
         assert process.stdin is not None
         process.stdin.write("\n")
@@ -330,7 +334,7 @@ def reports(watching: Sequence[Process]) -> list[Told]:
 
 
 def lateness(told: Sequence[Told], players: Pair) -> tuple[list[float], float]:
-    """Seconds from the first watcher's having a message to the last one's, in order; and from a player's view to the last watcher."""
+    """Seconds from the first watcher's getting a message to the last one's, sorted; and from a player's view to the last watcher."""
     met = set.intersection(*(set(each.times) for each in told))
     moments = {payload: (min(each.times[payload][0] for each in told), max(each.times[payload][1] for each in told)) for payload in met}
     seen = {key: list(times) for player in players for key, times in player.seen.items()}
@@ -344,7 +348,7 @@ def lateness(told: Sequence[Told], players: Pair) -> tuple[list[float], float]:
 
 @asynccontextmanager
 async def pair_of_players(url: str, number: int) -> AsyncIterator[tuple[Pair, str]]:
-    """They, and the code of their room."""
+    """A pair of players, and the code of their room."""
     async with player(url, f"Ann {number}") as ann, player(url, f"Bob {number}") as bob:
         await ann.say(OpenRace(options=RaceOptions(rules="carpet-redeal", delay_s=0, countdown_s=1)))
         room = await ann.hear_of(Room)
@@ -365,7 +369,7 @@ async def measure(url: str, pid: int, size: int, races: int, *, pace_s: float, h
             await measured("without, hurried", pairs[:1], HURRIED * races, pause_s=0, pid=pid)
         watching: list[Process] = []
         try:
-            # One after the other, so that their first ones watch first.
+            # One after the other, so that their first watchers come first.
             for begin in range(0, size, IN_ONE):
                 watching.append(program("--crowd", url, code, str(min(IN_ONE, size - begin)), core=-1))
                 assert await trio.to_thread.run_sync(answer, watching[-1]) == "ready"
@@ -378,10 +382,10 @@ async def measure(url: str, pid: int, size: int, races: int, *, pace_s: float, h
 
 
 async def serve(database: str, size: int) -> None:
-    # The crowd goes without a word, which is of no interest here.
+    # The crowd leaves without a goodbye, which need not be logged here.
     logging.disable()
     raise_limit()
-    # All of this machine may have four fifths of them.
+    # One address may have four fifths of all connections.
     connections = max(2 * size, DEFAULT_CONNECTIONS)
     async with running(Settings(port=0, rate=1e6, burst=1_000_000, database=database, max_connections=connections)) as url:
         print(url, flush=True)

@@ -1,6 +1,6 @@
 """Where the server's time goes under load, as text: `python -m tests.bench.where_time_goes` from the top of the tree; needs py-spy.
 
-The functions with the largest share, by themselves and with all that they call; and of each package of the server, its own part.
+It prints the functions with the largest shares, alone and with everything they call, and the share of each package of the server.
 """
 
 from __future__ import annotations

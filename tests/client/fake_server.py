@@ -1,4 +1,4 @@
-"""A server that says what a test tells it to, over in-memory streams: the real WebSocket handshake and frames, no socket and no game.
+"""A server that says what a test tells it to, over streams in memory: real WebSocket handshake and frames, but no socket and no game.
 
 `FakeServer.dial` goes to `open_link(dial=...)`; each connection comes out of `FakeServer.line()` as a `Line`, or out of
 `FakeServer.greeted()`.
@@ -45,7 +45,7 @@ NO_CARDS = {"S": 1, "H": 1, "D": 1, "C": 1}
 
 
 class _NoSocket:
-    """Enough of a socket for `serve` to log where it listens."""
+    """Enough of a socket for `serve` to log its address."""
 
     family = socket.AF_UNIX
 
@@ -66,7 +66,7 @@ class _MemoryListener(trio.abc.Listener[trio.abc.HalfCloseableStream]):
 
 
 class Line:
-    """One connection as the server sees it."""
+    """The server's end of a connection."""
 
     def __init__(self, ws: ServerConnection) -> None:
         self.ws = ws
@@ -74,7 +74,7 @@ class Line:
 
     @property
     def host(self) -> str:
-        """Which server the client means to speak to."""
+        """The server that the client means to speak to."""
         assert self.ws.request is not None
         return self.ws.request.headers["Host"]
 
@@ -91,7 +91,7 @@ class Line:
         return hello
 
     async def greet(self, *, token: str = "token-1", room: str | None = None, nodes: tuple[str, ...] = ()) -> Hello:
-        """Take the hello and answer it."""
+        """Receive the hello and answer it."""
         hello = await self.hello()
         await self.say(replace(welcome(name=hello.name, token=token, room=room), nodes=nodes))
         return hello
@@ -101,7 +101,7 @@ class Line:
         await self.say(scenes.refusal(code, hello.ref))
 
     async def cut(self) -> None:
-        """The cable is pulled."""
+        """Cut the connection, as if the cable were pulled."""
         await trio.aclose_forcefully(self.ws.stream)
 
     async def close(self, code: int, reason: str = "") -> None:
@@ -109,7 +109,7 @@ class Line:
 
 
 class FakeServer:
-    """refusal: while set, dialling raises it. silent: while true, connections are taken and nothing is ever answered."""
+    """refusal: while set, dialling raises it. silent: while true, connections are accepted but nothing is answered."""
 
     def __init__(self) -> None:
         self._listener = _MemoryListener()
@@ -132,7 +132,7 @@ class FakeServer:
         return await self._lines.receive()
 
     async def greeted(self, *, token: str = "token-1", room: str | None = None, nodes: tuple[str, ...] = ()) -> Line:
-        """The next line, whose hello has been answered."""
+        """The next connection, after its hello has been answered."""
         line = await self.line()
         await line.greet(token=token, room=room, nodes=nodes)
         return line

@@ -1,4 +1,4 @@
-"""A web server that says what a test tells it to, on a port of its own: true pages and an enemy's."""
+"""A web server that answers what a test tells it to, on a port of its own: genuine pages and hostile ones."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import threading
 from collections.abc import Callable, Iterator
 
 Script = Callable[[str], bytes]
-"""From the target of a request to all the bytes of the answer."""
+"""Maps the target of a request to all bytes of the answer."""
 
 
 class PageServer:
-    """script: what is answered; bytes, or a function of the target that was asked for. asked: the targets so far."""
+    """script: the answer, as bytes or as a function of the requested target. asked: the targets so far."""
 
     def __init__(self, port: int) -> None:
         self.url = f"ws://127.0.0.1:{port}"
@@ -41,7 +41,7 @@ def serving_pages() -> Iterator[PageServer]:
         def handle(self) -> None:
             assert isinstance(self.rfile, io.BufferedReader)
             if self.rfile.peek(1)[:1] == b"\x16":
-                # The beginning of TLS, to which a plain server says that it understands nothing.
+                # The beginning of a TLS handshake, which a plain server cannot read.
                 self.wfile.write(page(b"", status="400 Bad Request"))
                 return
             head = b""
@@ -50,14 +50,14 @@ def serving_pages() -> Iterator[PageServer]:
             target = head.split(b" ")[1].decode()
             told.requests.append(head.decode())
             told.asked.append(target)
-            # Who asked may have gone before the end.
+            # The client may have gone before the end.
             with contextlib.suppress(OSError):
                 self.wfile.write(told.script(target))
 
     class Server(socketserver.ThreadingTCPServer):
         allow_reuse_address = True
         daemon_threads = True
-        # A handler that is silent on purpose ends with its peer.
+        # A handler that keeps silent on purpose ends when its peer does.
         block_on_close = False
 
     with Server(("127.0.0.1", 0), Handler) as server:

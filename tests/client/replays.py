@@ -1,4 +1,4 @@
-"""Races that were really played, on the real machine, and their replays: every rule set, any number of seats, the same each time."""
+"""Races played on the real state machine, and their replays: any rule set, any number of seats, the same each time."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from server.race.replay import frames
 from tests.server.race.racing import Driven, started
 
 ALIKE = 9
-"""Moves that all seats make alike, but for what goes home or not by chance."""
+"""The number of first moves for which all seats draw the same random numbers."""
 
 
 @lru_cache(maxsize=64)
 def driven(rules: str = "carpet", seats: int = 2, *, moves: int = 2000) -> Driven:
-    """A race in which every seat sends home what goes and turns or moves by lot, until it ends or has made so many moves and stops."""
+    """A race in which every seat sends home what it can and otherwise moves at random, until it ends, or stops after `moves` moves."""
     race = started(RaceOptions(rules=rules, seats=seats, deal="garden"))
     lots, alike = random.Random(f"{rules} {seats}"), [random.Random(rules) for _ in range(seats)]
     due = [1000 + 300 * seat for seat in range(seats)]

@@ -1,4 +1,4 @@
-"""Runs to draw: in the waiting room, beside ghosts, and with the board of the deal behind them."""
+"""Runs to draw: in the waiting room, beside ghosts, and afterwards with the deal's board."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def ghost(number: int, **fields: object) -> GhostInfo:
 
 
 def run_room(kind: RunKind, ghosts: int = 0, **fields: object) -> Room:
-    """Before the start."""
+    """A run's room before the start."""
     deal = SharedDeal(kind=kind, id=DAY if kind == "daily" else "WUKMRT", nonces=("1b" * 16,))
     options = RaceOptions(seats=1, public=False, rated=False)
     return replace(scenes.room(1, options=options), shared=deal, ghosts=tuple(ghost(number) for number in range(ghosts)), **fields)
@@ -76,7 +76,7 @@ def row(place: int, name: str, home: int, **fields: object) -> RunRow:
 
 
 def board(kind: RunKind = "daily", runs: int = 3, **fields: object) -> Runs:
-    """Anna is the second; the first has every card home."""
+    """A deal's board. Anna is second; the first has every card home."""
     names = [NAMES[0], "Anna", *NAMES[1:], *(f"Runner {number}" for number in range(100))][:runs]
 
     def days(place: int) -> dict[str, object]:
@@ -109,7 +109,7 @@ def board(kind: RunKind = "daily", runs: int = 3, **fields: object) -> Runs:
 
 
 def over(kind: RunKind = "daily", ghosts: int = 0, runs: int = 3) -> Model:
-    """After the run, its record closed still."""
+    """After a run whose record is still sealed."""
     seat = SeatRecord(
         name="Anna", bot=None, round_trip_ms=23, state="stalled", place=1, home=51, plies=111, home_at_ms=134_600, ended_at_ms=144_600
     )

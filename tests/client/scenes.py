@@ -1,4 +1,4 @@
-"""Models to draw and to test with, made from messages by the reducer, as the app makes them. The cards are a fixed shuffle."""
+"""Models to draw and to test with, made from messages by the reducer, as in the app. The cards are a fixed shuffle."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def first_view() -> View:
 def view_of(
     piles: dict[str, tuple[str, ...]], *, stock: int, waste: tuple[str, ...] = (), heights: str = "1111", pending: str | None = None
 ) -> View:
-    """A view with the moves that the base game would allow; heights: cards on S H D C as letters of base 36."""
+    """A view with the moves that the base game would allow. heights: the number of cards on S, H, D and C, as digits in base 36."""
     counts = {suit: int(height, 36) for suit, height in zip("SHDC", heights, strict=True)}
     ranks = "A23456789TJQK"
     fits = {ranks[count] + suit for suit, count in counts.items() if count < 13}
@@ -145,7 +145,7 @@ def seat(number: int, name: str | None, **fields: object) -> SeatInfo:
 
 
 def refusal(code: ErrorCode, ref: int = 0, *, message: str | None = None) -> Error:
-    """message: in the place of the usual sentence."""
+    """message: replaces the usual sentence."""
     kind = ERRORS[code]
     return Error(code=code, fault=kind.fault, message=kind.sentence if message is None else message, path="", ref=ref)
 
@@ -181,7 +181,7 @@ def at_home() -> Model:
 
 
 def looking(rules: str | None = None) -> Model:
-    """At home, an opponent being looked for since -6,000 ms."""
+    """At home, looking for an opponent since -6,000 ms."""
     return reduced(at_home(), WaitingMatch(rules=rules, waited_ms=7_000, window=150, waiting=3))
 
 
@@ -203,7 +203,7 @@ def counting() -> Model:
 
 
 def dealt() -> Model:
-    """The clock starts at 4,000 ms."""
+    """A race that is dealt, whose clock starts at 4,000 ms."""
     return reduced(counting(), Dealt(version=7, seat=0, starts_in_ms=20, view=first_view()), now_ms=3980)
 
 
@@ -211,7 +211,7 @@ COURSE = (
     ((0, 4), (6_200, 5), (9_000, 6), (14_800, 8), (20_100, 11), (24_400, 12), (27_000, 14), (31_500, 15), (36_000, 17), (40_000, 18)),
     ((0, 4), (4_100, 5), (8_700, 7), (11_000, 8), (15_300, 9), (22_000, 10), (28_800, 13), (33_100, 15), (37_000, 18), (40_500, 20)),
 )
-"""How a race went, as if it had been heard."""
+"""The course of a race, as if it had been heard."""
 
 
 def with_course(model: Model) -> Model:
@@ -262,7 +262,7 @@ def crowd() -> Model:
 
 
 def record() -> Record:
-    """A finished race of two whose deal checks out; the moves are made up, evenly spread."""
+    """The record of a finished race of two whose deal checks out. The moves are invented and evenly spread."""
     moves: list[MoveRecord] = []
     homes = [4, 4]
     for step in range(1, 90):
@@ -324,7 +324,7 @@ def over() -> Model:
 
 
 def standing(points: tuple[int, int], raced: int, **fields: object) -> SeriesInfo:
-    """A series of Anna and Benedikt after so many races; best of 5 by default."""
+    """A series between Anna and Benedikt after `raced` races; best of 5 by default."""
     homes = fields.pop("homes", (48 * raced, 33 * raced))
     gone = fields.pop("gone", None)
     names = ("Anna", "Benedikt") if raced else ("", "")
@@ -338,14 +338,14 @@ def standing(points: tuple[int, int], raced: int, **fields: object) -> SeriesInf
 
 
 def next_race(version: int, series: SeriesInfo, **fields: object) -> Room:
-    """The snapshot with which the next race of a series comes."""
+    """The snapshot that announces the next race of a series."""
     both = (seat(0, "Anna"), seat(1, "Benedikt"))
     options = RaceOptions(series=SeriesOptions(format=series.format, races=series.races))
     return room(version=version, **({"race": 2, "seats": both, "series": series, "options": options} | fields))
 
 
 def between() -> Model:
-    """The first race of a best of 5 is over, and the second one is open."""
+    """After the first race of a best of 5, when the second one is open."""
     score = standing((1, 0), 1)
     return reduced(over(), Scored(version=12, series=score, record=None), next_race(13, score), now_ms=144_000)
 
@@ -354,5 +354,5 @@ RATINGS = (SeatRating(before=1138, after=1241), SeatRating(before=1204, after=11
 
 
 def rated_over() -> Model:
-    """The same, and the race has changed ratings."""
+    """A finished race that has changed ratings."""
     return reduced(over(), Ratings(version=12, seats=RATINGS), now_ms=144_100)

@@ -1,4 +1,4 @@
-"""Positions of every rule set as their players see them, from the real engines: shuffles that stand still, played by fixed random words."""
+"""Positions of every rule set as their players see them, from the real engines: fixed shuffles, played by fixed random numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SEED = bytes(range(32))
 
 @lru_cache(maxsize=4096)
 def position_after(rules: str, moves: int, *, seed: bytes = SEED, homeward: bool = True) -> Position:
-    """The position after so many moves, or fewer where none is left. homeward: what can go home does; else every move is as likely."""
+    """The position after this many moves, or fewer if none is left. homeward: what can go home does; else all moves are equally likely."""
     lots = random.Random(f"{rules} {seed.hex()}")
     position = RULE_SETS[rules].deal(seed)
     for _ in range(moves):
@@ -42,7 +42,7 @@ def board_for(rules: str, view: View) -> Board:
 
 
 def racing_at(rules: str, view: View, *, seats: int = 2) -> Model:
-    """42 seconds into a race at a rule set; the first seat's view is `view`."""
+    """42 seconds into a race with this rule set, in which the first seat sees `view`."""
     names = ("Anna", "Benedikt", "Clara", "Dan", "Émilie", "Friðrik", "Guðrún", "Hannes Maximilian")[:seats]
     infos = tuple(
         scenes.seat(

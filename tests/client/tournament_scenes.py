@@ -1,4 +1,4 @@
-"""Tournaments to draw and to test with, as the messages that tell of them. Anna is the player; the director is she or Grace."""
+"""Tournaments to draw and to test with, as messages from the server. Anna is the player; the director is Anna or Grace."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def called(**more: Any) -> Called:
 
 
 def large() -> Tournament:
-    """Sixty-four entrants of the longest names, among them wide letters, in the middle of a round."""
+    """Sixty-four entrants with the longest possible names, some in wide letters, in the middle of a round."""
     wide = "カーペット選手権"
     names = [f"{'Maximiliane-Wilhelmine'[: 21 - number % 3]} {number}" if number % 4 else f"{wide}{number}" for number in range(1, 65)]
     entrants = tuple(
@@ -211,5 +211,5 @@ def listed() -> Tournaments:
 
 
 def at(tournament: Tournament) -> Model:
-    """The player at home, who has been told of it."""
+    """The player at home, who has been told of the tournament."""
     return scenes.reduced(scenes.at_home(), tournament, now_ms=45_000)

@@ -1,4 +1,4 @@
-"""Races that are watched, made from messages by the reducer, as the app makes them."""
+"""Watched races, made from messages by the reducer, as in the app."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def board(seat: int, rules: str = "carpet", moves: int = 20) -> LateBoard:
 
 
 def watched(rules: str = "carpet", seats: int = 2, *, moves: int = 24, boards: int = 8, **fields: object) -> Watched:
-    """The snapshot of a race that is being run. boards: of so many seats there is one, the others have none yet."""
+    """The snapshot of a running race. boards: how many seats have a board; the others have none yet."""
     values: dict[str, object] = {
         "version": 7,
         "phase": "racing",
@@ -65,10 +65,10 @@ def progress(version: int, seat: int, home: int, ply: int = 40) -> WatchedEvent:
 
 
 def racing(rules: str = "carpet", seats: int = 2, *, moves: int = 24, boards: int = 8, **fields: object) -> WatchModel:
-    """Watched for some seconds, in which cards went home."""
+    """A race that has been watched for some seconds, in which cards went home."""
     watch = after(watched(rules, seats, moves=moves, boards=boards, **fields), now_ms=NOW_MS - 20_000)
     assert watch.room is not None
-    # The clock was anchored twenty seconds earlier; it is as if one had come then.
+    # Anchor the clock as if the spectator had come twenty seconds earlier.
     room = replace(watch.room, started_at_ms=NOW_MS - 42_300, points=tuple(((22_300, info.home - 3),) for info in watch.room.seats))
     changed: WatchModel | None = replace(watch, room=room)
     for number, info in enumerate(room.seats):
@@ -85,7 +85,7 @@ def over() -> WatchModel:
 
 
 def later(watch: WatchModel, *events: object, now_ms: int = NOW_MS) -> WatchModel:
-    """What is watched some events later."""
+    """A watched race after more events."""
     changed: WatchModel | None = watch
     for each in events:
         changed = watch_after(changed, each, now_ms)  # type: ignore[arg-type]
@@ -94,13 +94,13 @@ def later(watch: WatchModel, *events: object, now_ms: int = NOW_MS) -> WatchMode
 
 
 def in_series(series: SeriesInfo, *, boards: int = 8) -> WatchModel:
-    """A race of a series that is being run."""
+    """A running race of a series."""
     options = RaceOptions(series=SeriesOptions(format=series.format, races=series.races))
     return racing(boards=boards, race=series.raced + 1, series=series, options=options)
 
 
 def between() -> WatchModel:
-    """The first race of a best of 5 is over, and one of its players is ready for the second."""
+    """After the first race of a best of 5: one of the players is ready for the second."""
     score = scenes.standing((1, 0), 1)
     first = later(in_series(scenes.standing((0, 0), 0)), event(Result(version=10, record=scenes.record())))
     following = (Scored(version=11, series=score, record=None), scenes.next_race(12, score, seat=None), PlayerReady(version=13, seat=0))

@@ -1,7 +1,7 @@
-"""A real Chromium without a window, and what a test asks of the page in it.
+"""A real Chromium without a window, and what tests do with the page in it.
 
-It is looked for at CARPET_TEST_CHROMIUM and in PATH, with its `chromedriver`. Where there is none, what was not tested is said in a section
-of its own at the end of the run (`tests/conftest.py`); where the variable names one that does not start, the tests fail.
+It is expected at CARPET_TEST_CHROMIUM or in PATH, with its `chromedriver`. If there is none, a section at the end of the run says what was
+not tested (`tests/conftest.py`); if the variable names one that does not start, the tests fail.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ SEE = f"""
 ARRIVE = "document.getAnimations().filter((each) => each.effect.getComputedTiming().endTime < Infinity).forEach((each) => each.finish())"
 VARIABLE = "CARPET_TEST_CHROMIUM"
 PATIENCE_S = 30
-"""For what a page is to show."""
+"""How long to wait for something on a page."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ class Seen:
 
     shown: bool
     text: str
-    """As it is shown; empty while it is hidden."""
+    """The visible text; empty while the element is hidden."""
     content: str
-    """With what is for readers aloud alone."""
+    """The text including what is only for screen readers."""
     href: str | None
     value: str | None
 
@@ -76,7 +76,7 @@ class Browser:
     def look(
         self, *, width: int = 1280, height: int = 900, scheme: str = "light", motion: str = "no-preference", forced: str = "none"
     ) -> None:
-        """Have a window of this size, in CSS pixels, and somebody's preferences."""
+        """Set the window's size, in CSS pixels, and the user's preferences."""
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         values = {"prefers-color-scheme": scheme, "prefers-reduced-motion": motion, "forced-colors": forced}
@@ -84,21 +84,21 @@ class Browser:
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
     def run(self, script: str, *arguments: Any) -> Any:
-        """What a piece of script returns; a promise is waited for."""
+        """Run a piece of script. Returns its result; waits for it if it is a promise."""
         return self.driver.execute_async_script(
             f"const done = arguments[arguments.length - 1]; (async (...given) => {{ {script} }})(...arguments)"
             ".then(done, (error) => done({thrown: String(error)}))",
             *arguments,
         )
 
-    # A page that goes on may have taken away what was found, or made it anew. So what it shows is read in one step, and what was to be done
-    # to an element that is gone is done to the one that has come for it.
+    # A live page may remove or replace an element that was found. So what it shows is read in one step, and an action on an element that is
+    # gone is repeated on its replacement.
 
     def all(self, selector: str) -> list[Seen]:
         return [Seen(*each) for each in self.driver.execute_script(SEE, selector)]
 
     def do(self, selector: str, act: Callable[[WebElement], None]) -> None:
-        """Do this to the first of these, as soon as it is there."""
+        """Do this to the first element that matches, as soon as there is one."""
 
         def done() -> bool:
             found = self.driver.find_elements(By.CSS_SELECTOR, selector)[:1]
@@ -115,15 +115,15 @@ class Browser:
         self.do(selector, lambda found: found.send_keys(*keys))
 
     def choose(self, selector: str, value: str) -> None:
-        """The option of this value, of a select."""
+        """Choose the option with this value in a select."""
         self.do(selector, lambda found: Select(found).select_by_value(value))
 
     def text(self, selector: str) -> str:
-        """Of the first that is there, with what is for readers aloud alone; empty where there is none."""
+        """The text of the first element that matches, including what is only for screen readers; empty if there is none."""
         return str(self.driver.execute_script("return document.querySelector(arguments[0])?.textContent ?? ''", selector))
 
     def wait(self, holds: Callable[[], object], what: str) -> None:
-        """Wait until this holds. what: said when it does not come to hold."""
+        """Wait until this holds. what: the failure message if it never does."""
         try:
             WebDriverWait(self.driver, PATIENCE_S, 0.05, [StaleElementReferenceException]).until(lambda _: holds())
         except TimeoutException:
@@ -135,18 +135,18 @@ class Browser:
         self.wait(lambda: text in self.text(selector), f"{text!r} in {selector}")
 
     def press(self, words: str, inside: str = "main, dialog") -> None:
-        """The button or link with these words, as soon as it is there, nothing lies over it, and it can be pressed.
+        """Press the button or link with these words, as soon as it is there, enabled, and not covered.
 
-        It is found and pressed in one step: a page that goes on may move it, or make it anew, between two.
+        It is found and pressed in one step, because a live page may move or replace it between two.
         """
         self.wait(lambda: self.driver.execute_script(PRESS, inside, words), f"{words!r} to press in {self.text('main')}")
 
     def complaints(self) -> list[str]:
-        """What the console says is wrong since this was last asked. Not of the canvas that axe has: our pages have none."""
+        """The console's complaints since the last call, except those about axe's canvas: our pages have none."""
         return [entry["message"] for entry in self.driver.get_log("browser") if "Canvas2D: Multiple readback" not in entry["message"]]
 
     def wait_for_complaints(self, text: str, *, count: int = 1) -> list[str]:
-        """The same, until so many are of this text: the console comes by a way of its own, some time after what it tells of."""
+        """Wait until `count` complaints contain this text, and return all complaints: they arrive with some delay."""
         told: list[str] = []
 
         def all_there() -> bool:
@@ -159,8 +159,8 @@ class Browser:
     def breaches(self) -> list[str]:
         """What axe finds wrong with the page, by the rules of WCAG 2.2 AA and good practice.
 
-        Among the first is that what a thing is called has the words that it shows, of which axe says that its rule is a trial.
-        What is on its way into the picture is there at once: for a moment it is too pale to be read, and axe may look just then.
+        WCAG also demands that an element's name contain its visible words; axe's rule for that is experimental, and is switched on here.
+        Elements that are fading in are shown at once: for a moment they are too pale to read, and axe may look just then.
         """
         if not self.driver.execute_script("return Boolean(window.axe)"):
             self.driver.execute_script(AXE)
@@ -169,7 +169,7 @@ class Browser:
         return [f"{each['id']}: {node['html']}" for each in found["violations"] for node in each["nodes"]]
 
     def nodes(self) -> list[dict[str, Any]]:
-        """What a reader aloud is given: role, name and properties of each node that is not ignored."""
+        """What a screen reader gets: role, name and properties of each node that is not ignored."""
         tree = self.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})
         return [
             {
@@ -189,14 +189,14 @@ def page(url: str, path: str = "/") -> str:
 
 @contextmanager
 def open_browser() -> Iterator[Browser]:
-    """Skips the test, or fails it, when there is no Chromium."""
+    """A browser for the tests. Skips or fails the test if there is no Chromium."""
     program = os.environ.get(VARIABLE) or shutil.which("chromium") or shutil.which("google-chrome")
     conductor = shutil.which("chromedriver")
     if program is None or conductor is None:
         (pytest.fail if VARIABLE in os.environ else pytest.skip)(f"{NO_CHROMIUM}: install chromium and chromium-driver")
     options = webdriver.ChromeOptions()
     options.binary_location = program
-    # Containers have no user namespaces for its sandbox, and little shared memory.
+    # Containers lack the user namespaces that its sandbox needs, and have little shared memory.
     for argument in (
         "--headless=new",
         "--no-sandbox",

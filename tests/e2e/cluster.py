@@ -1,9 +1,9 @@
-"""Servers that are one place to play, as processes, and what is done to them while scripted players race: kills, sleeps, polite stops.
+"""A cluster of server processes, and what is done to them while scripted players race: kills, sleeps, polite stops.
 
-What they write is kept a second time, by triggers in the database: of each batch who wrote it and which commands are in it, and each race's
-way from server to server, in one order. By that it shows whether ever two servers wrote to one race.
+Triggers in the database keep a second log of what the servers write: the writer and the commands of each batch, and each race's way from
+server to server, all in one order. The log shows whether two servers ever wrote to one race.
 
-Used by `test_cluster.py` for one of each and by `tests/bench/cluster_kills.py` for many.
+Used by `test_cluster.py` for one blow of each kind, and by `tests/bench/cluster_kills.py` for many.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from tests.e2e.nodes import NodeProcess
 PACE_S = 0.25
 
 TRIES = 20
-"""Times that a player comes before they give up."""
+"""How often a player tries before they give up."""
 
 KEEP_LOG = """
 CREATE TABLE kept_log (serial BIGSERIAL PRIMARY KEY, node INTEGER NOT NULL, race TEXT, commands BYTEA);
@@ -54,22 +54,22 @@ CREATE TRIGGER keep_batch AFTER INSERT ON batches FOR EACH ROW WHEN (NEW.writer 
 CREATE TRIGGER keep_opened AFTER INSERT ON races FOR EACH ROW EXECUTE FUNCTION keep_owner();
 CREATE TRIGGER keep_owner AFTER UPDATE OF node ON races FOR EACH ROW EXECUTE FUNCTION keep_owner()
 """
-"""A batch without a writer is a copy, made by whoever takes a race over. Who writes as a server holds its row against those who would take
-over from it, so the numbers are in the order in which things became true.
+"""A batch without a writer is a copy, made by a server that takes a race over. A server that writes locks its own row against takeovers, so
+the serial numbers are in the order in which things became true.
 """
 
 WATCHES_S = 600
-"""For so long whoever watches waits for a result."""
+"""How long a spectator waits for a result."""
 
 LATE_S = 60
-"""For so long they try to come back when the race is over."""
+"""How long a spectator tries to come back when the race is over."""
 
 
 @dataclass(slots=True, eq=False)
 class ClusterPair(Pair):
-    """moved_at: Trio's time of the last move that was acknowledged. longest_s: between two of them, since it was set to 0.
+    """moved_at: Trio's time of the last acknowledged move. longest_s: the longest time between two of them since it was set to 0.
 
-    begun_at: Trio's time. people: who play it, everybody who came anew included.
+    begun_at: Trio's time. people: its players, including those who came again as somebody new.
     """
 
     moved_at: float = 0.0
@@ -89,7 +89,7 @@ class ClusterPair(Pair):
 
 @dataclass(slots=True, eq=False)
 class Person:
-    """One scripted player, and what they have heard last: for whoever asks why nothing happens."""
+    """One scripted player, and what they heard last: a help for finding out why nothing happens."""
 
     name: str
     pair: ClusterPair
@@ -107,7 +107,7 @@ class Person:
 
     @property
     def waits(self) -> str:
-        """Where they are, and what they have heard last, in one line."""
+        """Where they are, and what they heard last, in one line."""
         room, link = self.model.room, self.model.link
         own = room.own if room is not None else None
         where = f"{room.phase} in {room.code}" if room is not None else "in no room"
@@ -121,8 +121,8 @@ class Person:
 class Ground:
     """What the races of one run share.
 
-    failures: why somebody heard no result. setbacks: why somebody had to come anew, as another player.
-    is_watched: whether somebody watches each race. watchers: how many saw the result; told: what they were told; blind: those who saw none.
+    failures: why players heard no result. setbacks: why players had to come again, as somebody new. is_watched: whether each race has a
+    spectator. watchers: how many spectators saw the result. told: how many messages they were sent. blind: those who saw no result.
     """
 
     place: list[NodeProcess]
@@ -141,37 +141,37 @@ class Ground:
         return [pair for pair in self.pairs if pair.moved_at and not pair.records]
 
     def idle(self, seconds: float) -> list[str]:
-        """Of races in which nobody has moved for so long: what each player waits for."""
+        """What each player waits for, in races without a move for this long."""
         now = trio.current_time()
         still = [pair for pair in self.pairs if not pair.is_over and now - max(pair.moved_at, pair.begun_at) > seconds]
         return [f"{pair.room or 'a room that is not open'}: {person.waits}" for pair in still for person in pair.people]
 
     def begin_blow(self) -> list[ClusterPair]:
-        """From here on pauses are measured, of those who are racing."""
+        """Start to measure the pauses of the races under way. Returns those races."""
         racing = self.racing()
         for pair in racing:
             pair.longest_s = 0.0
         return racing
 
     async def recovered(self, racing: list[ClusterPair]) -> None:
-        """Wait until all of them race on: each has moved a while after what befell them now."""
+        """Wait until all these races have recovered from a blow: each has had a move some time after now."""
         since = trio.current_time() + 1
         with trio.fail_after(60):
             while not all(pair.records or pair.moved_at > since for pair in racing):  # noqa: ASYNC110  (players tell nobody that they moved)
                 await trio.sleep(0.1)
 
     def end_blow(self, racing: list[ClusterPair]) -> list[float]:
-        """The longest pause of each since, in seconds."""
+        """The longest pause of each race since `begin_blow`, in seconds."""
         now = trio.current_time()
         return [max(pair.longest_s, 0.0 if pair.records else now - pair.moved_at) for pair in racing]
 
     def finish(self) -> None:
-        """Nothing more is to befall anybody."""
+        """No more blows will come."""
         self.finished.set()
         self.generator.hurry()
 
     async def play(self, races_at_once: int) -> None:
-        """Race after race, until `finished`; returns when the last has ended."""
+        """Run race after race until `finished`. Returns when the last one has ended."""
         async with trio.open_nursery() as nursery:
             for number in range(races_at_once):
                 nursery.start_soon(self._race_on, number)
@@ -198,12 +198,12 @@ class Ground:
             self.count.races += 1
 
     async def _watch(self, pair: ClusterPair) -> None:
-        """From any server, to the result: whoever has not been told of it when the players have is given a while, to come back."""
+        """Watch a race from any server until its result. A spectator who has not seen it when the players have gets LATE_S to come back."""
         with trio.move_on_after(WATCHES_S) as patience:
             while True:
                 with suppress(LinkError):
                     async with open_link(self.some_url(), None, watches=True) as link:
-                        # A server that goes before its welcome is the only one that this link knows.
+                        # Wait for the welcome: until then the link knows no other server to go to.
                         await link.entered()
                         link.send(WatchRace(code=pair.room))
                         if await self._sees_result(link):
@@ -234,7 +234,7 @@ class Ground:
             person = Person(race.keywords["name"], pair)
             pair.people.append(person)
             try:
-                # By any node, so that half of them come in by another than the one that has the race.
+                # Through any node, so that many come in through another one than the race's.
                 record = await race(self.some_url(), pace=PACE_S, generator=self.generator, watch=person.watch)
             except LinkError:
                 pair.people.remove(person)
@@ -244,16 +244,16 @@ class Ground:
                 pair.people.remove(person)
                 self.setbacks.append(f"{pair.room}: {race.keywords['name']}: {failure}")
                 if not pair.moved_at and person.model.room is not None:
-                    # Their seat is kept for who they were, and the other would wait there for ever: both begin anew.
+                    # Their seat is kept for the old player, and the opponent would wait for ever: both start again.
                     scope.cancel()
                     return
                 if not pair.moved_at and tries < TRIES:
-                    # Nothing has begun: the database was away.
+                    # Nothing has begun: the database was down.
                     await trio.sleep(0.5)
                     continue
                 self.failures.append(f"{pair.room}: {race.keywords['name']}, after {tries} tries: {failure}")
                 self.count.untold += 1
-                # Nobody waits for a room that will never be, or for them.
+                # Let nobody wait for a room that will never open, or for them.
                 scope.cancel()
                 return
             else:
@@ -262,7 +262,7 @@ class Ground:
 
 
 async def begin_tournament(nursery: trio.Nursery, place: list[NodeProcess], options: TournamentOptions, entrants: list[Entrant]) -> Referee:
-    """Each entrant comes in by another server than the one before. Returns once all have entered and the check-in is open."""
+    """Begin a tournament whose entrants use the servers in turn. Returns once all have entered and the check-in is open."""
     referee, start = Referee(copies=True), trio.Event()
     nursery.start_soon(referee.direct, place[0].url, options)
     await referee.made.wait()
@@ -278,7 +278,7 @@ async def begin_tournament(nursery: trio.Nursery, place: list[NodeProcess], opti
 
 
 async def leader(place: list[NodeProcess], database: str, tournament: str) -> NodeProcess:
-    """The server that leads it."""
+    """The server that leads the tournament."""
 
     def url() -> str:
         with brief_reading(existing(database)) as sql:
@@ -291,7 +291,7 @@ async def leader(place: list[NodeProcess], database: str, tournament: str) -> No
 
 
 async def raced_at(place: list[NodeProcess], database: str, tournament: str, *, tables: int) -> NodeProcess | None:
-    """One of these servers that has a table of it, as soon as there is one; None where all tables of the round are raced at others."""
+    """One of these servers that has a table of the tournament, as soon as there is one; None if all tables of the round are elsewhere."""
     counted = """
         SELECT url, COUNT(*) AS number FROM races JOIN nodes ON nodes.id = node WHERE deal LIKE :deal AND phase = 'running' GROUP BY url
     """
@@ -312,8 +312,8 @@ async def raced_at(place: list[NodeProcess], database: str, tournament: str, *, 
 
 
 def check_tournament(referee: Referee, entrants: list[Entrant], database: str) -> list[str]:
-    """What is wrong with a tournament that is over: all that anybody was told of it has to be in its log, and every result to be of a race
-    that was run, once.
+    """What is wrong with a finished tournament. Everything that anybody was told must be in its log, and every result must come from one
+    race that was run.
     """
     with brief_reading(existing(database)) as sql:
         rows = sql.rows("SELECT * FROM decisions WHERE tournament = :id ORDER BY sequence", {"id": referee.identity})
@@ -332,13 +332,13 @@ def check_tournament(referee: Referee, entrants: list[Entrant], database: str) -
 
 
 def keep_log(database: str) -> None:
-    """From now on all that is written to races is kept. The servers have to have made their tables."""
+    """Log everything that is written to races from now on. The servers must have made their tables."""
     with psycopg.connect(database) as connection:
         connection.execute(KEEP_LOG)
 
 
 def check_owners(database: str) -> tuple[int, list[str]]:
-    """How often a race went from one server to another, and what was written to one by a server that was not its owner, or twice."""
+    """How often a race moved from one server to another, and what was written twice, out of order, or by a server other than its owner."""
     owners: dict[str, int] = {}
     last: dict[str, int] = {}
     wrong: list[str] = []
@@ -366,7 +366,7 @@ async def busiest(place: list[NodeProcess], database: str) -> NodeProcess:
 
 
 def check(ground: Ground, database: str) -> None:
-    """Every acknowledged move is in the one record of its race. All nodes have to be stopped."""
+    """Check that every acknowledged move is in the one record of its race. All nodes must have stopped."""
     kept = kept_records(database)
     told = [pair for pair in ground.pairs if pair.records]
     check_pairs(told, kept, ground.count)

@@ -1,4 +1,4 @@
-"""Running the real commands, as processes, with and without a terminal of their own."""
+"""Runs the real commands, as processes, with and without a terminal of their own."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SHAPES = ("carpet-strategy", "colorado", "twenty", "crazy-quilt", "persian-rug")
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a command came to. screen: what it drew on its terminal, if it had one."""
+    """The result of a command. screen: what it drew on its terminal, if it had one."""
 
     status: int
     out: str
@@ -52,7 +52,7 @@ class Ran:
 
 
 def environment(home: Path, basis: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """That of somebody whose client keeps their things in `home`."""
+    """The environment of somebody whose client keeps its files in `home`."""
     return {**server_environment(basis), "CARPET_HOME": str(home), "PYTHONIOENCODING": "utf-8"}
 
 
@@ -71,7 +71,7 @@ def carpet(home: Path, *arguments: str, text: str = "") -> Ran:
 
 
 def carpet_here(home: Path, *arguments: str) -> Ran:
-    """The same in this process, for commands of which a process shows nothing more: to start one takes half a second."""
+    """Run `carpet` in this process, for commands where a process of its own would show nothing more: starting one takes half a second."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         patch.setenv("CARPET_HOME", str(home))
@@ -85,7 +85,7 @@ def carpet_here(home: Path, *arguments: str) -> Ran:
 def carpet_on_terminal(home: Path, *arguments: str, interrupt_at: str | None = None) -> Ran:
     """Run `carpet` with a pseudo-terminal as its standard input and output, and nobody at the keys.
 
-    interrupt_at: once the screen shows this, the command gets a SIGINT. The terminal must be as it was in the end.
+    interrupt_at: once the screen shows this, the command gets a SIGINT. In the end the terminal must be as it was before.
     """
     command = [sys.executable, "-m", "client.cli.main", *arguments]
     with (
@@ -105,7 +105,7 @@ def carpet_on_terminal(home: Path, *arguments: str, interrupt_at: str | None = N
 def running_server(*options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """A `carpet-server serve` on a free port: its URL and its process.
 
-    It must stop well on SIGTERM, from the test or else from here, and never have shown a traceback.
+    It must stop cleanly on SIGTERM, which the test or this function sends, and must never have shown a traceback.
     """
     command = server_command(["serve", "--port", "0", "--database", "memory", "--log-level", "warning", *options])
     with (
@@ -128,7 +128,7 @@ def running_server(*options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]
 
 
 class _Complaints(logging.Handler):
-    """What a server logs with a traceback, but for what the library says of peers that are no WebSocket clients."""
+    """Collects what a server logs with a traceback, except what the library says about peers that are not WebSocket clients."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -143,7 +143,7 @@ class _Complaints(logging.Handler):
 def serving(**settings: Any) -> Iterator[str]:
     """A server in a thread of this process, on a free port unless told otherwise: its URL.
 
-    What a process shows beside (its options, signals and streams) is shown by `running_server`. It must stop well and log no traceback.
+    It must stop cleanly and log no traceback. For what only a process has (options, signals and streams) use `running_server`.
     """
     said: queue.SimpleQueue[tuple[str, trio.lowlevel.TrioToken, trio.Event] | BaseException] = queue.SimpleQueue()
 
@@ -183,7 +183,7 @@ def serving(**settings: Any) -> Iterator[str]:
 
 @contextlib.contextmanager
 def serving_at_noon(**settings: Any) -> Iterator[str]:
-    """The same at noon: else midnight might come between two runs of the deal of one day."""
+    """The same with a wall clock that starts at noon: otherwise midnight might come between two runs of a day's deal."""
     noon = datetime.now(UTC).replace(hour=12, minute=0).timestamp()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("server.app.Clock", partial(Clock, noon))

@@ -1,4 +1,4 @@
-"""The servers that several modules of tests talk to, and the browser that they look at their pages with."""
+"""The servers that several test modules share, and the browser for their pages."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from tests.ports import held_ports
 
 @pytest.fixture(scope="module")
 def fast_server() -> Iterator[str]:
-    """Its house bots play as fast as they can, and so may everybody else."""
+    """A server whose house bots play as fast as they can, and so may everybody else."""
     with serving(bots_wait=False, rate=1000, burst=1000) as url:
         yield url
 
 
 @pytest.fixture(scope="module")
 def default_rate_server() -> Iterator[str]:
-    """Its house bots play as fast as they can; everybody else at the rate of the specification."""
+    """A server whose house bots play as fast as they can; everybody else is held to the specified rate."""
     with serving(bots_wait=False) as url:
         yield url
 
 
 @pytest.fixture
 def strict_server() -> Iterator[str]:
-    """Takes so few messages that whoever does not pace themselves has too many in any race, on a machine that needs a tenth of a second a
-    move too. Half a second of quiet, and it listens again."""
+    """A server that takes so few messages that a client without a pace exceeds the limit in any race, even if a machine needs a tenth of a
+    second for a move. After half a second of quiet it listens again."""
     with serving(rate=8, burst=8) as url:
         yield url
 
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """One that nobody else is given while a server is away from it."""
+    """A port that nobody else gets while no server listens on it."""
     with held_ports(1) as (held,):
         yield held
 
@@ -48,7 +48,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def browser(chromium: Browser) -> Iterator[Browser]:
-    """With an ordinary window; nothing may have gone wrong in it by the end."""
+    """The browser with an ordinary window. By the end nothing may have gone wrong in it."""
     chromium.look()
     chromium.complaints()
     yield chromium

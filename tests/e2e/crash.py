@@ -1,4 +1,4 @@
-"""A server that is killed again and again while scripted players race on it, and the count of what was lost: nothing may be.
+"""Kills a server again and again while scripted players race on it, and counts what was lost: nothing may be.
 
 Used by `test_crash.py` for a few kills and by `tests/bench/campaign.py` for hundreds.
 """
@@ -34,7 +34,7 @@ from tests.ports import held_ports
 
 
 class Pauses(random.Random):
-    """Of scripted players: a tenth as long once they hurry, since nothing befalls their races any more, which have only to end."""
+    """The pauses of scripted players. They shrink to a tenth after the last kill, when the races only have to end."""
 
     _share = 1.0
 
@@ -47,7 +47,7 @@ class Pauses(random.Random):
 
 @dataclass(slots=True)
 class Count:
-    """What was seen. lost: acknowledged moves that the record does not have. doubled: moves that it has twice."""
+    """The result of a run. lost: acknowledged moves that are not in the record."""
 
     kills: int = 0
     races: int = 0
@@ -56,12 +56,12 @@ class Count:
     untold: int = 0
     """Players who never heard the result of their race."""
     blamed: list[str] = field(default_factory=list)
-    """Seats that were forfeited or ran out of time, though nobody has left and no race was long."""
+    """Seats that were forfeited or ran out of time, although nobody left and no race was long."""
 
 
 @dataclass(slots=True)
 class Pair:
-    """One race of two scripted players. acknowledged: seat to the moves it was told were played."""
+    """One race of two scripted players. acknowledged: by seat, the moves that it was told were played."""
 
     code: trio.Event = field(default_factory=trio.Event)
     room: str = ""
@@ -80,8 +80,8 @@ class Pair:
 class Course:
     """How servers are killed.
 
-    up_s: how long each listens, from and to. first_up_s: how much longer the first one does. ahead_s: by how much more than that of the one
-    before the wall clock of each is ahead. pace_s, grace_s: of the races.
+    up_s: the shortest and longest time that each listens. first_up_s: how much longer the first one does. ahead_s: how far each wall clock
+    is ahead of the one before. pace_s, grace_s: for the races.
     """
 
     up_s: tuple[float, float] = (0.2, 2.0)
@@ -93,14 +93,14 @@ class Course:
 
 USUAL = Course()
 CRASH_LOOP = Course(up_s=(0.0, 0.1), first_up_s=3.0, ahead_s=600, pace_s=0.2, grace_s=60)
-"""Races begin at the first server; the others die as soon as they listen, and are of different minds about the time of day: by more than
-the grace, which in turn is more than it takes to come back to the last one on a busy machine.
+"""Races begin at the first server. The others die as soon as they listen, and their clocks differ by more than the grace period, which is
+longer than it takes to come back to the last server on a busy machine.
 """
 
 
 @dataclass(slots=True)
 class _Ground:
-    """What all tasks of one run share. finished: the last server is up and no kill will follow."""
+    """What all tasks of one run share. finished: the last server is up, and no kill will follow."""
 
     database: str
     kills: int
@@ -113,7 +113,7 @@ class _Ground:
 
 
 async def kill_and_count(database: str, *, kills: int, races_at_once: int, seed: int, course: Course = USUAL) -> Count:
-    """Race until the server was killed `kills` times, let the last races end, and check every one. Raises what a check raises.
+    """Race until the server has been killed `kills` times, let the last races end, and check every one. Raises what a check raises.
 
     database: a path, or the URL of an empty PostgreSQL one.
     """
@@ -152,7 +152,7 @@ async def _kill_repeatedly(ground: _Ground, port: int, task_status: trio.TaskSta
 
 
 async def _race_on(url: str, number: int, ground: _Ground) -> None:
-    """One race after another, until one that began after the last kill has ended."""
+    """Run one race after another, until one that began after the last kill has ended."""
     last = False
     while not last:
         last = ground.finished.is_set()
@@ -171,7 +171,7 @@ async def _play(url: str, pair: Pair, ground: _Ground, race: partial[Coroutine[A
         try:
             record = await race(pace=ground.course.pace_s, generator=ground.generator, watch=pair.watch)
         except LinkError:
-            # No server just now, and there was none yet: the very first try is not made again by the link.
+            # No server is up, and the link does not repeat its very first attempt.
             await trio.sleep(0.2)
         except BotFailed:
             # The seat was gone when they came back.
@@ -183,7 +183,7 @@ async def _play(url: str, pair: Pair, ground: _Ground, race: partial[Coroutine[A
 
 
 def kept_records(database: Path | str) -> dict[str, Record]:
-    """The record of each room's one race, read without the store's own help, when all servers have stopped.
+    """The record of each room's only race, read without the store's code, after all servers have stopped.
 
     database: as for `kill_and_count`.
     """
@@ -195,7 +195,7 @@ def kept_records(database: Path | str) -> dict[str, Record]:
 
 
 def _check(ground: _Ground) -> None:
-    """Every move that was acknowledged is in the kept record, in its place and once; every record that was told is the kept one."""
+    """Check that every acknowledged move is in the stored record, once and in its place, and that every record sent is the stored one."""
     store = open_store(ground.database)
     try:
         running = store.running()
@@ -218,7 +218,7 @@ def check_pairs(pairs: Sequence[Pair], kept: Mapping[str, Record], count: Count)
         for seat, acknowledged in pair.acknowledged.items():
             moves = [move.move for move in record.moves if move.seat == seat]
             count.acknowledged += len(acknowledged)
-            # What counts after the close is struck out, told or not: those plies are the seat's last ones.
+            # Moves that would count after the close are struck out, even if acknowledged: those plies are the seat's last ones.
             for ply, move in acknowledged.items():
                 if ply < len(moves) and moves[ply] != move:
                     count.lost.append(f"{pair.room} seat {seat} ply {ply}: {move} was told, {moves[ply]} is kept")

@@ -1,7 +1,7 @@
-"""Scripted entrants of a tournament over real sockets, each with a connection of its own that comes back by itself; and its director.
+"""Scripted entrants of a tournament and its director, over real sockets, each with a connection that comes back by itself.
 
-An entrant knows nothing but what they are told: they enter, check in, go wherever they are called, play the first legal move as often as
-they are strong, and stop.
+An entrant knows only what they are told. They enter, check in, go wherever they are called, play the first legal move `strength` times, and
+stop.
 """
 
 from __future__ import annotations
@@ -43,27 +43,27 @@ STATE_ERRORS = {
     "room/no-such-code",
     "room/not-in-one",
 }
-"""What a late message may meet in a server that was killed and came back, and in a race that somebody else has just ended."""
+"""Errors that a late message may meet at a server that was killed and came back, or in a race that somebody else has just ended."""
 
 PASSING_ERRORS = {"server/busy", "server/stopping", "server/cannot-write", "server/not-kept"}
-"""What they may meet while a race is taken over, or the database is away. They ask again after `AGAIN_S`."""
+"""Errors that may occur while a race is taken over or the database is down. They ask again after `AGAIN_S`."""
 
 AGAIN_S = 1.0
 
 PATIENCE_S = 900
-"""For what a tournament comes to."""
+"""How long to wait for a state of a tournament."""
 
 
 @asynccontextmanager
 async def persistent_link(url: str, identity: Identity) -> AsyncIterator[NetLink]:
-    """A link of which the very first connection too is tried again and again: a server of several on a busy machine may just lose its lease
-    and begin anew.
+    """A link that keeps trying even its very first connection: on a busy machine a server of a cluster may lose its lease just then, and
+    start again.
     """
     while True:
         async with AsyncExitStack() as tried:
             with suppress(LinkError):
                 link = await tried.enter_async_context(open_link(url, identity))
-                # The link says hello once: where that is refused because nothing can be written just now, it stands and is of no use.
+                # The link says hello once. If that is refused because nothing can be written now, the link stays open but is of no use.
                 await link.entered()
                 stack = tried.pop_all()
                 break
@@ -73,7 +73,7 @@ async def persistent_link(url: str, identity: Identity) -> AsyncIterator[NetLink
 
 
 class Hold:
-    """Keeps tables of a tournament at their race until it is let go: nobody there stops before. table: None for every one of the round."""
+    """Keeps tables of a tournament racing until it is let go: until then nobody there stops. table: None for all tables of the round."""
 
     def __init__(self, number: int, table: int | None = None) -> None:
         self._round = number
@@ -92,9 +92,9 @@ class Hold:
 
 @dataclass(slots=True)
 class Entrant:
-    """strength: moves that they play. called: the races they were called to. holds: what may keep them from stopping.
+    """strength: how many moves they play. called: the races they were called to. holds: what may keep them from stopping.
 
-    copies: as of `Referee`; then a check-in too may come while a server cannot take it.
+    copies: as for `Referee`; a server may then be unable to take a check-in.
     """
 
     name: str
@@ -106,7 +106,7 @@ class Entrant:
     entered: trio.Event = field(default_factory=trio.Event)
     checked_in: trio.Event = field(default_factory=trio.Event)
     unexpected: list[Error] = field(default_factory=list)
-    _wanted: str | None = None  # code of the room they were called to
+    _wanted: str | None = None  # the code of the room they were called to
     _room: str | None = None
     _race: int = 1
     _seat: int | None = None
@@ -117,12 +117,12 @@ class Entrant:
 
     @property
     def waits(self) -> str:
-        """In one line, where they are called to a table; else empty."""
+        """Where they are and what they heard, in one line, if they are called to a table; else empty."""
         where = f"called to {self._wanted}, in {self._room}, heard {self._heard} {trio.current_time() - self._heard_at:.0f} s ago"
         return f"{self.name}: {where}" if self._wanted is not None else ""
 
     async def play(self, url: str, identity: str, start: trio.Event) -> None:
-        """Until cancelled. start: when to check in."""
+        """Play until cancelled. start: when to check in."""
         async with persistent_link(url, Identity(self.name)) as link, trio.open_nursery() as nursery:
             nursery.start_soon(self._check_in, link, identity, start)
             for hold in self.holds:
@@ -148,7 +148,7 @@ class Entrant:
         self._ask(link, identity, start)
 
     def _ask(self, link: Link, identity: str, start: trio.Event) -> None:
-        """For what has not been granted: the request may be lost with a connection, and the link does not repeat those of tournaments."""
+        """Ask for what has not been granted. A request may be lost with its connection, and the link repeats none about tournaments."""
         if not self.entered.is_set():
             self._asked += 1
             link.send(EnterTournament(id=identity, ref=1))
@@ -166,7 +166,7 @@ class Entrant:
     def _hear(self, link: Link, event: object) -> None:  # noqa: C901  (a case for each message, and no more in any)
         match event:
             case Welcome(player=player, name=name):
-                # A first hello of which they never heard may have taken the name.
+                # An earlier hello, whose answer was lost, may have taken the name.
                 self.player, self.name = player, name
             case Decided(ref=1):
                 self.entered.set()
@@ -184,7 +184,7 @@ class Entrant:
             case Room(code=code, race=race, seat=seat, phase=phase, view=view, seats=seats):
                 self._room, self._race, self._seat = code, race, seat
                 if phase == "over" and self._wanted != code:
-                    # Back at a race that ended while their line was lost.
+                    # They are back at a race that ended while their connection was lost.
                     link.send(LeaveRace())
                 elif phase == "waiting":
                     link.send(Ready(race=race, nonce=secrets.token_hex(16)))
@@ -201,14 +201,14 @@ class Entrant:
                     self._wanted = None
                 link.send(LeaveRace())
             case Error(code="room/already-in-one"):
-                # Of a race that they had left, and the server that was killed had not kept that.
+                # They had left that race, but the server was killed before it had stored that.
                 link.send(LeaveRace())
             case Error(code="room/not-in-one") if self._wanted is not None and self._room != self._wanted:
-                # They had left, and the answer was lost with the line.
+                # They had left, but the answer was lost with the connection.
                 self._room = None
                 link.send(JoinRace(code=self._wanted))
             case Error(code="tournament/refused" | "tournament/full", ref=1) if self._asked > 1:
-                # They are in it: only the answer was lost.
+                # They have entered; only the answer was lost.
                 self.entered.set()
             case Error(code=code) if code not in STATE_ERRORS and not code.startswith("wire/"):
                 self.unexpected.append(event)
@@ -216,7 +216,7 @@ class Entrant:
                 pass
 
     _first: View | None = None
-    _asked: int = 0  # times that they asked to be let in
+    _asked: int = 0  # how often they asked to enter
 
     def _go(self, link: Link, code: str) -> None:
         self._wanted = code
@@ -231,7 +231,7 @@ class Entrant:
         if ply < self.strength and view.moves:
             link.send(Move(race=self._race, seat=self._seat, ply=ply, move=view.moves[0]))
         elif self._is_held():
-            # Not lost with the connection: whoever comes back looks here again.
+            # This outlives the connection: when they are back they look here again.
             self._held = Stop(race=self._race, seat=self._seat)
         else:
             link.send(Stop(race=self._race, seat=self._seat))
@@ -239,9 +239,9 @@ class Entrant:
 
 @dataclass(slots=True)
 class Referee:
-    """The director: makes the tournament, starts it, and follows it. log: all that they were told of it, by number.
+    """The director: makes the tournament, starts it, and follows it. log: every decision they were told, by number.
 
-    copies: whether one server of several may know a moment later than another what was decided.
+    copies: whether there are several servers, of which one may learn of a decision later than another.
     """
 
     copies: bool = False
@@ -253,11 +253,11 @@ class Referee:
     told_at: float = field(default_factory=trio.current_time)
     _changed: trio.Event = field(default_factory=trio.Event)
     _link: Link | None = None
-    _starts: bool = False  # it has been asked for, and not granted
-    _is_lost: bool = False  # what was asked of the connection before this one may be
+    _starts: bool = False  # the start was asked for, and not granted yet
+    _is_lost: bool = False  # whether a request may have been lost with the connection before
 
     async def direct(self, url: str, options: TournamentOptions) -> None:
-        """Until cancelled."""
+        """Direct the tournament until cancelled."""
         async with persistent_link(url, Identity("Referee")) as link, trio.open_nursery() as nursery:
             self._link = link
             async for event in link.events:
@@ -269,7 +269,7 @@ class Referee:
                     case Decided(ref=2):
                         self._starts = False
                     case Welcome() if self.identity:
-                        # Each line begins with nothing that is followed.
+                        # A new connection follows nothing.
                         link.send(FollowTournament(id=self.identity))
                         self._is_lost = True
                     case Welcome():
@@ -279,7 +279,7 @@ class Referee:
                     case Tournament():
                         self._note(event)
                         if self._is_lost and event.phase == "registration":
-                            # As this says, it was lost with a connection: another one in its place would begin the first round.
+                            # The phase shows that the request to start was lost. Otherwise, a second one would begin the first round.
                             self._ask_to_start()
                         self._is_lost = False
                     case _:
@@ -317,8 +317,8 @@ class Referee:
         self._changed = trio.Event()
 
     async def until(self, phase: str | None = None, *, round: int = 0, results: int = 0) -> Tournament:  # noqa: A002  (as the wire calls it)
-        """Wait until it is told so. results: at least so many in that round, which must not be over; a later round will do, since not
-        every moment is told. Only a round that is held is sure to be told while it is run.
+        """Wait until the tournament is reported in this state. results: at least this many in that round, which must not be over; a later
+        round will do, since not every moment is reported. Only a round under a `Hold` is sure to be reported while it runs.
         """
         with trio.fail_after(PATIENCE_S):
             while True:

@@ -1,6 +1,6 @@
-"""A server on which there is something to be seen at every address of the web page.
+"""A server that has something to show at every address of the web page.
 
-`python -m tests.e2e.every_page DIRECTORY` makes a picture of each, in three sizes of window, light and dark.
+`python -m tests.e2e.every_page DIRECTORY` makes a picture of each page, in three window sizes, light and dark.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SIZES = ((1920, 1080), (1280, 800), (390, 844))
 
 @contextmanager
 def every_page() -> Iterator[dict[str, tuple[str, str]]]:
-    """By the pattern of its address, as `server.pages.documents` has it: a page, and a selector of what is there once it is drawn."""
+    """By address pattern, as in `server.pages.documents`: a page, and a selector for something that is there once it is drawn."""
     with serving(rate=1000, burst=1000, bots_wait=False, embedders=("*",)) as url, ExitStack() as stack:
         ada = stack.enter_context(sitting(url, "Ada", countdown_s=1))
         zoe = stack.enter_context(sitting(url, "Zoë", code=ada.code))
@@ -44,7 +44,7 @@ def every_page() -> Iterator[dict[str, tuple[str, str]]]:
             player.start()
             player.play(9)
         stack.enter_context(sitting(url, "Grace", rules="crazy-quilt"))
-        # Of house bots: its first round runs by itself, and then it waits for its director.
+        # A tournament of house bots: its first round runs by itself, then it waits for its director.
         edsger = stack.enter_context(Entrant(url, "Edsger"))
         tournament = edsger.create("Carpet Open", format="elimination", fill=8, check_in_s=0, pause_s=None)
         edsger.decide("start-tournament", id=tournament)

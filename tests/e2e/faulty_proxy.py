@@ -1,7 +1,7 @@
-"""A TCP proxy between a client and a server that fails on command: it cuts, tears a frame, halves, delays, and swallows without a word.
+"""A TCP proxy between a client and a server that fails on command: it cuts connections, tears frames, half-closes, delays and drops data.
 
-A fault strikes the lines that are there; later ones are well, unless `swallows_new` is set. Nothing of it is by chance: a test that wants
-chance draws the moments of its faults from a seeded generator.
+A fault affects the connections that exist; later ones work, unless `swallows_new` is set. Faults are never random: a test that wants random
+ones draws their moments from a seeded generator.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Direction = Literal["up", "down"]
 
 
 class _Way:
-    """One direction of one line. swallows: what comes is read and thrown away. tear_after: so many bytes more, then the line is cut.
+    """One direction of a connection. swallows: read data and drop it. tear_after: cut the connection after this many more bytes.
 
-    late: what was read, with the moment at which it is due; nothing for the end.
+    late: the data read, with the moment at which it is due; empty for the end.
     """
 
     def __init__(self, source: trio.SocketStream, target: trio.SocketStream) -> None:
@@ -38,7 +38,7 @@ class _Way:
         self.more.set()
 
     def halve(self) -> None:
-        """What is on its way is thrown away, and the end takes its place."""
+        """Drop the data under way, and send the end instead."""
         self.late.clear()
         self.put(0.0, b"")
 
@@ -52,7 +52,7 @@ class _Way:
 
 
 class _Pair:
-    """One line: the client's connection and the one to the server."""
+    """One connection through the proxy: the client's, and the one to the server."""
 
     def __init__(self, client: trio.SocketStream, server: trio.SocketStream) -> None:
         self.ways: dict[Direction, _Way] = {"up": _Way(client, server), "down": _Way(server, client)}
@@ -60,7 +60,7 @@ class _Pair:
 
 
 class FaultyProxy:
-    """Made by `running`. port: where clients connect. lines: how many were accepted so far. delay_s, jitter_s: how late each piece is."""
+    """Made by `running`. port: where clients connect. lines: connections accepted so far. delay_s, jitter_s: how late each piece is."""
 
     def __init__(self, server_port: int, generator: random.Random) -> None:
         self._server_port = server_port
@@ -68,7 +68,7 @@ class FaultyProxy:
         self._pairs: list[_Pair] = []
         self.port = 0
         self.lines = 0
-        self.accepted = trio.Event()  # set, and replaced, with every line
+        self.accepted = trio.Event()  # set, and replaced, with every connection
         self.delay_s = 0.0
         self.jitter_s = 0.0
         self.swallows_new = False
@@ -80,22 +80,22 @@ class FaultyProxy:
     # ---- faults
 
     def cut(self) -> None:
-        """Every line is closed at both ends, in the middle of whatever is on its way."""
+        """Close every connection at both ends, whatever is under way."""
         for pair in self._pairs:
             pair.scope.cancel()
 
     def tear(self, direction: Direction, after: int) -> None:
-        """`after` bytes more go that way, which ends in the middle of a frame, then the lines are cut."""
+        """Let `after` more bytes through that way, which end in the middle of a frame, then cut the connections."""
         for pair in self._pairs:
             pair.ways[direction].tear_after = after
 
     def halve(self, direction: Direction) -> None:
-        """That way is at its end: the receiver hears so, and the other way goes on."""
+        """Half-close: the receiver sees the end, and the other way goes on."""
         for pair in self._pairs:
             pair.ways[direction].halve()
 
     def swallow(self, *directions: Direction) -> None:
-        """Black hole: that way nothing arrives any more, and nobody is told."""
+        """Become a black hole: nothing arrives that way any more, and nobody is told."""
         for pair in self._pairs:
             for direction in directions or ("up", "down"):
                 pair.ways[direction].swallows = True
@@ -139,15 +139,15 @@ class FaultyProxy:
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._deliver, pair, way)
-                # Read at once and sent when it is due, so that a delay holds up nothing but what it delays.
+                # Read at once and send when due, so that one piece's delay does not hold up reading.
                 due, data = 0.0, b"begun"
                 while data:
                     data = await way.source.receive_some(CHUNK)
-                    # Never before what went ahead of it.
+                    # Never before the piece ahead of it.
                     due = max(due, trio.current_time() + self.delay_s + self._generator.uniform(0.0, self.jitter_s))
                     way.put(due, data)
         except* (trio.BrokenResourceError, trio.ClosedResourceError):
-            # One end has gone without a goodbye: so the other end hears of it, unless nothing is heard there any more.
+            # One end has gone without a goodbye: cut the other one too, unless this way swallows everything.
             if not way.swallows:
                 pair.scope.cancel()
 

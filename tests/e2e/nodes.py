@@ -1,4 +1,4 @@
-"""Servers as processes of their own: alone, or nodes of one place."""
+"""Server processes: single ones, or nodes of a cluster."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.ports import held_ports
 
 ROOT = Path(__file__).parents[2]
 STARTS_S = 240
-"""For a server to listen, or to end."""
+"""How long a server may take to start listening, or to end."""
 _AHEAD = "import time; true = time.time; time.time = lambda: true() + {}; from server.cli.main import main; main()"
 
 
 @dataclass(eq=False)
 class NodeProcess:
-    """One server. redis: empty for one that is no node. options: further ones of `serve`. ahead_s: what its wall clock is ahead by.
-    process: None while it does not run.
+    """One server. redis: empty for a server that is not a node. options: further ones for `serve`. ahead_s: how far its wall clock is
+    ahead. process: None while it is not running.
     """
 
     database: str
@@ -38,7 +38,7 @@ class NodeProcess:
         return f"ws://127.0.0.1:{self.port}"
 
     async def start(self) -> None:
-        """Until it listens."""
+        """Start the server, and wait until it listens."""
         program = ["-c", _AHEAD.format(self.ahead_s)] if self.ahead_s else ["-m", "server.cli.main"]
         command = [sys.executable, *program, "serve", "--port", str(self.port), "--database", self.database]
         command += ["--cluster", self.redis, "--advertise", self.url] if self.redis else []
@@ -52,7 +52,7 @@ class NodeProcess:
         assert line.startswith("listening on "), line
 
     async def end(self, number: signal.Signals) -> int:
-        """Send this signal and wait for the end; the exit status."""
+        """Send this signal and wait for the end. Returns the exit status."""
         assert self.process is not None
         self.process.send_signal(number)
         with trio.fail_after(STARTS_S):
@@ -75,7 +75,7 @@ class NodeProcess:
 
 @asynccontextmanager
 async def listening(node: NodeProcess) -> AsyncIterator[None]:
-    """A server that listens; killed at the latest on leaving."""
+    """A server that listens; killed on leaving, if not before."""
     try:
         await node.start()
         yield
@@ -85,7 +85,7 @@ async def listening(node: NodeProcess) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def nodes(database: str, redis: str, number: int = 3) -> AsyncIterator[list[NodeProcess]]:
-    """So many servers that run, on ports of this machine that are theirs also while they do not."""
+    """This many running servers, on ports that they keep even while they are stopped."""
     with held_ports(number) as ports:
         started = [NodeProcess(database, redis, port) for port in ports]
         try:

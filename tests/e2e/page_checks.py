@@ -1,4 +1,4 @@
-"""What is asked of every page: scripts to run in it. What stands in a box that scrolls by itself (`wide`) may be wider than the window."""
+"""Checks for every page, as scripts to run in it. The contents of a box that scrolls by itself (`wide`) may be wider than the window."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client whose every step is a test's: one connection, JSON unless it says otherwise, no task and none of the project's code."""
+"""A client whose every step a test decides: one connection, JSON by default, no tasks, and none of the project's code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Map = dict[str, Any]
 
 
 class Peer:
-    """Once made, it has said hello. It hears everything in order, and of a room each version."""
+    """Has said hello once made. It hears everything in order, and checks that it gets every version of a room."""
 
     subprotocol = JSON
     encode: Callable[[Map], str | bytes] = staticmethod(json.dumps)
@@ -27,7 +27,7 @@ class Peer:
 
     def __init__(self, url: str, name: str, token: str | None = None) -> None:
         self.stack = contextlib.ExitStack()
-        # What comes is taken, also when nobody reads for a while.
+        # Take in messages even if nobody reads for a while.
         self.websocket = self.stack.enter_context(
             connect(url, subprotocols=[self.subprotocol], compression=None, proxy=None, ping_interval=None, max_queue=None)
         )
@@ -62,7 +62,7 @@ class Peer:
                 return message
 
     def hear_of(self, kind: str, holds: Callable[[Map], object] = bool) -> Map:
-        """Read on to the first message of this type of which this holds. No error may come before it."""
+        """Read until the first message of this type for which `holds` is true. No error may come before it."""
         while True:
             message = self.hear()
             if message["type"] == kind and holds(message):
@@ -70,17 +70,17 @@ class Peer:
             assert message["type"] != "error", message
 
     def ask(self, kind: str, **fields: Any) -> Map:
-        """Send; what comes next."""
+        """Send a message. Returns the next one that comes."""
         self.send(kind, **fields)
         return self.hear()
 
     def cut(self) -> None:
-        """Lose the connection, without a word."""
+        """Lose the connection without a goodbye."""
         self.websocket.socket.shutdown(socket.SHUT_RDWR)
         self.stack.close()
 
     def closed_with(self) -> int | None:
-        """The code with which the server closes the connection; everything before that is passed over."""
+        """The code with which the server closes the connection; skips everything before that."""
         with contextlib.suppress(ConnectionClosed):
             while True:
                 self.websocket.recv(timeout=PATIENCE_S)
@@ -88,7 +88,7 @@ class Peer:
 
 
 class Racer(Peer):
-    """A peer with a seat. view: the last one of its own position. ply: its moves so far."""
+    """A peer with a seat. view: the last view of its own position. ply: its moves so far."""
 
     def sit_down(self, kind: str, **fields: Any) -> None:
         """Open a race, or join one."""
@@ -109,7 +109,7 @@ class Racer(Peer):
         self.hear_of("started")
 
     def play(self, moves: int = 1) -> None:
-        """Legal moves, the ones that bring a card home first."""
+        """Play legal moves, preferring those that bring a card home."""
         for _ in range(moves):
             move = next((move for move in self.view["moves"] if ":" not in move and move not in ("s", "r")), self.view["moves"][0])
             self.send("move", race=self.race, seat=self.seat, ply=self.ply, move=move)
@@ -129,7 +129,7 @@ class Racer(Peer):
 
 @contextlib.contextmanager
 def sitting(url: str, name: str, *, code: str | None = None, **options: Any) -> Iterator[Racer]:
-    """A racer who has opened a race, or sat down at that of a code; the seat is given up at the end."""
+    """A racer who has opened a race, or has joined the one with this code. They give up the seat at the end."""
     with Racer(url, name) as racer:
         if code is None:
             racer.sit_down("open-race", options=options)
@@ -138,25 +138,25 @@ def sitting(url: str, name: str, *, code: str | None = None, **options: Any) -> 
         try:
             yield racer
         finally:
-            # A seat that is only away would keep its race running.
+            # If its player were merely away, the race would go on.
             with contextlib.suppress(ConnectionClosed):
                 racer.send("leave-race")
 
 
 class Entrant(Racer):
-    """A racer who goes to tournaments, or directs them."""
+    """A racer who plays in tournaments, or directs them."""
 
     call: Map | None = None
 
     def hear(self) -> Map:
         message = super().hear()
         if message["type"] == "called":
-            # It may come ahead of the answer to what has led to it.
+            # The call may come before the answer to the request that led to it.
             self.call = message
         return message
 
     def decide(self, kind: str, **fields: Any) -> str:
-        """Have it decided; the tournament's id."""
+        """Have a request decided. Returns the tournament's id."""
         self.send(kind, ref=1, **fields)
         decided: str = self.hear_of("decided")["id"]
         return decided
@@ -171,14 +171,14 @@ class Entrant(Racer):
         self.decide("check-in", id=tournament, nonce=self.welcome["player"].ljust(32, "0")[:32])
 
     def stands(self, tournament: str, holds: Callable[[Map], object]) -> Map:
-        """Follow it until it stands so."""
+        """Follow a tournament until it is in this state."""
         self.send("follow-tournament", id=tournament)
         told = self.hear_of("tournament", holds)
         self.send("follow-tournament", id=tournament, follow=False)
         return told
 
     def go_to_table(self) -> Map:
-        """Wait to be called, sit down and be ready. What the call said."""
+        """Wait for the call, sit down and be ready. Returns the call."""
         call = self.call or self.hear_of("called")
         self.call = None
         self.sit_down("join-race", code=call["code"])
@@ -186,7 +186,7 @@ class Entrant(Racer):
         return call
 
     def stop_and_leave(self) -> None:
-        """Keep the cards home, and leave when the race is over, which it then has to be soon."""
+        """Keep the cards home, and leave when the race is over, which must be soon."""
         self.stop()
         self.hear_of("ended")
         self.send("leave-race")

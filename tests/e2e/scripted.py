@@ -1,6 +1,6 @@
-"""A player who plays and talks by the same link, session and model as one at the screen, and notes all that they asked for and were told.
+"""A scripted player with the same link, driver and model as one at a screen, who notes everything they ask for and are told.
 
-They ask for each move and say each line of talk once: that nothing is lost or doubled is the link's affair, and what their notes show.
+They send each move and each line of talk once. The link must make sure that nothing is lost or doubled; the notes show whether it did.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from protocol.room_events import Room, RoomEvent
 from protocol.server_messages import ServerMessage
 
 TALK_EVERY = 8
-"""Moves between two lines of talk."""
+"""The number of moves between two lines of talk."""
 LAST_WORDS_S = 2.0
 QUICK = ConnectionTimes(open_s=1.0, close_s=0.3, ping_s=0.3, pong_s=0.6)
 
 
 @dataclass(slots=True)
 class Notes:
-    """asked: ply to the move asked for. said: lines of talk. lost, back: how often. gaps: of the versions told."""
+    """asked: the moves asked for, by ply. said: lines of talk. lost, back: losses of the connection, and returns. gaps: in the versions."""
 
     asked: dict[int, str] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
@@ -49,12 +49,12 @@ class Notes:
 
 
 class ScriptedPlayer:
-    """entered: set with the code of the race. rests: makes no move for now. Its generator only spreads the tries to connect."""
+    """entered: set once the code of the race is known. rests: make no move for now. The link's generator only spreads reconnections."""
 
     def __init__(self, name: str, *, policy: str = "greedy", pace: float = 0.02, token: str | None = None) -> None:
         self.notes = Notes()
         self.entered = trio.Event()
-        self.told = trio.Event()  # set, and replaced, with everything that was told
+        self.told = trio.Event()  # set, and replaced, with every message
         self.identity = Identity(name, token)
         self.rests = False
         self._choose = POLICIES[policy].choose
@@ -71,17 +71,17 @@ class ScriptedPlayer:
         return self.model.room.code
 
     async def reached(self, ply: int) -> None:
-        """Wait until they have made so many moves, or the race is over."""
+        """Wait until they have made this many moves, or the race is over."""
         while self.model.room is None or (self.model.room.ply < ply and self.model.room.record is None):
             await self.told.wait()
 
     async def race(self, url: str, request: OpenRace | JoinRace, *, times: ConnectionTimes = QUICK) -> Record:
-        """Play one race to its result: the one that `request` asks for, or that in which the player has a seat."""
+        """Play one race to its result: the one that `request` asks for, or the one where the player has a seat."""
         while True:
             try:
                 return await self._race(url, request, times)
             except Unreachable:
-                # The very first try is not made again by the link, and a quick one may fail where the machine is busy.
+                # The link does not repeat its very first attempt, which may time out on a busy machine.
                 continue
 
     async def _race(self, url: str, request: OpenRace | JoinRace, times: ConnectionTimes) -> Record:
@@ -97,7 +97,7 @@ class ScriptedPlayer:
                 self._act(link, session)
                 due = trio.current_time() + self._pace
             record = session.state.room.record
-            # What they said at the very end is on its way still, unless the line has lost it.
+            # Wait for the last line of talk: it may still be under way, unless it was lost with the connection.
             with trio.move_on_after(LAST_WORDS_S), suppress(trio.EndOfChannel):
                 while not self._has_heard_themselves():
                     self._hear(session, await link.events.receive())
@@ -125,7 +125,7 @@ class ScriptedPlayer:
             self.told = trio.Event()
             if not self._ready:
                 session.do(Do(Command.READY))
-                # Nothing was to be said, or it was said.
+                # Either it was too late to be ready, or they are.
                 self._ready = session.state.room.phase != "waiting" or session.state.evidence is not None
 
     def _act(self, link: NetLink, session: Driver) -> None:
@@ -147,7 +147,7 @@ class ScriptedPlayer:
 
 
 async def main(url: str, code: str) -> None:
-    """In a process of its own, so that it can be put to sleep: prints the record and what was asked for."""
+    """Runs in a process of its own, so that it can be put to sleep. Prints the record and what was asked for."""
     player = ScriptedPlayer("asleep", pace=0.04)
     record = await player.race(url, JoinRace(code=code))
     print(json.dumps({"record": to_json(record), "asked": player.notes.asked, "gaps": player.notes.gaps}))

@@ -1,12 +1,12 @@
-"""A client for carpet.v1.json, written from protocol/README.md alone: the standard library and a WebSocket, no more.
+"""A client for carpet.v1.json, written from protocol/README.md alone, with nothing but the standard library and a WebSocket.
 
     python spec_client_json.py ws://127.0.0.1:7777 --bots random     # a race against a house bot
-    python spec_client_json.py ws://127.0.0.1:7777 --open            # a public race, for whoever comes
+    python spec_client_json.py ws://127.0.0.1:7777 --open            # a public race, open to anybody
     python spec_client_json.py ws://127.0.0.1:7777                   # the first public race that the lobby lists
     python spec_client_json.py ws://127.0.0.1:7777 --join HKTRWM
 
-It plays the first move of the view that brings a card home, or else the last one. It comes back when its line is lost, checks the deal,
-and prints a summary as JSON; it exits with status 1 when the deal or the record is not what it should be.
+It plays the first move of the view that brings a card home, or else the last one. It comes back if its connection is lost, checks the deal,
+and prints a summary as JSON. It exits with status 1 if the deal or the record is not what it should be.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ WIRE = Subprotocol("carpet.v1.json")
 
 
 class Over(Exception):
-    """There is nothing more to do; its text says why, if it is not that all went well."""
+    """There is nothing more to do. The text says why, unless all went well."""
 
 
 def deal_cards(seed: bytes) -> list[str]:
-    """The 52 cards in the order in which they are dealt."""
+    """The 52 cards in the order of dealing."""
     deck = [rank + suit for suit in "SHDC" for rank in "A23456789TJQK"]
     words: list[int] = []
     block = 0
@@ -54,7 +54,7 @@ def deal_cards(seed: bytes) -> list[str]:
 
 
 def first_view_of(seed: bytes) -> Map:
-    """The start of a game of Carpet, without its moves."""
+    """The first view of a game of Carpet, without its moves."""
     cards = [card for card in deal_cards(seed) if not card.startswith("A")]
     slots = [f"{column}{row}" for row in range(1, 5) for column in "abcde"]
     return {
@@ -71,7 +71,7 @@ def first_view_of(seed: bytes) -> Map:
 
 class Player:
     def __init__(self, url: str, name: str, options: Map | None, code: str | None, pace: float) -> None:
-        """options: of the race to open. With neither options nor a code it looks for a race in the lobby."""
+        """options: for the race to open. With neither options nor a code, it looks for a race in the lobby."""
         self.url, self.name, self.options, self.code, self.pace = url, name, options, code, pace
         self.looking = False
         self.websocket: ClientConnection
@@ -94,14 +94,14 @@ class Player:
         self.nonce = ""
         self.commitment = ""
         self.record: Map | None = None
-        # What was asked for, so that it is not asked for again.
+        # What was asked for, so as not to ask twice.
         self.resumed_at = -1
         self.moved_at = -1
         self.leaving = False
         self.closed = False  # no more moves are taken
         self.heard: dict[str, int] = {}
 
-    # -- the line
+    # -- the connection
 
     def run(self) -> None:
         pause = 0.1
@@ -129,7 +129,7 @@ class Player:
         self.last[self.ref] = message
         self.websocket.send(json.dumps(message))
 
-    # -- what comes
+    # -- incoming messages
 
     def take(self, message: Map) -> None:
         kind = message["type"]
@@ -139,13 +139,13 @@ class Player:
             if version <= self.version:
                 return
             if version > self.version + 1:
-                if self.resumed_at != self.version:  # what comes until the answer is there is no other gap
+                if self.resumed_at != self.version:  # until the answer comes, further messages are not another gap
                     self.resumed_at = self.version
                     self.send("join-race", code=self.code, version=self.version)
                 return
             self.version = version
         handle = getattr(self, "on_" + kind.replace("-", "_"), None)
-        if handle is not None:  # of an unknown type nothing but the version counts
+        if handle is not None:  # for an unknown type only the version counts
             handle(message)
         self.act()
 
@@ -178,17 +178,17 @@ class Player:
         elif code in ("race/over", "race/seat-ended"):
             self.closed = True  # nothing to do but wait for `result`
         elif code == "room/closed" and request and request["type"] == "leave-race":
-            raise Over("")  # it was left already, by the same request before a snapshot, and nobody is there
+            raise Over("")  # left already, by the same request before a snapshot
         elif code in ("room/full", "room/closed", "room/no-such-code") and self.code is None:
-            self.looking = True  # somebody was faster; the next `lobby` shows what else there is
-        elif code == "wire/too-fast" and self.version:  # it was not read, so its ref is not known: a snapshot tells what is to be done
+            self.looking = True  # somebody was faster; the next `lobby` shows other races
+        elif code == "wire/too-fast" and self.version:  # it was not read, so its ref is unknown: a snapshot shows what to do
             time.sleep(1)
             self.leaving = False
             self.send("join-race", code=self.code, version=0)
         elif code == "wire/too-fast" or error["fault"] == "server":
             time.sleep(1)
             self.websocket.send(json.dumps(request or self.last[self.ref]))
-        elif not (code.startswith("race/") and request and request["type"] == "move"):  # behind those comes `current-view`
+        elif not (code.startswith("race/") and request and request["type"] == "move"):  # after those comes `current-view`
             raise Over(f"{code}: {error['message']}")
 
     def on_left(self, left: Map) -> None:
@@ -257,7 +257,7 @@ class Player:
     def on_said(self, said: Map) -> None:
         self.chat.append(said["line"])
 
-    # -- what to do about it
+    # -- what to do
 
     def act(self) -> None:
         if self.phase == "racing" and self.state == "racing" and self.view and not self.closed and self.moved_at != self.ply:

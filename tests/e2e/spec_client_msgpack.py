@@ -4,9 +4,9 @@
     python spec_client_msgpack.py ws://127.0.0.1:7777                   # opens a race and tells its code on standard error
     python spec_client_msgpack.py ws://127.0.0.1:7777 --join HKTRWM
 
-It keeps a picture of its room, does what the picture asks for, comes back when its line is lost, and checks all that the record lets it
-check: the deal, every view it was shown, every move and time, the places, the digest. At the end it prints a summary as JSON, and exits
-with status 1 when a check has failed.
+It keeps a picture of its room, does what the picture asks for, and comes back if its connection is lost. It checks everything that the
+record allows it to check: the deal, every view it was shown, every move and time, the places, the digest. At the end it prints a summary as
+JSON. It exits with status 1 if a check has failed.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ Map = dict[str, Any]
 
 WIRE = Subprotocol("carpet.v1.msgpack")
 
-MANY_MOVES = 100  # so many without a card going home, and it stops
+MANY_MOVES = 100  # it stops after this many without a card going home
 
 
 class Unhappy(Exception):
-    """What cannot be mended by going on."""
+    """Going on would not help."""
 
 
 # ---- the deal, and the game of Carpet
@@ -60,7 +60,7 @@ def shuffled(seed: bytes) -> list[str]:
 
 
 class Carpet:
-    """A position, as "Moves and positions" says."""
+    """A position, as specified under "Moves and positions"."""
 
     def __init__(self, cards: list[str]) -> None:
         rest = [card for card in cards if card[0] != "A"]
@@ -119,7 +119,7 @@ class Carpet:
 
 
 def choose(view: Map) -> str:
-    """Home what goes home, the waste's first; fill a gap from the waste; else turn the next card. Any other move comes last."""
+    """A card home if one can go, the waste's first; else fill a gap from the waste; else turn the next card; else any move."""
 
     def order(move: str) -> tuple[int, str]:
         if ":" not in move and move not in ("s", "r"):
@@ -162,7 +162,7 @@ def times_hold(moves: list[list[Any]]) -> bool:
 
 
 def check(record: Map, seat: int, commitment: str, nonce: str, views: dict[int, Map]) -> dict[str, bool]:
-    """views: all that this client was shown, by ply. Every value must be true."""
+    """Check a record; every value must be true. views: the views this client was shown, by ply."""
     deal = record["deal"]
     seed = seed_of(deal)
     checks = {
@@ -206,31 +206,31 @@ class Client:
     def __init__(self, url: str, name: str, *, options: Map, code: str | None, races: int, pace: float) -> None:
         self.url, self.name, self.options, self.code, self.races, self.pace = url, name, options, code, races, pace
         self.token: str | None = None
-        # The picture: the last `room` with all later events applied, and the version up to which it is.
+        # The picture: the last `room` with all later events applied, and the version it has reached.
         self.room: Map | None = None
         self.version = 0
-        # Asked for and not yet answered: what to do follows from the picture, and nothing is asked for twice.
+        # Requests not yet answered. What to do follows from the picture, and this keeps it from asking twice.
         self.asked: set[tuple[Any, ...]] = set()
         self.refs = itertools.count(1)
         self.sent: dict[int, Map] = {}
         self.outbox: asyncio.Queue[Map] = asyncio.Queue()
-        # Of the current race, as it was before it started.
+        # The current race, as it was before the start.
         self.commitment = ""
         self.nonce = ""
         self.views: dict[int, Map] = {}
-        self.counted: dict[tuple[int, int], int] = {}  # by seat and ply: when that many moves had been made
+        self.counted: dict[tuple[int, int], int] = {}  # by seat and ply: when the seat had made that many moves
         self.best = (0, 0)  # the ply that brought the last card home, and how many were home then
         self.finished = False  # the server has said that this race takes no more moves of ours
         self.done: list[Map] = []
         self.fresh = False  # a snapshot has come since the end of this race
-        self.strange: list[str] = []  # where snapshots said something else than the picture did
+        self.strange: list[str] = []  # where a snapshot differed from the picture
         self.ended = False
         self.heard: Counter[str] = Counter()
         self.refused: list[str] = []
         self.gaps = 0
         self.lines = 0
 
-    # -- the line
+    # -- the connection
 
     async def run(self) -> None:
         pause = 0.1
@@ -260,7 +260,7 @@ class Client:
             pause = min(2 * pause, 10)
 
     async def send_all(self, websocket: ClientConnection) -> None:
-        """A task of its own: reading never waits for the pace of sending."""
+        """Runs as a task of its own, so that reading never waits for the pace of sending."""
         while True:
             await websocket.send(msgpack.packb(await self.outbox.get()))
             await asyncio.sleep(self.pace)
@@ -281,7 +281,7 @@ class Client:
         self.sent.clear()
         self.send("hello", name=self.name, token=self.token, software="spec-client-msgpack 1")
 
-    # -- what comes
+    # -- incoming messages
 
     def take(self, message: Map) -> None:
         self.heard[message["type"]] += 1
@@ -329,10 +329,10 @@ class Client:
             case "race/over" | "race/seat-ended":
                 self.finished = True  # wait for `result`
             case "room/closed" if request["type"] == "leave-race":
-                self.ended = True  # it was left already, by a request that came before a snapshot and was not dropped: nobody is there
+                self.ended = True  # left already, by a request that came before a snapshot and was not dropped
             case code if code.startswith("race/") and request["type"] == "move":
-                pass  # `current-view` comes next, and brings what to go on from
-            case "wire/too-fast":  # it was not even read, so its ref is not known; nor what else was dropped after it
+                pass  # `current-view` comes next, with the position to go on from
+            case "wire/too-fast":  # it was not read, so its ref is unknown, and so is what else was dropped after it
                 later(1, self.start_afresh)
             case _ if error["fault"] == "server":
                 later(1, self.outbox.put_nowait, request)
@@ -340,7 +340,7 @@ class Client:
                 raise Unhappy(f"{code}: {error['message']} {error['path']} {request}")
 
     def start_afresh(self) -> None:
-        """All that there is to do follows from a snapshot; before there is one, the last request was the one that was dropped."""
+        """After a dropped request, start from a new snapshot. Before there is a room, the dropped request was the last one."""
         if self.room is not None:
             self.send("join-race", code=self.room["code"], version=0)
         else:
@@ -376,7 +376,7 @@ class Client:
             self.see(room["seats"][room["seat"]]["ply"], room["view"])
 
     def see(self, ply: int, view: Map) -> None:
-        """One's own position; an older one, told again, changes nothing."""
+        """Take in a view of the own position; an older one, sent again, changes nothing."""
         assert self.room is not None
         self.views.setdefault(ply, view)
         mine = self.room["seats"][self.room["seat"]]
@@ -404,13 +404,13 @@ class Client:
             case "dealt":
                 seats[event["seat"]].update(state="racing")
                 self.see(0, event["view"])
-                self.play(room)  # this cannot arrive before the start; or if it does, it is refused, and sent again at `started`
+                self.play(room)  # cannot arrive before the start, or else is refused and sent again at `started`
             case "started":
                 room.update(phase="racing", starts_in_ms=None)
                 for seat in seats:
                     if seat["state"] in ("waiting", "racing"):
                         seat["state"] = "racing"
-                        if seat["ply"] == 0 and 0 in self.views:  # all have the same deal
+                        if seat["ply"] == 0 and 0 in self.views:  # all seats have the same deal
                             seat.update(home=self.views[0]["home"], foundations=self.views[0]["foundations"])
             case "view":
                 if event["ply"] > seats[event["seat"]]["ply"]:
@@ -426,10 +426,10 @@ class Client:
             case "said":
                 room["chat"].append(event["line"])
             case _:
-                pass  # `hidden`, and what this version of the wire may add: only the version moves
+                pass  # `hidden`, and events that the wire may add later: only the version moves
 
     def take_progress(self, room: Map, seat: Map, event: Map) -> None:
-        """Of another's move, or of the end of a seat without one: then its last moves may have been struck out."""
+        """Progress by another's move, or by the end of a seat without a move, when its last moves may have been struck out."""
         number, ply = event["seat"], event["ply"]
         if ply > seat["ply"]:
             self.counted[number, ply] = event["elapsed_ms"]
@@ -438,7 +438,7 @@ class Client:
         seat.update({key: event[key] for key in ("ply", "home", "foundations", "state")})
         seat["elapsed_ms"] = self.counted.get((number, ply), seat["elapsed_ms"])
 
-    # -- what to do about it
+    # -- what to do
 
     def act(self) -> None:
         room = self.room
@@ -466,7 +466,7 @@ class Client:
             self.send_once(("move", race, ply), "move", race=race, seat=seat, ply=ply, move=choose(room["view"]))
 
     def finish(self, room: Map) -> None:
-        """Check the record; then see whether a fresh snapshot says what the picture says; then race again or leave."""
+        """Check the record; then compare a fresh snapshot with the picture; then race again or leave."""
         race, record = room["race"], room["record"]
         if len(self.done) < race:
             seat = record["seats"][room["seat"]]
@@ -495,7 +495,7 @@ class Client:
 
 
 def differences(mine: Map, fresh: Map) -> list[str]:
-    """Where a picture made of events is not what a snapshot of the same version says."""
+    """Where a picture made from events differs from a snapshot of the same version."""
     found = [key for key in ("code", "race", "phase", "options", "commitment", "seat", "view", "record") if mine[key] != fresh[key]]
     for mine_too, seat in zip(mine["seats"], fresh["seats"], strict=True):
         found += [f"seats[{seat['seat']}].{key}" for key in seat if key != "round_trip_ms" and mine_too[key] != seat[key]]

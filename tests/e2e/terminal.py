@@ -1,6 +1,6 @@
-"""A process in a pseudo-terminal of its own, and the screen that it draws there: read, typed into, clicked on, waited for.
+"""A process in a pseudo-terminal of its own, whose screen a test can read, type into, click on and wait for.
 
-A thread reads all the time, as a terminal does, so that a process is never held up by its screen while the test looks at another one.
+A thread reads all the time, like a real terminal, so that a process never blocks on its output while the test looks at another one.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ Found = TypeVar("Found")
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 30.0
-"""How long a screen is waited for: generous, since a busy machine is no fault. What comes, comes in milliseconds."""
+"""How long to wait for a screen. Generous, since a busy machine is not a failure; normally it takes milliseconds."""
 QUIET_S = 0.01
-"""With nothing more for so long, what was being drawn is whole, where the program does not say so itself."""
+"""After this long without output a drawing counts as complete, if the program does not say so itself."""
 LOOK_S = 0.1
-"""How often the end of the process is looked for while a screen is waited for."""
+"""How often to check, while waiting for a screen, whether the process has ended."""
 
 ALTERNATE_ON, ALTERNATE_OFF = b"\x1b[?1049h", b"\x1b[?1049l"
 MOUSE_ON, MOUSE_OFF = b"\x1b[?1000h", b"\x1b[?1000l"
 _SEQUENCE = re.compile(rb"\x1b(?:\[[0-9;?<>=]*[A-Za-z]|[()][A-Z0-9]|[=>78])|[\x00-\x08\x0e-\x1f]")
 _APC = re.compile(rb"\x1b_[^\x1b]*\x1b\\")
 _UPDATE, _UPDATED = b"\x1b[?2026h", b"\x1b[?2026l"
-"""Around what is to be shown all at once (synchronized output)."""
+"""The brackets around output to show all at once (synchronized output)."""
 _BEGUN = re.compile(rb"\x1b(?:_[^\x1b]*\x1b?|\[(?:\?\d*)?)?$")
-"""A command of which the end has yet to come."""
+"""An incomplete escape sequence."""
 _CAN_UPDATE, _IT_CAN = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
-"""A program's question whether the terminal knows synchronized output, and the answer."""
+"""A program's question whether the terminal supports synchronized output, and the answer."""
 
 
 def terminal_environment(**more: str) -> dict[str, str]:
-    """That of the tests, less what would change the colours."""
+    """The environment of the tests, without the variables that would change colours."""
     kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLORTERM", "FORCE_COLOR")}
     return kept | {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"} | more
 
@@ -65,13 +65,13 @@ class Terminal:
         rows: int = 24,
         errors: IO[str] | None = None,
     ) -> None:
-        """errors: where its standard error goes, in place of the screen."""
+        """errors: where its standard error goes instead of the screen."""
         self.screen = pyte.Screen(columns, rows)
         self.raw = b""
         self._stream = pyte.ByteStream(self.screen)
         self._held = b""
-        self._asked = b""  # the end of what was read, in which a question may begin
-        # Held by the reader while it draws, and by whoever looks at the screen.
+        self._asked = b""  # the end of the output so far, where a question may begin
+        # Held by the reader while it draws, and by anybody who looks at the screen.
         self._drawn = threading.Condition()
         self._ours, self._its = pty.openpty()
         self.resize(columns, rows)
@@ -94,7 +94,7 @@ class Terminal:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self.process.poll() is None:
-            # The session that was started for it, and all that is still in it.
+            # Kill the session that was started for it, with everything still in it.
             os.killpg(self.process.pid, signal.SIGKILL)
         self._finish()
         os.close(self._ours)
@@ -107,7 +107,7 @@ class Terminal:
             return list(self.screen.display)
 
     def wait_until(self, find: Callable[[list[str]], Found | None], *, patience_s: float = PATIENCE_S, what: str = "") -> Found:
-        """What `find` finds on the screen, as soon as it is there. A process that ended has had its last chance."""
+        """What `find` finds on the screen, as soon as it finds something. Once the process has ended, it looks a last time."""
         until = time.monotonic() + patience_s
         with self._drawn:
             while not (found := find(list(self.screen.display))):
@@ -122,7 +122,7 @@ class Terminal:
         return found
 
     def wait_for(self, text: str, *, patience_s: float = PATIENCE_S) -> None:
-        """Until the screen shows `text`."""
+        """Wait until the screen shows `text`."""
         self.wait_until(lambda lines: any(text in line for line in lines), patience_s=patience_s, what=repr(text))
 
     def shows(self, text: str) -> bool:
@@ -135,14 +135,14 @@ class Terminal:
 
     @property
     def its(self) -> int:
-        """The process's end of it, which says and takes its modes."""
+        """The process's end of the pseudo-terminal, for reading and setting its modes."""
         return self._its
 
     def type(self, text: str) -> None:
         os.write(self._ours, text.encode())
 
     def click(self, column: int, row: int) -> None:
-        """Press and release the left button there; the first column and row are 0."""
+        """Press and release the left button at a cell, counted from 0."""
         place = f"{column + 1};{row + 1}"
         self.type(f"\x1b[<0;{place}M\x1b[<0;{place}m")
 
@@ -154,7 +154,7 @@ class Terminal:
     # ---- the end
 
     def wait_for_end(self, *, patience_s: float = PATIENCE_S) -> str:
-        """What it printed after it gave the screen back, when it has ended."""
+        """Wait until the process has ended. Returns what it printed after it gave the screen back."""
         try:
             self.process.wait(patience_s)
         except subprocess.TimeoutExpired:
@@ -164,7 +164,7 @@ class Terminal:
         return _SEQUENCE.sub(b"", last).decode(errors="replace").replace("\r", "")
 
     def given_back(self) -> bool:
-        """After the end: the alternate screen and the mouse are off, and the line discipline is as it was."""
+        """Whether, after the end, the alternate screen and the mouse are off, and the terminal's modes are as before."""
         pairs = ((ALTERNATE_ON, ALTERNATE_OFF), (MOUSE_ON, MOUSE_OFF))
         return all(self.raw.rfind(off) >= self.raw.rfind(on) for on, off in pairs) and self._modes_after == self._modes
 
@@ -179,9 +179,9 @@ class Terminal:
 
     def _read(self) -> None:
         chunk = b""
-        with contextlib.suppress(OSError):  # how Linux says that the last one has closed the other side
+        with contextlib.suppress(OSError):  # Linux's way to say that the last process has closed the other side
             while chunk := self._piece():
-                # What is drawn at once comes in pieces: nobody is to see half a screen and take it for the whole.
+                # One drawing may come in several pieces: do not show half a screen that a test could take for a whole one.
                 while select.select([self._ours], [], [], QUIET_S)[0] and (more := self._piece()):
                     chunk += more
                 self._draw(chunk)
@@ -189,7 +189,7 @@ class Terminal:
         self._draw(chunk, is_last=True)
 
     def _piece(self) -> bytes:
-        """What there is to read. What the program asks in it is answered at once, as by any terminal: later it may have ended."""
+        """The output there is to read. A question in it is answered at once, like in any terminal: later the program may have ended."""
         piece = os.read(self._ours, 65536)
         self._asked = self._asked[1 - len(_CAN_UPDATE) :] + piece
         if _CAN_UPDATE in self._asked:
@@ -201,7 +201,7 @@ class Terminal:
     def _draw(self, chunk: bytes, *, is_last: bool = False) -> None:
         with self._drawn:
             self.raw += chunk
-            # Commands for the terminal's program (APC), which pyte would show as text.
+            # Remove application commands (APC), which pyte would show as text.
             chunk = _APC.sub(b"", self._held + chunk)
             whole = len(chunk) if is_last else _whole(chunk)
             self._held = chunk[whole:]
@@ -210,9 +210,9 @@ class Terminal:
 
 
 def _whole(chunk: bytes) -> int:
-    """How much of it can be shown: no command that has only begun, and no part of what is to be shown all at once.
+    """How much of the output can be shown: no incomplete escape sequence, and no part of an incomplete synchronized update.
 
-    On a busy machine a program may be held up for long in the middle of a picture.
+    On a busy machine a program may pause for a long time in the middle of a picture.
     """
     update = chunk.rfind(_UPDATE)
     if update >= 0 and _UPDATED not in chunk[update:]:

@@ -1,4 +1,4 @@
-"""The pages for a projector and a stream in a real Chromium: how to join, the closest race, its winner, and what comes between rounds."""
+"""The pages for projectors and streams in a real Chromium: how to join, the closest race, its winner, and what comes between rounds."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Three servers that are one place: whoever comes in by any of them races; one is killed, one sleeps, one is stopped politely. And two
-of them in a browser.
+"""A cluster of three servers: players race whichever server they come in by; one is killed, one sleeps, one is stopped politely. And two
+servers in a browser.
 
-Many of each: `tests/bench/cluster_kills.py`.
+For many blows of each kind see `tests/bench/cluster_kills.py`.
 """
 
 from __future__ import annotations

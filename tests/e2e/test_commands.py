@@ -1,4 +1,4 @@
-"""What goes wrong on the player's command line, against real servers and on a real pseudo-terminal: one clear sentence each."""
+"""Failures on the player's command line, against real servers and on a real pseudo-terminal: one clear sentence each."""
 
 from __future__ import annotations
 

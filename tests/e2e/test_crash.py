@@ -1,4 +1,4 @@
-"""The server is killed in the middle of races: nothing that was told is lost, and all hear the result. More: `tests/bench/campaign.py`."""
+"""The server is killed during races: nothing that was told is lost, and everybody hears the result. For more: `tests/bench/campaign.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every page of the web page in a real Chromium: axe finds nothing, nothing is wider than the window, all text can be read."""
+"""Every page of the website in a real Chromium: axe finds nothing wrong, nothing is wider than the window, all text is legible."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Whatever befalls the line in the middle of a race: it ends with both clients and the server of one mind, and nothing lost or doubled.
+"""Whatever happens to a connection during a race, in the end both clients and the server agree, and nothing is lost or doubled.
 
-Two scripted players over real sockets, through a proxy that fails; the races of all faults are run at once.
+Two scripted players over real sockets, through a proxy that fails. The races for all faults run at the same time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who one is, over real commands and a real server: a name kept, changed, doubled and taken to another machine."""
+"""Identities, with real commands and a real server: a name kept, changed, taken twice and moved to another machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is in the terminal before the screens are loaded: it needs little, loses no key, and the terminal is given back on every way out."""
+"""What the terminal shows before the screens are loaded: it needs little, loses no key, and gives the terminal back on every way out."""
 
 from __future__ import annotations
 

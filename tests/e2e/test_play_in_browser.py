@@ -1,6 +1,6 @@
 """Racing in a real Chromium: against another browser, against a terminal, by mouse, touch and keys, through reloads, cuts and kills.
 
-No test sleeps: each waits for what the page is to show.
+No test sleeps: each waits for what the page should show.
 """
 
 from __future__ import annotations
@@ -642,7 +642,7 @@ def test_what_is_said_without_a_connection_is_kept_in_its_field(browser: Browser
         browser.type("#say", "Good luck")
         browser.run("dispatchEvent(new Event('offline'))")
         browser.type("#say", Keys.ENTER)
-        browser.wait_for_text(".play .notice", "Not connected: that was not taken.")
+        browser.wait_for_text(".play .notice", "Not connected: that was not sent.")
         assert browser.all("#say")[0].value == "Good luck"
         # After the one who looked on, and the player.
         wait_for_connection(browser, 3)

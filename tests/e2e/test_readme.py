@@ -1,8 +1,8 @@
-"""What the README and the guides it leads to say is so. The README's commands run as they are written, in a copy of the tree with nothing
-but Python and pip around it.
+"""What the README and the guides it links to say is true. The README's commands run as written, in a copy of the tree with only Python
+and pip at hand.
 
-Where pip reaches no index these tests fail, as the commands would for a reader. They are not skipped: nobody would look. The command that
-runs the tests is not run here: `.ci/run` takes it from the README and runs it in full.
+If pip reaches no index these tests fail, just as the commands would for a reader. They are not skipped, because nobody would notice. The
+command that runs the tests is not run here: `.ci/run` takes it from the README and runs it in full.
 """
 
 from __future__ import annotations

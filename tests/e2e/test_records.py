@@ -1,4 +1,4 @@
-"""A race that is over, seen from outside: its pages, and the commands that ask for them, against a real server."""
+"""A finished race, seen from outside: its pages, and the commands that fetch them, against a real server."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def test_a_race_is_listed_exported_and_verified_by_commands(tmp_path: Path
         assert (replayed.status, replayed.err) == (130, "")
         nobody = await asked(tmp_path, "history", url, "--player", "Nobody")
         place = url.removeprefix("ws://")
-        assert (nobody.status, nobody.sentence) == (1, f"carpet: The server at {place} says: There is no player of that name.")
+        assert (nobody.status, nobody.sentence) == (1, f"carpet: The server at {place} says: There is no player with that name.")
 
 
 async def test_over_tls_pages_are_trusted_as_the_websocket_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Every rule set raced end to end: by two scripted players over real sockets, and a board of each shape by keys in a real terminal."""
+"""Every rule set raced end to end by two scripted players over real sockets, and a board of each shape by keys in a real terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A deal of the day and a challenge as people run them: by keys in pseudo-terminals and by commands, on a real server."""
+"""A deal of the day and a challenge as people play them: by keys in pseudo-terminals and by commands, on a real server."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_the_deal_of_the_day_is_run_by_keys_once(tmp_path: Path) -> None:
         again = table.sit("anna", "daily", table.url)
         assert "You have had your run of that deal, and only one counts." in again.wait_for_end()
         # Bert has not run it, and is told how many have; they go to it from the home screen.
-        assert "1 run so far.\nYou see who has run it" in table.ask("bert", "daily", "board", table.url)
+        assert "1 run so far.\nYou see the runs once" in table.ask("bert", "daily", "board", table.url)
         bert = table.sit("bert", "home", table.url)
         bert.wait_for("Deal of the day")
         bert.type("d")
@@ -94,7 +94,7 @@ def test_the_deal_of_the_day_is_run_by_keys_once(tmp_path: Path) -> None:
         assert board["own"]["name"] == "bert"
         lines = table.ask("anna", "daily", "verify", table.url).splitlines()
         assert len(lines) == 8
-        assert all("committed to; the secret will be told" in line for line in lines)
+        assert all("committed to; the secret will be revealed" in line for line in lines)
 
 
 def test_a_challenge_is_run_by_keys_beside_a_ghost(tmp_path: Path) -> None:

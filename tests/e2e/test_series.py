@@ -1,4 +1,4 @@
-"""Every kind of series to its end by two scripted players over real sockets, and one of them by keys in two pseudo-terminals."""
+"""Every kind of series played to its end by two scripted players over real sockets, and one kind by keys in two pseudo-terminals."""
 
 from __future__ import annotations
 

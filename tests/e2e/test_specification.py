@@ -1,6 +1,6 @@
-"""protocol/README.md suffices: clients that were written from it alone race on a real server, and what it says of bad clients holds.
+"""protocol/README.md is sufficient: clients written from it alone race on a real server, and what it says about bad clients holds.
 
-Nothing here looks at a message with the project's own code; only the records are judged by its `verify`.
+No message is read with the project's own code here; only records are judged by its `verify`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What two races come to: `carpet stats` against a real server."""
+"""The statistics of two races: `carpet stats` against a real server."""
 
 from __future__ import annotations
 

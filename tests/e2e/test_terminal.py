@@ -1,4 +1,4 @@
-"""The tests' own terminal, which must not show what is not whole."""
+"""The tests' own terminal, which must never show half a drawing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client that says more at once than a server takes: what was dropped is said again, and nothing is lost or doubled by it."""
+"""A client that sends more at once than a server takes: it sends again what was dropped, and nothing is lost or doubled."""
 
 from __future__ import annotations
 

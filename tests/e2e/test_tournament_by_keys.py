@@ -137,7 +137,7 @@ def test_whoever_looks_on_sees_tables_and_watches_one_and_a_director_directs_by_
             zoe.wait_for("1 : 0 (31 : 28 cards)")
             ended = carpet_here(tmp_path / "grace", "tournament", "end", url, tournament, "--reason", "no light")
             assert ended.status == 0
-            zoe.wait_for("Broken off by its director")
+            zoe.wait_for("Called off by its director")
             zoe.type(ESCAPE)
             zoe.wait_for("newest first")
             zoe.type("q")

@@ -1,4 +1,4 @@
-"""The page of a tournament in a real Chromium: live tables and standings, for everybody, and nothing that a name could do to it."""
+"""A tournament's page in a real Chromium: live tables and standings for everybody, and no name can harm the page."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ def test_a_director_decides_by_the_page(newcomer: Browser, fast_server: str) -> 
         newcomer.run("document.getElementById('reason').value = 'the lights went out'")
         newcomer.press("End the tournament")
         newcomer.press("End it")
-        newcomer.wait_for_text(".summary", "by its director before")
+        newcomer.wait_for_text(".summary", "Called off by its director before")
         assert newcomer.breaches() == []
 
 
@@ -276,10 +276,10 @@ def test_whoever_checks_in_without_a_connection_is_told_that_it_may_not_be_done(
         director.decide("start-tournament", id=tournament)
         newcomer.wait_for_text(".part", "Check in, or you will be left out.")
         newcomer.run(PRESS_UNCONNECTED)
-        newcomer.wait_for_text(".part .notice", "Not connected: that was not taken.")
+        newcomer.wait_for_text(".part .notice", "Not connected: that was not sent.")
         newcomer.wait(lambda: not newcomer.text("#connection"), "the connection")
         newcomer.run(PRESS_UNHEARD)
-        newcomer.wait_for_text(".part .notice", "The connection was lost before there was an answer.")
+        newcomer.wait_for_text(".part .notice", "The connection was lost before the answer came.")
         newcomer.wait(lambda: not newcomer.text("#connection"), "the connection")
         newcomer.press("Check in")
         newcomer.wait_for_text(".part", "You are in.")

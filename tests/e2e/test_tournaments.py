@@ -1,7 +1,7 @@
-"""Tournaments over real sockets, every entrant a connection of its own, and the server killed in the middle of a round.
+"""Tournaments over real sockets, with a connection for every entrant, and the server killed in the middle of a round.
 
-What they show: nothing that anybody was told is lost, every round is run to its end on one shuffle, and its records are closed till then.
-With 64 entrants, and nine rounds: `tests/bench/tournament_kill.py`.
+They show that nothing anybody was told is lost, and that every round is played to its end on one shuffle, with its records sealed until
+then. For 64 entrants and nine rounds see `tests/bench/tournament_kill.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Two players at two terminals, each with a real client, on a real server: from the home screen to the rematch, by what the screens show.
+"""Two players at two terminals, each with a real client, on a real server: from the home screen to the rematch, guided by the screens.
 
-Nothing here looks behind the screens: codes, cards, marks and counts are read off the text, and keys and clicks are all that is sent.
+Nothing here looks behind the screens: codes, cards, marks and counts are read from the text, and only keys and clicks are sent.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class Table:
         for player in (anna, bert):
             player.sees("Everybody is here. Press r when you are ready.", "anna", "bert")
         anna.type("r")
-        bert.sees("✓ anna")
+        bert.sees("✓ ready")
         bert.type("r")
         for player in (anna, bert):
             player.races()

@@ -1,6 +1,6 @@
-"""The web page in a real Chromium: what it shows of races that are run, for whom, how it looks, and what it lets nobody do.
+"""The web page in a real Chromium: what it shows of running races, and to whom, how it looks, and what it lets nobody do.
 
-No test sleeps: each waits for what the page is to show. That something is not shown is seen where it would only be due in ten minutes.
+No test sleeps: each waits for what the page should show. A test that something is hidden uses a delay of ten minutes.
 """
 
 from __future__ import annotations
@@ -379,7 +379,7 @@ def test_what_is_said_is_in_the_order_of_hearing_and_goes_on_when_there_is_much_
 
 def test_the_closest_race_is_shown_and_none_is_waited_for(browser: Browser, server: str) -> None:
     browser.open(page(server, "/watch/closest"))
-    browser.wait_for_text(".facts", "No public race is being run now.")
+    browser.wait_for_text(".facts", "No public race is running now.")
     with race(server, "Barbara", "Donald") as (barbara, donald):
         browser.wait_for_text("h1", f"{barbara.name} against {donald.name}")
         browser.wait_for_text("title", "Barbara")
@@ -389,7 +389,7 @@ def test_the_closest_race_is_shown_and_none_is_waited_for(browser: Browser, serv
 @pytest.mark.parametrize("path", ["/watch/QQQQQQ", "/tournament/qqqqqq", "/watch/%3Cscript%3Ealert(1)%3C%2Fscript%3E", "/watch/%E2%80%AE"])
 def test_what_is_not_there_is_one_sentence_and_where_to_go(browser: Browser, server: str, path: str) -> None:
     browser.open(page(server, path))
-    sentences = {"/watch/%E2%80%AE": "not readable text", "/tournament/qqqqqq": "There is no tournament of that id."}
+    sentences = {"/watch/%E2%80%AE": "not readable text", "/tournament/qqqqqq": "There is no tournament with that id."}
     assert sentences.get(path, "No race has that code now.") in browser.text(".summary")
     browser.wait_for_complaints(page(server, path))
     browser.click("main li a")

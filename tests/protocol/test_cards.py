@@ -1,4 +1,4 @@
-"""The numbering of the cards and their text."""
+"""The cards' numbers and their text form."""
 
 import pytest
 from hypothesis import given

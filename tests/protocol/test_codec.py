@@ -1,4 +1,4 @@
-"""The decoder at the edge: whatever a peer sends is a message or a refusal that says what was wrong and where, never another exception."""
+"""The decoder at the edge: whatever a peer sends becomes a message, or a refusal that says what is wrong and where; no other exception."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What both command lines say, as it is written to a terminal."""
+"""The output of both command lines, as it is written to a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from protocol.command_line import folded
 
 NO_SEAT = "Every seat of that race is taken. You have one as Anna B: carpet join wss://carpet.example:443 ABCDEF --name 'Anna B'"
-NO_LIST = "There is no tournament of that id; look at `carpet tournament list`."
+NO_LIST = "There is no tournament with that id; see `carpet tournament list`."
 NO_TERMINAL = "carpet challenge run needs a terminal, and there is none here; carpet demo shows a race in plain text."
 
 
@@ -31,7 +31,7 @@ class Terminal(io.StringIO):
                 "carpet join wss://carpet.example:443 ABCDEF --name 'Anna B'",
             ],
         ),
-        (NO_LIST, ["There is no tournament of that id; look", "at `carpet tournament list`."]),
+        (NO_LIST, ["There is no tournament with that id; see", "`carpet tournament list`."]),
         (
             NO_TERMINAL,
             ["carpet challenge run needs a terminal,", "and there is none here; carpet demo", "shows a race in plain text."],

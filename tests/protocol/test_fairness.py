@@ -1,4 +1,4 @@
-"""Commitments and seeds, against digests taken with another program (sha256sum)."""
+"""Commitments and seeds, against digests made with another program (sha256sum)."""
 
 from hashlib import sha256
 

@@ -1,4 +1,4 @@
-"""Every message there and back in both encodings, for values made up from the types of its fields; and what the two encodings share."""
+"""Every message there and back in both encodings, with values generated from its field types; and what the two encodings share."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The record: its canonical bytes and digest, its saved form, and the check of the deal.
 
-tests/data/records/format-1.json is a record as people save it, format-1.canonical.json the bytes that its digest is taken of. They are
-never to change: whoever has saved a record of format 1 must find its digest right with every later release.
+tests/data/records/format-1.json is a record as people save it, format-1.canonical.json the bytes that its digest is made from. They must
+never change: a saved record of format 1 must keep its digest in every later release.
 """
 
 from __future__ import annotations

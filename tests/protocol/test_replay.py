@@ -1,4 +1,4 @@
-"""The document of a replay: it reads back as it was, and one whose parts do not fit together is refused with what does not."""
+"""The document of a replay: it reads back unchanged, and one whose parts do not fit together is refused with the reason."""
 
 from __future__ import annotations
 

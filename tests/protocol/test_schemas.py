@@ -1,4 +1,4 @@
-"""The documents for those who write clients: sound by their own standards, and one with the specification."""
+"""The documents for people who write clients: valid by their own standards, and in agreement with the specification."""
 
 from __future__ import annotations
 

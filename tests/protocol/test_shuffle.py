@@ -1,4 +1,4 @@
-"""The provable shuffle against its checked vectors, and what holds for every seed."""
+"""The provable shuffle: against its checked vectors, and properties for every seed."""
 
 import hashlib
 import hmac

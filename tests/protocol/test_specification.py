@@ -1,6 +1,6 @@
-"""protocol/README.md against the code: every message, field, type, limit, error and example there is the one that is sent.
+"""protocol/README.md against the code: every message, field, type, limit, error and example in it is what the program sends.
 
-The specification's tables have fixed shapes, read here as they stand. A test that fails prints the table that the code asks for.
+The specification's tables have fixed shapes, which are parsed here. A test that fails prints the table that the code calls for.
 """
 
 from __future__ import annotations

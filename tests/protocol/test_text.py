@@ -1,4 +1,4 @@
-"""Cleaning of names and chat: whatever comes in, what comes out can be put on anybody's terminal."""
+"""Cleaning of names and chat: whatever goes in, what comes out is safe for anybody's terminal."""
 
 from __future__ import annotations
 

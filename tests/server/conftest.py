@@ -1,4 +1,4 @@
-"""A server in memory on a clock that jumps, with limits that no test meets by chance; and two who race at a table."""
+"""A server in memory on a clock that jumps, with limits that no test meets by accident; and two guests at a table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.server.rooms.playing import Guest, Table
 
 @pytest.fixture(params=["hub", "plain"])
 def both_kinds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The contract of a connection holds for those of the hub and for those with a task each."""
+    """Runs a test with both kinds of connections, those of the hub and those with a task each: one contract holds for both."""
     monkeypatch.setattr(wire, "PLAIN_SOCKETS", request.param == "plain")
 
 
@@ -27,12 +27,12 @@ async def house(autojump_clock: MockClock) -> AsyncIterator[House]:
 
 @pytest.fixture
 def ann(table: Table) -> Guest:
-    """The first at the table that the tests of rooms and of watching have, each their own."""
+    """The first guest at `table`, a fixture that the tests of rooms and of watching define each for themselves."""
     return table.guest("Ann")
 
 
 @pytest.fixture
 def bob(table: Table, ann: Guest) -> Guest:
-    """The second."""
+    """The second guest."""
     del ann
     return table.guest("Bob")

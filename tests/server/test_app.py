@@ -1,4 +1,4 @@
-"""The server put together: it starts, races, and ends in order; wrong settings are said in a sentence."""
+"""The whole server: it starts, holds races, and ends in order; a wrong setting is reported in a sentence."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ async def test_a_wish_for_more_connections_than_there_can_be_is_told_to_the_host
         assert caplog.records == []
         async with running(Settings(port=0, max_connections=900)):
             (record,) = caplog.records
-            assert record.getMessage() == "at most 836 connections, not 900: the system lets this process open no more files"
+            assert record.getMessage() == "at most 836 connections, not 900: the system does not let this process open more files"
 
 
 @pytest.mark.parametrize(

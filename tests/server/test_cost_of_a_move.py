@@ -1,13 +1,13 @@
 """What a move and a new player cost the event loop, in counts that are the same on every machine: none of them may rise unnoticed.
 
-Two new players race on a real listener with a real SQLite journal. Once both are dealt to, one of them plays, a move at a time, and both
-hear of it. Counted is what happens meanwhile in the server's thread alone; its journal writes in another, and the players live in a third.
+Two new players race on a real listener with a real SQLite journal. Once both have their cards, one of them plays, a move at a time, and
+both hear of it. Only what happens in the server's thread is counted; its journal writes in another, and the players live in a third.
 
-Of several races the cheapest counts: a timer that comes due and a message that comes in two pieces make one dearer, as does what a server
-does once, for the first of all. Memory alone is the mean of all, since a list grows for many at once.
+The cheapest of several races counts. A timer that comes due, a message that comes in two pieces, or what a server does only once, for its
+first race, makes one dearer. Only memory is the mean over all, since a list grows for many at once.
 
-The bounds are what was measured when they were last set, and a tenth, or a fifth for memory and for what differs most on a busy machine.
-Whoever makes a move cheaper lowers them; whoever must raise one says why in the commit.
+The bounds are the figures measured when they were last set, plus a tenth, or a fifth for memory and for what varies most on a busy machine.
+If you make a move cheaper, lower them; if you must raise one, say why in the commit.
 """
 
 from __future__ import annotations

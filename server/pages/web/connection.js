@@ -26,7 +26,7 @@ const RELOADED_MS = 60000;
 export const HUSH_MS = 1200;
 
 /** Said of a press that could not go out. */
-export const UNSENT = "Not connected: that was not taken. Try again when the connection is back.";
+export const UNSENT = "Not connected: that was not sent. Try again when the connection is back.";
 
 /** The address of this server for programs. */
 export function serverAddress() {

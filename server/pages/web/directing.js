@@ -51,14 +51,14 @@ export class Directing {
     this.end = button("", () => ask("End the tournament now? The standings stay.", ["End it", "Go on"], () => decide({ type: "end-tournament", reason: this.reason.value })));
     this.boards = button("All boards on a screen …", () => send({ type: "ask-boards-key", code: this.#told.tables.find((table) => table.code !== null).code }));
     this.boardsLink = element("a", {}, "Open the screen with all boards");
-    this.boardsLine = element("p", { hidden: true }, this.boardsLink, " For a place where its players cannot see it; they are told that somebody watches so.");
+    this.boardsLine = element("p", { hidden: true }, this.boardsLink, " Show it where its players cannot see it; they are told that somebody sees all cards.");
     this.bot = element("select", { id: "with-bot" });
     this.addBot = button("Add it", () => decide({ type: "add-bot", bot: this.bot.value }));
     this.table = element("select", { id: "of-table" });
     this.verdict = element("select", { "aria-label": "Result" });
     this.correct = button("Decide", () => this.#withTable((table) => {
       const words = `Table ${table.table}: ${this.verdict.selectedOptions[0].textContent}?`;
-      ask(words, ["Decide so", "Leave it"], () => decide(correction(this.#told, table, Number(this.verdict.value), this.reason.value)));
+      ask(words, ["Confirm", "Leave it"], () => decide(correction(this.#told, table, Number(this.verdict.value), this.reason.value)));
     }));
     this.entrant = element("select", { id: "of-player" });
     this.remove = button("", () => {

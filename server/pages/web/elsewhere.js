@@ -18,7 +18,7 @@ export function takenToken() {
 
 /** Ask before this browser becomes somebody else's: a link may come from anybody. @param {() => void} act */
 export function askToBe(act) {
-  ask("Be the player of that link in this browser? Whoever you are here now is kept, and you can be them again.", ["Be that player", "Stay"], act);
+  ask("Become the player of that link in this browser? The player you are here now is kept, and you can switch back.", ["Be that player", "Stay"], act);
 }
 
 export class Elsewhere {
@@ -29,9 +29,9 @@ export class Elsewhere {
     this.copy = button("Copy the link", () => copyText(this.copy, this.link));
     this.save = button("Save it for a terminal", () => this.#save());
     this.node = element("details", { class: "more", hidden: true }, element("summary", {}, "Continue elsewhere"),
-      element("p", {}, "Open this link in another browser, and you are the same player there, at the same seat. Whoever has it is you: send it to nobody but yourself."),
+      element("p", {}, "Open this link in another browser to be the same player there, in the same seat. Whoever has it can play as you: send it only to yourself."),
       element("p", { class: "command" }, this.link, this.copy),
-      element("p", {}, "At a terminal: save the file, and then ", element("code", {}, "carpet identity import carpet-identity.json"), "."), element("p", { class: "actions" }, this.save));
+      element("p", {}, "In a terminal: save the file, and then ", element("code", {}, "carpet identity import carpet-identity.json"), "."), element("p", { class: "actions" }, this.save));
     // It stands on the screen for no longer than somebody wants to see it.
     this.node.addEventListener("toggle", () => setText(this.link, this.node.open ? `${location.origin}/play#${BE}=${this.#token}` : ""));
   }

@@ -110,7 +110,7 @@ export class TakingPart {
 
   lost() {
     // It may have been done all the same, and not all of it may be done twice.
-    if (this.#isAsked) this.#note("The connection was lost before there was an answer. Look whether it was done when the connection is back.");
+    if (this.#isAsked) this.#note("The connection was lost before the answer came. When it is back, look whether it was done.");
     this.#isAsked = false;
   }
 

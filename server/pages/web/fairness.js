@@ -133,6 +133,6 @@ export function verdict(made, record) {
   if (record.deal.name !== null) return { isTrue: true, sentence: "The deal checks out: it is the shuffle of its name." };
   // Whoever drew its secret, and for how long they have known it, shows in no race on it.
   if (record.deal.shared) return { isTrue: true, sentence: "The deal checks out: it is the shuffle that was committed to." };
-  if (record.deal.winnable) return { isTrue: true, sentence: "The deal checks out. That no winnable one was passed over is for carpet verify." };
+  if (record.deal.winnable) return { isTrue: true, sentence: "The deal checks out. Only carpet verify can tell that no winnable one was passed over." };
   return { isTrue: true, sentence: "The deal checks out: nobody chose the cards." };
 }

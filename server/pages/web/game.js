@@ -5,19 +5,12 @@ import { bar } from "./bars.js";
 import { button, clean, element, setText } from "./dom.js";
 import { allHomeKey, hint, whyNot } from "./hints.js";
 import { KEY_ROWS, Keys } from "./keys.js";
-import { STATE_WORDS, cardsOf, standing } from "./model.js";
+import { OWN_ENDS, STATE_WORDS, cardsOf, standing } from "./model.js";
 import { allFit, chipsOf, goesHome, isWhole } from "./moves.js";
 import { HOME } from "./hand.js";
 import { read, write } from "./identity.js";
 import { Table } from "./table.js";
 
-const ENDS = {
-  won: "Every card is home!",
-  stalled: "You have no move left. Your cards home count; the others may still be racing.",
-  stopped: "You stopped. Your cards home count; the others may still be racing.",
-  forfeited: "You gave up this race.",
-  "out-of-time": "Your time is up.",
-};
 const PULSE_MS = 600;
 const STILL = "carpet.still";
 /** Where a finger presses, there are no keys to tell of, as in the style sheet. */
@@ -172,7 +165,7 @@ export class Game {
   #hintText(player, room, view) {
     if (!player.isOnline) return "Not connected: no moves for now. The clock runs on, and your seat is kept a while.";
     if (room.phase === "over") return "";
-    if (ENDS[room.own.state]) return ENDS[room.own.state];
+    if (OWN_ENDS[room.own.state]) return OWN_ENDS[room.own.state];
     if (player.ahead.length) return `Waiting to be played: ${placesText(player.ahead)}.`;
     if (!player.held && room.options.autoplay && allFit(this.rules.family, view)) return `Every card goes home now: All home${TOUCH.matches ? "" : `, or ${allHomeKey(view)}`}.`;
     return hint(player.shown.moves.length ? player.shown : view, this.rules, player.held, !TOUCH.matches);

@@ -13,12 +13,12 @@ const ARROWS = {
 
 /** The rows of the help page. */
 export const KEY_ROWS = [
-  ["click, tap", "Play a card. Where it can go to several places, press where."],
-  ["figure or letter on a card", "Play that card."],
+  ["click, tap", "Play a card. If it can go to several places, press where."],
+  ["digit or letter on a card", "Play that card."],
   ["b3", "Play the card at b3; for columns h and j: ’h3, ’j2."],
   ["space", "Send the next card home; a held card goes to the marked place."],
-  ["G, g", "Send home all that can go (g where no column is g)."],
-  ["H", "What fits goes home by itself, or no longer."],
+  ["G, g", "Send home all that can go (g if no column is g)."],
+  ["H", "What fits goes home by itself, on or off."],
   [":", "Type a whole move: b3, w, s, w:b3, c5:w, b3+."],
   ["w, s, r", "The waste’s card, the stock, a redeal."],
   ["+, −", "Send the held card home on the foundation that builds up, or down."],

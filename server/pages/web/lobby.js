@@ -34,7 +34,7 @@ export class LobbyPage {
     this.runningNote = element("p", { class: "none", hidden: true });
     this.openNote = element("p", { class: "none", hidden: true });
     this.runningList = element("ul", { class: "races", "aria-labelledby": "running" });
-    this.noneRunning = element("p", { class: "none", hidden: true }, "No public race is being run now. The next one will appear here at once.");
+    this.noneRunning = element("p", { class: "none", hidden: true }, "No public race is running now. The next one will appear here at once.");
     this.openList = element("ul", { class: "open", "aria-labelledby": "open" });
     this.noneOpen = element("p", { class: "none", hidden: true }, "No race is waiting for a player. ", element("a", { href: "/play" }, "Open one"), ".");
     this.here = element("p", { class: "here" });
@@ -130,7 +130,7 @@ export class LobbyPage {
         || (this.rating.value !== "" && !ratings.some((rating) => rating !== null && rating >= Number(this.rating.value)));
     }
     const shown = races.filter((race) => !race.node.hidden).length;
-    setText(this.filtered, this.#isFiltered ? `${shown} of the ${races.length} races listed here fit.` : "");
+    setText(this.filtered, this.#isFiltered ? `${shown} of the ${races.length} races listed here match.` : "");
   }
 
   #showPlayers(players, ratings, count) {

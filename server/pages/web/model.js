@@ -231,13 +231,14 @@ export class WatchedRace {
   }
 }
 
+/** What the end of a seat is called, as in the terminal. */
 export const STATE_WORDS = {
   waiting: "",
   racing: "",
   won: "all home",
-  stalled: "no move left",
+  stalled: "no moves",
   stopped: "stopped",
-  forfeited: "gave up",
+  forfeited: "forfeit",
   "out-of-time": "time up",
 };
 
@@ -251,11 +252,22 @@ export function cardsOf(rules) {
   return (rules?.decks ?? 1) * 52;
 }
 
-/** How a seat of a race ended, or nothing. The win of another stops those who are still racing: they are beaten, which is no choice of theirs. */
+/** The same to the player of that seat, while others race. */
+export const OWN_ENDS = {
+  won: "Every card is home!",
+  stalled: "You have no move left. Your cards home count; the others may still be racing.",
+  stopped: "You stopped. Your cards home count; the others may still be racing.",
+  forfeited: "You forfeited this race.",
+  "out-of-time": "Your time is up.",
+};
+
+/** How a seat of a race ended, or nothing. The win of another stops those who are still racing, and so does a walkover: neither is their own choice. */
 export function endWord(seat, seats) {
   const at = (each) => each.ended_at_ms ?? each.elapsed_ms;
   const isBeaten = seat.state === "stopped" && seats.some((other) => other.state === "won" && at(other) <= at(seat));
-  return isBeaten ? "beaten" : STATE_WORDS[seat.state];
+  if (isBeaten) return "beaten";
+  const isWalkover = seat.state === "stopped" && seat.place === 1 && seats.length > 1 && seats.filter(({ state }) => state !== "forfeited").length === 1;
+  return isWalkover ? "walkover" : STATE_WORDS[seat.state];
 }
 
 /** How one seat stands, in a few words. seats: all of its race. */

@@ -22,7 +22,7 @@ const LEFT = {
   closed: "That race is closed.",
   idle: "That race was closed because nobody came.",
   failed: "The server could not continue that race.",
-  "called-off": "That race was called off. It counts for nothing.",
+  "called-off": "That race was called off. It does not count.",
 };
 
 /** `ref` of a line that is said. */

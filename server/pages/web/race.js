@@ -123,7 +123,7 @@ export class RacePage {
 
   #ended(reason) {
     const words = {
-      none: "No public race is being run now. The next one will appear here as soon as it starts.",
+      none: "No public race is running now. The next one will appear here as soon as it starts.",
       closed: "That race is closed.",
       failed: "The server can no longer show that race.",
     };
@@ -142,7 +142,7 @@ export class RacePage {
       this.#askedAt = -ASK_AGAIN_MS;
       setTimeout(() => this.#askAgain(performance.now()), error.retry_after_ms || ASK_AGAIN_MS);
     } else if (error.code !== "wire/too-fast") {
-      this.#say(error.code === "room/no-such-code" ? "No race has that code, or not any longer." : clean(error.message));
+      this.#say(error.code === "room/no-such-code" ? "No race has that code now. It may be over." : clean(error.message));
     }
   }
 

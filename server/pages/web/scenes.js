@@ -104,7 +104,7 @@ export function joinNodes(told, id) {
   const here = (entrant) => (told.phase === "check-in" && entrant.checked_in ? element("span", { class: "note" }, " here") : null);
   return [
     isOwnMachine(origin)
-      ? element("p", { class: "notice" }, "This address is of this machine alone. Open the screen at the one by which others come, or name that one behind this: ?at=ADDRESS")
+      ? element("p", { class: "notice" }, "Only this machine can use this address. Open the screen at the address that others use, or add it to this one: ?at=ADDRESS")
       : element("img", { class: "qr", src: `/qr.svg?of=${encodeURIComponent(origin + path)}`, alt: `QR code of ${origin}${path}` }),
     element("div", {}, element("p", { class: "join-line" }, id ? "Play in it:" : "Race somebody here:"),
       element("p", { class: "join-address" }, origin, element("wbr", {}), path),

@@ -290,7 +290,7 @@ export class ScreenPage {
       this.plot.show(model.curves, model.elapsed(now), cards, `Cards home over time: ${model.seats.map((seat) => `${clean(seat.name)} ${seat.home}`).join(", ")}.`, live);
     }
     this.why.hidden = model.phase === "over" || model.options.delay_s === 0 && !model.isWithheld;
-    setText(this.why, model.isWithheld && hasBoards ? "All boards are shown, by the director’s key." : model.isWithheld ? "Everybody plays the same shuffle, so no board is shown before the round is over."
+    setText(this.why, model.isWithheld && hasBoards ? "All boards are shown, with the director’s key." : model.isWithheld ? "Everybody plays the same shuffle, so no board is shown before the round is over."
       : `Boards are shown ${counted(model.options.delay_s, "second")} late.`);
   }
 

@@ -12,7 +12,7 @@ export function seriesSentence(series, phase) {
   const name = seriesName(series);
   const title = name[0].toUpperCase() + name.slice(1);
   const gone = series.seats.filter((seat) => seat.gone).map((seat) => clean(seat.name));
-  const left = gone.length ? `${gone.join(" and ")} gave the series up. ` : "";
+  const left = gone.length ? `${gone.join(" and ")} gave up the series. ` : "";
   if (series.over) {
     const first = series.seats.filter((seat) => seat.place === 1 && !seat.gone);
     return `${left}${first.length === 1 ? `${clean(first[0].name)} has won the ${name}` : `The ${name} is a draw`}: ${score(series)}.`;

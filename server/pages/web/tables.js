@@ -83,7 +83,7 @@ class LadderPage extends TablePage {
 
   async load() {
     const { players } = await read(`/ladder.json?limit=${AT_ONCE}`);
-    setText(this.facts, players.length ? "The best by rating. Races between people, on deals that nobody could know, count." : "Nobody has raced for a rating yet.");
+    setText(this.facts, players.length ? "The best by rating. Only races between people, on deals that nobody could know, count." : "Nobody has raced for a rating yet.");
     if (players.length) this.body.replaceChildren(table("Ladder, best first", ["Place", "Player", "Rating", "Races"],
       players.map((each) => [String(each.place), playerLink(each.name), String(each.rating), String(each.races)])));
   }
@@ -160,7 +160,7 @@ function ratingCurve(changes) {
 
 /** The board of a deal that many run. @param {any} runs the message */
 function runsTable(runs) {
-  if (!runs.shown) return element("p", { class: "none" }, `${counted(runs.runs, "run")} so far. The board is shown when nobody can run the deal any more, and to whoever has had their run.`);
+  if (!runs.shown) return element("p", { class: "none" }, `${counted(runs.runs, "run")} so far. You see the board once you have had your run, and everybody does once nobody can run the deal any more.`);
   if (!runs.rows.length) return element("p", { class: "none" }, "Nobody has run it.");
   return table("Runs, best first", ["Place", "Player", "Home", "Reached at", "Moves", "Better than"], runs.rows.map((row) => [String(row.place), playerLink(row.name),
     element("a", { href: `/race/${encodeURIComponent(row.race)}` }, `${row.home}${STATE_WORDS[row.state] ? `, ${STATE_WORDS[row.state]}` : ""}`),

@@ -130,7 +130,7 @@ export class TournamentPage {
     this.part.hear(message);
     if (message.type === "boards-key") this.directing.takeKey(message.key);
     if (message.type === "error" && message.code === REFUSED && message.ref === 0) {
-      setText(this.stands, "There is no tournament of that id.");
+      setText(this.stands, "There is no tournament with that id.");
       return;
     }
     if (holds(message)) {
@@ -189,7 +189,7 @@ export class TournamentPage {
     this.pathPart.hidden = chosen === null;
     if (chosen === null) return;
     const { name, bot } = told.entrants.find((entrant) => entrant.id === chosen);
-    this.pathTitle.replaceChildren("The way of ", bot ? nameOf(name) : element("a", { href: `/player/${encodeURIComponent(name)}` }, nameOf(name)));
+    this.pathTitle.replaceChildren("The path of ", bot ? nameOf(name) : element("a", { href: `/player/${encodeURIComponent(name)}` }, nameOf(name)));
     this.path.replaceChildren(...pathNodes(rounds, chosen, names));
   }
 

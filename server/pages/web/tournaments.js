@@ -11,7 +11,7 @@ const PHASES = {
   between: "between two rounds",
   paused: "paused",
   over: "over",
-  ended: "broken off",
+  ended: "called off",
 };
 
 export function phaseWord(phase) {
@@ -100,7 +100,7 @@ export function phaseSentence(told, left) {
       return first.length ? `It is over: ${first.join(" and ")} won.` : "It is over.";
     }
     case "ended":
-      return `${last ? "Broken off" : "Cancelled"}${endingOf(told)?.author ? " by its director" : ""} before ${last ? "it was decided" : "the first round"}.`;
+      return `Called off${endingOf(told)?.author ? " by its director" : ""} before ${last ? "it was decided" : "the first round"}.`;
     default:
       return phaseWord(told.phase);
   }

@@ -63,7 +63,7 @@ export function sentence(room, free, isReady, now) {
   if (room.phase === "countdown") return `It starts in ${Math.max(1, Math.ceil(room.untilStart(now) / 1000))} …`;
   if (room.tournament) {
     if (!isReady) return "This is your table of the round. Press Ready when you are: whoever is not ready in time forfeits.";
-    return room.seats.every((seat) => seat.ready) ? "Waiting for the other tables: all of the round start at one moment." : "Waiting for the other player to be ready.";
+    return room.seats.every((seat) => seat.ready) ? "Waiting for the other tables: all of the round start at once." : "Waiting for the other player to be ready.";
   }
   if (free) return `Send this link to ${free === 1 ? "the other player" : counted(free, "player")}. Whoever opens it can race you.`;
   if (room.seats.length === 1 && !isReady) return "The clock waits for you. This run counts.";

@@ -1,1 +1,1 @@
-"""Who meets whom and who stands where: pure, from results to rounds and standings."""
+"""Pairings and standings. Pure: from results to rounds and places."""

@@ -1,9 +1,8 @@
-"""Brackets of knock-outs as data: which matches there are, and who comes to them from where.
+"""Knock-out brackets as data: which matches there are, and where their sides come from.
 
-Seeds stand in the standard order, so that the two best can meet in the final alone, the four best in the semi-finals alone, and so on: of
-sixteen 1 meets 16, 8 meets 9, 4 meets 13 … Where the field is no power of two the best seeds have the byes of the first round. Matches are
-in an order in which each comes after those that feed it; `stage` is the number of the round it belongs to, if no round before it falls
-away.
+Seeds are in the standard order, so that the two best can only meet in the final, the four best no earlier than in the semi-finals, and so
+on: of sixteen, 1 meets 16, 8 meets 9, 4 meets 13 … If the field is not a power of two, the best seeds have byes in the first round. Each
+match comes after those that feed it. `stage` is the number of its round if no earlier round is skipped.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """number: from 1. One above the field's size is nobody: a bye."""
+    """number: from 1. A number above the field's size stands for nobody: a bye."""
 
     number: int
 
@@ -38,7 +37,7 @@ Source: TypeAlias = Seed | WinnerOf | LoserOf
 class BracketMatch:
     """name: `W2-1` is the first match of the second round of the winners, `L` the losers', `F` the final, `R` the final after a reset.
 
-    reset: it falls away unless the second side has won the match before it."""
+    reset: it is only played if the second side has won the match before it."""
 
     name: str
     stage: int
@@ -56,7 +55,7 @@ def seed_order(places: int) -> tuple[int, ...]:
 
 
 def bracket_size(entrants: int) -> int:
-    """The power of two that holds them, at least two."""
+    """The least power of two that holds them, at least two."""
     return max(2, 1 << (entrants - 1).bit_length())
 
 
@@ -65,11 +64,11 @@ def single_bracket(entrants: int) -> tuple[BracketMatch, ...]:
 
 
 def double_bracket(entrants: int) -> tuple[BracketMatch, ...]:
-    """Who loses in the winners' rounds comes to the losers' ones and is out after a second loss; the last of both meet in the final. If the
-    one from the losers wins it, both have lost once, and a last match decides.
+    """Losers of the winners' rounds move to the losers' rounds, and are out after a second loss. The last of both meet in the final. If the
+    one from the losers' rounds wins it, both have lost once, and a last match decides.
 
-    The losers' rounds are by turns among themselves and against who has just come down, in reversed order or moved on by half in turn, to
-    keep those apart who have met.
+    In the losers' rounds entrants meet by turns each other and those who have just come down. The latter are reversed or shifted by half,
+    in turn, to keep apart entrants who have already met.
     """
     rounds = bracket_size(entrants).bit_length() - 1
     matches = _winners(entrants, chain([1], count(2, 2)))
@@ -91,7 +90,7 @@ def double_bracket(entrants: int) -> tuple[BracketMatch, ...]:
 
 
 def _winners(entrants: int, stages: Iterable[int]) -> list[BracketMatch]:
-    """One stage a round."""
+    """The winners' rounds, one per stage."""
     matches: list[BracketMatch] = []
     sides: list[Source] = [Seed(number) for number in seed_order(bracket_size(entrants))]
     for number, stage in enumerate(stages, 1):
@@ -102,7 +101,7 @@ def _winners(entrants: int, stages: Iterable[int]) -> list[BracketMatch]:
 
 
 def _play(matches: list[BracketMatch], name: str, stage: int, sides: list[Source]) -> list[Source]:
-    """Neighbours meet; returns the winners."""
+    """Add a round in which neighbours meet. Returns their winners."""
     played = [BracketMatch(f"{name}-{number // 2 + 1}", stage, sides[number], sides[number + 1]) for number in range(0, len(sides), 2)]
     matches += played
     return [WinnerOf(match.name) for match in played]

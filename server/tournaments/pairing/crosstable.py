@@ -1,16 +1,16 @@
 """The crosstable: who entered, the rounds as paired, the results. The rules of the file:
 
-Field      Entrants are seeded by rating, best first; those without one come last, equals in the order of entry. A format with a fixed field
-           (round robin, elimination) lets nobody in once its first round is paired. Its starters can come back to a round robin, but not
-           to an elimination.
-Rounds     One at a time: the next round can be paired once every counted table has its result. In a fixed field a table may name an entrant
-           who has withdrawn: it is forfeited at once. Elsewhere those who have withdrawn are not paired.
-Results    One a race. The format says what the races of a table come to: a drawn knock-out match needs another race. A forfeit gives the
-           opponent the whole point. Results of different tables can come in any order and give the same crosstable.
-Correction A result can be corrected as long as no later pairing depends on it: in a knock-out, whoever went on stays. Only results of the
-           last round can be struck.
+Field      Entrants are seeded by rating, best first. Those without a rating come last, and equals are in the order of entry. In a format
+           with a fixed field (round robin, elimination) nobody can enter once the first round is paired. Starters who withdrew can return
+           to a round robin, but not to an elimination.
+Rounds     One at a time: the next round can be paired once every counted table has its result. In a fixed field a table may have an entrant
+           who has withdrawn; it is forfeited at once. In other formats entrants who have withdrawn are not paired.
+Results    One per race. The format says what the races of a table add up to: a drawn knock-out match needs another race. A forfeit gives
+           the opponent the whole point. Results of different tables can come in any order and give the same crosstable.
+Correction A result can be corrected as long as no later pairing depends on it: in a knock-out, the entrant who went on stays. Only results
+           of the last round can be struck.
 
-What is refused leaves the crosstable as it was.
+A refused change leaves the crosstable as it was.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TableKey = tuple[int, int]
 
 
 class Refused(Exception):
-    """It cannot be done. Says why, in a sentence for the director."""
+    """A change is refused. Says why, in a sentence for the director."""
 
 
 class UnknownEntrant(Refused): ...
@@ -49,25 +49,25 @@ class Format(Protocol):
     """How a tournament is played. A frozen value: its fields are its options."""
 
     fixed_field: ClassVar[bool] = False
-    """Nobody enters after the first pairing, and tables of withdrawn entrants are forfeited."""
+    """Nobody can enter after the first pairing, and tables of withdrawn entrants are forfeited."""
     knock_out: ClassVar[bool] = False
     """A round follows from the results before it, table by table."""
     tie_breaks: ClassVar[tuple[TieBreak, ...]]
 
     def next_round(self, crosstable: Crosstable) -> Round | None:
-        """The round after those that are paired, which all have results; None when the tournament is over. Deterministic."""
+        """The round after those already paired, all of which have results; None if the tournament is over. Deterministic."""
 
     def settle(self, races: tuple[RaceResult, ...]) -> RaceResult | None:
-        """What the races of one table come to; None while another race is needed. By default one race decides."""
+        """The result of a table from its races; None while another race is needed. By default one race decides."""
         return races[0] if races else None
 
     def standings(self, crosstable: Crosstable) -> tuple[RankedEntrant, ...]:
-        """Everybody who ever entered, best first; equals in the order of the seeds. At any time."""
+        """Everybody who ever entered, best first, equals in the order of the seeds. Can be asked at any time."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableRace:
-    """A race that is to be run. number: from 1, above 1 where those before it were drawn."""
+    """A race to be run. number: from 1; above 1 if those before it were drawn."""
 
     round: int
     pairing: Pairing
@@ -92,7 +92,7 @@ class Crosstable:
     @property
     def seeds(self) -> tuple[str, ...]:
         """Everybody, the best seed first."""
-        # The sort is stable: among equals the order of entry stays.
+        # The sort is stable, which keeps equals in the order of entry.
         entrants = sorted(
             self.entrants.values(), key=lambda entrant: -float("inf") if entrant.rating is None else entrant.rating, reverse=True
         )
@@ -100,12 +100,12 @@ class Crosstable:
 
     @property
     def starters(self) -> tuple[str, ...]:
-        """The seeds that were in when the first round was paired, or would be now."""
+        """The seeds who were in when the first round was paired; or would be, if it were paired now."""
         return tuple(id_ for id_ in self.seeds if self.entrants[id_].first_round == 1 and self.entrants[id_].withdrawn_after != 0)
 
     @property
     def active(self) -> tuple[str, ...]:
-        """The seeds that still play."""
+        """The seeds who still play."""
         return tuple(id_ for id_ in self.seeds if self.entrants[id_].active)
 
     @property
@@ -122,12 +122,12 @@ class Crosstable:
         return self.rounds[number - 1].pairings[table - 1]
 
     def result(self, number: int, table: int) -> RaceResult | None:
-        """Of a whole table; None while it is open. A bye that is not counted has no result either."""
+        """The result of a whole table; None while it is open. A bye that is not counted has no result either."""
         return self.format.settle(self.races.get((number, table), ()))
 
     @property
     def open_races(self) -> tuple[TableRace, ...]:
-        """What is still to be run before the next round, by table."""
+        """The races still to be run before the next round, by table."""
         if not self.rounds:
             return ()
         last = self.rounds[-1]
@@ -145,24 +145,24 @@ class Crosstable:
     def standings(self) -> tuple[RankedEntrant, ...]:
         return self.format.standings(self)
 
-    # ---- how it changes. Each raises Refused, of the kind that fits.
+    # ---- how it changes. Each method raises the fitting kind of Refused.
 
     def enter(self, entrant: str, rating: float | None = None) -> Crosstable:
-        """Once the first round is paired: a late entry, from the next round on."""
+        """After the first round is paired this is a late entry, from the next round on."""
         if entrant in self.entrants:
             raise EntrantRefused(f"{entrant} has entered already")
         self._check_field_open()
         return self._with(Entrant(entrant, rating, first_round=len(self.rounds) + 1))
 
     def withdraw(self, entrant: str) -> Crosstable:
-        """They play no more; their table without a result is forfeited."""
+        """They no longer play; if their table is still open, it is forfeited."""
         found = self._entrant(entrant)
         if not found.active:
             raise EntrantRefused(f"{entrant} has withdrawn already")
         return self._with(replace(found, withdrawn_after=len(self.rounds)))._forfeit_absent()
 
     def readmit(self, entrant: str) -> Crosstable:
-        """They play again, from the next round that is paired."""
+        """They play again from the next round paired."""
         found = self._entrant(entrant)
         if found.active:
             raise EntrantRefused(f"{entrant} has not withdrawn")
@@ -187,29 +187,29 @@ class Crosstable:
         return replace(self, rounds=(*self.rounds, paired))._forfeit_absent()
 
     def enter_result(self, number: int, table: int, result: RaceResult, race: int = 1) -> Crosstable:
-        """race: 1, and one more after each drawn race that is run again."""
+        """race: counts the table's races from 1; a drawn race that is run again is a new one."""
         self._counted_pairing(number, table)
         races = self.races.get((number, table), ())
         if self.format.settle(races) is not None:
-            raise ResultRefused(f"table {table} of round {number} has its result: correct it, if it is wrong")
+            raise ResultRefused(f"table {table} of round {number} has its result already: correct it if it is wrong")
         if race != len(races) + 1:
             raise ResultRefused(f"table {table} of round {number} waits for race {len(races) + 1}, not for race {race}")
         return replace(self, races={**self.races, (number, table): (*races, result)})
 
     def correct(self, number: int, table: int, result: RaceResult | None, race: int = 1) -> Crosstable:
-        """Of a race that has a result. result: None strikes it, and the race is open again."""
+        """Correct a race that has a result. result: None strikes it, which opens the race again."""
         self._counted_pairing(number, table)
         races = self.races.get((number, table), ())
         if not 0 < race <= len(races):
-            raise ResultRefused(f"race {race} of table {table} of round {number} has no result that could be corrected")
-        # A race that was run because of the struck one goes with it.
+            raise ResultRefused(f"race {race} of table {table} of round {number} has no result to correct")
+        # Races that were run because the struck one was drawn go with it.
         corrected = races[: race - 1] if result is None else (*races[: race - 1], result, *races[race:])
         if number < len(self.rounds):
             before, now = self.format.settle(races), self.format.settle(corrected)
             if now is None:
-                raise ResultRefused(f"round {number + 1} is paired already: a result of round {number} can be changed, not taken away")
+                raise ResultRefused(f"round {number + 1} is already paired: a result of round {number} can be changed, but not struck")
             if self.format.knock_out and before is not None and now.verdict != before.verdict:
-                raise ResultRefused(f"round {number + 1} is paired on that result: who went on stays")
+                raise ResultRefused(f"round {number + 1} was paired by that result: whoever it sent on stays in")
         others = {key: value for key, value in self.races.items() if key != (number, table)}
         return replace(self, races=others | ({(number, table): corrected} if corrected else {}))._forfeit_absent()
 
@@ -236,16 +236,16 @@ class Crosstable:
         if pairing is None:
             raise ResultRefused(f"round {number} has no table {table}")
         if not pairing.counted:
-            raise ResultRefused(f"table {table} of round {number} is a bye that counts for nothing")
+            raise ResultRefused(f"table {table} of round {number} is a bye that does not count")
         return pairing
 
     def _forfeit_absent(self) -> Crosstable:
-        """The open tables of the last round where somebody has withdrawn are forfeited, once and for all."""
+        """Forfeit the open tables of the last round whose entrants have withdrawn, once and for all."""
         races = dict(self.races)
         for race in self.open_races:
             present = [self.entrants[entrant].active for entrant in race.pairing.entrants]
             if not all(present):
-                # The house always comes.
+                # The house is always present.
                 verdict: Verdict = "second" if present[-1] or len(present) == 1 else "first" if present[0] else "neither"
                 races[race.key] = (*races.get(race.key, ()), RaceResult(verdict, forfeit=True))
         return replace(self, races=races)

@@ -1,12 +1,13 @@
 """Single and double elimination. The rules of the file:
 
-Match      The winner goes on. A drawn race is run again, on another deal, as often as the format says; if the last one is drawn too, the
+Match      The winner goes on. A drawn race is run again on another deal, as often as the format says. If the last one is drawn too, the
            higher seed goes on.
-Forfeit    An entrant who does not come, or has withdrawn, loses, and the opponent goes on. When neither comes both are out, in a double
-           elimination too, and whoever would have met the winner has a bye.
-Bye        An empty place of the bracket. Whoever meets it goes on without a race; their table against the house is not counted.
-Rounds     One stage of the bracket each; a stage without a race is skipped.
-Standings  By how far an entrant got. Those knocked out in the same stage share the place.
+Forfeit    An entrant who does not come, or has withdrawn, loses, and the opponent goes on. If neither comes, both are out, in a double
+           elimination too, and the entrant who would have met the winner has a bye.
+Bye        An empty place of the bracket. Its opponent goes on without a race; their table against the house is not counted.
+Rounds     Each is one stage of the bracket; a stage without a race is skipped.
+Standings  By how far an entrant got. Those knocked out in the same stage share a place. If neither comes to the final,
+           nobody has won.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Side = str | None
 
 @dataclass(frozen=True, slots=True)
 class Standoff:
-    """A match both of whose sides are known. result: winner and loser, either of them perhaps nobody; None while it is open."""
+    """A match whose sides are both known. result: winner and loser, each possibly nobody; None while it is open."""
 
     match: BracketMatch
     first: Side
@@ -40,7 +41,7 @@ class Standoff:
 
 @dataclass(frozen=True, slots=True)
 class Elimination(Format):
-    """double: who has lost once plays on among those who have. replays: how many drawn races of a match are run again."""
+    """double: those who have lost once play on among themselves. replays: how many drawn races of a match are run again."""
 
     fixed_field: ClassVar[bool] = True
     knock_out: ClassVar[bool] = True
@@ -94,20 +95,21 @@ class Elimination(Format):
                         out[side] = standoff.match.stage
         last = 1 + max((standoff.match.stage for standoff in standoffs), default=0)
         reached = {entrant: out.get(entrant, last) for entrant in crosstable.seeds}
+        best = 1 if last in reached.values() else 2
         scores = score(crosstable, rounds=len(crosstable.rounds), forfeits_are_played=True)
         return tuple(
-            row(crosstable, scores, entrant, 1 + sum(other > reached[entrant] for other in reached.values()), ())
+            row(crosstable, scores, entrant, max(best, 1 + sum(other > reached[entrant] for other in reached.values())), ())
             for entrant in sorted(crosstable.seeds, key=lambda entrant: -reached[entrant])
         )
 
     def standoffs(self, crosstable: Crosstable) -> tuple[Standoff, ...]:
-        """Every match whose sides are known by now, in the order of the bracket. A reset that falls away is not among them."""
+        """Every match whose sides are known so far, in the order of the bracket, without a reset that is not needed."""
         starters = crosstable.starters
         results = self._results(crosstable)
         known: dict[str, Standoff] = {}
 
         def side(source: Source) -> tuple[Side, ...]:
-            """The side, as far as it is known: none or one."""
+            """The side in a tuple of its own; an empty one while it is not known."""
             match source:
                 case Seed(number):
                     return (starters[number - 1] if number <= len(starters) else None,)
@@ -137,7 +139,7 @@ class Elimination(Format):
 
     @staticmethod
     def _results(crosstable: Crosstable) -> dict[str, tuple[Side, Side]]:
-        """Winner and loser by match, of the matches that have been run."""
+        """Winner and loser of the matches that have been run, by match."""
         results: dict[str, tuple[Side, Side]] = {}
         for paired in crosstable.rounds:
             for pairing in paired.pairings:

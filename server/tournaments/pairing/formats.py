@@ -1,4 +1,4 @@
-"""From a tournament's options to its format."""
+"""Makes a tournament's format from its options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from server.tournaments.pairing.swiss import Swiss
 
 
 def format_of(options: TournamentOptions, length: int) -> Format:
-    """length: rounds of a Swiss or attempts of a session, 0 while they are not settled."""
+    """length: rounds of a Swiss or attempts of a session; 0 while not settled."""
     match options.format:
         case "swiss":
             return Swiss(rounds=length or 1)
@@ -29,7 +29,7 @@ def format_of(options: TournamentOptions, length: int) -> Format:
 
 
 def settled_length(options: TournamentOptions, entrants: int) -> int:
-    """Rounds of the whole tournament with so many entrants; 0 where the format says."""
+    """Rounds of the whole tournament with so many entrants; 0 if they follow from the format."""
     match options.format:
         case "swiss":
             return options.rounds or max(1, ceil(log2(max(entrants, 2))))

@@ -1,24 +1,24 @@
-"""Swiss pairing as a matching of least cost: who meets whom in one round. The rule of the file:
+"""Swiss pairing as a minimum-cost matching: who meets whom in one round. The rule of the file:
 
-A pairing of the whole field is better than another one if it is better in the first of these in which the two differ:
+Of two pairings of the whole field, the better one is better in the first of these points in which they differ:
 
 1. fewer meetings that are not the first of their two entrants;
 2. a bye for somebody who has had fewer of them;
 3. a bye for somebody with fewer points;
-4. smaller differences of points: the sum of their squares, in half points, is least, so that one float of a whole point costs more than two
-   of half a point;
-5. fewer entrants who float again the way they floated in the round before;
+4. smaller differences of points: the least sum of their squares, in half points, so that one float of a whole point costs more than two of
+   half a point;
+5. fewer entrants who float the same way as in the round before;
 6. within a group of equal points the upper half meets the lower half in order (the fold of the Dutch system); floaters come from the
    bottom of their group and meet the top of the next one; the bye goes to the bottom of its group. Deviations, in places, are squared and
    summed.
 
-It is the optimum of the round in hand: it does not look ahead to whether a later round can still be paired without a second meeting.
+This is optimal for one round: it does not look ahead to whether later rounds can be paired without a second meeting.
 
-FIDE's Dutch system (handbook C.04.3) decides group by group and owes much of its length to colours, which races do not have; here the whole
-field is decided at once. The matching itself is `networkx.max_weight_matching` (Galil's blossom method): pure Python, well kept, exact on
-whole numbers of any size, which is what lets six rules be one number. Looked at and not taken: `py4swiss` (the Dutch system with its
-colours, from tournament report files; brings compiled code and pydantic) and `swisspair` (compiled, and knows of ranks and excluded pairs
-alone). Of several pairings that are equally good it is always the same one, as long as networkx is; a round once paired is written down.
+FIDE's Dutch system (handbook C.04.3) decides group by group, and much of it is about colours, which races do not have. Here the whole field
+is decided at once. `networkx.max_weight_matching` (Galil's blossom method) finds the matching. It is pure Python, well maintained, and
+exact on whole numbers of any size, so that the six rules fit in one number. Considered and not taken: `py4swiss` (the Dutch system with
+colours, from tournament report files; needs compiled code and pydantic) and `swisspair` (compiled; knows only ranks and excluded pairs). Of
+several equally good pairings it always finds the same one with the same networkx; and a paired round is stored.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ Float = Literal["down", "up"]
 Edge = tuple[int, int]
 """Two ranks, the better one first; or a rank and BYE."""
 Cost = tuple[int, int, int, int, int, int]
-"""What a pair costs, by the six rules above."""
+"""The cost of a pair, by the six rules above."""
 BYE: Final = -1
-"""Stands where the opponent stands, for who has the bye."""
+"""In place of the opponent of the entrant who has the bye."""
 FIRST_CHOICES: Final = 16
-"""How many opponents each has in the first look. With fewer it fails too often, with more it takes longer."""
+"""How many opponents each entrant has in the first attempt. With fewer it fails too often, with more it takes longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Contender:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a contender stands in their group: from its top and from its bottom, from 0."""
+    """A contender's place in their group, counted from 0 from its top and from its bottom."""
 
     top: int
     bottom: int
@@ -64,7 +64,7 @@ class _Place:
 
 
 class RankedField:
-    """The contenders of one round, ranked: by points, and among equals in the order given."""
+    """The contenders of one round, ranked by points; equals stay in the order given."""
 
     def __init__(self, contenders: Sequence[Contender]) -> None:
         self.ranked = sorted(contenders, key=lambda contender: -contender.half_points)
@@ -76,7 +76,7 @@ class RankedField:
         self._places = [_Place(top, sizes[contender.half_points] - 1 - top) for top, contender in zip(tops, self.ranked, strict=True)]
 
     def cost(self, one: int, other: int) -> Cost:
-        """Of a pair of ranks; `other` is BYE for the bye of `one`. Otherwise one < other."""
+        """The cost of a pair of ranks, one < other; or, if `other` is BYE, of a bye for `one`."""
         above, place = self.ranked[one], self._places[one]
         if other == BYE:
             return 0, above.byes, above.half_points, 0, 0, place.bottom**2
@@ -95,9 +95,9 @@ class RankedField:
 
 
 def pair(contenders: Sequence[Contender]) -> tuple[tuple[str, str | None], ...]:
-    """The best pairing: ids, the higher ranked of a pair first, the pairs by their first; who has the bye last, against None.
+    """The best pairing, as ids: the higher ranked of a pair first, pairs in the order of their first, and the bye last, against None.
 
-    The order of the contenders decides among those with equal points, and nothing else does: equal input, equal pairing."""
+    Only the order of the contenders decides among those with equal points, so equal input gives an equal pairing."""
     ranking = RankedField(contenders)
     edges = list(ranking.pairs())
     whole = _as_whole_numbers([ranking.cost(*edge) for edge in edges])
@@ -107,7 +107,7 @@ def pair(contenders: Sequence[Contender]) -> tuple[tuple[str, str | None], ...]:
 
 
 def _least_cost(costs: Mapping[Edge, int]) -> list[Edge]:
-    """In two looks, since most pairs cannot be in any best matching, and time goes with their number."""
+    """The matching of least cost. Most pairs cannot be in it, and the time depends on their number, so a first attempt rules pairs out."""
     choices: dict[int, list[tuple[int, Edge]]] = {}
     for edge, cost in costs.items():
         for end in edge:
@@ -116,27 +116,27 @@ def _least_cost(costs: Mapping[Edge, int]) -> list[Edge]:
     found = _match(few)
     if 2 * len(found) < len(choices):
         return _match(costs)
-    # Each end of a pair pays half of what is the least for it, at the least. A pair that exceeds both halves by more than `found` exceeds
-    # all halves is in no matching as good as `found`.
+    # Half of each end's least cost is a lower bound for its share, and all halves for a matching. A pair that exceeds its two halves by
+    # more than `found` exceeds all halves is in no matching as good as `found`.
     least = {end: min(choice)[0] for end, choice in choices.items()}
     spare = 2 * sum(costs[edge] for edge in found) - sum(least.values())
     return _match({edge: cost for edge, cost in costs.items() if 2 * cost - least[edge[0]] - least[edge[1]] <= spare})
 
 
 def _match(costs: Mapping[Edge, int]) -> list[Edge]:
-    """The most pairs, and of those the least cost."""
-    # With the first round that is paired: a server starts a good deal sooner without it.
+    """Of the matchings with the most pairs, one of least cost."""
+    # Imported with the first round paired, because a server starts much faster without it.
     import networkx as nx
 
     graph = nx.Graph()
     worst = max(costs.values(), default=0)
-    # Ranks are whole numbers and come in their order, so equal fields are matched equally; names would be hashed anew in each process.
+    # Ranks are integers in order, so equal fields are matched equally. Names would hash differently in each process.
     graph.add_weighted_edges_from((one, other, worst - cost) for (one, other), cost in costs.items())
     return [edge if edge in costs else edge[::-1] for edge in nx.max_weight_matching(graph, maxcardinality=True)]
 
 
 def _as_whole_numbers(costs: Sequence[Cost]) -> list[int]:
-    """Numbers whose sums over any matching compare as the sums of the tuples do, rule by rule."""
+    """Numbers whose sums over any matching compare like the sums of the tuples, rule by rule."""
     scales, scale = [], 1
     for worst in (max(column, default=0) for column in list(zip(*costs, strict=True))[::-1]):
         scales.append(scale)

@@ -1,7 +1,7 @@
 """Round robin: everybody meets everybody, once or twice, by the Berger tables (FIDE handbook C.05, annex 1: Crenna-Berger).
 
-With an odd field the place of the missing entrant is the bye. An entrant who withdraws stays in the tables: their races are forfeited, and
-all their results are struck if they had run fewer than half of their races (see `tie_breaks`).
+In an odd field the place of the missing entrant is the bye. An entrant who withdraws stays in the tables: their races are forfeited, and if
+they had run fewer than half of their races, all their results are struck (see `tie_breaks`).
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from server.tournaments.pairing.tie_breaks import score
 
 
 def berger_round(places: int, number: int) -> tuple[tuple[int, int], ...]:
-    """Round `number`, from 1, of the table for an even number of places, which are numbered from 1. The first named has the first side.
+    """Round `number` (from 1) for an even number of places, which are numbered from 1. The first of each pair has the first side.
 
-    The last place meets 1, places/2 + 1, 2, places/2 + 2 … in turn; of the others, in a ring, those meet who are equally far from that one.
+    The last place meets 1, places/2 + 1, 2, places/2 + 2 … in turn. The others form a ring, in which those meet who are equally far from
+    its opponent.
     """
     ring = places - 1
     middle = (number + 1) // 2 if number % 2 else places // 2 + number // 2
@@ -28,7 +29,7 @@ def berger_round(places: int, number: int) -> tuple[tuple[int, int], ...]:
 
 @dataclass(frozen=True, slots=True)
 class RoundRobin(Format):
-    """double: everybody meets everybody twice, the second time with sides changed."""
+    """double: everybody meets everybody twice, the second time with the sides swapped."""
 
     fixed_field: ClassVar[bool] = True
     tie_breaks: ClassVar[tuple[TieBreak, ...]] = ("direct-encounter", "sonneborn-berger", "cards-home")
@@ -69,7 +70,7 @@ class RoundRobin(Format):
 
     @staticmethod
     def _run(crosstable: Crosstable, entrant: str) -> int:
-        """How many races they have run against others."""
+        """How many races the entrant has run against others."""
         pairings = ((paired.number, paired.of(entrant)) for paired in crosstable.rounds)
         results = (crosstable.result(number, pairing.table) for number, pairing in pairings if pairing and pairing.second is not None)
         return sum(result is not None and not result.forfeit for result in results)

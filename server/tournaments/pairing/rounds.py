@@ -1,4 +1,4 @@
-"""The values that pairing works on: entrants, rounds, results, rows of standings. They know of no format."""
+"""The values that pairing works on: entrants, rounds, results, rows of standings. They know nothing of formats."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ TieBreak = Literal["buchholz", "sonneborn-berger", "direct-encounter", "cards-ho
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """rating: on any scale, more is better; None without one. first_round: above 1 for a late entry. withdrawn_after: how many rounds were
-    paired when they withdrew; None while they play."""
+    """rating: on any scale, higher is better; None if they have none. first_round: above 1 for a late entry. withdrawn_after: how many
+    rounds were paired when they withdrew; None while they play."""
 
     id: str
     rating: float | None = None
@@ -36,9 +36,9 @@ class Entrant:
 class Pairing:
     """One table of a round. second: None is the house.
 
-    Against the house an entrant with a bye races the house's result on the round's deal; in a session everybody plays the house, whose
-    result is that the deal is not won. counted: False for a bye that needs no result, since its entrant goes on whatever happens. match:
-    its name in a bracket, such as `W1-3`; empty elsewhere. In a bracket `first` is the higher seed.
+    An entrant with a bye races against the house's result on the round's deal. In a session everybody plays the house, whose result is that
+    the deal is not won. counted: False for a bye that needs no result, because its entrant goes on in any case. match: its name in a
+    bracket, such as `W1-3`; empty elsewhere. In a bracket `first` is the higher seed.
     """
 
     table: int
@@ -54,7 +54,7 @@ class Pairing:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """number: from 1. pairings: at tables 1, 2, …; the higher ranked first, byes last."""
+    """number: from 1. pairings: at tables 1, 2, …, in the order of rank, byes last."""
 
     number: int
     pairings: tuple[Pairing, ...]
@@ -70,9 +70,9 @@ def seat(number: int, tables: Iterable[tuple[str, str | None]]) -> Round:
 
 @dataclass(frozen=True, slots=True)
 class RaceResult:
-    """The result of one race of a pairing. home: cards home of both sides (0 for the house where nobody counts them).
+    """The result of one race of a pairing. home: cards home on each side (0 for the house if they are not counted).
 
-    forfeit: it was not played, because the loser did not come or had withdrawn; `neither` is a forfeit of both.
+    forfeit: it was not played, because the loser did not come or had withdrawn; with `neither`, both forfeit.
     """
 
     verdict: Verdict
@@ -106,9 +106,9 @@ class RaceResult:
 class RankedEntrant:
     """One entrant in the standings. place: from 1; equals share it, and the next place is skipped.
 
-    points: multiples of ½. tie_breaks: in the format's order, most significant first; multiples of ¼, exact in binary; more is better. Only
-    `direct-encounter` is the place among those still equal, 1 where it has nothing to say. won, drawn, lost: tables with a result,
-    byes and forfeits included; home: cards home in them.
+    points: multiples of ½. tie_breaks: in the format's order, most significant first; multiples of ¼, exact in binary; higher is better.
+    `direct-encounter` alone is a place among those still equal, 1 if it does not decide. won, drawn, lost: tables with a result, byes and
+    forfeits included. home: cards home at these tables.
     """
 
     place: int

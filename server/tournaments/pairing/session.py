@@ -1,6 +1,6 @@
-"""Session: everybody plays the same deals, one a round, for a fixed number of attempts. A deal won is a point; cards home break ties.
+"""Session: everybody plays the same deals, one per round, for a fixed number of attempts. A deal won is a point; cards home break ties.
 
-Everybody has a table of their own against the house: `first` wins the table by winning the deal. A missed deal brings no point and no card.
+Everybody has a table of their own against the house: `first` wins the table by winning the deal. A missed deal brings no points or cards.
 """
 
 from __future__ import annotations

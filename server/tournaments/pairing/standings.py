@@ -1,4 +1,4 @@
-"""From scores to standings: points first, then the tie-breaks of the format, one after the other; who is still equal shares the place."""
+"""Makes standings from scores: by points, then by the format's tie-breaks, one after the other. Those still equal share a place."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from server.tournaments.pairing.tie_breaks import Scores
 def rank(
     crosstable: Crosstable, scores: Scores, tie_breaks: Sequence[TieBreak], *, meetings: int = 1, struck: Iterable[str] = ()
 ) -> tuple[RankedEntrant, ...]:
-    """meetings: how often two entrants meet in a whole crosstable. struck: who stands behind everybody else, out of the reckoning.
+    """meetings: how often two entrants meet in a whole crosstable. struck: entrants placed behind everybody else, without being ranked.
 
-    It looks at results alone, never at when they came."""
+    Only results count, never when they came."""
     seeds = crosstable.seeds
     behind = frozenset(struck)
     values: dict[str, tuple[float, ...]] = dict.fromkeys(seeds, ())
@@ -59,7 +59,7 @@ def _by_points(group: Sequence[str], scores: Scores) -> list[list[str]]:
 
 
 def _split(group: Sequence[str], value: Mapping[str, float]) -> list[list[str]]:
-    """The group as groups of equals, the greatest value first. Equals stay in the order given, which is that of the seeds."""
+    """The group as groups of equals, greatest value first. Equals stay in the order given, which is that of the seeds."""
     ordered = sorted(group, key=lambda entrant: -value[entrant])
     return [list(equals) for _, equals in groupby(ordered, key=value.__getitem__)]
 

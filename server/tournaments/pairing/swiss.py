@@ -1,8 +1,8 @@
-"""Swiss: a fixed number of rounds, everybody in all of them, entrants with equal points against each other; nobody meets twice, nobody has
-two byes, while that can be avoided (`matching` says what is preferred to what).
+"""Swiss: a fixed number of rounds with everybody in each, against entrants with equal points. If possible, nobody meets the same opponent
+or has a bye twice (`matching` has the order of preferences).
 
-By FIDE's basic rules (handbook C.04.1) a forfeited race is no meeting, so its two can be paired again, and a win by forfeit
-counts as a bye. Late entrants start with no points. It ends early when fewer than two are left.
+By FIDE's basic rules (handbook C.04.1) a forfeited race is not a meeting, so the two can be paired again, and a win by forfeit counts as a
+bye. Late entrants start with no points. The tournament ends early if fewer than two entrants are left.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from server.tournaments.pairing.tie_breaks import Scores, score
 
 @dataclass(frozen=True, slots=True)
 class Swiss(Format):
-    """rounds: at least one. log2 of the field, rounded up, leaves one without a loss; no fewer than entrants make second meetings."""
+    """rounds: at least one. With log2 of the field, rounded up, one entrant is left without a loss. With no fewer rounds than entrants,
+    some meet twice."""
 
     tie_breaks: ClassVar[tuple[TieBreak, ...]] = ("buchholz", "sonneborn-berger", "direct-encounter", "cards-home")
     rounds: int
@@ -44,7 +45,7 @@ class Swiss(Format):
 
 
 def contender(crosstable: Crosstable, scores: Scores, entrant: str) -> Contender:
-    """The entrant as the matching sees them, when every round so far has its results."""
+    """The entrant as the matching sees them, once every round so far has its results."""
     turns = scores.turns[entrant]
     return Contender(
         id=entrant,
@@ -56,7 +57,7 @@ def contender(crosstable: Crosstable, scores: Scores, entrant: str) -> Contender
 
 
 def _floated(scores: Scores, entrant: str) -> Float | None:
-    """Whether they met somebody with fewer or more points in the last round, by the points before it."""
+    """Whether they met somebody with fewer or with more points in the last round, going by the points before it."""
     last = scores.turns[entrant][-1]
     if last.opponent is None or not last.played:
         return None

@@ -1,21 +1,21 @@
-"""Points and tie-breaks: what each entrant's rounds come to. FIDE handbook C.07, "Tie-Break Regulations", as in force from March 2026.
+"""Points and tie-breaks of each entrant, by FIDE handbook C.07, "Tie-Break Regulations", as in force from March 2026.
 
 | tie-break | regulation | here |
 |---|---|---|
-| `buchholz` | 8.1 | sum of the opponents' adjusted scores; Swiss alone |
+| `buchholz` | 8.1 | sum of the opponents' adjusted scores; Swiss only |
 | `sonneborn-berger` | 9.1 | sum of the opponents' adjusted scores, each times the points made against them |
 | `direct-encounter` | 6 | points in the races among those still equal (1) |
 | `cards-home` | none | the game's own: sum of cards home |
-| opponents' unplayed rounds | 16.3 | count as they were scored, but ½ for each round missed from some round on to the end |
+| opponents' unplayed rounds | 16.3 | as scored; but in an unbroken run of missed rounds up to the end, ½ for those away at own request |
 | own unplayed rounds | 16.4 | a dummy opponent with one's own points (2) |
-| forfeits in a round robin | 15.2 | are played races |
-| withdrawal from a round robin | C.05 | with fewer than half of their races run all their results are struck; else the rest is forfeited |
+| forfeits in a round robin | 15.2 | count as played races |
+| withdrawal from a round robin | C.05 | if fewer than half of their races were run, all results are struck; else the rest is forfeited |
 
-(1) Where some of them have not met, who is first whatever the missing races would bring is first, and so on down; the others stay equal.
-(2) After a forfeit with no more than the opponent's adjusted score; else with no more than ½ for each round of the crosstable.
+(1) If some have not met: an entrant who is first whatever the missing races would bring is first, and so on down; the others stay equal.
+(2) After a forfeit, at most the opponent's adjusted score; otherwise at most ½ for each round of the crosstable.
 
-A bye is unplayed like FIDE's pairing-allocated bye, but scores what the entrant makes of it against the house. Rounds before a late entry
-and after a withdrawal are zero-point byes, asked for by who missed them.
+A bye is unplayed, like FIDE's pairing-allocated bye, but scores whatever the entrant achieves against the house. Rounds before a late entry
+and after a withdrawal are zero-point byes at the entrant's own request.
 
 Not implemented: cuts and medians (14, 16.5), Fore and Average Buchholz (8.2, 8.3), Koya, progressive score, number of wins, anything by
 rating or colour, anything for teams. There are no requested half-point byes.
@@ -31,9 +31,9 @@ from server.tournaments.pairing.crosstable import Crosstable
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One round of one entrant. opponent: None where they had none. points: made in it. played: the two met.
+    """One round of one entrant. opponent: None if they had none. points: scored in it. played: the two met.
 
-    asked: away by their own wish, before a late entry or after a withdrawal. voluntary: that, or they did not come.
+    asked: away at their own request, before a late entry or after a withdrawal. voluntary: that, or they did not come.
     """
 
     opponent: str | None
@@ -46,7 +46,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """turns: of everybody, round by round, without tables that are still open. rounds: of the whole crosstable."""
+    """turns: everybody's, round by round, without open tables. rounds: how many the whole crosstable has."""
 
     turns: Mapping[str, Sequence[Turn]]
     rounds: int
@@ -58,7 +58,8 @@ class Scores:
         return sum(turn.home for turn in self.turns[entrant])
 
     def adjusted(self, entrant: str) -> float:
-        """Their score as their opponents' tie-breaks see it (16.3): rounds missed from some round on to the end count as draws."""
+        """The score as opponents' tie-breaks see it (16.3): in an unbroken run of missed rounds up to the end, those for which the entrant
+        was away at their own request count as draws."""
         score, trailing = 0.0, True
         for turn in reversed(self.turns[entrant]):
             trailing = trailing and turn.voluntary
@@ -66,7 +67,7 @@ class Scores:
         return score
 
     def _opposition(self, entrant: str) -> list[tuple[Turn, float]]:
-        """Each turn with the score of who was, or stands for, the opponent (16.4)."""
+        """Each turn with the score of the opponent, or of the dummy opponent (16.4)."""
         own = self.points(entrant)
         scored = [(turn, self.rounds / 2 if turn.opponent is None else self.adjusted(turn.opponent)) for turn in self.turns[entrant]]
         return [(turn, score if turn.played else min(own, score)) for turn, score in scored]
@@ -78,7 +79,7 @@ class Scores:
         return sum(score * turn.points for turn, score in self._opposition(entrant))
 
     def direct_encounter(self, tied: Sequence[str], meetings: int) -> dict[str, int]:
-        """The places among `tied`, from 1, equals sharing one. meetings: how often two of them meet in a whole crosstable."""
+        """Places among `tied`, from 1; equals share one. meetings: how often two entrants meet in a whole crosstable."""
         among = set(tied)
         met = {entrant: [turn for turn in self.turns[entrant] if turn.played and turn.opponent in among] for entrant in tied}
         points = {entrant: sum(turn.points for turn in turns) for entrant, turns in met.items()}

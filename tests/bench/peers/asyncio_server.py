@@ -1,6 +1,6 @@
-"""A peer to be measured beside: what one writes in an afternoon on `websockets.asyncio`, with this project's own rules and views.
+"""A server to compare with: what one writes in an afternoon on `websockets.asyncio`, with this project's own rules and views.
 
-It answers as much of the wire as `carpet load` uses, keeps nothing, and has no limits, no resume and no clock to be fair by.
+It answers the part of the wire that `carpet load` uses. It stores nothing, and has no limits, no resume and no fair clock.
 
     python tests/bench/peers/asyncio_server.py PORT
 """

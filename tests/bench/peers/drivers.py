@@ -1,6 +1,6 @@
-"""How `carpet load` speaks to peers that have a wire of their own: connections that take and give the same messages as those of our wire.
+"""Drivers for `carpet load` to peers with a wire of their own: connections that take and give the same messages as those of our wire.
 
-Set-up requests go by plain HTTP, one after the other: of them only what they cost the server is measured.
+Set-up requests go by plain HTTP, one after the other: only their cost to the server is measured.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from client.local.load_wire import Connection, Loop, Offered, Peer, Told
 from client.local.load_worker import Plan
 
 NOTHING: Final = Told(type="")
-"""A message that a load has no use for."""
+"""A message that the load does not need."""
 
 
 def asked(address: Address, path: str, body: object) -> Any:
@@ -39,7 +39,7 @@ def asked(address: Address, path: str, body: object) -> Any:
 
 
 class Driver:
-    """One player: who they are is known only once they open or join a race."""
+    """One player, whose identity is known only once they open or join a race."""
 
     def __init__(self, address: Address, loop: Loop, peer: Peer) -> None:
         self.address, self.loop, self.peer = address, loop, peer
@@ -54,13 +54,13 @@ class Driver:
             case "join-race":
                 self.sit(message["code"])
             case "leave-race":
-                # They know none: whoever leaves hangs up.
+                # These peers know no message for it: to leave, one hangs up.
                 pass
             case _:
                 self.tell(message)
 
     def sit(self, code: str | None) -> None:
-        """In a new race, or in this one."""
+        """Sit down in a new race, or in this one."""
         raise NotImplementedError
 
     def tell(self, message: dict[str, Any]) -> None:
@@ -79,7 +79,7 @@ ROOM_DATA: Final = 13
 class ColyseusLine(Connection):
     @staticmethod
     def decode(data: bytes) -> Told:
-        # The name is a short string of MessagePack.
+        # The name is a short MessagePack string.
         if data[0] == ROOM_DATA:
             return Connection.decode(data[2 + (data[1] & 31) :])
         return Told(type="joined") if data[0] == JOIN_ROOM else NOTHING
@@ -144,7 +144,7 @@ _parts = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class BoardgameLine(Connection):
-    """Gives the text as a message's type."""
+    """Returns a text as a message, with the text as its type."""
 
     @staticmethod
     def decode(data: bytes) -> Told:
@@ -195,7 +195,7 @@ class Boardgame(Driver):
                 self._stands(_state(parts[2]), now)
 
     def _stands(self, state: State, now: float) -> None:
-        """What has become of the game, as the messages of our wire would have told it."""
+        """Report the state of the game as the messages of our wire would."""
         game, self.stands_at = state.G, state.id
         if game.race != self.number:
             self.number, self.plies = game.race, [0, 0]

@@ -1,4 +1,4 @@
-"""A web server that says what the test tells it to."""
+"""A web server that answers what the test tells it to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`carpet whoami`, `rename` and `identity`, as far as they go without a server."""
+"""`carpet whoami`, `rename` and `identity`, as far as they work without a server."""
 
 from __future__ import annotations
 
@@ -35,10 +35,12 @@ def filled(store: IdentityStore) -> IdentityStore:
 
 
 def test_a_new_machine_knows_nobody(capsys: pytest.CaptureFixture[str], store: IdentityStore) -> None:
-    assert run(capsys, "whoami").out == "This machine knows you at no server yet: the first visit to one makes you a player there.\n"
+    assert (
+        run(capsys, "whoami").out == "This machine does not know you at any server yet: your first visit to one makes you a player there.\n"
+    )
     assert json.loads(run(capsys, "whoami", "--json").out) == []
     assert run(capsys, "whoami", "here.example").sentence == (
-        f"carpet: You have not been at {HERE} yet: the first visit makes you a player there, as carpet home {HERE} does."
+        f"carpet: You have not been at {HERE} yet. Your first visit makes you a player there: carpet home {HERE} takes you there."
     )
     assert run(capsys, "rename", "here.example", "Berta").status == 1
     assert (
@@ -89,7 +91,7 @@ def test_an_export_is_for_its_owner_alone_and_says_what_it_holds(
         os.umask(before)
     assert (ran.status, ran.out) == (0, "")
     assert ran.err == (
-        f"carpet: {file} holds your tokens, and whoever has them is you: give it to nobody, and delete it when it is there.\n"
+        f"carpet: {file} holds your tokens, and whoever has them can play as you: show it to nobody, and delete it when it is there.\n"
     )
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert file.read_bytes() == filled.path.read_bytes()
@@ -144,7 +146,7 @@ def test_a_conflict_takes_nothing_unless_replacing_is_wished(
     before = laptop.path.read_bytes()
     ran = run(capsys, "identity", "import", str(file))
     assert ran.status == 1
-    assert f"another player cleo at {THERE} on this machine: nothing was taken" in ran.sentence
+    assert f"another player cleo at {THERE} on this machine: nothing was imported" in ran.sentence
     assert laptop.path.read_bytes() == before
     assert f"cleo at {THERE} is here now, in place of another player.\n" in run(capsys, "identity", "import", str(file), "--replace").out
     assert laptop.identity(THERE) == Identity("cleo", "token-of-cleo")

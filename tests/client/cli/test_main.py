@@ -1,4 +1,4 @@
-"""The command line, as far as it goes without a server or a terminal: help, usage, and how failures come out."""
+"""The command line, as far as it works without a server or a terminal: help, usage, and how failures are reported."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_help_shows_defaults(capsys: pytest.CaptureFixture[str], option: str, de
         (["replay", "--svg", "-", "--moving", "--at", "3"], "and not with --at"),
         (["play", "--no-bell", "--tones"], "do not go together"),
         (["join", "carpet.example", "123456"], "is not the code of a race"),
-        (["join", "carpet.example", "HKTRWM-1-0a1b2c3d4e5f"], "is the id of a race that is over, which carpet replay takes"),
+        (["join", "carpet.example", "HKTRWM-1-0a1b2c3d4e5f"], "is the id of a finished race, for carpet replay"),
         (["join", "carpet.example", "ABC\x1b[31m"], "is not the code of a race"),
         (["join", "ftp://carpet.example", "ABCDEF"], "begins with ws:// or wss://"),
         (["home", ""], "is missing"),
@@ -157,7 +157,7 @@ def test_help_shows_defaults(capsys: pytest.CaptureFixture[str], option: str, de
         (["play", "--rules", "x" * 33], "--rules does not fit"),
         (["play", "--four-colour", "--colour-blind"], "choose one"),
         (["whoami", "ftp://carpet.example"], "begins with ws:// or wss://"),
-        (["whoami", "--name", "anna"], "--name goes with a server"),
+        (["whoami", "--name", "anna"], "--name needs a server"),
         (["rename", "carpet.example"], "NAME"),
         (["rename", "carpet.example", "\x1b[31m"], "Nothing printable is left"),
         (["identity", "export", "-", "--server", "ftp://carpet.example"], "begins with ws:// or wss://"),

@@ -1,4 +1,4 @@
-"""`carpet races` against a web server that says what it is told: a table for people, the lobby's document for programs."""
+"""`carpet races` against a scripted web server: a table for people, the lobby's document for programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`carpet history` and `carpet export` against a web server that says what it is told, and against nothing at all."""
+"""`carpet history` and `carpet export` against a scripted web server, and against none at all."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_player_who_has_not_raced_has_no_table(capsys: pytest.CaptureFixture[s
 def test_without_a_server_the_races_kept_here_are_listed(capsys: pytest.CaptureFixture[str], home: Path) -> None:
     assert (
         run(capsys, "history").out
-        == "No races yet. Deals of the day and challenges have their own: carpet daily board, carpet challenge board.\n"
+        == "No races yet. Deals of the day and challenges have boards of their own: carpet daily board, carpet challenge board.\n"
     )
     for number in (1, 2, 3):
         path = keep_record(home, sealed(replace(record(), id=f"HKTRWM-{number}-0a1b2c3d4e5f", race=number)))
@@ -156,18 +156,18 @@ def test_what_cannot_be_written_is_one_sentence(
 def test_what_is_no_id_is_said_before_anybody_is_asked(capsys: pytest.CaptureFixture[str], server: PageServer, race: str) -> None:
     ran = run(capsys, "export", server.url, race)
     assert ran.status == 2
-    assert ran.sentence.endswith("is not the id of a race: it is like HKTRWM-1-0a1b2c3d4e5f, as carpet history shows it.")
+    assert ran.sentence.endswith("is not the id of a race: it looks like HKTRWM-1-0a1b2c3d4e5f, and carpet history shows it.")
     assert "\x1b" not in ran.err
     assert server.asked == []
 
 
 def test_what_the_server_refuses_leaves_no_file(capsys: pytest.CaptureFixture[str], server: PageServer) -> None:
-    server.says(problem("409 Conflict", "That race is still running; its record is there when it is over."))
+    server.says(problem("409 Conflict", "That race is still running; its record is available once it is over."))
     ran = run(capsys, "export", server.url, RACE)
     place = server.url.removeprefix("ws://")
     assert (ran.status, ran.sentence) == (
         1,
-        f"carpet: The server at {place} says: That race is still running; its record is there when it is over.",
+        f"carpet: The server at {place} says: That race is still running; its record is available once it is over.",
     )
     assert os.listdir() == []
 
@@ -202,4 +202,4 @@ def test_whoever_names_a_race_by_its_code_is_told_that_it_has_an_id(
 ) -> None:
     monkeypatch.setattr("client.cli.replay.need_terminal", lambda *_, **__: None)
     told = run(capsys, command, "hktrwm").sentence
-    assert told == "carpet: There is no file hktrwm; a race is named by its id, as carpet history shows it, and not by its code."
+    assert told == "carpet: There is no file hktrwm; name a race by its id, which carpet history shows, not by its code."

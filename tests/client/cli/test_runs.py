@@ -1,4 +1,4 @@
-"""`carpet daily` and `carpet challenge` against a web server that says what it is told: what can be asked without a line."""
+"""`carpet daily` and `carpet challenge` against a scripted web server: what works without a WebSocket."""
 
 from __future__ import annotations
 
@@ -70,9 +70,7 @@ def test_verify_fails_where_a_secret_is_not_the_one_that_was_committed_to(capsys
     server.says(days("2026-11-20", "2026-11-21", d20261120="00" * 32))
     ran = run(capsys, "daily", "verify", server.url)
     assert ran.status == 1
-    assert [line for line in ran.out.splitlines() if "WRONG" in line] == [
-        "2026-11-20  WRONG: the secret is not the one that was committed to"
-    ]
+    assert [line for line in ran.out.splitlines() if "WRONG" in line] == ["2026-11-20  WRONG: the secret does not fit the commitment"]
 
 
 def test_a_board_is_asked_for_as_anybody_by_a_stranger(capsys: pytest.CaptureFixture[str], server: PageServer, folder: Path) -> None:
@@ -80,7 +78,7 @@ def test_a_board_is_asked_for_as_anybody_by_a_stranger(capsys: pytest.CaptureFix
     server.script = lambda target: days() if target == "/daily.json" else unseen
     ran = run(capsys, "daily", "board", server.url, "crazy-quilt")
     assert ran.status == 0
-    assert ran.out.startswith("The deal of 2026-11-21, carpet: 3 runs so far.\nYou see who has run it")
+    assert ran.out.startswith("The deal of 2026-11-21, carpet: 3 runs so far.\nYou see the runs once")
     assert server.asked[-1] == "/daily/2026-11-21/crazy-quilt.json"
     # On the way the commitments were kept.
     assert set(CommitmentStore(folder).seen(server.url)) == set(SECRETS)

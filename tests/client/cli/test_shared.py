@@ -1,4 +1,4 @@
-"""What is said when the screens are gone, and what is gone on with then."""
+"""What a command prints after the screens have closed, and what it goes on to do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from client.tui.start import AppOutcome, UiSettings
 from tests.client import scenes
 
 ADDRESS = parse_address("carpet.example")
-JOIN = f"to go on with it: carpet join {ADDRESS.url} ABCDEF"
+JOIN = f"to return to it: carpet join {ADDRESS.url} ABCDEF"
 KEPT = Path("/kept/race.json")
 CHECK = f"{KEPT}; to check it: carpet verify"
 

@@ -1,4 +1,4 @@
-"""`carpet stats` against a web server that says what it is told, and against nothing at all."""
+"""`carpet stats` against a scripted web server, and against none at all."""
 
 from __future__ import annotations
 
@@ -129,19 +129,19 @@ def test_a_terminal_without_blocks_gets_a_chart_in_ascii(
 def test_a_player_without_races_is_said_to_have_none(capsys: pytest.CaptureFixture[str], server: PageServer) -> None:
     server.says(history())
     place = server.url.removeprefix("ws://")
-    assert run(capsys, "stats", server.url, "--player", "Anna").out == f"Anna at {place}: there is no race yet.\n"
+    assert run(capsys, "stats", server.url, "--player", "Anna").out == f"Anna at {place}: no races yet.\n"
     assert json.loads(run(capsys, "stats", server.url, "--player", "Anna", "--json").out)["whole"]["races"] == 0
 
 
 def test_without_a_server_the_races_kept_here_are_counted(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    assert run(capsys, "stats").out == "Kept here: there is no race yet.\n"
+    assert run(capsys, "stats").out == "Kept here: no races yet.\n"
     for number in (1, 2, 3):
         keep_record(folder, sealed(replace(record(), id=f"HKTRWM-{number}-0a1b2c3d4e5f", race=number)))
     name = next(seat.name for seat in record().seats if seat.bot is None)
     assert run(capsys, "stats", "--player", name).out.startswith(f"{name}, kept here: 3 races.\n")
     document = json.loads(run(capsys, "stats", "--player", name, "--json").out)
     assert (document["player"], document["server"], document["whole"]["races"]) == (name, None, 3)
-    assert run(capsys, "stats", "--player", "Nobody").out == "Nobody, kept here: there is no race yet.\n"
+    assert run(capsys, "stats", "--player", "Nobody").out == "Nobody, kept here: no races yet.\n"
 
 
 def test_a_house_bot_has_no_statistics_here_as_it_has_none_at_a_server(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
@@ -149,14 +149,14 @@ def test_a_house_bot_has_no_statistics_here_as_it_has_none_at_a_server(capsys: p
     keep_record(
         folder, sealed(replace(record(), id="HKTRWM-1-0a1b2c3d4e5f", seats=(one, replace(two, name="deep", bot="deep", player=""))))
     )
-    for command, empty in (("stats", "deep, kept here: there is no race yet.\n"), ("history", "No races yet.\n")):
+    for command, empty in (("stats", "deep, kept here: no races yet.\n"), ("history", "No races yet.\n")):
         assert run(capsys, command, "--player", "deep").out == empty
 
 
 def test_what_a_server_refuses_is_one_sentence(capsys: pytest.CaptureFixture[str], server: PageServer) -> None:
-    server.says(problem("404 Not Found", "There is no player of that name."))
+    server.says(problem("404 Not Found", "There is no player with that name."))
     told = run(capsys, "stats", server.url, "--player", "Nobody")
     assert (told.status, told.sentence) == (
         1,
-        f"carpet: The server at {server.url.removeprefix('ws://')} says: There is no player of that name.",
+        f"carpet: The server at {server.url.removeprefix('ws://')} says: There is no player with that name.",
     )

@@ -1,4 +1,4 @@
-"""`carpet tournament` as far as it goes without a WebSocket: pages, files, and what is typed wrong."""
+"""`carpet tournament`, as far as it works without a WebSocket: pages, files, and wrong arguments."""
 
 from __future__ import annotations
 
@@ -131,9 +131,9 @@ def test_the_table_is_exported_as_the_server_writes_it(capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize("command", ["standings", "export"])
 def test_what_the_server_says_is_one_sentence(capsys: pytest.CaptureFixture[str], server: PageServer, command: str) -> None:
-    server.says(problem("404 Not Found", "There is no tournament of that id."))
+    server.says(problem("404 Not Found", "There is no tournament with that id."))
     ran = run(capsys, "tournament", command, server.url, ID)
-    assert (ran.status, "There is no tournament of that id." in ran.sentence) == (1, True)
+    assert (ran.status, "There is no tournament with that id." in ran.sentence) == (1, True)
     server.says(page(msgspec.json.encode(replace(DOCUMENT, id="OTHERS"))))
     assert f"is not tournament {ID}" in run(capsys, "tournament", command, server.url, ID).sentence
 
@@ -208,7 +208,7 @@ def test_an_entrant_is_found_by_their_name_or_their_id() -> None:
     with pytest.raises(NoSuchEntrant, match="Nobody called Dan plays there; who plays: Benedikt, Anna, Clara, greedy 1"):
         entrant_named(told, "Dan")
     twice = replace(told, entrants=(*told.entrants, tournaments.entrant("p8", "ANNA", 6)))
-    with pytest.raises(NoSuchEntrant, match="More than one is called Anna there; say which by the id: p1, p8"):
+    with pytest.raises(NoSuchEntrant, match="More than one entrant is called Anna; name one by id: p1, p8"):
         entrant_named(twice, "Anna")
 
 

@@ -1,4 +1,4 @@
-"""A server in memory that says what the test tells it to, on a clock that jumps to whatever comes next."""
+"""A server in memory that says what the test tells it to, on a clock that jumps to the next event."""
 
 from __future__ import annotations
 

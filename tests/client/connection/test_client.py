@@ -1,4 +1,4 @@
-"""The link: over in-memory streams and the autojump clock, so that nothing here waits; the first-failure sentences over real sockets."""
+"""The link, over streams in memory and on the autojump clock, so that nothing waits; the sentences for first failures over real sockets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages as the client fetches them: true ones are read, and whatever else answers is one sentence."""
+"""Fetching pages: genuine ones are read, and any other answer becomes one sentence."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_proxies_of_the_environment_are_none_of_it_as_for_the_websocket(
 @pytest.mark.parametrize(
     ("answer", "kind", "says"),
     [
-        (problem("404 Not Found", "There is no race of that id."), PageRefused, "says: There is no race of that id."),
+        (problem("404 Not Found", "There is no race with that id."), PageRefused, "says: There is no race with that id."),
         (problem("410 Gone", "Aborted: \x1b[31m\x9b1mred\u202e."), PageRefused, "says: Aborted: red."),
         (problem("409 Conflict", "x" * 1000), PageRefused, "says: " + "x" * 200),
         (problem("409 Conflict", "\x1b[31m"), PageRefused, "There is no such page at"),

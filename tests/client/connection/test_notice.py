@@ -1,4 +1,4 @@
-"""The line for whoever waits for a server: not at once, only where somebody reads it, and gone when the wait is over."""
+"""The notice shown while waiting for a server: not at once, only if somebody can read it, and gone when the wait is over."""
 
 from __future__ import annotations
 

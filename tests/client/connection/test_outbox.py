@@ -1,4 +1,4 @@
-"""What is said again by another line: what was heard is not, what was not is, once."""
+"""What is sent again on a new connection: requests that were not heard, once, and none that were."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The link where tournaments are asked about: answers among the news, refusals, and guests, over in-memory streams."""
+"""Asking about tournaments over the link: answers among the news, refusals, and guests, over streams in memory."""
 
 from __future__ import annotations
 

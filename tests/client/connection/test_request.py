@@ -1,4 +1,4 @@
-"""Asking for a player by their token, and for another name: what is said, and a sentence for every answer."""
+"""Looking up a player by their token, and renaming them: what is sent, and a sentence for every answer."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def test_the_new_name_is_the_one_that_the_server_says(server: FakeServer) 
 @pytest.mark.parametrize(
     ("answer", "kind", "said"),
     [
-        (refusal(ErrorCode.UNKNOWN_TOKEN), NotKnown, f"The server at {URL} does not know you as anna: it has begun anew"),
+        (refusal(ErrorCode.UNKNOWN_TOKEN), NotKnown, f"The server at {URL} does not know you as anna: it has started afresh"),
         (refusal(ErrorCode.NAME_TAKEN), NotAnswered, f"Another player at {URL} is called Berta: you are still anna."),
         (refusal(ErrorCode.UNKNOWN_TYPE), LinkError, "is older than this program"),
         (refusal(ErrorCode.NOT_KEPT), NotAnswered, "The server cannot save what happens"),

@@ -1,4 +1,4 @@
-"""What passes, what is held back, when to join again and when one is back: the state machine of `resync` without a line."""
+"""The state machine of `resync`, without a connection: what passes, what is held back, when to join again and when the client is back."""
 
 from __future__ import annotations
 

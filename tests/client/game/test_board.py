@@ -1,4 +1,4 @@
-"""The table of every rule set, which cards of a quilt are free, and the cursor's way to all of it."""
+"""The table of every rule set, which cards of a quilt are free, and that the cursor reaches everything."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_the_time_before_the_start_has_hints_of_its_own() -> None:
         (view("r", stock=0), CARPET, "s", "The stock is empty: r redeals the waste."),
         (view("p1:p2"), RUG, "s", "There is no stock in this game."),
         (view("b3"), CARPET, "s", "The stock cannot be turned while a card can be played."),
-        (view("w:a1 w:b1"), CARPET, "s", "First the waste's card has to go."),
+        (view("w:a1 w:b1"), CARPET, "s", "Play the waste's card first."),
         (view("s"), CARPET, "r", "There is no redeal now."),
         (view("s"), CARPET, "H", "No card can go to that foundation now."),
         (view("s:b3 w:b3", pending="b3"), CARPET, "c1", "First fill the gap at b3: w or s."),

@@ -1,4 +1,4 @@
-"""What pressing places means, under every rule set: by hand for what is special, and for every move of games played at random."""
+"""What pressing places means under every rule set: special cases by hand, and every move of random games."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The position that is shown until the answer comes is the one that comes, but for what nobody can know yet."""
+"""The position shown until the answer comes is the one that then comes, except for what nobody can know yet."""
 
 from __future__ import annotations
 

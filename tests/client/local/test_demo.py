@@ -1,4 +1,4 @@
-"""What the demo's narrator says, and when: from models made by hand."""
+"""What the demo's narrator says, and when, from hand-made models."""
 
 from __future__ import annotations
 

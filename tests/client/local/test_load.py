@@ -1,4 +1,4 @@
-"""The load generator against a server of its own, and how what it counts is put together."""
+"""The load generator against a server of its own, and how its counts are combined."""
 
 from __future__ import annotations
 

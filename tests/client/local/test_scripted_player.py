@@ -1,4 +1,4 @@
-"""The scripted player against a server that plays a race out of two positions."""
+"""The scripted player against a server whose race has only two positions."""
 
 from __future__ import annotations
 

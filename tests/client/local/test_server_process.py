@@ -1,4 +1,4 @@
-"""A server of one's own: with stand-ins for the server that live, die, stay silent or will not go."""
+"""Starting and stopping a server of the player's own, with stand-ins that live, die, stay silent or refuse to stop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server program of this machine, asked: with stand-ins that answer, fail, lie or never end, and once each with the real command."""
+"""Asking the server program on this machine: stand-ins that answer, fail, lie or never end, and the real command once for each question."""
 
 from __future__ import annotations
 

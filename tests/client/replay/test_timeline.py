@@ -1,4 +1,4 @@
-"""The time line and the head on it, for any times of any moves: steps, jumps, speeds and partings. There is no clock: now is a number."""
+"""The time line and the head on it, for any times of any moves: steps, jumps, speeds and partings. No clock: now is a number."""
 
 from __future__ import annotations
 

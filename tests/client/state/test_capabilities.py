@@ -1,4 +1,4 @@
-"""Rule sets and bots by name, and the sentence where there is none."""
+"""Rule sets and bots by name, and the sentence if there is none."""
 
 from __future__ import annotations
 

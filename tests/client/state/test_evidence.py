@@ -1,4 +1,4 @@
-"""The deal is judged by what this client saw: each link of the chain fails on its own when it is broken."""
+"""The deal is judged by what this client saw: each broken link of the chain is noticed by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who leads and since when, what somebody just did, and where a race was lost: read off the curves."""
+"""Who leads and since when, what somebody just did, and where a race was lost, derived from the curves."""
 
 from __future__ import annotations
 

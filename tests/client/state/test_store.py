@@ -1,4 +1,4 @@
-"""The reducer: snapshots replace, repetitions are ignored, gaps are seen, clocks are anchored, and nothing that is heard crashes it."""
+"""The reducer: snapshots replace, repetitions are ignored, gaps are noticed, clocks are anchored, and no message crashes it."""
 
 from __future__ import annotations
 
@@ -295,7 +295,7 @@ def test_at_home_there_is_nothing_to_come_back_to_and_a_seat_that_was_lost_is_th
     forgotten = reduced(scenes.racing(), Lost("gone", 100), up, scenes.welcome(), Left(code=scenes.CODE, reason=NO_SEAT), Back())
     assert (forgotten.room, forgotten.link.state) == (None, "connected")
     assert forgotten.notice is not None
-    assert "no seat for you in race KXQWZP" in forgotten.notice.text
+    assert "no longer has a seat for you in race KXQWZP" in forgotten.notice.text
 
 
 def test_whoever_is_renamed_is_called_so_from_now_on() -> None:
@@ -307,7 +307,7 @@ def test_whoever_is_renamed_is_called_so_from_now_on() -> None:
     assert renamed.welcome is not None
     assert renamed.welcome.player == "p1"
     assert renamed.notice is not None
-    assert renamed.notice.text == "You are called Berta from now on."
+    assert renamed.notice.text == "You are now called Berta."
 
 
 def test_the_connection_comes_and_goes() -> None:
@@ -414,7 +414,7 @@ def test_players_are_told_of_their_watchers_and_hear_what_those_say_once() -> No
 
 
 def test_why_a_race_is_watched_no_more_is_told_unless_it_was_asked_for() -> None:
-    for reason, words in (("closed", "was closed"), ("seated", "a seat in race"), ("no-race", "can be watched no more")):
+    for reason, words in (("closed", "was closed"), ("seated", "a seat in race"), ("no-race", "can no longer be watched")):
         notice = reduced(scenes.at_home(), Unwatched(code=scenes.CODE, reason=reason)).notice
         assert notice is not None
         assert words in notice.text
@@ -440,7 +440,7 @@ def test_the_search_for_an_opponent_ends_with_its_end_with_a_room_and_with_the_c
 
 
 def test_of_a_race_that_is_called_off_one_is_told_so_and_at_a_tournaments_table_where_it_says_why() -> None:
-    for shared, says in ((None, f"Race {scenes.CODE} was called off. It counts for nothing."), ("round", "the tournament's log says why.")):
+    for shared, says in ((None, f"Race {scenes.CODE} was called off. It does not count."), ("round", "the tournament's log says why.")):
         deal = SharedDeal(kind="round", id="KWPRTM/2", nonces=("00" * 16,)) if shared else None
         told = reduced(reduced(Model(), scenes.room(shared=deal)), Left(code=scenes.CODE, reason="called-off")).notice
         assert told is not None

@@ -1,4 +1,4 @@
-"""What is known of tournaments: snapshots replace, calls come and go with their rooms, and no sequence of messages is an error."""
+"""The model of tournaments: snapshots replace, calls come and go with their rooms, and no sequence of messages is an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reducer of a race that is watched: snapshots replace, gaps and other races are no news, boards replace each other, curves grow."""
+"""The reducer of a watched race: snapshots replace, gaps and other races are ignored, boards replace each other, curves grow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One's own best: which races count, what is better, what is said of it, and the file."""
+"""The player's own bests: which races count, what is better, what is said about it, and the file."""
 
 from __future__ import annotations
 
@@ -100,6 +100,6 @@ def test_of_many_terminals_at_once_no_try_is_lost(tmp_path: Path, monkeypatch: p
 def test_a_damaged_file_is_one_sentence_and_is_left_as_it_is(tmp_path: Path, carpet: str) -> None:
     file = tmp_path / "bests.json"
     file.write_text(text := f'{{"rules": {{{carpet}}}}}')
-    with pytest.raises(BestsError, match=r"bests\.json with your best times is damaged .*: repair it, or delete it to begin anew\.$"):
+    with pytest.raises(BestsError, match=r"bests\.json with your best times is damaged .*: repair it, or delete it to begin afresh\.$"):
         BestsStore(tmp_path).add(race(), 0)
     assert file.read_text() == text

@@ -1,4 +1,4 @@
-"""The commitments that were shown first are what a revealed secret is held against."""
+"""A revealed secret is checked against the commitment that was shown first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was seen of races, kept from one process to the next."""
+"""What was seen of races is kept from one process to the next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files written in one piece: what is there after a write that failed half-way."""
+"""Atomic file writes: what is there after a write that failed half-way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An export and what an import makes of it: nothing lost, nothing taken by halves, nothing believed that is not as it was written."""
+"""Exporting an identity and importing it: nothing is lost, nothing is imported by halves, and no altered file is believed."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_the_same_import_twice_changes_nothing_more() -> None:
 
 def test_another_player_of_that_name_is_given_up_only_if_so_wished() -> None:
     here, brought = at(HERE, last="anna", anna="a", bert="b"), both(at(THERE, last="cleo", cleo="c"), at(HERE, last="anna", anna="secret"))
-    with pytest.raises(TokenConflict, match=f"another player anna at {HERE} on this machine: nothing was taken") as conflict:
+    with pytest.raises(TokenConflict, match=f"another player anna at {HERE} on this machine: nothing was imported") as conflict:
         merged(here, brought, replace=False)
     assert "secret" not in str(conflict.value)
     taken, outcomes = merged(here, brought, replace=True)

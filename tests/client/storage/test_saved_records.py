@@ -1,4 +1,4 @@
-"""The records that are kept of the races that were seen to their end."""
+"""The records kept of races that were seen to their end."""
 
 from __future__ import annotations
 

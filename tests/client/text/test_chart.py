@@ -1,4 +1,4 @@
-"""Charts of text: what stands where, and how much of it."""
+"""Text charts: what stands where, and how much of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Races as lines of a table, and JSON that a terminal may be shown."""
+"""Past races as lines of a table, and as JSON that is safe for a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What races come to: counted by hand, and whatever they are, in agreement with themselves."""
+"""Statistics over races: compared with hand counts, and consistent for any races."""
 
 from __future__ import annotations
 

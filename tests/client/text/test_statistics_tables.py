@@ -1,4 +1,4 @@
-"""Statistics as people see them: a small history to the letter, and nothing that a terminal obeys."""
+"""Statistics as people see them: a small history to the letter, and no terminal commands."""
 
 from __future__ import annotations
 
@@ -95,9 +95,9 @@ def test_the_same_in_ascii() -> None:
 
 
 def test_whoever_has_no_race_is_told_so_and_why() -> None:
-    assert lines([]) == ["Anna: there is no race yet."]
+    assert lines([]) == ["Anna: no races yet."]
     assert lines([SMALL[-1], raced(anna(1), seat("Anna", 1), own=None)]) == [
-        "Anna: there is no race yet.",
+        "Anna: no races yet.",
         "Not counted: 1 that was aborted.",
         "Not counted: 1 in which it is not known whose seat is whose.",
     ]

@@ -48,7 +48,7 @@ def test_a_format_is_told_with_what_it_is_played_with(options: dict[str, object]
         ("between", None, "Round 2 of 9 is over; the director pairs the next one."),
         ("paused", None, "Paused: races go on, but no new one starts."),
         ("over", None, "It is over: Benedikt won."),
-        ("ended", None, "Broken off before it was decided."),
+        ("ended", None, "Called off before it was decided."),
     ],
 )
 def test_every_stage_is_a_sentence(phase: str, left_ms: int | None, text: str) -> None:

@@ -1,4 +1,4 @@
-"""How a seat ends has one word and one sentence each, and a seat that has not ended has none."""
+"""Every way a seat can end has one word and one sentence; a seat that has not ended has none."""
 
 from __future__ import annotations
 

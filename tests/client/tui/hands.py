@@ -1,4 +1,4 @@
-"""A link and a screen for tests: the one sends what the test says and keeps what it was asked, the other types and clicks."""
+"""A link and a screen for tests: the link delivers what the test says and keeps what it was sent, the screen types and clicks."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from tests.client import scenes
 
 
 class FakeLink:
-    """A link that is scripted by a test. up: whether messages go out."""
+    """A link scripted by a test. up: whether messages go out."""
 
     def __init__(self) -> None:
         self.url = "ws://fake"
         self.sent: list[ClientMessage] = []
         self.up = True
         self.hurried = 0
-        # Unbounded: a test says only so much.
+        # Unbounded: a test does not say much.
         self._say, self.events = trio.open_memory_channel[ServerMessage | LinkEvent](math.inf)
 
     def hurry(self) -> None:
@@ -52,13 +52,13 @@ class FakeLink:
         self._say.close()
 
     def taken(self) -> list[ClientMessage]:
-        """What was sent since the last time."""
+        """What was sent since the last call."""
         sent, self.sent = self.sent, []
         return sent
 
 
 class HandScreen(ScriptedScreen):
-    """A screen whose keys and clicks come from the test, when it likes."""
+    """A screen whose keys and clicks come from the test."""
 
     def __init__(self, size: tuple[int, int] = (80, 24)) -> None:
         super().__init__(size=size)
@@ -93,7 +93,7 @@ class HandScreen(ScriptedScreen):
 
 
 async def settled() -> None:
-    """Everything that was said and typed has been dealt with, and drawn: the cushion lets urwid have its idle pass."""
+    """Wait until everything that was said and typed has been handled and drawn. The cushion gives urwid time for its idle pass."""
     await wait_all_tasks_blocked(0.002)
 
 
@@ -102,7 +102,7 @@ UP = Connected("ws://fake", "carpet.v1.msgpack")
 
 
 class Run:
-    """A running app. outcome: set when it has ended."""
+    """A running app. outcome: set once it has ended."""
 
     def __init__(self, link: FakeLink, screen: HandScreen) -> None:
         self.link = link
@@ -116,14 +116,14 @@ class Run:
         await settled()
 
     async def later(self, seconds: float) -> None:
-        """Have time pass, of which none passes otherwise."""
+        """Let time pass: it stands still otherwise."""
         clock = trio.lowlevel.current_clock()
         assert isinstance(clock, MockClock)
         clock.jump(seconds)
         await settled()
 
     async def wait_for(self, text: str) -> None:
-        """Until the screen shows it, on however many lines. It may come of what is done in a thread: that takes time by the wall."""
+        """Wait until the screen shows a text, even over several lines. It waits in real time, since a thread may have to produce it."""
 
         def shown() -> bool:
             return "".join(text.split()) in "".join("".join(self.screen.last_text).split())
@@ -135,7 +135,7 @@ class Run:
 
 
 def answer(move: str, ply: int, view: View) -> PlayerView:
-    """To a move, the one that makes this ply, in the race of `racing`."""
+    """The answer to a move that leads to this ply, in the race of `racing`."""
     return PlayerView(version=7 + ply, seat=0, ply=ply, move=move, state="racing", elapsed_ms=5, view=view)
 
 
@@ -156,7 +156,7 @@ NO_JOBS = Jobs(no_reviewer, no_replayer, no_verifier)
 
 @asynccontextmanager
 async def run_on_hand_screen(app: Callable[[Run], Awaitable[AppOutcome]], size: tuple[int, int]) -> AsyncIterator[Run]:
-    """Screens, from when they are drawn until the test has seen enough."""
+    """The screens, from their first picture until the test has seen enough."""
     run = Run(FakeLink(), HandScreen(size))
 
     async def wait_for_outcome() -> None:
@@ -186,7 +186,7 @@ async def running(
 
 @asynccontextmanager
 async def racing(start: Start = HOME, **options: Any) -> AsyncIterator[Run]:
-    """The same in a race that has just begun, at 4 s on the local clock of the messages; the first view is shown."""
+    """The screens in a race that has just begun, at 4 s on the local clock of the messages, with the first view shown."""
     async with running(start, **options) as run:
         await run.say(UP, scenes.welcome(), scenes.room(), Seated(version=2, seat=1, name="Benedikt", bot=None))
         await run.give("r")
@@ -199,7 +199,7 @@ async def racing(start: Start = HOME, **options: Any) -> AsyncIterator[Run]:
 
 @asynccontextmanager
 async def raced(*, record: Record | None = None, **options: Any) -> AsyncIterator[Run]:
-    """The same behind its result. record: of the race; by default that of the scenes."""
+    """The screens at the result of that race. record: its record, by default the one in `scenes`."""
     async with racing(**options) as run:
         await run.say(Result(version=8, record=record or scenes.record()))
         yield run

@@ -1,6 +1,6 @@
-"""The app in a real terminal over a fake link, for test_terminal.py: a race is under way; what is sent is answered by nobody.
+"""The app in a real terminal over a fake link, for test_terminal.py: a race is running, and nobody answers requests.
 
-With `--pictures` it asks the terminal whether it shows those. Prints what was sent and the outcome after the screen was given back.
+With `--pictures` it asks the terminal whether it shows pictures. After giving the screen back it prints what was sent and the outcome.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The whole app over a fake link and a fake screen: what is sent for what is typed, clicked and heard. Time stands still unless moved."""
+"""The whole app over a fake link and a fake screen: what it sends for what is typed, clicked and heard. Time stands still unless moved."""
 
 from __future__ import annotations
 
@@ -485,7 +485,7 @@ async def test_a_line_begun_before_the_start_does_not_go_out_in_the_race_and_is_
         run.link.taken()
         await run.give("!", "enter")
         assert run.link.taken() == []
-        assert run.screen.shows("In a race only phrases can be said. Your line waits: t, once it is over.")
+        assert run.screen.shows("In a race only phrases can be said. Your line is kept: t after the race.")
         await run.give("c", "1")
         assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
         await run.say(Result(version=8, record=scenes.record()))
@@ -564,6 +564,22 @@ async def test_a_key_for_the_table_that_comes_as_the_race_ends_asks_for_nothing_
         await run.later(1)
         await run.give(key)
         assert run.link.taken() or run.screen.shows("Write into a file")
+
+
+async def test_nor_does_one_that_comes_as_a_player_is_back_who_was_beaten_while_away(mock_clock: trio.testing.MockClock) -> None:
+    async with racing() as run:
+        await run.say(Lost("no route", 1000))
+        *_, result = ends("stopped", "won")
+        assert isinstance(result, Result)
+        seats = (scenes.seat(0, "Anna", state="stopped", elapsed_ms=5_000), scenes.seat(1, "Benedikt", state="won", elapsed_ms=9_000))
+        over = scenes.room(version=20, phase="over", seats=seats, view=scenes.middle_view(), record=result.record)
+        await run.say(UP, scenes.welcome(room=scenes.CODE), over, Back())
+        run.link.taken()
+        await run.give("enter")
+        assert not run.link.taken()
+        mock_clock.jump(1)
+        await run.give("enter")
+        assert run.link.taken() == [Rematch(race=1)]
 
 
 @pytest.mark.parametrize("own", ["stopped", "forfeited"])
@@ -810,7 +826,7 @@ async def test_without_a_connection_the_home_screen_shows_no_lobby_of_before() -
 async def test_a_server_that_forgot_the_race_sends_us_home() -> None:
     async with racing() as run:
         await run.say(Lost("gone", 1), UP, scenes.welcome(), Left(code=scenes.CODE, reason=NO_SEAT), Back())
-        assert run.screen.shows(f"The server has no seat for you in race {scenes.CODE} any more: see carpet history.")
+        assert run.screen.shows(f"The server no longer has a seat for you in race {scenes.CODE}: see carpet history.")
         assert run.link.taken() == [FollowLobby(changes=True)]
 
 

@@ -1,4 +1,4 @@
-"""The rows that tell how far a seat is, where less is known of it than usual."""
+"""The rows that say how far a seat is, when less is known of it than usual."""
 
 from __future__ import annotations
 

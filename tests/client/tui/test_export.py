@@ -1,4 +1,4 @@
-"""A replay written to share: as text, as a picture, as a recording."""
+"""A replay exported for sharing: as text, as a picture, as a recording."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A whole race at every rule set through the app: a fake link whose answers come from the real engine, keys and clicks in turns.
+"""A whole race with every rule set through the app: a fake link whose answers come from the real engine, keys and clicks by turns.
 
-The first and the last moves of each game are typed or clicked; those between are answered as if they had been made elsewhere, so that the
-test is a matter of seconds.
+The first and last moves of each game are typed or clicked. Those between are answered as if they had been made elsewhere, so that the test
+takes only seconds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rows of the screens are the only place where keys are: no conflicts, nothing bound that is not handled, help made from them."""
+"""The screens' key rows are the only place where keys are defined: no conflicts, nothing bound but not handled, help made from them."""
 
 from __future__ import annotations
 

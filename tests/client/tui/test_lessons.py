@@ -1,4 +1,4 @@
-"""The lessons of a first race: each comes when the table has a use for it, waits, and is not given again."""
+"""The lessons of a first race: each comes when the table has a use for it, waits, and is not repeated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The menu before any server: each line is a command, with the server that it asks for; and in a real terminal what is chosen is run."""
+"""The menu before any server: each line is a command, with the server that it asks for. In a real terminal, the choice is run."""
 
 from __future__ import annotations
 

@@ -1,22 +1,27 @@
-"""Cards glide to where they lie, flash there, and come to rest; a switch stops it, and at rest nothing is drawn."""
+"""Cards glide to their places, flash there, and come to rest. A switch stops the motion, and nothing is drawn at rest."""
 
 from __future__ import annotations
+
+from collections.abc import Hashable
 
 import pytest
 from msgspec.structs import replace
 
+from client.state.store import Model
 from client.tui.actions import SlowTerminal
 from client.tui.picture import Bar, Falling, Large, Picture, Rect, Slot
 from client.tui.playing import HOME_MS
+from client.tui.scene import scene_of
 from client.tui.start import UiSettings
 from client.tui.theme import theme_for
-from client.tui.transitions import FALL_MS, FLASH_MS, GLIDE_MS, GROW_MS, LIGHT_MS, TURN_MS, Glide, begun, moved, transitions
+from client.tui.transitions import FALL_MS, FLASH_MS, GLIDE_MS, GROW_MS, LIGHT_MS, TURN_MS, Glide, Light, Turn, begun, moved, transitions
 from client.tui.ui_state import Ui
 from client.tui.update import update
+from client.tui.view import body_times, head_times, view
 from protocol.cards import FACE_DOWN
-from protocol.room_events import PlayerView, Result
+from protocol.room_events import PlayerView, Result, Seated
 from tests.client import scenes
-from tests.client.tui.hands import racing
+from tests.client.tui.hands import UP, racing, running
 
 pytestmark = pytest.mark.usefixtures("mock_clock")
 
@@ -137,6 +142,72 @@ async def test_a_card_that_is_played_leaves_its_place_and_comes_to_rest() -> Non
         assert len(set(shown)) > 3
         assert run.screen.shows(GAP)
         assert len(set(shown[-4:])) == 1
+
+
+def screen(model: Model, now_ms: int = 2000) -> Picture:
+    return view(scene_of(model, Ui(), now_ms), (80, 24))
+
+
+def test_whoever_comes_into_a_room_sees_its_cards_turned_over_one_after_another() -> None:
+    before, after = screen(scenes.at_home()), screen(scenes.waiting())
+    (light,) = transitions(before, after)
+    assert isinstance(light, Light)
+    letters = ["".join(each.text for each in shown(before, after, since).large) for since in (0, LIGHT_MS // 3, LIGHT_MS)]
+    assert letters[0] == ""
+    assert scenes.CODE.startswith(letters[1])
+    assert letters[2] == scenes.CODE
+    assert shown(before, after, LIGHT_MS).lines == after.lines
+
+
+@pytest.mark.parametrize("seats", [2, 3])
+def test_a_seat_is_turned_over_when_somebody_sits_down(seats: int) -> None:
+    before = scenes.waiting(seats)
+    after = scenes.reduced(before, Seated(version=2, seat=1, name="Benedikt", bot=None))
+    (turn,) = transitions(screen(before), screen(after))
+    assert isinstance(turn, Turn)
+    assert turn.end == next(slot.rect for slot in screen(after).slots if slot.place == "seat 1")
+
+    def drawn(since_ms: int) -> str:
+        return "".join(piece for line in shown(screen(before), screen(after), since_ms).lines for _, piece in line)
+
+    assert "Benedikt" not in drawn(0)
+    assert "Benedikt" in drawn(TURN_MS)
+
+
+def test_backs_are_laid_before_the_start_and_all_of_them_turned_over_at_it() -> None:
+    full, counting, dealt = screen(scenes.full_room()), screen(scenes.counting(), 2300), screen(scenes.dealt(), 3990)
+    role = "card ?"
+
+    def backs(picture: Picture) -> int:
+        return sum(len(piece) for line in picture.lines for name, piece in line if name in (role, "back"))
+
+    laid = [backs(shown(full, counting, since)) for since in range(0, LIGHT_MS + 1, 50)]
+    assert laid == sorted(laid)
+    assert laid[0] == 0 < laid[-1] == backs(counting)
+    turned = [backs(shown(counting, dealt, since)) for since in range(0, LIGHT_MS + 1, 50)]
+    assert turned == sorted(turned, reverse=True)
+    # The stock stays as it is.
+    assert turned[-1] == backs(dealt) < turned[0]
+
+
+async def test_a_room_in_which_nothing_happens_is_not_drawn_again() -> None:
+    async with running(settings=MOVING) as run:
+        await run.say(UP, scenes.welcome(), scenes.room())
+        for _ in range(3):
+            await run.later(LIGHT_MS / 1000)
+        drawn = run.screen.canvases[-1]
+        for _ in range(60):
+            await run.later(1)
+        assert run.screen.canvases[-1] is drawn
+
+
+def test_below_its_first_row_the_countdown_changes_once_a_second() -> None:
+    def times(now_ms: int) -> tuple[Hashable, Hashable]:
+        scene = scene_of(scenes.counting(), Ui(), now_ms)
+        return body_times(scene), head_times(scene)
+
+    assert times(2300)[0] == times(2900)[0] != times(3100)[0]
+    assert times(2300)[1] != times(2400)[1]
 
 
 async def test_motion_is_switched_off_and_on_by_a_key() -> None:

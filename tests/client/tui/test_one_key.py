@@ -1,4 +1,4 @@
-"""One key a move: chips, the next card home, all that go home, and what is typed ahead of the answers."""
+"""One key a move: chips, sending home the next card or all that can go, and typing ahead of the answers."""
 
 from __future__ import annotations
 

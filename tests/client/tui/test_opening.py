@@ -1,4 +1,4 @@
-"""The first picture, which is told to the terminal without urwid: it looks as urwid would have it look."""
+"""The first picture, which is drawn without urwid: it looks the same as urwid's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of cards: what is drawn, what a terminal is asked and told, and a pseudo-terminal that answers for one that shows them."""
+"""Pictures of cards: what is drawn, what a terminal is asked and sent, and a pseudo-terminal that answers like one that shows them."""
 
 from __future__ import annotations
 

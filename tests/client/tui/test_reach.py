@@ -1,4 +1,4 @@
-"""Every legal move of every rule set is reached by keys alone, by the cursor alone and by the mouse alone, through the real step."""
+"""Every legal move of every rule set can be made by keys alone, by the cursor alone and by the mouse alone, through the real update."""
 
 from __future__ import annotations
 

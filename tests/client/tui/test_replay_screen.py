@@ -1,4 +1,4 @@
-"""The replay through the real update function and root widget: keys, clicks, what is shown, opened alone or from the result of a race."""
+"""The replay through the real update function and root widget: keys, clicks and screens, opened alone or from a race's result."""
 
 from __future__ import annotations
 
@@ -276,7 +276,7 @@ async def test_quit_gives_up_a_replay_that_is_being_prepared_and_nothing_else() 
         assert run.screen.shows("q back")
         await run.give("q")
         assert run.outcome is None
-        assert run.screen.shows("The replay was given up.")
+        assert run.screen.shows("The replay was cancelled.")
         assert run.screen.shows("q quit")
         let.set()
         await settled()

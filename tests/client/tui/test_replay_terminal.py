@@ -1,4 +1,4 @@
-"""`carpet replay` in a real pseudo-terminal: from a file and from a pipe, by keys and mouse, through resizing, and left again."""
+"""`carpet replay` in a real pseudo-terminal: from a file and from a pipe, by keys and mouse, through resizing, and leaving it."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_moment_is_said_in_seconds_or_as_the_clock_shows_it(tmp_path: Path, fi
     assert carpet_here(tmp_path, "replay", str(file), "--text", "--at", "1:02.5").out == by_seconds.out
     for typed in ("nan", "-1", "1:60", "1:-2", ":30", "soon"):
         ran = carpet_here(tmp_path, "replay", str(file), "--text", "--at", typed)
-        assert (ran.status, f"{typed!r} is no moment of a race; say 92 or 1:32" in ran.err) == (2, True), typed
+        assert (ran.status, f"{typed!r} is not a moment of a race; write 92 or 1:32" in ran.err) == (2, True), typed
 
 
 def test_without_a_terminal_there_is_no_replay(tmp_path: Path, file: Path) -> None:

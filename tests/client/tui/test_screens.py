@@ -6,8 +6,10 @@ To draw them anew after a change that is meant: `CARPET_UPDATE_GOLDEN=1 pytest t
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,9 +27,10 @@ from client.state.capabilities import rules_of
 from client.state.store import Model, MoveSent
 from client.state.watching import WatchModel
 from client.tui import cards, lessons
-from client.tui.actions import Heard, Keep, Key, PromptKind
+from client.tui.actions import Do, Heard, Keep, Key, PromptKind
+from client.tui.keymap import Command
 from client.tui.overlays import KEYS_WIDTH, help_lines, help_rows
-from client.tui.picture import clip, line_width, text_width
+from client.tui.picture import line_width, text_width
 from client.tui.replay_state import jumped_to_tenth, replay_state_of
 from client.tui.rules import LIST_WIDTH
 from client.tui.scene import Scene, scene_of
@@ -40,13 +43,15 @@ from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Prompt, Question, RulesPage, Ui
 from client.tui.update import update
 from client.tui.view import body_times, view
-from protocol.cards import CARD_TEXT
+from protocol.cards import CARD_TEXT, FACE_DOWN
 from protocol.errors import Fault
 from protocol.fairness import derive_seed, named_seed
 from protocol.forms import USUAL_NAME
 from protocol.phrases import PHRASES
 from protocol.record import sealed
 from protocol.room_events import (
+    Countdown,
+    Dealt,
     Ended,
     Hidden,
     PlayerReady,
@@ -379,7 +384,16 @@ SCREENS = {
     "waiting-full": Shown(scenes.full_room, now_ms=2000),
     "waiting-unrated": Shown(unrated, now_ms=2000),
     "waiting-winnable": Shown(sought, now_ms=2000),
+    "waiting-eight": Shown(lambda: waiting_at("carpet", 8), now_ms=2000),
+    "waiting-mono": Shown(scenes.waiting, replace(UI, settings=INVITING), 2000, colours=1),
+    "waiting-ascii": Shown(scenes.waiting, replace(UI, settings=replace(INVITING, ascii=True)), 2000),
+    "waiting-full-mono-ascii": Shown(scenes.full_room, replace(UI, settings=UiSettings(ascii=True)), 2000, colours=1),
     "countdown": Shown(scenes.counting, now_ms=2300),
+    "countdown-mono": Shown(scenes.counting, now_ms=2300, colours=1),
+    "countdown-ascii": Shown(scenes.counting, replace(UI, settings=UiSettings(ascii=True)), 2300),
+    "countdown-quilt": Shown(
+        lambda: scenes.reduced(waiting_at("crazy-quilt", 2), Countdown(version=2, starts_in_ms=9000, round_trips_ms=(9, 41))), now_ms=2300
+    ),
     "race-dealt": Shown(scenes.dealt, now_ms=3990),
     "race": Shown(scenes.racing),
     "lesson": Shown(lambda: tables.racing_at("carpet", tables.view_after("carpet", 0, seed=named_seed(lessons.DEAL)), seats=1), LEARNING),
@@ -564,8 +578,7 @@ def test_no_golden_screen_is_left_over() -> None:
 @pytest.mark.parametrize("name", SCREENS)
 def test_every_role_on_a_screen_is_in_every_palette(name: str) -> None:
     runs = render_runs(widget_of(SCREENS[name], (80, 24)), (80, 24), focus=True)
-    drawn = {role for row in runs for role, _ in row}
-    roles = {layer for role in drawn for layer in getattr(role, "layers", (role,))}
+    roles = {role for row in runs for role, _ in row}
     for palette in PALETTES:
         assert roles <= {entry[0] for entry in entries(palette, exact=False)}, palette.name
 
@@ -681,20 +694,21 @@ def test_the_waiting_room_tells_the_rules_to_the_end_in_the_smallest_terminal(in
     lines = rows_of(Shown(lambda: waiting_at(info.id, seats)))
     told = " ".join(" ".join(lines).split())
     assert info.explanation in told
-    assert "60 min, 10 s countdown, 600 s of grace" in told
+    assert "60 min" in told
+    assert "10 s countdown, 600 s of grace" in told
     assert "Ready" in told
 
 
-def test_where_many_wait_the_rules_are_cut_and_it_is_said_where_they_are_whole() -> None:
-    lines = rows_of(Shown(lambda: waiting_at("carpet", 8)))
-    assert any("Hannes Maxim" in line for line in lines)
-    assert any("Ready" in line for line in lines)
-    assert sum(line.rstrip().endswith("... more: ?") for line in lines) == 1
+def test_while_a_seat_is_free_the_rules_are_cut_in_the_smallest_terminal_and_it_is_said_where_they_are_whole() -> None:
+    lines = rows_of(Shown(scenes.waiting))
     # Between two words.
-    (cut,) = [line.split(" ... more: ?")[0].split()[-1] for line in lines if "... more: ?" in line]
-    info = rules_of(waiting_at("carpet", 8).rules, "carpet")
+    (cut,) = [line.split(" ... more: ?")[0].split()[-1] for line in lines if line.rstrip().endswith(" ... more: ?")]
+    info = rules_of(scenes.RULES, "carpet")
     assert info is not None
     assert cut in info.explanation.split()
+    lines = rows_of(Shown(lambda: scenes.waiting(8)))
+    assert any("? tells the rules of Carpet." in line for line in lines)
+    assert sum(line.count("open seat") for line in lines) == 7
 
 
 @pytest.mark.parametrize(("seat", "points"), [(0, "1 : 0"), (1, "0 : 1"), (None, "")])
@@ -720,41 +734,65 @@ def test_a_house_bot_has_no_round_trip_in_a_waiting_room() -> None:
     assert not any(" 0 ms" in line for line in lines)
 
 
-@pytest.mark.parametrize("name", ["Anna", "Benedikt", "M" * 24, "漢" * 24])
+@pytest.mark.parametrize("name", ["Anna", "M" * 24, "漢" * 24])
 @pytest.mark.parametrize("trip", [None, 1234])
-def test_in_a_waiting_room_one_finds_oneself_however_long_the_name(name: str, trip: int | None) -> None:
-    model = scenes.full_room()
+@pytest.mark.parametrize("seats", [2, 4])
+def test_in_a_waiting_room_one_finds_oneself_and_how_all_stand_however_long_a_name(name: str, trip: int | None, seats: int) -> None:
+    model = waiting_at("carpet", seats)
     assert model.room is not None
-    own, *others = model.room.seats
-    longest = structs.replace(own, name=name, round_trip_ms=trip)
-    room = replace(model.room, seats=(longest, *others))
-    for size in ((80, 24), (120, 40)):
-        lines = rows_of(Shown(lambda: replace(model, room=room), now_ms=2000), size)
-        (line,) = [line for line in lines if " (you) " in line]
-        assert name[:3] in line
-        assert " not ready yet " in line
+    infos = [structs.replace(info, name=name, round_trip_ms=trip) for info in model.room.seats]
+    infos[1] = structs.replace(infos[1], ready=True)
+    infos[-1] = structs.replace(infos[-1], connected=seats == 2)
+    room = replace(model.room, seats=tuple(infos))
+    for size, ascii_only, colours in product(SIZES, (False, True), (1, 256)):
+        shown = Shown(lambda: replace(model, room=room), replace(UI, settings=UiSettings(ascii=ascii_only)), 2000, colours)
+        lines = rows_of(shown, size)
+        (own,) = [line for line in lines if " (you)" in line]
+        assert len(re.findall(f"{name[0]}+", own)) == seats
+        assert any("r   Ready" in line for line in lines)
+        (states,) = [line for line in lines if f"{'+' if ascii_only else '✓'} ready" in line]
+        assert (states.count(" not ready yet"), states.count(" not connected")) == ((0, 0) if seats == 2 else (1, 1))
+        assert all(text_width(line) == size[0] for line in lines)
 
 
-@pytest.mark.parametrize("name", ["Benedikt", "M" * 24, "漢" * 24])
-@pytest.mark.parametrize("trips", [(None, None), (1234, 7), (15, 150)])
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80", "120"])
-def test_in_a_waiting_room_how_players_stand_is_one_column_however_long_a_name(
-    name: str, trips: tuple[int | None, int | None], size: tuple[int, int]
-) -> None:
-    model = scenes.full_room()
+def test_ones_own_plate_is_the_button_that_says_ready() -> None:
+    picture = view(scene_of(scenes.full_room(), UI, 2000), (80, 24))
+    own, other = (next(slot.rect for slot in picture.slots if slot.place == f"seat {seat}") for seat in (0, 1))
+    assert picture.click_at(own.column + 1, own.row) == Do(Command.READY)
+    assert picture.click_at(own.column + own.width - 1, own.row + own.height - 1) == Do(Command.READY)
+    assert picture.click_at(other.column + 1, other.row) is None
+
+
+def test_the_code_is_shown_large_while_a_seat_is_free_and_no_longer() -> None:
+    def letters(model: Model, size: tuple[int, int] = (80, 24)) -> str:
+        return "".join(large.text for large in view(scene_of(model, UI, 2000), size).large)
+
+    assert letters(scenes.waiting()) == letters(scenes.waiting(), (120, 40)) == scenes.CODE
+    assert letters(scenes.full_room()) == ""
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("rules", [info.id for info in scenes.RULES])
+def test_before_the_start_backs_lie_where_the_cards_are_going_to(rules: str, size: tuple[int, int]) -> None:
+    model = scenes.reduced(waiting_at(rules, 2), Countdown(version=2, starts_in_ms=3000, round_trips_ms=(20, 30)))
+    before = view(scene_of(model, UI, 2000), size)
+    dealt = scenes.reduced(model, Dealt(version=3, seat=0, starts_in_ms=20, view=tables.view_after(rules, 0)))
+    after = {slot.place: slot for slot in view(scene_of(dealt, UI, 3990), size).slots}
+    backs = {slot.place: slot.rect for slot in before.slots if slot.place[0] != "p"}
+    assert backs
+    assert {slot.card for slot in before.slots} == {FACE_DOWN}
+    assert backs == {place: after[place].rect for place in backs}
+    assert {place for place, slot in after.items() if slot.card and re.fullmatch("[a-j][1-9]", place)} <= set(backs)
+    assert before.hits == tuple(hit for hit in before.hits if hit.rect.row == size[1] - 1), "nothing can be pressed there yet"
+
+
+def test_of_a_rule_set_that_is_not_known_the_seconds_alone_are_counted() -> None:
+    model = scenes.counting()
     assert model.room is not None
-    first, second = model.room.seats
-    seats = (structs.replace(first, name=name, round_trip_ms=trips[0]), structs.replace(second, ready=True, round_trip_ms=trips[1]))
-    room = replace(model.room, seats=seats)
-    lines = rows_of(Shown(lambda: replace(model, room=room), now_ms=2000), size)
-    at = next(number for number, line in enumerate(lines) if "Players" in line)
-    columns = {
-        text_width(line[: line.index(said)]) for line, said in zip(lines[at + 1 : at + 3], (" not ready yet ", " ready "), strict=True)
-    }
-    assert len(columns) == 1
-    # The title of the right half is where its other lines are.
-    right = text_width(lines[at][: lines[at].index("Carpet")])
-    assert all(clip(line, right)[-1:] == " " for line in lines[at + 1 : at + 3])
+    room = replace(model.room, options=RaceOptions(rules="unheard-of"))
+    picture = view(scene_of(replace(model, room=room), UI, 2300), (80, 24))
+    assert [large.text for large in picture.large] == ["2"]
+    assert picture.slots == ()
 
 
 def over_winnable() -> Model:

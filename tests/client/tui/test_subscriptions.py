@@ -1,4 +1,4 @@
-"""What is followed is what is looked at, over connections that come and go."""
+"""The client follows what the player looks at, over connections that come and go."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The app in a real pseudo-terminal: what is drawn, keys and mouse as bytes, resizing, suspending, and the terminal given back."""
+"""The app in a real pseudo-terminal: what is drawn, keys and mouse as bytes, resizing, suspending, and giving the terminal back."""
 
 from __future__ import annotations
 

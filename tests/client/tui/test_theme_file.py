@@ -1,4 +1,4 @@
-"""Themes as files: what is written is read back, what is not said is as in the base, and what is wrong is said in a sentence."""
+"""Themes as files: they read back as written, what they leave out comes from the base, and an error is one sentence."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_commands_write_show_and_list_themes_and_refuse_what_is_none(tmp_path: P
     assert [line.split()[0] for line in listed] == ["classic", "four", "safe"]
     assert "colour-blind" in listed[2]
     file.write_text("felt = 1")
-    assert "is no theme: it needs a name" in run(capsys, "play", "--theme", str(file)).sentence
+    assert "is not a theme: it needs a name" in run(capsys, "play", "--theme", str(file)).sentence
     assert "cannot be read" in run(capsys, "replay", "--text", "--theme", str(tmp_path / "no")).sentence
 
 
@@ -96,7 +96,7 @@ def test_a_theme_that_is_chosen_is_used_by_every_command_and_the_menu_until_anot
     assert run(capsys, "theme", "use", "four").status == 0
     assert (settings_of().palette, settings_of().own_palette) == ("four", None)
     (tmp_path / "new" / "theme").write_text("felt = 1")
-    assert "is no theme: it needs a name" in run(capsys, "play").sentence
+    assert "is not a theme: it needs a name" in run(capsys, "play").sentence
     assert run(capsys, "theme", "use", "classic").status == 0
     assert settings_of().palette == "classic"
     assert "cannot be read" in run(capsys, "theme", "use", "none").sentence

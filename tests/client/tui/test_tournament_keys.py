@@ -1,4 +1,4 @@
-"""Tournaments by keys and clicks, over a fake link: what is asked for, where one is led, and what comes back. Time stands still."""
+"""Tournaments by keys and clicks, over a fake link: what is asked for, which screens follow, and what comes back. Time stands still."""
 
 from __future__ import annotations
 

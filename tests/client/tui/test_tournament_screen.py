@@ -1,4 +1,4 @@
-"""The screens of tournaments at any size, whatever a server tells: nothing sticks out, nothing breaks, every line can be clicked."""
+"""The tournament screens at any size, whatever a server sends: nothing overflows, nothing breaks, every line can be clicked."""
 
 from __future__ import annotations
 
@@ -189,22 +189,22 @@ def test_who_is_out_is_told_why_and_how_to_come_back_while_that_is_so() -> None:
     assert sentence(told) == "You are not playing any more. Press i to come back."
 
 
-def test_what_was_broken_off_says_by_whom_and_why_and_gives_no_places_where_nothing_was_raced() -> None:
+def test_what_was_called_off_says_by_whom_and_why_and_gives_no_places_where_nothing_was_raced() -> None:
     def told(author: str, reason: str, **more: Any) -> list[str]:
-        log = (tournaments.decision(4, "end", "The tournament is broken off.", author, reason),)
+        log = (tournaments.decision(4, "end", "The tournament is called off.", author, reason),)
         tournament = tournaments.running(phase="ended", log=log, **more)
         return [sentence(tournament, 1).split("  ")[0], sentence(tournament)]
 
     unraced = tuple(replace(each, won=0, lost=0, drawn=0) for each in tournaments.STANDINGS)
     assert told("Grace", "no light", rounds=(), round=0, tables=(), standings=unraced) == [
-        "Cancelled by its director before the first round.",
+        "Called off by its director before the first round.",
         "Reason: no light.",
     ]
     assert told("", "too few have checked in", rounds=(), standings=unraced) == [
-        "Cancelled before the first round.",
+        "Called off before the first round.",
         "Reason: too few have checked in.",
     ]
-    assert told("Grace", "") == ["Broken off by its director before it was decided.", "You placed 2 of 5, as it stood."]
+    assert told("Grace", "") == ["Called off by its director before it was decided.", "You placed 2 of 5, as it stood."]
     assert told("Grace", "no light", standings=unraced)[1] == "Reason: no light."
 
 
@@ -221,7 +221,7 @@ def test_at_a_table_that_is_waited_for_it_is_seen_who_is_ready() -> None:
 
 
 def test_every_decision_in_the_log_is_told_in_full_and_the_marked_one_is_seen() -> None:
-    long = "Round 3, table 1: the race was broken off and is run again."
+    long = "Round 3, table 1: the race was called off and is run again."
     log = tuple(tournaments.decision(number, "broken-race", long, "Grace", f"its room was closed {number}") for number in range(1, 31))
     model = tournaments.at(tournaments.running(log=log, decisions=30))
     for item in (0, 12, 29):

@@ -1,5 +1,5 @@
 """Watching through the real update function and root widget: from the lobby and back, the next race, other seats, curves, talk, a lost
-line.
+connection.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`carpet watch` and `carpet play --alone` in real pseudo-terminals: a race of two house bots is watched, a race against the clock run."""
+"""`carpet watch` and `carpet play --alone` in real pseudo-terminals: watching two house bots race, and racing against the clock."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def clock_runs(lines: list[str]) -> bool:
 
 
 def test_a_race_against_the_clock_is_kept_among_ones_best(tmp_path: Path) -> None:
-    assert carpet_here(tmp_path, "best").out == "No finished race yet: carpet play.\n"
+    assert carpet_here(tmp_path, "best").out == "No finished races yet; to run one: carpet play\n"
     with terminal(tmp_path, "play", "--alone", "--name", "Ada") as screen:
         screen.wait_for("Ada (you)")
         screen.wait_until(clock_runs, what="that the clock runs")

@@ -1,4 +1,4 @@
-"""What a host can ask for: each thing that is ended is told with its reason and counts for nothing; who is banned stays out."""
+"""What a host can do: whatever they end is ended with its reason and does not count, and a banned player stays out."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import trio
 from trio.testing import MockClock
 
 from protocol import HOME_VARIABLE
-from protocol.client_messages import Hello, LeaveRace, WhoAmI
+from protocol.client_messages import Hello, LeaveRace, Resign, WhoAmI
 from protocol.errors import CloseCode, ErrorCode, Fault
-from protocol.room_events import PlayerView
+from protocol.room_events import PlayerView, Result
 from protocol.run_messages import ListChallenges
 from protocol.server_messages import Error, Left, Welcome
 from protocol.tournament_messages import CreateTournament, Decided, FollowTournament, Tournament
@@ -124,6 +124,15 @@ async def test_a_banned_player_is_put_out_with_the_reason_and_their_race_has_no_
         await bob.open()
 
 
+async def test_the_result_of_a_race_that_is_over_stands_when_one_of_its_players_is_banned(autojump_clock: MockClock) -> None:
+    async with hosted() as (house, host), house.race("Ann", "Bob") as (ann, bob):
+        await ann.say(Resign(race=1, seat=0))
+        await bob.hear_of(Result)
+        assert (await done(host, Question(noun="players", verb="ban", target="ann", reason=REASON))).endswith("races ended: 0")
+        assert (await bob.hear_of(Left)).reason == "closed"
+        assert not any(isinstance(message, Error) for message in bob.heard)
+
+
 async def test_a_long_list_leaves_others_their_turns_and_takes_it_well_that_a_race_ends_meanwhile(
     autojump_clock: MockClock, tmp_path: Path
 ) -> None:
@@ -159,7 +168,7 @@ async def test_nobody_is_put_out_for_another_who_has_taken_their_id_for_a_name(a
         async with house.guest(ann.welcome.player) as eve:
             assert eve.welcome is not None
             told = await wrong(host, Question(noun="players", verb="ban", target=ann.welcome.player))
-            assert told == f"{ann.welcome.player} is the id of Ann and the name of {eve.welcome.player}: say one of these"
+            assert told == f"{ann.welcome.player} is the id of Ann and the name of {eve.welcome.player}: name one of these"
             assert (await done(host, Question(noun="players", verb="ban", target=eve.welcome.player))).startswith(ann.welcome.player)
             assert (await eve.hear_end())[0] == CloseCode.BANNED
 
@@ -185,7 +194,7 @@ async def test_a_ban_outlives_the_server_and_holds_however_the_player_comes(auto
                 assert (await bob.error()).code == ErrorCode.BANNED
         bans = await host.answer(Question(noun="players", verb="bans"))
         assert seen(bans, "subject", "reason") == [(ann.welcome.player, REASON)]
-        assert await done(host, Question(noun="players", verb="unban", target="Ann")) == "Ann may come again"
+        assert await done(host, Question(noun="players", verb="unban", target="Ann")) == "Ann may come back"
         assert await wrong(host, Question(noun="players", verb="unban", target="Ann")) == "Ann is not banned"
         async with house.client() as again:
             assert (await again.hello("Ann", token)).name == "Ann"
@@ -210,7 +219,7 @@ async def test_a_ban_given_at_another_server_of_the_place_holds_here_within_a_se
             await again.say(Hello(name="Ann", token=ann.welcome.token))
             assert (await again.error()).code == ErrorCode.BANNED
         # At the server that gave it, the other one lifts it.
-        assert await done(host, Question(noun="players", verb="unban", target="Ann")) == "Ann may come again"
+        assert await done(host, Question(noun="players", verb="unban", target="Ann")) == "Ann may come back"
         await trio.sleep(1)
         elsewhere.check_player(ann.welcome.player)
         nursery.cancel_scope.cancel()
@@ -264,14 +273,14 @@ async def test_connections_and_players_are_listed_and_closed_one_by_one(autojump
         assert [row["player"] for row in listed.rows] == ["Ann", "Bob"]
         number = str(listed.rows[0]["number"])
         assert seen(await host.answer(Question(noun="players", verb="list")), "name", "room") == [("Ann", None), ("Bob", None)]
-        assert await done(host, Question(noun="connections", verb="end", target=number)) == "ended; who it was may come again"
+        assert await done(host, Question(noun="connections", verb="end", target=number)) == "ended; its player may come back"
         assert (await ann.hear_end())[0] == CloseCode.ENDED_BY_HOST
-        assert await done(host, Question(noun="players", verb="end", target="Bob")) == "Bob is put out, and may come again"
+        assert await done(host, Question(noun="players", verb="end", target="Bob")) == "Bob was disconnected, and may come back"
         await trio.sleep(2 * TICK_S)
         assert await wrong(host, Question(noun="players", verb="end", target="Ann")) == "Ann is not here"
         assert await wrong(host, Question(noun="players", verb="ban", target="Eve")) == "there is no player 'Eve'"
         assert await wrong(host, Question(noun="connections", verb="end", target="0")) == "there is no connection 0"
-        assert await wrong(host, Question(noun="rooms", verb="ban", target="0")) == "rooms cannot be asked for ban"
+        assert await wrong(host, Question(noun="rooms", verb="ban", target="0")) == "there is no command ban for rooms"
 
 
 async def tournament(client: Client) -> str:

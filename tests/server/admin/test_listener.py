@@ -1,4 +1,4 @@
-"""The host's socket: for its owner alone, one server at a time, and nothing that comes in can hurt."""
+"""The host's socket: for its owner only, for one server at a time, and no input can do harm."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def test_only_its_owner_may_ask_and_it_goes_with_the_server(path: Path) ->
 )
 async def test_what_is_no_command_is_answered_with_a_sentence(path: Path, sent: bytes) -> None:
     async with listening(path):
-        assert "no command of this version" in ((await ask(path, sent)).error or "")
+        assert "does not know that command" in ((await ask(path, sent)).error or "")
         assert (await ask(path, msgspec.json.encode(QUESTION) + b"\n")).error is None
 
 
@@ -108,7 +108,7 @@ async def test_another_file_is_left_alone() -> None:
 
 async def test_a_place_that_cannot_be_is_said(tmp_path: Path) -> None:
     for where in (tmp_path / "nowhere" / "admin", tmp_path / ("x" * 120)):
-        with pytest.RaisesGroup(pytest.RaisesExc(SocketUnavailable, match="cannot take the host's commands at")):
+        with pytest.RaisesGroup(pytest.RaisesExc(SocketUnavailable, match="cannot listen for the host's commands at")):
             async with listening(where):
                 pass
 

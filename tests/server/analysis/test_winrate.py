@@ -1,4 +1,4 @@
-"""The sample of deals: which they are, that nothing is counted twice, what the counts allow to be said, and that a run repeats."""
+"""Win rates: which deals are sampled, that nothing is counted twice, what follows from the counts, and that a run is repeatable."""
 
 from __future__ import annotations
 

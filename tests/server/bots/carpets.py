@@ -1,4 +1,4 @@
-"""The rule sets of the carpet family and positions of them, for the tests of the bots."""
+"""The rule sets of the carpet family, and positions of them, for the tests of the bots."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ def deal(rules: CarpetRules, number: int) -> CarpetPosition:
 
 
 def walked(rules: CarpetRules, number: int, plies: int) -> CarpetPosition:
-    """The deal after as many random moves, or before its last one."""
+    """The position after this many random moves, or the last one in which the game is not over."""
     words = WordStream(number.to_bytes(32, "big"), b"walked")
     position = deal(rules, number)
     for _ in range(plies):
@@ -44,7 +44,7 @@ def walked(rules: CarpetRules, number: int, plies: int) -> CarpetPosition:
 
 
 def hand_made(carpet: str, waste: str, *, rules: CarpetRules = CARPET, pending: str | None = None, stock: str = "") -> CarpetPosition:
-    """The Aces at home, `carpet` filled up with the highest cards left, and what is left after that in the stock, `stock` first."""
+    """Aces home, `carpet` filled up with the highest cards left, and the rest in the stock, `stock` first."""
     lying = [parse_card(text) for text in carpet.split()]
     turned = tuple(parse_card(text) for text in waste.split())
     first = [parse_card(text) for text in stock.split()]

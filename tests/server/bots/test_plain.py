@@ -1,4 +1,4 @@
-"""What the greedy bot prefers, family by family, from the text of the moves alone."""
+"""What the greedy bot prefers, family by family, judged by the text of the moves alone."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""`carpet-server admin`: one table or one line for what was done, one sentence for whatever is wrong."""
+"""`carpet-server admin`: a table or a line for what was done, one sentence for any error."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_where_no_server_runs_it_is_said(tmp_path: Path) -> None:
     database = str(tmp_path / "races.sqlite3")
     result = run("rooms", "list", "--database", database)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.endswith(f"no server runs there: there is no {database}-admin; --database or --socket names another\n")
+    assert result.stderr.endswith(f"no server is running there: there is no {database}-admin; --database or --socket names another\n")
     with socket.socket(socket.AF_UNIX) as killed:
         killed.bind(f"{database}-admin")
     assert "was left by one that was killed" in run("rooms", "list", "--database", database).stderr

@@ -1,4 +1,4 @@
-"""`carpet-server cluster status`: which servers there are, and whether each race has one that answers for it."""
+"""`carpet-server cluster status`: which servers there are, and whether every race has one responsible for it."""
 
 from __future__ import annotations
 

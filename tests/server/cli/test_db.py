@@ -1,4 +1,4 @@
-"""`carpet-server db`: one line for what is well, one sentence for whatever is wrong."""
+"""`carpet-server db`: one line if all is well, one sentence for any error."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_backup_says_where_the_copy_is(file: str, tmp_path: Path) -> None:
     result = run("backup", str(copy), "--database", file)
     assert (result.exit_code, result.stdout) == (0, f"{file} copied to {copy}, {copy.stat().st_size} bytes\n")
     again = run("backup", str(copy), "--database", file)
-    assert (again.exit_code, again.stderr) == (1, f"carpet-server: {copy} is there already; choose another name\n")
+    assert (again.exit_code, again.stderr) == (1, f"carpet-server: {copy} exists already; choose another name\n")
 
 
 def test_restore_says_what_the_new_database_has(file: str, tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_ratings_that_agree_are_said_to_and_one_that_was_changed_is_named_and_pu
     wrong, said = found.stderr.splitlines()
     assert wrong == f"wrong: player ben (Ben): {stored} is stored, {due} follows from the records"
     assert said.startswith(
-        f"carpet-server: the ratings in {file} are not those that follow from its records by this version; differences: 1;"
+        f"carpet-server: the ratings in {file} are not those that follow from its records in this version; differences: 1;"
     )
     assert said.endswith("--repair writes those that follow")
     as_json = run("ratings", "--database", file, "--json")
@@ -125,4 +125,4 @@ def test_prune_wants_an_age(file: str, age: str) -> None:
     open_database(file).close()
     result = run("prune", "--older-than", age, "--database", file)
     assert result.exit_code == 2
-    assert "as 90d or 12w" in result.stderr
+    assert "such as 90d or 12w" in result.stderr

@@ -1,4 +1,4 @@
-"""`carpet-server solve`, `winrate`, `review`: what they print, that lines replay and runs repeat, and one sentence for what is wrong."""
+"""`carpet-server solve`, `winrate`, `review`: what they print, that lines replay and runs repeat, and one sentence for any error."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_it_is_told_in_words_without_a_bar_where_there_is_no_terminal() -> None:
     assert second.startswith("can be won: ")
     two_decks = run("winrate", "teppich", "--deals", "2", "--bots", "random", "--budget", "5").stdout
     assert "can be won: at least 0.00 % (95 % interval 0.00 % to 100.00 %)" in two_decks
-    assert "Not every line of play is looked at with two decks" in two_decks
+    assert "With two decks, not every line of play is looked at" in two_decks
     assert "random: won 0 of 2" in two_decks
 
 

@@ -1,4 +1,4 @@
-"""The files for hosts: printed as they are, well formed, and about what a server really has."""
+"""The deployment files for hosts: printed unchanged, well formed, and in agreement with the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`carpet-server`: what it prints, how it exits, and one sentence for whatever is wrong."""
+"""`carpet-server`: what it prints, how it exits, and one sentence for any error."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ def test_walk_prints_the_checked_walks(row: dict[str, object]) -> None:
         (("rules", "walk", "carpet", "--seed", "00"), "--seed is 32 bytes"),
         (("rules", "walk", "carpet", "--seed", "zz" * 32), "--seed is 32 bytes"),
         (("solve", "chess", "--deal", "x"), "no rule set 'chess'"),
-        (("solve", "carpet"), "by --seed or by --deal"),
-        (("solve", "carpet", "--deal", "x", "--seed", "00" * 32), "by --seed or by --deal"),
+        (("solve", "carpet"), "either --seed or --deal"),
+        (("solve", "carpet", "--deal", "x", "--seed", "00" * 32), "either --seed or --deal"),
         (("solve", "carpet", "--seed", "00"), "--seed is 32 bytes"),
         (("solve", "carpet", "--deal", "\ud800"), "is not text"),
         (("winrate", "chess", "--deals", "1"), "no rule set 'chess'"),
@@ -469,16 +469,16 @@ def test_serve_says_of_the_port_for_figures_and_of_the_advertised_address_which_
         port = taken.getsockname()[1]
         result = run("serve", "--port", "0", "--database", "memory", "--metrics", str(port), "--log-level", "error")
     assert result.exit_code == 1
-    assert re.search(f"cannot give figures on 127.0.0.1 port {port}: .* in use; choose another with --metrics$", complaint(result))
+    assert re.search(f"cannot serve metrics on 127.0.0.1 port {port}: .* in use; choose another with --metrics$", complaint(result))
 
     async def fails(*settings: object) -> None:
         await trio.lowlevel.checkpoint()
-        raise AddressTaken("another carpet-server is at ws://one, which --advertise names")
+        raise AddressTaken("another carpet-server is at ws://one, given by --advertise")
 
     monkeypatch.setattr("server.cli.serve._serve", fails)
     result = run("serve", "--port", "0", "--database", "memory")
     assert result.exit_code == 1
-    assert complaint(result).endswith("which --advertise names")
+    assert complaint(result).endswith("given by --advertise")
 
 
 def test_serve_with_tls_files_that_cannot_be_used_says_so_in_one_sentence(tmp_path: Path) -> None:
@@ -515,12 +515,12 @@ def test_serve_reads_its_certificate_again_on_sighup_and_ends_nothing(tmp_path: 
         with connect(port) as before:
             first = before.getpeercert(binary_form=True)
             write()
-            assert "new connections get the certificate that is in" in hang_up(process)
+            assert "new connections now get the certificate in" in hang_up(process)
             with connect(port) as after:
                 second = after.getpeercert(binary_form=True)
             assert second != first
             certificate.write_text("nothing of the kind")
-            assert "new connections get the certificate of before" in hang_up(process)
+            assert "new connections still get the old certificate" in hang_up(process)
             with connect(port) as again:
                 assert again.getpeercert(binary_form=True) == second
             before.sendall(b"GET /healthz HTTP/1.1\r\nHost: here\r\n\r\n")

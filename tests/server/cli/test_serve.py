@@ -1,4 +1,4 @@
-"""`carpet-server serve` as a node: what ends it, and what has it begin anew."""
+"""`carpet-server serve` as a node: what ends it, and what makes it start again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Says at the end of a run what was not tested."""
+"""Says at the end of a run what was not tested for want of a Valkey or Redis."""
 
 from __future__ import annotations
 

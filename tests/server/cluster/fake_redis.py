@@ -1,4 +1,4 @@
-"""As much of coredis as the bus uses, in memory: channels that can be slow of hearing, and that can go."""
+"""The part of coredis that the bus uses, in memory: channels that can lose messages, and connections that can end."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Pipeline:
 
 @dataclass
 class FakeRedis:
-    """published: by name of a channel, how many messages. lose: where one of these is in the name, messages are lost."""
+    """published: the number of messages by channel. lose: messages to channels with this in their name are lost."""
 
     published: dict[str, int] = field(default_factory=dict)
     lose: str = "nothing"
@@ -71,7 +71,7 @@ class FakeRedis:
                 subscriber.send.send_nowait((name, data))
 
     def go(self) -> None:
-        """Every connection ends."""
+        """End every connection."""
         gone, self.subscribers = self.subscribers, []
         for subscriber in gone:
             subscriber.send.close()

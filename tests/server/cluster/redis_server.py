@@ -1,4 +1,4 @@
-"""A Redis or Valkey of a test's own, on a port that is its own also while it is stopped. It keeps nothing."""
+"""A Redis or Valkey server of a test's own, which keeps its port even while it is stopped. It saves nothing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class RedisServer:
         return self._process.pid
 
     def start(self) -> None:
-        """Until it answers."""
+        """Start the server, and wait until it answers."""
         assert PROGRAM is not None
         command = [PROGRAM, "--port", str(self._port), "--save", "", "--appendonly", "no", "--daemonize", "no"]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
@@ -53,7 +53,7 @@ class RedisServer:
         assert answer == b"+OK\r\n", answer
 
     def pause(self) -> None:
-        """It takes what comes, and answers nothing until `go_on`."""
+        """Pause the server: it accepts connections and data, but answers nothing until `go_on`."""
         os.kill(self.pid, signal.SIGSTOP)
 
     def go_on(self) -> None:
@@ -68,7 +68,7 @@ class RedisServer:
 
 @contextmanager
 def redis_server() -> Iterator[RedisServer]:
-    """Skips the test where there is none."""
+    """A server for the test. Skips the test if none is installed."""
     if PROGRAM is None:
         pytest.skip(NOT_HERE)
     with held_ports(1) as (port,):

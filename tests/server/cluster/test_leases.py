@@ -1,4 +1,4 @@
-"""Whom a node takes for dead, and when it may."""
+"""Which nodes a node considers dead, and when it may."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How busy the servers of a place are: who is sent where, and how often; and how many there are of an address in all."""
+"""How busy the servers of a cluster are: who is sent where, and how often; and how many connections an address has in all."""
 
 from __future__ import annotations
 

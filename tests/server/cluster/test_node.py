@@ -1,4 +1,4 @@
-"""A node and its lease: what it does at each beat, and that it holds nothing after it has left."""
+"""A node and its lease: what it does at each beat, and that it owns nothing once it has left."""
 
 from __future__ import annotations
 
@@ -102,13 +102,13 @@ async def test_a_node_whose_clock_is_an_hour_off_says_so_when_it_joins(
     store.nodes = (Node(1, "ws://one", 1, database_ms + 5_000, 5_000),)
     await ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one").join()
     warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert warned == ([f"the clock of this server is {told} that of the database: set both by the network"] if told else [])
+    assert warned == ([f"the clock of this server is {told} that of the database: synchronize both over the network"] if told else [])
 
 
 async def test_a_node_whose_url_another_one_has_says_which_option_names_its_own(autojump_clock: MockClock) -> None:
     store = FakeStore()
     store.join = lambda url: False  # type: ignore[method-assign]
-    with pytest.raises(AddressTaken, match=r"ws://one.* which --advertise names"):
+    with pytest.raises(AddressTaken, match=r"ws://one.* given by --advertise"):
         await ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one").join()
 
 

@@ -1,7 +1,7 @@
-"""Two versions of the server that differ by one run side by side: each understands what the other says, or leaves out what is new to it.
+"""Consecutive versions of the server run side by side: each understands the other, or ignores what is new to it.
 
-The bytes are what version 1 of each format says. A change that cannot read them breaks a deploy, node by node: add fields with defaults,
-and kinds of message, and change none. What commands and decisions of a newer version lead to is in `store/test_nodes.py` and
+The bytes here are version 1 of each format. A change that cannot read them breaks a rolling deploy, so add fields with defaults and new
+kinds of message, but change none. What commands and decisions of a newer version lead to is in `store/test_nodes.py` and
 `tournaments/test_elsewhere.py`.
 """
 

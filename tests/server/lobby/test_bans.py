@@ -1,4 +1,4 @@
-"""Bans hold at once, whatever becomes of the database meanwhile."""
+"""Bans take effect at once, whatever happens to the database meanwhile."""
 
 from __future__ import annotations
 

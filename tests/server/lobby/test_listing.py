@@ -1,4 +1,4 @@
-"""The listing, beside what a look at all rooms would find."""
+"""The listing, compared with a look at all rooms."""
 
 from __future__ import annotations
 

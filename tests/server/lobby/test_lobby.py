@@ -1,4 +1,4 @@
-"""The lobby: what it lists, and how seldom it says so."""
+"""The lobby: what it lists, and how rarely it sends updates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is paired with whom: the window, the rules wanted, who comes first; with made-up queues for what must hold of all of them."""
+"""Who is paired with whom: the rating window, the wanted rules, who comes first; and generated queues for what must always hold."""
 
 from __future__ import annotations
 

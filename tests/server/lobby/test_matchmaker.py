@@ -1,4 +1,4 @@
-"""Quick match over the wire: waiting, being found and seated, and every way of waiting no more."""
+"""Quick match over the wire: waiting, being found and seated, and every way to stop waiting."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from protocol.room_events import Room, Seated
 from protocol.server_messages import Error, Left, ServerMessage, WaitingMatch, WaitingOver, Welcome
 from protocol.views import RaceOptions
 from server.net.hub import TICK_S
+from server.store.availability import Outage
 from tests.server.net.wire import Client, House, open_house
 from tests.server.store.keeping import worth
 
@@ -165,6 +166,21 @@ async def test_where_no_race_can_be_opened_both_are_told_and_wait_no_more(autoju
             error = await client.hear_of(Error)
             assert (error.code, error.ref) == (ErrorCode.SERVER_FULL, ref)
             assert await client.hear() == WaitingOver(reason="failed", ref=ref)
+        assert len(house.matchmaker) == 0
+
+
+async def test_two_who_fit_in_an_outage_of_the_store_wait_on_and_are_paired_when_it_is_over(house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
+        await seek(ann)
+        await trio.sleep(70)
+        house.rooms.outage(Outage(trio.current_time(), "the disk is full"))
+        assert (await seek(bob)).waiting == 2
+        await trio.sleep(3600)
+        assert len(house.matchmaker) == 2
+        house.rooms.outage(None)
+        first, second = await ann.hear_of(Room), await bob.hear_of(Room)
+        assert (first.seat, second.seat, first.code) == (0, 1, second.code)
+        assert not any(isinstance(message, Error | WaitingOver) for message in (*ann.heard, *bob.heard))
         assert len(house.matchmaker) == 0
 
 

@@ -1,4 +1,4 @@
-"""Who is who: tokens, names, lines taking over, and whom the server forgets."""
+"""Who is who: tokens, names, connections that take over, and whom the server forgets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Series as the sum of their races: what they are worth, when they are decided, and that every one comes to its end."""
+"""Series as the sum of their races: what the races are worth, when a series is decided, and that every one ends."""
 
 from __future__ import annotations
 

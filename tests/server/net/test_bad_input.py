@@ -1,4 +1,4 @@
-"""What an enemy may send: each gets its error code or close code, and the race of the others goes on with every card in it."""
+"""Hostile input: each kind gets its error code or close code, and the others' race goes on with every card in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many may come in: what counts as one address, what is refused, and that nothing is counted wrong in the end."""
+"""Limits on connections: what counts as one address, what is refused, and that the counts are right in the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What messages ask for across rooms and connections: two races at once, taking over, coming back, a full server, a stopping one."""
+"""Messages across rooms and connections: two races at once, taking over, coming back, a full server, a stopping one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node of a cluster: who asks it for a room of another is told where that is, and who is there when it loses its lease has to go."""
+"""A node of a cluster: it sends clients on to the node that has their room, and sends everybody away when it loses its lease."""
 
 from __future__ import annotations
 

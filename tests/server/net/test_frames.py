@@ -1,4 +1,4 @@
-"""However the bytes of a peer are cut up on their way, what it says is the same; and it may go at any moment. Both kinds of connection."""
+"""However a peer's bytes are split on their way, its messages are the same; and it may leave at any moment. Both kinds of connection."""
 
 from __future__ import annotations
 

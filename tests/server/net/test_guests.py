@@ -1,4 +1,4 @@
-"""Guests: they watch and follow the lobby, are nobody, and leave nothing behind."""
+"""Guests: they watch and follow the lobby, have no identity, and leave nothing behind."""
 
 from __future__ import annotations
 

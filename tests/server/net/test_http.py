@@ -1,4 +1,4 @@
-"""Plain HTTP: pages are found by their path, whatever is wrong is one sentence, and nobody asks too much. Over a pair of sockets."""
+"""Plain HTTP, over a pair of sockets: pages are found by their path, any error is one sentence, and nobody may ask too much."""
 
 from __future__ import annotations
 
@@ -126,9 +126,9 @@ async def test_what_stands_in_a_path_and_behind_it_is_decoded(
         ("/echo/%E2%80%AE/end.json", 400, "That address is not readable text in UTF-8 with percent signs."),
         ("/echo/a\x07/end.json", 400, "That address is not readable text in UTF-8 with percent signs."),
         ("/echo.json?x=%fe", 400, "That address is not readable text in UTF-8 with percent signs."),
-        ("/echo.json?x=1&x=2", 400, "That address says the same thing twice."),
-        ("/echo.json?x=1&%78=1", 400, "That address says the same thing twice."),
-        ("/echo.json?" + "&".join("abcdefghi"), 400, "That address asks for too much at once."),
+        ("/echo.json?x=1&x=2", 400, "That address gives a parameter twice."),
+        ("/echo.json?x=1&%78=1", 400, "That address gives a parameter twice."),
+        ("/echo.json?" + "&".join("abcdefghi"), 400, "That address has too many parameters."),
         ("/echo.json?x=" + "1" * 2000, 414, "That address is longer than any page's."),
     ],
 )
@@ -143,7 +143,7 @@ async def test_what_is_no_address_of_a_page_is_one_sentence(house: House, echo: 
 @pytest.mark.parametrize("target", ["/echo.json", "/healthz", "/", "/nowhere"])
 async def test_pages_are_for_reading_alone(house: House, echo: Echo, method: str, target: str) -> None:
     answered = await house.ask(target, method=method)
-    assert answered.problem == (405, "Pages are for reading alone: ask with GET.")
+    assert answered.problem == (405, "Pages are read-only: use GET.")
     assert answered.headers["allow"] == "GET, HEAD"
     assert not echo.asked
 
@@ -182,7 +182,7 @@ async def test_whoever_asks_too_fast_is_told_so_and_served_again_later(house: Ho
     for _ in range(3):
         assert (await house.ask("/echo.json")).status == 200
     answered = await house.ask("/echo.json")
-    assert answered.problem == (429, "Too many questions from one address; ask more slowly.")
+    assert answered.problem == (429, "Too many requests from one address; slow down.")
     assert answered.headers["retry-after"] == "1"
     for target in ("/healthz", "/"):
         assert (await house.ask(target)).status == 200

@@ -1,4 +1,4 @@
-"""The hub by itself: when it looks at its sockets. What a connection of it owes its peer is shown in the tests of both kinds."""
+"""The hub alone: when it looks at its sockets. What its connections owe their peers is in the tests of both kinds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from server.net import hub as hub_module
-from server.net.hub import ENDED_AT_ONCE, EVENTS, HARD, LONG_TICK_S, TICK_S, Hub, Received, Stamp
+from server.net.hub import ENDED_AT_ONCE, EVENTS, HARD, LONG_TICK_S, STOOD_STILL_S, TICK_S, Hub, Received, Stamp
 from server.net.overload import CALM_S, ENOUGH, LATE_S, Overload
 from server.race.timing import MAX_WAITED_MS
 
@@ -138,6 +138,27 @@ async def test_where_the_core_is_needed_ticks_are_longer(mock_clock: MockClock) 
         mock_clock.jump(LONG_TICK_S)
         await wait_all_tasks_blocked(0.01)
         assert hub.tick_ms == round(1000 * TICK_S)
+
+
+@pytest.mark.parametrize("in_a_turn", [False, True])
+async def test_a_server_that_stood_still_reads_all_that_came_meanwhile_before_it_calls_a_timer(
+    mock_clock: MockClock, in_a_turn: bool
+) -> None:
+    still_s = 10 + 2 * STOOD_STILL_S
+    peers = [Peer(mock_clock, takes_s=still_s if in_a_turn and not number else 0.0) for number in range(EVENTS + 1)]
+    read: list[bool] = []
+    async with hub_with(Overload(), *peers) as hub:
+        await wait_all_tasks_blocked()
+        hub.after(10, lambda: read.extend(bool(peer.read_at) for peer in peers))
+        for peer in peers:
+            peer.theirs.send(b"x")
+        mock_clock.jump(0 if in_a_turn else still_s)
+        await wait_all_tasks_blocked(0.01)
+        # They may have stood still as well, and have their say yet.
+        assert read == []
+        mock_clock.jump(STOOD_STILL_S)
+        await wait_all_tasks_blocked(0.01)
+        assert read == [True] * len(peers)
 
 
 async def test_however_long_each_takes_the_others_have_their_turn_and_those_that_wait_make_the_server_busy(mock_clock: MockClock) -> None:

@@ -1,4 +1,4 @@
-"""The rate limiter, against what it promises: never more than it says, never less to who keeps to it, a warning before the end."""
+"""The rate limiter's promises: never more than the limit, never less for a client that keeps to it, a warning before the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real sockets on any free port: the handshake's terms, HTTP on the same port, TLS, and the orderly end."""
+"""Real sockets on any free port: the handshake's conditions, HTTP on the same port, TLS, and an orderly end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which web pages may have a socket: the server's own, those the host has named, and programs, which are no pages."""
+"""Who may open a WebSocket: the server's own pages, pages that the host has named, and programs, which send no origin."""
 
 from __future__ import annotations
 

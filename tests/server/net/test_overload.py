@@ -1,4 +1,4 @@
-"""When the server is busy, and what it says then: the races that run go on, and new ones wait."""
+"""When the server counts as busy, and what it does then: running races go on, and new ones wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One connection, request after request: answered in order however they come, and ended where the next one could be something else."""
+"""One connection, request after request: answers come in order however the requests arrive, and it ends if the next one is uncertain."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a line is worth in races: late pongs gain nothing, a win that is told cannot be overtaken, and honest lines finish together.
+"""Connections and the finish of a race: late pongs gain nothing, an announced win cannot be overtaken, and honest connections finish level.
 
-Lines are simulated: bytes take their time either way, and the kernel's figure is set through the port behind which it stands.
+Connections are simulated: bytes take their time each way, and the kernel's figure is set through the port that provides it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Watching a race of one server at another: the same as at its own, once over the bus, through losses and the owner's death."""
+"""Watching a race at another server than its own: the same as at its own, sent once over the bus, through losses and the owner's death."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The round trip that a player is credited with is none that their client can inflate. Both kinds of connection."""
+"""No client can inflate the round trip that its player is credited with. Both kinds of connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A second connection that comes to watch with a player's token: it takes nothing over, and shows them no board of their own races."""
+"""A second connection that watches with a player's token: it takes nothing over, and gets no board of the player's own races."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Peers that do not read: nobody waits for them, what they missed is made good, and who sleeps for good is cut off.
+"""Peers that do not read: nobody waits for them, they get what they missed, and those that sleep for good are cut off.
 
-The kernel holds a few kilobytes a line here, so that a line fills up as it would over a bad network.
+The kernel holds only a few kilobytes for each connection here, so that it fills up as over a bad network.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ async def test_nobody_waits_for_one_that_never_reads_and_their_connection_is_cut
         assert end.protocol.close_sent is not None
         assert end.protocol.close_sent.code == CloseCode.TOO_SLOW
         told = [record.getMessage() for record in caplog.records if record.name == "carpet.net"]
-        assert told == ["None does not read: closed"]
+        assert told == ["None does not read what it is sent: closed"]
         assert len(house.players) == 2
         assert ann.gaps == 0
 

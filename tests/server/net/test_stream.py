@@ -1,4 +1,4 @@
-"""The stream over a stdlib socket: it never blocks where it says so, and says in Trio's words what became of the line."""
+"""The stream over a stdlib socket: it does not block where it promises not to, and reports a connection's fate by Trio's exceptions."""
 
 from __future__ import annotations
 

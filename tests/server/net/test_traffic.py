@@ -1,4 +1,4 @@
-"""What is counted of moves and refusals, by whatever kind of connection."""
+"""The counts of moves and refusals, for both kinds of connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Watching over the wire: by code or the closest race, beside a seat of one's own, and by a line that is slow."""
+"""Watching over the wire: by code or the closest race, while holding a seat elsewhere, and over a slow connection."""
 
 from __future__ import annotations
 

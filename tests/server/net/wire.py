@@ -1,6 +1,6 @@
-"""What the tests of the wire share: a whole server in memory, and clients that speak real WebSocket to it.
+"""Shared by the tests of the wire: a whole server in memory, and clients that speak real WebSocket to it.
 
-The lines are pairs of sockets of the kernel, so that they fill up as real ones do; the clock is virtual. Nothing needs a port.
+Connections are socket pairs, so that their buffers fill up like real ones. The clock is virtual. Nothing needs a port.
 """
 
 from __future__ import annotations
@@ -54,22 +54,22 @@ from tests.server.rooms.playing import at_once, first_seed, paired_here
 Kind = TypeVar("Kind")
 
 PLAIN_SOCKETS = False
-"""Whether the server's connections have a task each. The fixture `both_kinds` shows a test both."""
+"""Whether each connection of the server has a task of its own. The fixture `both_kinds` runs a test with both kinds."""
 
 BESIDE: Beside = at_once
-"""Where large tournaments are thought over."""
+"""Where the work for large tournaments is done."""
 
 PAIR_NEXT: PairNext = paired_here
-"""What pairs their rounds."""
+"""Pairs the rounds of tournaments."""
 
 _DECODERS = {name: server_message_decoder(name) for name in ENCODINGS}
 
 
 class PairListener(trio.abc.Listener[SocketStream]):
-    """A listener whose connections are made by `dial`."""
+    """A listener whose connections come from `dial`."""
 
     def __init__(self) -> None:
-        # The library names the address it listens on in its log.
+        # The library logs the address it listens on.
         self.socket = socket.socket(socket.AF_UNIX)
         self._accepted, self._waiting = trio.open_memory_channel[SocketStream](100)
         self._kernel_ms: dict[int, int] = {}
@@ -86,8 +86,8 @@ class PairListener(trio.abc.Listener[SocketStream]):
         await trio.lowlevel.checkpoint()
 
     def dial(self, *, buffer: int | None = None, kernel_ms: int = 0) -> SocketStream:
-        """The client's end of a new connection. buffer: bytes that the kernel holds of what the server sends, about. kernel_ms: what it
-        says of the round trip."""
+        """The client's end of a new connection. buffer: roughly how many bytes from the server the kernel holds. kernel_ms: the round trip
+        that the kernel reports."""
         ours, theirs = socket.socketpair()
         self._kernel_ms[theirs.fileno()] = kernel_ms
         if buffer is not None:
@@ -96,12 +96,12 @@ class PairListener(trio.abc.Listener[SocketStream]):
         return SocketStream(ours)
 
     def kernel_ms(self, sock: socket.socket) -> int | None:
-        """In place of the kernel."""
+        """Replaces the kernel's measurement."""
         return self._kernel_ms[sock.fileno()]
 
 
 class Client:
-    """One connection: it says messages or worse, and reads what it is told when a test asks for it."""
+    """One connection. It sends messages, or worse, and reads what comes when a test asks for it."""
 
     def __init__(self, line: ClientConnection) -> None:
         self.line = line
@@ -121,11 +121,11 @@ class Client:
         await self.line.send(payload, text=not ENCODINGS[self.encoding].binary)
 
     async def say_map(self, document: dict[str, Any]) -> None:
-        """Any map, whatever it means."""
+        """Send any map, valid or not."""
         await self.say_document(ENCODINGS[self.encoding].pack(document))
 
     async def flood(self, message: ClientMessage, count: int) -> None:
-        """Say it again and again, as far as the server lets it come."""
+        """Send a message `count` times, or until the server closes the connection."""
         with suppress(ConnectionClosed):
             for _ in range(count):
                 await self.say(message)
@@ -153,14 +153,14 @@ class Client:
         return message
 
     async def hear_of(self, kind: type[Kind]) -> Kind:
-        """Read on to the first message of this kind."""
+        """Read until the first message of this kind."""
         while True:
             message = await self.hear()
             if isinstance(message, kind):
                 return message
 
     async def hear_end(self) -> tuple[int, str]:
-        """Read on to the end of the connection: the close code and reason."""
+        """Read until the connection ends. Returns the close code and reason."""
         try:
             while True:
                 await self.hear()
@@ -170,7 +170,7 @@ class Client:
     async def error(self) -> Error:
         return await self.hear_of(Error)
 
-    # ---- the usual course of things
+    # ---- the usual steps
 
     async def hello(self, name: str = "Ann", token: str | None = None) -> Welcome:
         await self.say(Hello(name=name, token=token))
@@ -192,7 +192,7 @@ class Client:
 
 
 def request_bytes(encoding: str = MSGPACK) -> bytes:
-    """The request of an opening handshake, for who sends bytes by hand."""
+    """The request of an opening handshake, for tests that send raw bytes."""
     lines = (
         "GET / HTTP/1.1",
         "Host: carpet.test",
@@ -206,26 +206,26 @@ def request_bytes(encoding: str = MSGPACK) -> bytes:
 
 
 def frame_bytes(opcode: Opcode, payload: bytes = b"", *, fin: bool = True) -> bytes:
-    """One frame as a client sends it."""
+    """One frame, masked like a client's."""
     return Frame(opcode, payload, fin=fin).serialize(mask=True)
 
 
 async def head_received(stream: trio.abc.ReceiveStream) -> None:
-    """Take what comes up to the first blank line, and nothing behind it."""
+    """Read up to the first blank line, and nothing after it."""
     received = b""
     while not received.endswith(b"\r\n\r\n"):
         received += await stream.receive_some(1)
 
 
 async def received_by(stream: trio.abc.ReceiveStream, *, within_s: float = 100) -> bytes:
-    """All of it, to the end of the connection."""
+    """Everything until the end of the connection."""
     with trio.fail_after(within_s):
         return b"".join([data async for data in stream])
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What came back by plain HTTP. headers: names in lower case, each once."""
+    """An answer by plain HTTP. headers: names in lower case, each once."""
 
     status: int
     headers: dict[str, str]
@@ -255,7 +255,7 @@ class Answered:
 
 
 class House:
-    """A server with everything but a port."""
+    """A whole server, except that it has no port."""
 
     def __init__(
         self,
@@ -269,7 +269,7 @@ class House:
         store: Store | None,
     ) -> None:
         self.clock = Clock(wall_s)
-        # Another server on the same store must not draw the same again.
+        # A second server on the same store must not draw the same values.
         entropy = random.Random(5 if store is None else repr(self.clock.now_ms())).randbytes
         self.store = store or MemoryStore()
         self.computed: list[Callable[..., object]] = []
@@ -347,9 +347,9 @@ class House:
     async def client(
         self, encoding: str = MSGPACK, *, stream: trio.abc.Stream | None = None, buffer: int | None = None, **options: Any
     ) -> AsyncIterator[Client]:
-        """A connection, the handshake done; over the given stream, or one that is dialled.
+        """A connection after its handshake, over the given stream or a new one.
 
-        It takes all that comes, and answers pings, also when no test reads: max_queue=1 stops that.
+        It takes in messages and answers pings even while no test reads; max_queue=1 stops that.
         """
         fixed: dict[str, Any] = {"compression": None, "ping_interval": None, "close_timeout": 1, "proxy": None, "max_queue": None}
         stream = stream or self.listener.dial(buffer=buffer)
@@ -357,7 +357,7 @@ class House:
             try:
                 yield Client(line)
             finally:
-                # The library would wait for ever to go on reading what is closed.
+                # Otherwise the library would wait for ever to resume reading from a closed connection.
                 if line.recv_flow_control is not None:
                     line.resume_reading()
 
@@ -369,20 +369,20 @@ class House:
             yield client
 
     async def ask(self, target: str, *, method: str = "GET", headers: str = "") -> Answered:
-        """A request by plain HTTP and its answer, on a connection of its own."""
+        """The answer to a plain HTTP request, on a connection of its own."""
         async with self.listener.dial() as stream:
             await stream.send_all(f"{method} {target} HTTP/1.1\r\nHost: carpet.test\r\nConnection: close\r\n{headers}\r\n".encode())
             return Answered.read(await received_by(stream))
 
     async def _compute(self, function: Callable[..., Kind], *arguments: object) -> Kind:
-        """In place of a worker."""
+        """Replaces a worker."""
         self.computed.append(function)
         await trio.lowlevel.checkpoint()
         return function(*arguments)
 
     @property
     def connections(self) -> list[Connection]:
-        """The server's ends, in the order in which they came."""
+        """The server's ends of all connections, oldest first."""
         return list(self.dispatch._visits)
 
     @property
@@ -424,9 +424,9 @@ async def open_house(
     store: Store | None = None,
     round_trip_rule: RoundTripRule | None = None,
 ) -> AsyncIterator[House]:
-    """A server that runs inside the block, and is stopped as a real one is. wall_s: what the wall shows, in Unix time.
+    """A server that runs inside the block, and is stopped like a real one. wall_s: the wall clock's time, as Unix time.
 
-    store: one that outlives it. Races that were left running there go on.
+    store: one that outlives the server. Races that were left running in it go on.
     """
     async with trio.open_nursery() as nursery:
         house = House(
@@ -449,7 +449,7 @@ async def open_house(
             origins=Origins(),
             site=house.site,
             plain_sockets=PLAIN_SOCKETS,
-            # The kernel's clock is not the tests'.
+            # The tests do not run on the kernel's clock.
             round_trip_rule=replace(round_trip_rule or RoundTripRule(kernel_ms=house.listener.kernel_ms), stamp=lambda _: None),
             overload=house.overload,
         ):

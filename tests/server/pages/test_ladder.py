@@ -1,4 +1,4 @@
-"""The ladder's page of a whole server in memory."""
+"""The ladder's page, on a whole server in memory."""
 
 from __future__ import annotations
 
@@ -36,4 +36,4 @@ async def test_before_the_first_rated_race_the_ladder_is_empty(house: House) -> 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "x", "", str(LADDER_PLAYERS + 1), "99999"])
 async def test_a_limit_that_is_none_is_said(house: House, limit: str) -> None:
-    assert (await house.ask(f"/ladder.json?limit={limit}")).problem == (400, f"limit is a number from 1 to {LADDER_PLAYERS}.")
+    assert (await house.ask(f"/ladder.json?limit={limit}")).problem == (400, f"limit must be a number from 1 to {LADDER_PLAYERS}.")

@@ -1,6 +1,6 @@
-"""The page's modules that need no document, run by Node: they hold to the terminal's client and to the specification.
+"""The page's modules that need no document, run by Node: they agree with the terminal client and with the specification.
 
-Python works out what is to come, over games of all twelve rule sets; Node imports the very files that browsers are served.
+Python works out the expected results, over games of all twelve rule sets; Node imports the very files that browsers are served.
 """
 
 from __future__ import annotations
@@ -13,25 +13,28 @@ import subprocess
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from client.game.board import board_of
 from client.game.hints import hint
 from client.game.moves import choices, homeward, press, suggested
 from client.game.preview import preview
 from client.state.evidence import Evidence, check
+from client.text.words import SEAT_ENDS, end_word, word_among
 from client.tui.chips import Chip, chips_of, dealt
 from client.tui.playing import all_fit, best_home
 from protocol.cards import FACE_DOWN
 from protocol.record import from_json
 from protocol.server_messages import Lobby
-from protocol.views import OpenRaceInfo, RunningRaceInfo, RunningSeatInfo, View
+from protocol.views import OpenRaceInfo, RunningRaceInfo, RunningSeatInfo, SeatState, View
 from server.lobby.lobby import changes
 from server.race.view import see
 from server.rules.catalogue import RULE_SETS, describe
+from tests.client import scenes
 from tests.conftest import NO_NODE
 
 pytestmark = pytest.mark.slow
@@ -762,6 +765,31 @@ def test_what_somebody_did_in_a_race_stays_theirs_when_they_leave_and_a_seat_tha
     """
     left = ["Zoë", "left", 6]
     assert node(script, None) == [[[None, "open seat", 6]] * 2, [left] * 2, [left] * 2]
+
+
+def test_the_end_of_a_seat_is_called_what_the_terminal_calls_it() -> None:
+    script = "const { OWN_ENDS, STATE_WORDS } = await import(`${web}/model.js`); console.log(JSON.stringify([STATE_WORDS, OWN_ENDS]));"
+    words, own = node(script, None)
+    assert words == {state: end_word(state) for state in get_args(SeatState)}
+    assert own == {state: end.own for state, end in SEAT_ENDS.items()}
+
+
+def test_whoever_won_since_all_others_had_forfeited_is_not_said_to_have_stopped() -> None:
+    first, second = scenes.record().seats
+    ahead = replace(first, state="stopped", place=1)
+    lists = [
+        [replace(second, state=state, place=2) for state in states]
+        for states in (("forfeited",), ("forfeited", "forfeited"), ("forfeited", "stopped"), ("stalled",), ())
+    ]
+    races = [[ahead, *others] for others in lists]
+    script = """
+        const { endWord } = await import(`${web}/model.js`);
+        // A list that is put in order has copies of the seats.
+        console.log(JSON.stringify(given.map((seats) => seats.map((seat) => endWord({ ...seat }, seats)))));
+    """
+    told = node(script, msgspec.to_builtins(races))
+    assert told == [[word_among(seat, seats) for seat in seats] for seats in races]
+    assert [words[0] for words in told] == ["walkover", "walkover", "stopped", "stopped", "stopped"]
 
 
 def test_a_seat_that_anothers_win_stopped_is_not_said_to_have_stopped() -> None:

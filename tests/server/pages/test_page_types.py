@@ -1,7 +1,7 @@
-"""The page's modules by TypeScript: what their comments say of types, and every message against the classes of the wire.
+"""The page's modules checked by TypeScript: the types in their comments, and every message against the classes of the wire.
 
-The types of messages and of documents over HTTP, `carpet-wire` in the modules, come from the AsyncAPI and the OpenAPI document; nothing
-of it is served or kept.
+The types of messages and of HTTP documents, `carpet-wire` in the modules, come from the AsyncAPI and OpenAPI documents; they are neither
+served nor stored.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The pages of a whole server in memory: records, histories, the lobby; and what is said where there is none."""
+"""The pages of a whole server in memory: records, histories, the lobby, and what is said if there are none."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ async def test_the_record_of_a_race_is_there_once_it_is_over(house: House) -> No
         room = house.only_room
         number = room.core.race.id
         running = await house.ask(f"/races/{number}.json")
-        assert running.problem == (409, "That race is still running; its record is there when it is over.")
+        assert running.problem == (409, "That race is still running; its record is available once it is over.")
         assert running.headers["retry-after"] == "10"
         await ann.say_map({"type": "stop", "race": 1, "seat": ann.seat})
         await bob.say_map({"type": "stop", "race": 1, "seat": bob.seat})
@@ -129,7 +129,7 @@ async def test_what_came_of_a_race_is_not_shown_while_others_have_yet_to_play_it
     spec = SharedDealSpec(deal=shared, invited=("ann",))
     write(house.store, made("ann"), deal, replace(opened(RACE), spec=spec), over(RACE, "ann", None))
     finish(house, 2, "ann", None)
-    sentence = "Others have yet to play the deal of that race; its record is there when they have."
+    sentence = "Others have yet to play the deal of that race; its record is available once they have."
     assert (await house.ask(f"/races/{RACE}.json")).problem == (403, sentence)
     assert [line.id for line in history((await house.ask("/players/Ann/races.json")).document).races] == [race(2)]
     await trio.sleep(60)
@@ -141,7 +141,7 @@ async def test_what_came_of_a_race_is_not_shown_while_others_have_yet_to_play_it
     "race_id", ["ABCDEF-1-00", "nothing", "%2e%2e%2fetc%2fpasswd", "..", "a" * 300, "ABCDEF-1-00FF", "'%20OR%201=1--", RACE + "%20"]
 )
 async def test_a_race_nobody_knows_is_not_found(house: House, race_id: str) -> None:
-    assert (await house.ask(f"/races/{race_id}.json")).problem == (404, "There is no race of that id.")
+    assert (await house.ask(f"/races/{race_id}.json")).problem == (404, "There is no race with that id.")
 
 
 async def test_a_race_that_was_aborted_is_gone_with_its_reason(house: House) -> None:
@@ -240,18 +240,18 @@ async def test_any_name_can_be_asked_for(house: House, name: str, quoted: str) -
 @pytest.mark.parametrize(
     ("target", "status", "says"),
     [
-        ("/players/Nobody/races.json", 404, "There is no player of that name."),
-        ("/players/%20Ann/races.json", 404, "There is no player of that name."),
-        ("/players/" + "a" * 25 + "/races.json", 404, "There is no player of that name."),
+        ("/players/Nobody/races.json", 404, "There is no player with that name."),
+        ("/players/%20Ann/races.json", 404, "There is no player with that name."),
+        ("/players/" + "a" * 25 + "/races.json", 404, "There is no player with that name."),
         ("/players//races.json", 404, "There is nothing here."),
         ("/players/Ann/../races.json", 404, "There is nothing here."),
         ("/players/Ann%1b/races.json", 400, "That address is not readable text in UTF-8 with percent signs."),
         *[
-            (f"/players/Ann/races.json?limit={limit}", 400, f"limit is a number from 1 to {PAGE_RACES}.")
+            (f"/players/Ann/races.json?limit={limit}", 400, f"limit must be a number from 1 to {PAGE_RACES}.")
             for limit in ("0", "101", "-1", "", "ten", "1e1", "%D9%A3", "9" * 900)
         ],
         *[
-            (f"/players/Ann/races.json?before={before}", 400, "before is what a page of this history had as next.")
+            (f"/players/Ann/races.json?before={before}", 400, "before must be the next of a page of this history.")
             for before in ("", "1", "x-" + RACE, "1-", "1-../x", "-1-" + RACE, "9" * 16 + "-" + RACE, "1-" + RACE + "%20")
         ],
     ],

@@ -1,4 +1,4 @@
-"""What others show of a link: pictures, oEmbed, and races in pages of somebody else's."""
+"""What other sites show for a link: pictures, oEmbed, and embedded races."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ async def test_the_host_s_own_address_is_told_as_it_was_asked_for_and_no_other(h
 async def test_no_page_of_others_shows_a_race_unless_the_host_lets_it(house: House) -> None:
     unseen = await house.ask("/embed/closest", headers=BROWSER)
     assert unseen.status == 404
-    assert "its host can allow it by --embed-in" in unseen.body.decode()
+    assert "its host can allow it with --embed-in" in unseen.body.decode()
     told = json.loads((await house.ask("/oembed?url=http://carpet.test/watch/closest")).body)
     assert (told["type"], told["title"], told.get("html")) == ("link", "The closest race · Carpet Race", None)
 

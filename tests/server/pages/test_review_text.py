@@ -1,4 +1,4 @@
-"""What is said of games made by hand, in which it can be seen what there is to say."""
+"""The text of reviews, for hand-made games in which it is plain what there is to say."""
 
 from __future__ import annotations
 

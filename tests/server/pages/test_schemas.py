@@ -1,4 +1,4 @@
-"""OpenAPI and the schemas against what a server answers."""
+"""OpenAPI and the schemas, against a server's answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searching a whole server in memory: what is found, and what is not to be seen."""
+"""Searching a whole server in memory: what is found, and what must stay hidden."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ async def test_what_came_of_a_race_is_not_found_while_others_have_yet_to_play_it
 @pytest.mark.parametrize(
     ("query", "says"),
     [
-        ("?q=" + "a" * 65, "q has at most 64 characters."),
-        ("?rules=bridge", "rules is the id of a rule set: carpet, "),
-        ("?q=a&q=b", "That address says the same thing twice."),
+        ("?q=" + "a" * 65, "q must have at most 64 characters."),
+        ("?rules=bridge", "rules must be the id of a rule set: carpet, "),
+        ("?q=a&q=b", "That address gives a parameter twice."),
     ],
 )
 async def test_what_cannot_be_looked_for_is_said(house: House, query: str, says: str) -> None:

@@ -1,4 +1,4 @@
-"""What the page makes of a tournament's rounds, run by Node, beside what the pairings themselves know; and what a big screen shows when."""
+"""The page's modules for tournaments, run by Node: what they make of rounds, against the pairings; and what a big screen shows when."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def test_each_is_told_what_they_can_do_in_a_tournament_and_where_their_table_is(
     ]
 
 
-def test_the_page_says_why_somebody_is_out_and_why_a_tournament_was_broken_off() -> None:
+def test_the_page_says_why_somebody_is_out_and_why_a_tournament_was_called_off() -> None:
     script = """
         const { ownPart } = await import(`${web}/entering.js`);
         const { phaseSentence } = await import(`${web}/tournaments.js`);
@@ -230,9 +230,9 @@ def test_the_page_says_why_somebody_is_out_and_why_a_tournament_was_broken_off()
         "You have withdrawn.",
         "You are out: missed 2 rounds running.",
         "Grace has removed you: two names.",
-        "Cancelled by its director before the first round. Reason: no light.",
-        "Cancelled before the first round. Reason: no light.",
-        "Broken off by its director before it was decided. Reason: no light. You placed 1 of 1, as it stood.",
+        "Called off by its director before the first round. Reason: no light.",
+        "Called off before the first round. Reason: no light.",
+        "Called off by its director before it was decided. Reason: no light. You placed 1 of 1, as it stood.",
     ]
 
 

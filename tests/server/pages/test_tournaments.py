@@ -1,4 +1,4 @@
-"""The pages of tournaments of a whole server in memory."""
+"""The pages of tournaments, on a whole server in memory."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def test_a_tournament_is_given_out_whole_and_as_a_table(house: House) -> N
 
 @pytest.mark.parametrize("path", ["/tournaments/NOSUCH.json", "/tournaments/x.json", "/tournaments/NOSUCH.csv"])
 async def test_there_is_no_page_of_a_tournament_that_is_not_there(house: House, path: str) -> None:
-    assert (await house.ask(path)).problem == (404, "There is no tournament of that id.")
+    assert (await house.ask(path)).problem == (404, "There is no tournament with that id.")
 
 
 @pytest.mark.parametrize("path", ["/tournaments/KWPRTM.json", "/tournament/KWPRTM"])

@@ -1,4 +1,4 @@
-"""What a browser is served: the files, what it is told to let them do, and that they hold to it."""
+"""What a browser is served: the files, the policies that restrict them, and that the files keep to these."""
 
 from __future__ import annotations
 

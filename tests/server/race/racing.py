@@ -1,4 +1,4 @@
-"""What the tests of the race share: two deals whose ends are known, a race driven by short calls, and deep looks into its state.
+"""Shared by the tests of the race: two deals whose outcome is known, a race driven by short calls, and deep looks into its state.
 
 Times are milliseconds from the start, so they are negative before it.
 """
@@ -27,7 +27,7 @@ from server.rules.position import Position
 SECRET = bytes(range(32))
 START = 1_700_000_000_000
 WINNABLE = "143"
-"""A named deal that `greedy` wins in 48 moves, each of which brings a card home."""
+"""A named deal that `greedy` wins in 48 moves, each bringing a card home."""
 STALLING = "24"
 """A named deal that `greedy` stalls on after 32 moves."""
 
@@ -73,7 +73,7 @@ def nonce(seat: int) -> bytes:
 
 
 class Driven:
-    """A race, and all that happened in it."""
+    """A race, and everything that happened in it."""
 
     def __init__(self, chosen: RaceOptions | None = None, place: SeriesPlace | None = None, shared: SharedDeal | None = None) -> None:
         self.race = new_race(chosen or options(), place, shared)
@@ -105,7 +105,7 @@ class Driven:
         return events
 
     def do(self, command: Command, at: int) -> tuple[RaceEvent, ...]:
-        """What the command itself has caused, without what was due before it."""
+        """The events that the command itself caused, without those that were due before it."""
         self.advance(at)
         events = self.race.apply(command, START + at)
         self.events.extend(events)
@@ -113,7 +113,7 @@ class Driven:
         return events
 
     def refused(self, command: Command, at: int) -> Refusal:
-        """The refusal, after making sure that nothing has changed by it."""
+        """The refusal of the command, after checking that it changed nothing."""
         self.advance(at)
         before = state_of(self.race)
         with pytest.raises(Refusal) as caught:
@@ -125,7 +125,7 @@ class Driven:
         return self.refused(command, at).code
 
     def play(self, seat: int, moves: Iterable[str], at: int) -> tuple[RaceEvent, ...]:
-        """Play moves as the seat's next ones, all at one moment; the events of the last."""
+        """Play the seat's next moves, all at one moment. Returns the events of the last one."""
         events: tuple[RaceEvent, ...] = ()
         for move in moves:
             events = self.do(PlayMove(seat, self.seat(seat).ply, move), at)
@@ -144,7 +144,7 @@ def seated(
     place: SeriesPlace | None = None,
     shared: SharedDeal | None = None,
 ) -> Driven:
-    """A race with a player on every seat, 10 s before what will be its start."""
+    """A race with a player on every seat, 10 s before its start."""
     driven = Driven(chosen, place, shared)
     for seat in range(driven.race.options.seats):
         driven.do(TakeSeat(f"player-{seat}", f"Player {seat}"), -10_000)
@@ -160,7 +160,7 @@ def counting_down(
     place: SeriesPlace | None = None,
     shared: SharedDeal | None = None,
 ) -> Driven:
-    """The same with everybody ready, so that the start is at 0."""
+    """The same race with everybody ready, so that the start is at 0."""
     driven = seated(chosen, round_trips=round_trips, place=place, shared=shared)
     for seat in range(driven.race.options.seats):
         driven.do(GetReady(seat, nonce(seat)), -driven.race.options.countdown_s * 1000)
@@ -174,21 +174,21 @@ def started(
     place: SeriesPlace | None = None,
     shared: SharedDeal | None = None,
 ) -> Driven:
-    """The same at the start."""
+    """The same race at its start."""
     driven = counting_down(chosen, round_trips=round_trips, place=place, shared=shared)
     driven.advance(0)
     return driven
 
 
 def state_of(race: Race) -> dict[str, Any]:
-    """Everything the race holds, apart from the race: what it may be compared with later."""
+    """A copy of everything the race holds, to compare it with later."""
     state = dict(vars(race))
     state["seats"] = [replace(seat, played=list(seat.played)) for seat in race.seats]
     return state
 
 
 def replayed(chosen: RaceOptions, log: Iterable[tuple[Command, int]]) -> Race:
-    """A fresh race given the same commands; a refused one counts as given."""
+    """A new race that was given the same commands, refused ones included."""
     race = new_race(chosen)
     for command, now in log:
         try:

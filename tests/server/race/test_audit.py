@@ -1,4 +1,4 @@
-"""Checking a record: real ones hold, and whatever is changed in one is found and named."""
+"""Checking a record: genuine ones hold, and any change is found and named."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -1,6 +1,6 @@
-"""No board that is shown to anybody holds a card that a seat still racing has not seen, and what they all have seen lies open.
+"""No board shown to anybody holds a card that a seat still racing has not seen; cards that all of them have seen lie open.
 
-What a player has seen is counted here from the views that they were sent and from nothing else: cards by their names, and how many of each.
+What a player has seen is worked out only from the views that they were sent: cards by name, and how many of each.
 """
 
 from __future__ import annotations

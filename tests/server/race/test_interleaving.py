@@ -1,8 +1,8 @@
-"""The result hangs on when things happen, never on the order in which messages of one millisecond are taken.
+"""The result depends on when things happen, never on the order in which messages of one millisecond are handled.
 
-Races are brought close to their end, then the players' last acts fall into a window so short that many have the same time. A seat's own
-acts keep their order. A player sends a ply again only over a line that has not become slower in between: with more credit than before, a
-move that was refused as too late could come to count in time.
+Races are brought close to their end. Then the players' last acts fall into a window so short that many have the same time. A seat's own
+acts keep their order. A player repeats a ply only over a connection that has not become slower in between: with more credit than before, a
+move refused as too late could count as in time.
 """
 
 from __future__ import annotations

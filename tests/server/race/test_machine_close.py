@@ -1,4 +1,4 @@
-"""The close: what is still taken after it, what is struck out again, and that arrivals decide nothing."""
+"""The close of a race: what is still accepted after it, what is struck out again, and that the order of arrival decides nothing."""
 
 from protocol.errors import ErrorCode
 from server.race.audit import audit

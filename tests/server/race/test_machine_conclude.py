@@ -1,4 +1,4 @@
-"""A race that is made over again from its record: it shows what the one that was raced shows."""
+"""A race rebuilt from its record: it shows the same as the original."""
 
 from __future__ import annotations
 

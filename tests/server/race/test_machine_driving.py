@@ -1,4 +1,4 @@
-"""What a driver relies on: `advance`, `apply` and `next_deadline`, and that commands and times are all a race depends on."""
+"""What a driver relies on: `advance`, `apply` and `next_deadline`, and that a race depends on nothing but commands and times."""
 
 import pytest
 

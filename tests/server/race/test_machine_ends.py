@@ -1,4 +1,4 @@
-"""Every way in which a seat can end, and when that ends the race."""
+"""Every way a seat can end, and when that ends the race."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

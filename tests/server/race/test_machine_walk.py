@@ -1,4 +1,4 @@
-"""The race under anything that can be done to it, in any order: what is true at every step and at every end."""
+"""The race under any sequence of commands: what is true at every step and at every end."""
 
 from dataclasses import replace
 

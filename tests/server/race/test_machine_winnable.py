@@ -1,4 +1,4 @@
-"""A race that wants a deal that can be won: it waits for the number, and everything follows from the command that brings it."""
+"""A race on a winnable deal: it waits for the deal's number, and everything follows from the command that brings it."""
 
 from __future__ import annotations
 

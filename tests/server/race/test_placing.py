@@ -1,4 +1,4 @@
-"""Who came where, by table; and what must hold for every table."""
+"""The places: examples in a table, and what must always hold."""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""Ratings: what places do to them, whoever sat where."""
+"""Ratings: what places do to them, regardless of who sat where."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A race played over again: what is printed for every move is what the machine told its player; and a false record is refused."""
+"""A race replayed: what is printed for every move is what the machine told its player; and a false record is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A race on a shuffle that other races are dealt too: how it is dealt, what its record says, and what nobody is told of it."""
+"""A race on a shuffle that other races share: how it is dealt, what its record says, and what nobody is told about it."""
 
 from __future__ import annotations
 

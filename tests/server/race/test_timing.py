@@ -1,4 +1,4 @@
-"""What a moment is worth, by table; and what must hold for every table."""
+"""The time that counts for an act: examples in a table, and what must always hold."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""A watch over secrets: what each seat has seen by the rules alone, against every message that anybody could be sent."""
+"""A watch over secrets: compares every message that anybody could be sent with what each seat has seen by the rules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CARD = re.compile('"([A23456789TJQK][SHDC])"')
 
 
 class Watch:
-    """Tell it all that happens; it fails where a message holds what its reader has no right to."""
+    """Fails if a message holds something that its reader has no right to see. It must be told everything that happens."""
 
     def __init__(self, driven: Driven) -> None:
         self._driven = driven
@@ -27,7 +27,7 @@ class Watch:
         self._version = 0
 
     def check(self, events: Iterable[RaceEvent], at: int) -> None:
-        """The events just returned, then everything a client could be sent when it asks at this moment."""
+        """Check the new events, then everything that a client could get by asking at this moment."""
         race = self._driven.race
         for event in events:
             self._version += 1
@@ -60,6 +60,6 @@ class Watch:
 
 
 def _faces(position: Position) -> set[str]:
-    """The cards that lie open in a position: its piles, its waste, and of the stock what the rule set shows."""
+    """The open cards of a position: its piles, its waste, and what the rule set shows of the stock."""
     cards = [card for pile in position.piles.values() for card in pile]
     return {CARD_TEXT[card] for card in (*cards, *position.waste, *position.stock[: position.rules.visible_stock])}

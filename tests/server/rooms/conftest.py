@@ -1,4 +1,4 @@
-"""A table to race at, on a clock that jumps, and who comes to it; whoever sat at it must have been told every version."""
+"""A table to race at, on a clock that jumps, and a third guest. Everybody at the table must have been told every version."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ async def table(nursery: trio.Nursery, autojump_clock: MockClock) -> AsyncIterat
 
 @pytest.fixture
 def eve(table: Table, bob: Guest) -> Guest:
-    """Who comes third."""
+    """The third guest."""
     del bob
     return table.guest("Eve")

@@ -1,7 +1,7 @@
-"""What the tests of rooms share: a table with its own virtual clock, and guests who are members in memory.
+"""Shared by the tests of rooms: a table with its own virtual clock, and guests who are members in memory.
 
-A guest passes all that they are told through the codec, like a real line, and keeps what a client keeps: version, seat, ply and view. They
-notes every gap in the versions; the `table` fixture fails a test in which there was one.
+A guest passes every message through the codec, like a real connection, and keeps what a client keeps: version, seat, ply and view. They
+note every gap in the versions; the `table` fixture fails a test that had one.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _DECODERS = {name: server_message_decoder(name) for name in (MSGPACK, JSON)}
 
 
 class Hearing:
-    """What one line in memory has been told, in order."""
+    """The messages that a connection in memory was sent, in order."""
 
     heard: list[ServerMessage]
 
@@ -58,12 +58,12 @@ class Hearing:
 
     @property
     def codes(self) -> list[str]:
-        """Of all errors heard."""
+        """The codes of all errors heard."""
         return [error.code for error in self.all(Error)]
 
 
 class Guest(Member, Hearing):
-    """One player and their line. Satisfies `server.rooms.member.Member`."""
+    """One player and their connection. Satisfies `server.rooms.member.Member`."""
 
     def __init__(self, table: Table, name: str, *, round_trip_ms: int | None = 20, encoding: str = MSGPACK) -> None:
         self.player = PlayerName(f"id of {name}", name)
@@ -80,7 +80,7 @@ class Guest(Member, Hearing):
         self._round_trip_ms = round_trip_ms
 
     def another_line(self) -> Guest:
-        """The same player by another connection, which knows nothing yet."""
+        """The same player on another connection, which knows nothing yet."""
         return self._table.guest(self.player.name)
 
     # ---- the member
@@ -109,7 +109,7 @@ class Guest(Member, Hearing):
             case _:
                 pass
 
-    # ---- what they do; `await table.settle()` has it done
+    # ---- what they do, carried out by `await table.settle()`
 
     def enter(self, room: ServedRoom, *, version: int | None = None, ref: int = 0) -> None:
         room.ask(Enter(self.player, self, self.version if version is None else version, ref))
@@ -124,7 +124,7 @@ class Guest(Member, Hearing):
         self.ask(room, Ready(race=race or self.race, nonce=nonce))
 
     def move(self, room: ServedRoom, move: str | None = None, **changes: Any) -> None:
-        """By default the first legal move, for the next ply of their own seat in the current race."""
+        """Play a move, by default the first legal one, as the next ply of their own seat in the current race."""
         assert self.view is not None
         fields = {"race": self.race, "seat": self.seat, "ply": self.ply, "move": move or self.view.moves[0]}
         room.move(self.player, self, Move(**{**fields, **changes}))
@@ -158,7 +158,7 @@ class Guest(Member, Hearing):
 class Notebook:
     """A journal in memory, which keeps at once what is submitted. Satisfies `server.rooms.ports.JournalPort`.
 
-    error: why nothing can be kept, where nothing can. closed: it takes nothing any more. `hold` has what is submitted wait for `release`.
+    error: why nothing can be kept, if so. closed: it takes nothing more. After `hold`, what is submitted waits for `release`.
     """
 
     def __init__(self) -> None:
@@ -193,11 +193,11 @@ class Notebook:
         self.entries.extend(request)
 
     def running(self, room: str) -> RunningRace:
-        """The last race of a room, as a store would give it back."""
+        """The last race of a room, as a store would return it."""
         return self._running([entry for entry in self.entries if isinstance(entry, RaceOpened) and entry.room == room][-1])
 
     def left(self, room: str) -> LeftRoom:
-        """What a room has left to go on with."""
+        """What a room has left behind to go on with."""
         if standing := self.standing(room):
             (stands,) = standing
             return stands
@@ -207,7 +207,7 @@ class Notebook:
         return only
 
     def standing(self, room: str) -> list[StandingRace]:
-        """The races of a room that are over, with somebody in the room still, as a store would give them back."""
+        """The finished races of a room that somebody is still in, as a store would return them."""
         opened = {entry.race: entry for entry in self.entries if isinstance(entry, RaceOpened) and entry.room == room}
         found: list[StandingRace] = []
         for over in self.entries:
@@ -222,6 +222,7 @@ class Notebook:
                             record=over.record,
                             players=over.players,
                             here=here,
+                            gone=frozenset(over.gone),
                             changes=self.changes(over.race),
                             ended_at_ms=over.at_ms,
                         )
@@ -234,12 +235,12 @@ class Notebook:
         return RunningRace(opened, tuple(taken))
 
     async def rating_changes(self, race: str) -> tuple[RatingChange, ...]:
-        """What this race did to ratings, as a room asks for it."""
+        """What this race did to ratings, in answer to a room."""
         await trio.lowlevel.checkpoint()
         return self.changes(race)
 
     def changes(self, race: str) -> tuple[RatingChange, ...]:
-        """The same as a store makes them: of the races that are over, in the order in which they were written."""
+        """What this race did to ratings, worked out like a store does: from the finished races, in the order they were written."""
         known: dict[str, Rating] = {}
         for entry in self.entries:
             if isinstance(entry, RaceOver):
@@ -251,32 +252,32 @@ class Notebook:
 
 
 async def first_seed(wanted: DealWanted) -> int | None:
-    """A search that finds every deal good enough."""
+    """A search to which every deal is good enough."""
     del wanted
     return 0
 
 
 async def at_once(make: Callable[[], Kind], /) -> Kind:
-    """In place of a thread."""
+    """Replaces a thread."""
     await trio.lowlevel.checkpoint()
     return make()
 
 
 async def paired_here(tournament: Crosstable) -> Round | None:
-    """In place of a worker."""
+    """Replaces a worker."""
     await trio.lowlevel.checkpoint()
     return tournament.next_round()
 
 
 async def no_ghosts(wanted: tuple[GhostWanted, ...]) -> tuple[GhostLine, ...]:
-    """Of a server that keeps no records to make them of."""
+    """For a server that keeps no records, and so has no ghosts."""
     del wanted
     await trio.lowlevel.checkpoint()
     return ()
 
 
 class Table:
-    """Rooms, their clock, and everybody who is around."""
+    """Rooms, their clock, and everybody around."""
 
     def __init__(
         self,
@@ -317,16 +318,16 @@ class Table:
         return guest
 
     async def settle(self) -> None:
-        """Until everybody waits for something to come or for time to pass."""
+        """Run until everybody waits for a message or for time to pass."""
         await trio.testing.wait_all_tasks_blocked()
 
     async def until(self, done: Callable[[], bool]) -> None:
-        """Let time pass until then."""
+        """Let time pass until this is so."""
         while not done():  # noqa: ASYNC110  (what is waited for tells nobody)
             await trio.sleep(0.05)
 
     async def seated(self, *guests: Guest, **options: Any) -> ServedRoom:
-        """A room in which these guests sit, in this order. By default it has just as many seats."""
+        """A room with these guests on its seats, in this order. By default it has no other seats."""
         bots = len(options.get("bots", ()))
         room = self.rooms.open(RaceOptions(**{"seats": len(guests) + bots, **options}))
         for guest in guests:
@@ -335,7 +336,7 @@ class Table:
         return room
 
     async def racing(self, *guests: Guest, **options: Any) -> ServedRoom:
-        """A room in which the race between these guests has just begun."""
+        """A room where the race between these guests has just begun."""
         room = await self.seated(*guests, **options)
         await self.begin(room, *guests)
         return room

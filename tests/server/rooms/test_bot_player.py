@@ -1,4 +1,4 @@
-"""House bots as members: they play whole races at either pace, and a long thought holds nobody up."""
+"""House bots as members: they play whole races at either pace, and hold nobody up while they think."""
 
 from __future__ import annotations
 
@@ -56,6 +56,37 @@ async def test_at_the_pace_of_a_person_a_move_takes_about_a_second(autojump_cloc
     assert len(pauses) > 10
     assert all(PACE_S[0] * 1000 - 2 <= pause <= PACE_S[1] * 1000 + 2 for pause in pauses)
     assert room.core.race.phase == "racing"
+
+
+async def test_once_no_person_plays_a_bot_plays_on_ten_times_as_fast(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+    table = Table(nursery, bots_wait=True)
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.seated(ann, bob, bots=("greedy",))
+    await table.begin(room, ann, bob)
+    ann.stop(room)
+    await trio.sleep(10)
+    slow = room.core.race.seats[2].ply
+    assert 5 <= slow <= 14
+    bob.stop(room)
+    await trio.sleep(12)
+    record = ann.last(Result).record
+    assert record.seats[2].plies > slow + 20
+    audit(record)
+
+
+async def test_by_its_hurry_a_bot_makes_no_move_that_it_would_not_have_had_the_time_for(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    table = Table(nursery, bots_wait=True)
+    ann = table.guest("Ann")
+    room = await table.seated(ann, bots=("greedy",), time_limit_s=30)
+    await table.begin(room, ann)
+    ann.stop(room)
+    await trio.sleep(40)
+    record = ann.last(Result).record
+    assert record.seats[1].state == "out-of-time"
+    assert 30 / PACE_S[1] - 1 <= record.seats[1].plies <= 30 / PACE_S[0] + 1
+    assert max(move.at_ms for move in record.moves) < 5_000
 
 
 async def test_a_bot_that_thinks_holds_up_neither_its_room_nor_another(

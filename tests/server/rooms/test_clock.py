@@ -1,4 +1,4 @@
-"""The two clocks: dates follow the wall wherever it is set, and races do not."""
+"""The two clocks: dates follow the wall clock wherever it is set, and races do not."""
 
 from __future__ import annotations
 

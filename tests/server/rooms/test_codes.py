@@ -1,4 +1,4 @@
-"""Room codes: easy to say, evenly drawn, read however they were typed."""
+"""Room codes: easy to say, evenly distributed, understood however they are typed."""
 
 from __future__ import annotations
 

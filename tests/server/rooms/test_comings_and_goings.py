@@ -1,4 +1,4 @@
-"""Seats and lines: who sits down, who is away, who is back, who has left, in each phase of a race."""
+"""Seats and connections: who sits down, is away, is back or has left, in each phase of a race."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one heap of all rooms' deadlines: whom it wakes at once, and whom it lets have a turn meanwhile."""
+"""The heap of all rooms' deadlines: which rooms it wakes at once, and when it lets other tasks have a turn."""
 
 from __future__ import annotations
 

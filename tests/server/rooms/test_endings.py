@@ -1,4 +1,4 @@
-"""The end of a room: a crash, the host stopping, and what happens to requests that come too late."""
+"""The end of a room: a crash, a server that stops, and what happens to requests that come too late."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The versions of a room, against the simplest thing that could be meant: a list of everything."""
+"""The versions of a room, against the simplest possible model: a list of everything."""
 
 from __future__ import annotations
 

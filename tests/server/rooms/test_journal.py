@@ -1,4 +1,4 @@
-"""What a room has kept of it: nobody is told of what is not safe, and an earlier server's race goes on where it was."""
+"""Rooms and the journal: nobody is told what is not stored yet, and an earlier server's race goes on where it was."""
 
 from __future__ import annotations
 

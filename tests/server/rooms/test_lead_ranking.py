@@ -1,4 +1,4 @@
-"""Which of two races is the closer one to watch."""
+"""Which of two races is closer, and so better to watch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def at(*plies: int) -> Driven:
 
 
 def summary(driven: Driven) -> RoomSummary:
-    return summarized(driven.race, code="ABCDEF", spec=None, opened_at=0, ahead_ms=0, closed=False)
+    return summarized(driven.race, code="ABCDEF", spec=None, opened_at=0, ahead_ms=0, closed="")
 
 
 def ranked(driven: Driven) -> LeadRank:

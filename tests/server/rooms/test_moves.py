@@ -1,4 +1,4 @@
-"""Moves, good and bad: each bad one gets its error and the current view, changes nothing, and the race of the other goes on."""
+"""Moves, good and bad: a bad one gets its error and the current view and changes nothing, and the opponent's race goes on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""While the store cannot be written: players are told, no time passes for anybody, nothing is told that is not safe, no room is opened."""
+"""While the store cannot be written: players are told, no time passes for anybody, nothing unstored is told, no room is opened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a room tells of ratings: once a race that counts is kept, to everybody in it, also after a lost line."""
+"""What a room tells about ratings: everybody in it hears once a rated race is stored, even after a lost connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who sits in a public race and does not get ready: how long the others wait for them, and whom nobody waits for."""
+"""Players of a public race who do not get ready: how long the others wait for them, and for whom nobody waits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of rooms, and who is bound to which."""
+"""The list of rooms, and who is bound to which room."""
 
 from __future__ import annotations
 

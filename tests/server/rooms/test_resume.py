@@ -1,4 +1,4 @@
-"""Coming back: what was missed by version and nothing else, or a snapshot; the versions that everybody hears have no gap."""
+"""Coming back: the missed versions and nothing else, or a snapshot; nobody hears versions with a gap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rooms whose race was over when their server died: the next one brings them back for whoever was there, with all there is to see."""
+"""Rooms whose race was over when their server died: the next server brings them back, complete, for everybody who was there."""
 
 from __future__ import annotations
 
@@ -174,6 +174,30 @@ async def test_the_score_of_a_series_that_is_over_comes_back(table: Table, ann: 
     await new.settle()
     assert ann.last(Room).series == over
     assert not ann.all(Scored)
+
+
+async def test_whoever_leaves_after_a_series_was_given_up_has_not_given_it_up(nursery: trio.Nursery) -> None:
+    table = Table(nursery)
+    ann, bob, cyd = (table.guest(name) for name in ("Ann", "Bob", "Cyd"))
+    room = await table.seated(ann, bob, cyd, series=BEST_OF_3)
+    await table.begin(room, ann, bob, cyd)
+    cyd.leave(room)
+    for guest in (ann, bob):
+        guest.stop(room)
+    await table.settle()
+    over = ann.last(Scored).series
+    assert [seat.gone for seat in over.seats] == [False, False, True]
+    bob.leave(room)
+    await table.settle()
+    stood = only(table, room)
+    new, again = await restart(table, room, nursery)
+    (ann,) = await come_back(new, again, ann)
+    assert ann.last(Room).series == over
+    ann.leave(again)
+    await new.settle()
+    # The same is told to whoever asks for the room when it is gone.
+    assert not len(new.rooms)
+    assert new.rooms.look_back(stood).series == over
 
 
 @pytest.mark.parametrize("series", [BEST_OF_3, SWAP])

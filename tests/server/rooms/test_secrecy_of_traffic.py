@@ -1,10 +1,10 @@
 """What really leaves the server: whole races are recorded, message by message and member by member, and every card in them is checked.
 
-The model of what a player may have seen is made anew here, from the rules of Carpet as they are written down: twenty cards of the deal and
-the four Aces, and from then on each stock card that one of their own accepted moves has brought to light. It shares the shuffle with the
-server and nothing else. Until the result is out, no message may hold any other card, nor the secret, the seed or anybody's nonce.
+The model of what a player may have seen is written independently here, from the rules of Carpet: twenty cards of the deal and the four
+Aces, then each stock card that one of their own accepted moves has revealed. It shares only the shuffle with the server. Until the result
+is out, no message may hold any other card, nor the secret, the seed or anybody's nonce.
 
-For the other rule sets the model is simpler: cards come to light in the order of the deck, so a view that says how many are left in the
+For the other rule sets the model is simpler: cards are revealed in the order of the deck, so a view that says how many are left in the
 stock may hold those before them and no more.
 """
 

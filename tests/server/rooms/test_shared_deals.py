@@ -1,4 +1,4 @@
-"""Rooms that are opened for a shared deal: who may sit, what is told of a race on a deal that others play too, and what a crash leaves."""
+"""Rooms for a shared deal: who may sit, what is told about a race on a deal that others play too, and what a crash leaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rooms whose race wants a deal that can be won: with a search made up by the test, on the virtual clock, and once with a real worker."""
+"""Rooms whose race wants a winnable deal: with a search that the test controls, on the virtual clock, and once with a real worker."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ async def test_where_no_deal_is_found_everybody_is_told_and_the_room_ends(autoju
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (RaceOptions(winnable=True, deal="tuesday"), "a deal by name is what it is"),
+        (RaceOptions(winnable=True, deal="tuesday"), "a named deal is always the same one"),
         (RaceOptions(winnable=True, rules="teppich"), "winnable deals are not offered under teppich"),
         (RaceOptions(winnable=True, rules="colorado"), "winnable deals are not offered under colorado"),
     ],

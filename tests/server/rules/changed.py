@@ -1,4 +1,4 @@
-"""Positions and rule sets made by hand from others, cards and moves given as text, and the cards of a position."""
+"""Helpers for hand-made positions: change a position or rule set, read cards and moves from text, list a position's cards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Played = TypeVar("Played", bound=Position)
 
 
 def replace(value: Value, **changes: object) -> Value:
-    """`dataclasses.replace` for positions too: what one has kept of what follows from its fields is found anew for the other."""
+    """`dataclasses.replace` that works for positions too: values cached from the old fields are worked out again."""
     if not isinstance(value, PositionBase):
         return dataclasses.replace(value, **changes)  # type: ignore[type-var]
     fields = {name: getattr(value, name) for name in value.__struct_fields__ if not name.startswith("_")}
@@ -35,7 +35,7 @@ def shown(position: Position, slot: str) -> str:
 
 
 def cards_of(position: Position) -> list[Card]:
-    """Every card in the position, those on the foundations too, sorted: always the whole deck."""
+    """All cards in the position, including the foundations, sorted: always the whole deck."""
     found = [*(card for pile in position.piles.values() for card in pile), *position.waste, *position.stock]
     for foundation, height in position.foundations.items():
         ace = SUITS.index(foundation[0]) * SUIT_SIZE

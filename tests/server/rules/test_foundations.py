@@ -1,4 +1,4 @@
-"""The foundations with two decks: what is lifted, what is wanted, what rises."""
+"""The foundations with two decks: which cards are lifted, wanted and built."""
 
 import pytest
 

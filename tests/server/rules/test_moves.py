@@ -1,4 +1,4 @@
-"""Every form of the move text in RULES, and what is none."""
+"""Every form of the move text in RULES, and text that is not a move."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The contract of the Position port, held by every rule set in the catalogue, whatever its family."""
+"""The contract of the Position port, which every rule set in the catalogue keeps, whatever its family."""
 
 import copy
 from random import Random

@@ -1,4 +1,4 @@
-"""Each clause of family 3 by example; which cards of the quilt are free is test_weave's business."""
+"""Each clause of family 3 by example; which cards of the quilt are free is tested in test_weave."""
 
 import pytest
 

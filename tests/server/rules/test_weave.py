@@ -1,4 +1,4 @@
-"""Which cards of a quilt can be taken: by example, and against the definition read word by word."""
+"""Which cards of a quilt can be taken: by example, and against the literal definition."""
 
 from random import Random
 

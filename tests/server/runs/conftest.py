@@ -1,4 +1,4 @@
-"""What the tests of runs share: a server whose wall shows a day of their choice, and players who run as a person would, or faster."""
+"""Shared by the tests of runs: a server whose wall clock they set, and players who run at a person's pace, or faster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running a deal over the wire: open, get ready, play some moves, stop."""
+"""Running a shared deal over the wire: open, get ready, play some moves, stop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Kind = TypeVar("Kind")
 
 
 async def asked(client: Client, message: ClientMessage, kind: type[Kind]) -> Kind:
-    """The answer to a message."""
+    """Send a message. Returns the answer of this kind."""
     await client.say(message)
     return await client.hear_of(kind)
 
@@ -40,7 +40,7 @@ async def begin(client: Client) -> None:
 
 
 async def play(client: Client, moves: int, *, pause_s: float = 1.0, choose: int = 0) -> None:
-    """The legal move with this number again and again, as far as there is one."""
+    """Keep playing the legal move with this number, as long as there is one."""
     for _ in range(moves):
         assert client.view is not None
         if not client.view.moves:
@@ -51,11 +51,11 @@ async def play(client: Client, moves: int, *, pause_s: float = 1.0, choose: int 
 
 
 async def run(client: Client, message: RunDaily | RunChallenge | None = None, *, moves: int = 5, pause_s: float = 1.0) -> Ended:
-    """A whole run: so many moves, and then no more."""
+    """A whole run: this many moves, then stop."""
     await enter(client, message)
     await begin(client)
     await play(client, moves, pause_s=pause_s)
-    # Not in the same millisecond as the last move: a ghost would show both as one.
+    # Not in the same millisecond as the last move, or a ghost would show both as one.
     await trio.sleep(0.005)
     await client.say(Stop(race=1, seat=0))
     return await client.hear_of(Ended)
@@ -66,12 +66,12 @@ async def board(client: Client, kind: str = "daily", deal: str | None = None, ru
 
 
 def cannot_be_asked(*asked: object) -> NoReturn:
-    """In place of a question to the store."""
+    """Replaces a question to the store that must not be asked."""
     raise StoreError(f"asked for {asked}")
 
 
 async def until(house: House, moment_ms: int) -> None:
-    """Let time pass up to a moment of the house's clock, and a little longer: at one jump, since half a day has some thousand pings."""
+    """Let time pass until just after a moment of the house's clock, in one jump: half a day would have some thousand pings."""
     clock, moment = trio.lowlevel.current_clock(), house.clock.deadline(moment_ms)
     assert isinstance(clock, MockClock)
     await trio.testing.wait_all_tasks_blocked()

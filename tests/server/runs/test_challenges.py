@@ -1,4 +1,4 @@
-"""Challenges over the wire: opened by one, run by others later, each once, beside those who were there before."""
+"""Challenges over the wire: opened by one player, run later by others, once each, beside those who ran before."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Deals of the day over the wire: one run a player and rule set, nobody told before their own, all told the day after."""
+"""Deals of the day over the wire: one run for each player and rule set, no results before their own, and all results the day after."""
 
 from __future__ import annotations
 
 from hashlib import sha256
+from typing import NoReturn
 
 import pytest
 import trio
@@ -21,6 +22,7 @@ from server.rooms.clock import LOOK_S, Clock
 from server.runs import days
 from server.runs.dailies import DailyDeals
 from server.store.availability import Outage
+from server.store.errors import StoreFull
 from server.store.journal import Journal
 from server.store.memory import MemoryStore
 from tests.server.net.wire import House, open_house
@@ -283,6 +285,23 @@ async def test_a_run_that_an_outage_keeps_from_its_end_is_stopped_when_anybody_m
     audit(record)
 
 
+@pytest.mark.parametrize("late_ms", [0, 3_000_000])
+async def test_no_move_counts_from_the_reveal_on_however_the_wall_clock_comes_to_show_it(house: House, late_ms: int) -> None:
+    async with house.guest("Anna") as anna:
+        await enter(anna)
+        await begin(anna)
+        await play(anna, 2)
+        assert house.clock._wall_offset is not None
+        house.clock._wall_offset += (days.reveals_at_ms(DAY) + late_ms - house.clock.wall_ms()) / 1000
+        assert anna.view is not None
+        await anna.say(Move(race=1, seat=0, ply=2, move=anna.view.moves[0]))
+        record = (await anna.hear_of(Result)).record
+        assert (await anna.error()).code == ErrorCode.RACE_OVER
+    (seat,) = record.seats
+    assert (seat.state, seat.plies) == ("stopped", 2)
+    audit(record)
+
+
 async def test_days_in_a_row_are_counted_up_to_the_day_that_is_asked_for(house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         for number in range(4):
@@ -295,6 +314,31 @@ async def test_days_in_a_row_are_counted_up_to_the_day_that_is_asked_for(house: 
             await until(house, days.begins_at_ms(day) + DAY_MS + DAY_MS // 2)
         last = await board(bert, deal=days.before(DAY, -3))
         assert {row.name: (row.days, row.days_won) for row in last.rows} == {"Anna": (4, 0), "Bert": (2, 0)}
+
+
+async def test_a_day_whose_last_run_an_outage_kept_from_its_end_is_counted_when_that_is_over(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(requests: object) -> NoReturn:
+        del requests
+        raise StoreFull("the disk is full")
+
+    async with house.guest("Anna") as anna, house.guest("Bert") as bert:
+        await until(house, days.ends_at_ms(DAY) - 60_000)
+        await enter(anna)
+        await begin(anna)
+        await until(house, days.ends_at_ms(DAY))
+        await run(bert)
+        with monkeypatch.context() as outage:
+            outage.setattr(house.store, "write", full)
+            await until(house, days.reveals_at_ms(DAY) + 60_000)
+            assert [row.name for row in (await board(bert)).rows] == ["Bert"]
+            (kept,) = house.store.runs("daily", DAY)
+            assert kept.phase == "running"
+        await anna.hear_of(Result)
+        await asked(anna, LeaveRace(), Left)
+        await run(anna)
+        assert {row.name: row.days for row in (await board(anna)).rows} == {"Anna": 2, "Bert": 1}
 
 
 async def test_an_unknown_rule_set_is_refused(house: House) -> None:

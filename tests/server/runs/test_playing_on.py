@@ -1,4 +1,4 @@
-"""Playing on from a position of a race that is over, beside what was done from there then."""
+"""Playing on from a position of a finished race, beside what was done from there at the time."""
 
 from __future__ import annotations
 

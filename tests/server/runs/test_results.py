@@ -1,4 +1,4 @@
-"""Places, percentiles, days in a row, dates, and who becomes a ghost: by small tables, and for anything at all."""
+"""Places, percentiles, days in a row, dates, and who becomes a ghost: in small tables, and for arbitrary runs."""
 
 from __future__ import annotations
 

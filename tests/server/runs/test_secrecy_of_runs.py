@@ -1,8 +1,8 @@
-"""What really leaves the server about runs: all that is told is recorded, by line and by page, and nothing in it may come before its time.
+"""What really leaves the server about runs: everything sent is recorded, from connections and pages, and nothing may come too early.
 
-Two things must not be told: a card its reader has not turned themselves (nor secret, seed or another's nonce), and anything of somebody
-else's result before the reader's own run has ended. A ghost's progress may be told once the reader's clock shows its moment, as a number of
-cards and of moves.
+Two things must stay secret: a card that its reader has not turned themselves (with the secret, the seed and others' nonces), and anything
+about somebody else's result before the reader's own run has ended. A ghost's progress may be sent once the reader's clock has reached its
+moment, as a number of cards and of moves.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The questions about runs: how much is looked up at once, whoever asks, and how often."""
+"""Questions about runs: how much is looked up at once, no matter who asks, and how often."""
 
 from __future__ import annotations
 

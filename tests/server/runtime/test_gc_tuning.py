@@ -1,4 +1,4 @@
-"""That garbage is looked for where more is there than connections account for, and that Python's own way comes back when a server ends."""
+"""Garbage is collected when there is more than connections account for, and Python's own settings come back when a server ends."""
 
 from __future__ import annotations
 

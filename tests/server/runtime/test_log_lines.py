@@ -1,4 +1,4 @@
-"""Lines of the log: what they are about, and JSON that holds what was said, whatever was said."""
+"""Log lines: what they are about, and JSON that holds any text unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs in processes of their own: what comes back, what becomes of a worker that dies or is not wanted any more, and that none is left."""
+"""Jobs in worker processes: what comes back, what happens to a worker that dies or is no longer wanted, and that none is left behind."""
 
 from __future__ import annotations
 

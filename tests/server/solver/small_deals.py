@@ -1,4 +1,4 @@
-"""Small deals of the Carpet family, and every position that can be reached from one: what the solver is held against."""
+"""Small deals of the Carpet family, and every position that can be reached from one: the reference for the solver."""
 
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ SLOTS = 20
 
 
 def row(*, refill: Refill, turning: Turning = Turning.ANY_TIME, redeals: int = 0, aces: Aces = Aces.LIFTED) -> CarpetRules:
-    """A row of the family, whether the catalogue has it or not."""
+    """A rule set of the family, in the catalogue or not."""
     return replace(CARPET, id="row", aces=aces, refill=refill, turning=turning, redeals=redeals)
 
 
@@ -29,18 +29,17 @@ FAMILY = {
     "carpet-free": row(refill=Refill.FREE),
     "carpet-whist": row(refill=Refill.WASTE_FIRST, turning=Turning.WHEN_STUCK, aces=Aces.SURFACING),
 }
-"""The rule sets of the family by their columns."""
+"""The rule sets of the family, by id."""
 
 ALL_COLUMNS = tuple(
     row(refill=refill, turning=turning, redeals=redeals) for refill, turning, redeals in product(Refill, Turning, (0, 1, 2))
 )
-"""Every way of playing on: what becomes of the Aces is over with the deal."""
+"""Every combination of rules that matters after the deal, which leaves out the rule for Aces."""
 
 
 def small_deal(rules: CarpetRules, choose: Random, *, cards: int) -> CarpetPosition:
-    """A position with `cards` (at most 13) cards not home, of few suits and with few slots to use, so that many cannot be won; it has
-    a waste now and then. Under free refill the carpet itself is small, since every gap could be filled; otherwise it has gaps that never
-    will be."""
+    """A position with `cards` (at most 13) cards not home, few suits and few usable slots, so that many cannot be won; some have a waste.
+    Under free refill the carpet itself is small, since every gap could be filled; otherwise it has gaps that stay unfilled."""
     heights = [SUIT_SIZE] * 4
     suits = choose.sample(range(4), choose.choice((1, 1, 2, 2, 3, 4)))
     for _ in range(cards):
@@ -59,14 +58,14 @@ def small_deal(rules: CarpetRules, choose: Random, *, cards: int) -> CarpetPosit
 
 
 def played(position: CarpetPosition, moves: Sequence[str]) -> CarpetPosition:
-    """The position after the moves, each of which has to be legal."""
+    """The position after these moves, which must all be legal."""
     for move in moves:
         position = position.play(move)
     return position
 
 
 def walked(position: CarpetPosition, choose: Random, moves: int) -> CarpetPosition:
-    """The position after that many moves at random, or fewer."""
+    """The position after at most this many random moves."""
     for _ in range(moves):
         if position.is_over:
             break
@@ -76,7 +75,7 @@ def walked(position: CarpetPosition, choose: Random, moves: int) -> CarpetPositi
 
 @dataclass(frozen=True)
 class Truth:
-    """What a search through every position says."""
+    """The result of a search through every position."""
 
     won: bool
     home: int
@@ -84,7 +83,7 @@ class Truth:
 
 
 def truth(position: CarpetPosition) -> Truth:
-    """Breadth first through the rules alone: no move is left out. Positions that differ in slots only are one."""
+    """Breadth-first search by the rules alone, leaving out no move. Positions that differ only in their slots count as one."""
     known = {_key(position)}
     waiting = deque([position])
     home, won = position.home, False

@@ -1,4 +1,4 @@
-"""Reviews of games made by hand, where the slip can be seen, and of games at random, where its two sides are searched."""
+"""Reviews of hand-made games, where the slip is plain, and of random games, where a search checks both sides of it."""
 
 from hashlib import sha256
 from random import Random

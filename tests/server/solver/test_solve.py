@@ -1,4 +1,4 @@
-"""solve and best_home on whole deals and on positions made by hand: lines that replay, budgets kept, searches called off."""
+"""solve and best_home on whole deals and hand-made positions: lines that replay, budgets kept, searches cancelled."""
 
 from hashlib import sha256
 from random import Random

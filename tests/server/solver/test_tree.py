@@ -1,4 +1,4 @@
-"""The search that knows nothing but the Position port, on small Carpet deals played by the port alone."""
+"""The search that knows only the Position port, on small Carpet deals seen through that port."""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""The solver against every position there is, on thousands of small deals of every row that the family's columns allow."""
+"""The solver against an exhaustive search, on thousands of small deals of every rule combination that the family allows."""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""The first number whose deal can be won: found, and checked by whoever has the record."""
+"""The first number whose deal can be won: found, and checkable by anybody who has the record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The spectators on a clock that jumps; nobody in it or at its table may have missed a version."""
+"""A box of spectators on a clock that jumps. Nobody in the box or at its table may have missed a version."""
 
 from __future__ import annotations
 

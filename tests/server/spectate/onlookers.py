@@ -1,4 +1,4 @@
-"""What the tests of watching share: onlookers, who are lines in memory, and the spectators beside a table to race at."""
+"""Shared by the tests of watching: onlookers, on connections in memory, and the spectators beside a table to race at."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DECODERS = {name: server_message_decoder(name) for name in (MSGPACK, JSON)}
 
 
 class Onlooker(Hearing, SpectatorConnection):
-    """One who watches: keeps what a client keeps, and when they heard it."""
+    """Somebody who watches: keeps what a client keeps, and when they heard it."""
 
     def __init__(self, box: Box, name: str, *, encoding: str = MSGPACK) -> None:
         self.player = PlayerName(f"id of {name}", name)
@@ -85,7 +85,7 @@ class Onlooker(Hearing, SpectatorConnection):
                 pass
 
     def events(self, kind: type[Kind]) -> list[Kind]:
-        """Room events of a kind."""
+        """The room events of this kind."""
         return [event for event in self.every_event if isinstance(event, kind)]
 
     @property
@@ -112,13 +112,13 @@ class Onlooker(Hearing, SpectatorConnection):
 
 
 async def no_room(code: str) -> None:
-    """Where nothing is kept."""
+    """For a store that knows no room."""
     del code
     await trio.lowlevel.checkpoint()
 
 
 class Box:
-    """The spectators and the table beside it."""
+    """The spectators, and the table that they watch."""
 
     def __init__(self, nursery: trio.Nursery, table: Table | None = None, *, scheduler: FanoutScheduler | None = None) -> None:
         self.table = table or Table(nursery, max_rooms=200)
@@ -136,7 +136,7 @@ class Box:
 
 
 def shows(view: View, truth: View | None) -> bool:
-    """Whether a board is this position, but for cards that lie face down."""
+    """Whether a board shows this position, apart from face-down cards."""
     assert truth is not None
     piles = {slot: _covered_as(truth.piles[slot], cards) for slot, cards in view.piles.items()}
     shown = msgspec.structs.replace(

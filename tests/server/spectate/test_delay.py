@@ -1,4 +1,4 @@
-"""The delay of boards: never early, nothing lost, and who comes in the middle sees what those see who were there."""
+"""The delay of boards: never early, nothing lost, and a spectator who comes later sees what the others see."""
 
 from __future__ import annotations
 

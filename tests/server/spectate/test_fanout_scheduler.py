@@ -1,4 +1,4 @@
-"""That a crowd is posted to a slice at a time, and only while nobody else has anything to do. The stopwatch here is the test's."""
+"""A crowd is served a slice at a time, and only while nothing else is to be done. The stopwatch here is the test's."""
 
 from __future__ import annotations
 

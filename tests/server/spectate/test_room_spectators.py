@@ -1,4 +1,4 @@
-"""What those who watch a room are told, and when; and that a crowd of them is nobody else's affair."""
+"""What a room's spectators are told, and when; and that a crowd of them disturbs nobody else."""
 
 from __future__ import annotations
 

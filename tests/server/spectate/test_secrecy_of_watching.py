@@ -1,7 +1,7 @@
-"""What really reaches those who watch: whole races recorded, message by message and with the time of each.
+"""What really reaches spectators: whole races are recorded, each message with its time.
 
-The truth is taken from the players' own lines: a card that a player has seen at some moment may reach a watcher `delay_s` later and no
-sooner, unless the result is out. And whatever somebody with a part in the race tries, no card but by their own seat ever reaches them.
+The truth comes from the players' own connections: a card that a player has seen may reach a watcher `delay_s` later and no sooner, unless
+the result is out. And whatever a participant of the race tries, cards reach them only through their own seat.
 """
 
 from __future__ import annotations

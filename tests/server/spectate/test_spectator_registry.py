@@ -1,4 +1,4 @@
-"""Who may watch what, who is led where, and what becomes of who does not keep up."""
+"""Who may watch what, which race they are led to, and what happens to spectators that do not keep up."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The stores that the contract is tested on: in memory, in a SQLite file, and in PostgreSQL.
 
-PostgreSQL is looked for at CARPET_TEST_POSTGRES, or else at its usual port on this machine. Where none answers, what was not tested is said
-in a section of its own at the end of the run; where the variable names one that does not answer, the tests fail.
-A test that makes its tables there has a schema of its own; the others have, one after another, one whose tables are made once and emptied.
+PostgreSQL is expected at CARPET_TEST_POSTGRES, or else at its usual port on this machine. If no server answers, a section at the end of the
+run says what was not tested; if the variable names one that does not answer, the tests fail.
+A test that makes its own tables has a schema of its own. The others share one, whose tables are made once and emptied between tests.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ USUAL = "postgresql://postgres@127.0.0.1:5432/test"
 NOT_REACHED = "no PostgreSQL answers"
 PATIENCE_S = 60
 EMPTYING = "; ".join(f"DELETE FROM {table}" for table in reversed(IN_ORDER))
-"""Not TRUNCATE, which makes new files for each."""
+"""Not TRUNCATE, which makes new files for each table."""
 
 
 @contextmanager
 def postgres_schema() -> Iterator[tuple[str, Any]]:
-    """The URL of an empty schema, and a connection to it. Skips the test, or fails it, when there is no server."""
-    # Set to nothing is not set: psycopg would find a server by its defaults, and the store take what is left of the URL for a path.
+    """The URL of an empty schema, and a connection to it. Skips or fails the test if there is no server."""
+    # An empty variable counts as unset: otherwise psycopg would use its defaults, and the store would take the rest of the URL for a path.
     named = os.environ.get(VARIABLE)
     base = named or USUAL
     psycopg = pytest.importorskip("psycopg", reason=f"{NOT_REACHED}: psycopg is not installed")
@@ -64,27 +64,27 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture
 def sqlite(tmp_path: Path) -> str:
-    """The path of a SQLite store that is not there yet."""
+    """The path of a SQLite store that does not exist yet."""
     return str(tmp_path / "carpet.sqlite3")
 
 
 @pytest.fixture
 def postgres() -> Iterator[str]:
-    """The URL of a PostgreSQL store that is not there yet."""
+    """The URL of a PostgreSQL store that does not exist yet."""
     with postgres_schema() as (url, _):
         yield url
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def where(request: pytest.FixtureRequest) -> str:
-    """Where a store in a database may be made."""
+    """Where a store can be made in a database."""
     place: str = request.getfixturevalue(request.param)
     return place
 
 
 @pytest.fixture(scope="session")
 def made_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty SQLite store, to be copied: to make one anew takes fifty times as long."""
+    """An empty SQLite store to copy: making one takes fifty times as long."""
     path = tmp_path_factory.mktemp("made") / "carpet.sqlite3"
     open_database(str(path)).close()
     return path
@@ -92,7 +92,7 @@ def made_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def made_postgres() -> Iterator[tuple[str, Any]]:
-    """A PostgreSQL store, to be emptied, and a connection to do that with."""
+    """A PostgreSQL store to empty and reuse, and a connection to empty it with."""
     with postgres_schema() as (url, administrator):
         open_database(url).close()
         yield url, administrator
@@ -100,14 +100,14 @@ def made_postgres() -> Iterator[tuple[str, Any]]:
 
 @pytest.fixture
 def empty_sqlite(made_sqlite: Path, sqlite: str) -> str:
-    """The path of a SQLite store that has its tables and nothing in them."""
+    """The path of a SQLite store with empty tables."""
     shutil.copyfile(made_sqlite, sqlite)
     return sqlite
 
 
 @pytest.fixture
 def empty_postgres(made_postgres: tuple[str, Any]) -> str:
-    """The URL of such a store in PostgreSQL."""
+    """The URL of a PostgreSQL store with empty tables."""
     url, administrator = made_postgres
     administrator.execute(EMPTYING)
     return url
@@ -115,7 +115,7 @@ def empty_postgres(made_postgres: tuple[str, Any]) -> str:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def empty(request: pytest.FixtureRequest) -> str:
-    """Where `database` is."""
+    """The path or URL of `database`."""
     place: str = request.getfixturevalue(f"empty_{request.param}")
     return place
 
@@ -129,7 +129,7 @@ def database(empty: str) -> Iterator[DatabaseStore]:
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
 def store(request: pytest.FixtureRequest) -> Iterator[Store]:
-    """One of each kind, empty."""
+    """An empty store of each kind."""
     if request.param == "memory":
         yield MemoryStore()
         return

@@ -1,6 +1,6 @@
 """A process that writes to a store until it is killed: `python -m tests.server.store.journal_writer WHERE RACES`.
 
-After each acknowledgement it prints the race's number and the command's.
+After each acknowledgement it prints the number of the race and of the command.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ async def race(journal: Journal, number: int) -> None:
     while True:
         sequence += 1
         await journal.write(taken(f"r{number}", sequence))
-        # One system call, so that a kill leaves whole lines.
+        # A single system call, so that a kill leaves whole lines.
         os.write(1, f"{number} {sequence}\n".encode())
 
 

@@ -1,4 +1,4 @@
-"""What the tests of the store share: entries by short calls, and races with true records."""
+"""Shared by the tests of the store: entries made by short calls, and races with real records."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def over(race: str, *players: str | None, at: int = 0, here: tuple[int, ...] = (
 
 
 def worth(points: int, *, races: int = 1) -> Rating:
-    """A rating that is shown as this many points."""
+    """A rating that shows as this many points."""
     return Rating((points - FIRST) / POINTS, 0.0, races)
 
 
 def rated(race: str, **places: int) -> Record:
-    """The record of a race that counts, by players and their places, in seat order."""
+    """The record of a rated race, from players and their places, in seat order."""
     seats = tuple(replace(won().seats[0], player=player, name=player.title(), place=place) for player, place in places.items())
     return sealed(replace(won(), id=race, rated=True, seats=seats))
 
@@ -77,12 +77,12 @@ def rated_over(race: str, places: Mapping[str, int], *, at: int = 0, here: tuple
 
 
 def seat(player: str | None, *, bot: str | None = None) -> PlayedSeat:
-    """A seat of a race that was aborted while it was raced."""
+    """A seat of a race that was aborted while running."""
     return PlayedSeat(player, (player or bot or "").title(), bot, "racing", None, 7, None)
 
 
 def logged(race: str) -> list[CommandTaken]:
-    """The commands of `driven`, as they would be journalled."""
+    """The commands of `driven`, as the journal would hold them."""
     return [
         CommandTaken(race=race, sequence=sequence, at_ms=at_ms, command=command)
         for sequence, (command, at_ms) in enumerate(driven().log, 1)
@@ -90,7 +90,7 @@ def logged(race: str) -> list[CommandTaken]:
 
 
 def change_log(sql: Sql, change: Callable[[Taken], Taken | None]) -> None:
-    """Put something else in the place of each command, or nothing."""
+    """Replace each command by another one, or by nothing."""
     for row in list(batches(sql)):
         kept = [changed for taken in decode_commands(row.commands) if (changed := change(taken)) is not None]
         sql.run(
@@ -99,7 +99,7 @@ def change_log(sql: Sql, change: Callable[[Taken], Taken | None]) -> None:
 
 
 def write(store: Store, *entries: Entry) -> None:
-    """One request, which has to be taken."""
+    """Write one request, which must not be refused."""
     (refused,) = store.write([entries])
     if refused is not None:
         raise refused

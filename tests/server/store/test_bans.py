@@ -1,4 +1,4 @@
-"""Who is kept out is kept: by player and by address, until it is lifted."""
+"""Bans are stored, by player and by address, until they are lifted."""
 
 from __future__ import annotations
 

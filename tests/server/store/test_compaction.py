@@ -1,4 +1,4 @@
-"""Commands of races that are over are taken out of the log, those of races that run never."""
+"""Commands of finished races are removed from the log, those of running races never."""
 
 from __future__ import annotations
 

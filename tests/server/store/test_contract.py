@@ -1,4 +1,4 @@
-"""What every store promises, on each of them."""
+"""What every store promises, tested on each of them."""
 
 from __future__ import annotations
 
@@ -287,7 +287,7 @@ def test_a_race_that_is_over_stands_while_somebody_is_in_its_room(store: Store) 
     write(store, over("r", "anna", None, at=10, here=(0,)), rated_over("rated", {"anna": 1, "ben": 2}, at=20, here=(1,)))
     first, second, third = store.standing()
     assert first == StandingRace(
-        opened=opened("r"), record=won(), players=("anna", None), here=frozenset({0}), changes=(), ended_at_ms=NOW + 10
+        opened=opened("r"), record=won(), players=("anna", None), here=frozenset({0}), gone=frozenset(), changes=(), ended_at_ms=NOW + 10
     )
     assert (second.opened.race, second.here, second.changes) == ("rated", frozenset({1}), store.rating_changes("rated"))
     assert len(second.changes) == 2
@@ -296,6 +296,17 @@ def test_a_race_that_is_over_stands_while_somebody_is_in_its_room(store: Store) 
     write(store, PlayersLeft(race="rated", seats=(1, 1, 0)))
     assert [(race.opened.race, race.here) for race in store.standing()] == [("late", frozenset({0}))]
     assert [seat.player for seat in store.history("ben", limit=1)[0].seats] == ["anna", "ben"]
+
+
+def test_who_had_left_before_the_end_is_told_from_who_left_later(store: Store) -> None:
+    write(store, made("anna"), made("ben"), opened("r"))
+    write(store, replace(over("r", "anna", "ben", here=(0,)), gone=(1,)))
+    (standing,) = store.standing()
+    assert (standing.here, standing.gone) == (frozenset({0}), frozenset({1}))
+    write(store, PlayersLeft(race="r", seats=(0,)))
+    last = store.stood_last(opened("r").room)
+    assert last is not None
+    assert (last.here, last.gone) == (frozenset(), frozenset({1}))
 
 
 def test_a_room_is_left_in_the_request_in_which_its_race_ends(store: Store) -> None:

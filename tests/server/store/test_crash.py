@@ -1,6 +1,6 @@
 """`kill -9` in the middle of writing: everything that was acknowledged is there, and nothing is half there.
 
-Loss of power cannot be tried here; that the log is synced before a commit returns is what the connection is asked for.
+Loss of power cannot be tested here; instead a test checks that the connection is set to sync the log before a commit returns.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Commands as text: every command comes back as it was; what is not one is named."""
+"""Commands as text: every command reads back unchanged, and text that is not one is named in the error."""
 
 from __future__ import annotations
 

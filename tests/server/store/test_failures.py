@@ -1,4 +1,4 @@
-"""Full disks, locked, damaged and foreign files, servers that are gone: one clear error each, and nothing half-written."""
+"""Full disks, locked, damaged and foreign files, unreachable servers: one clear error each, and nothing half-written."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The journal: who waits for what, what shares a commit, and what becomes of writers when a commit fails or everything ends.
+"""The journal: who waits for what, what shares a commit, and what happens to writers when a commit fails or everything ends.
 
-Stores that wait are called in threads, of which Trio's autojump clock knows nothing; tests with one use the real clock, no timeouts, and
-a gate that they open themselves.
+A store that waits does so in a thread, which Trio's autojump clock cannot see. So tests with one use the real clock, no timeouts, and a
+gate that they open themselves.
 """
 
 from __future__ import annotations

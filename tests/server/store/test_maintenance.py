@@ -1,4 +1,4 @@
-"""Checking, copying and upgrading a store: what is said when it is sound, and what when it is not."""
+"""Checking, copying and upgrading a store: what is said if it is sound, and if it is not."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from msgspec.structs import replace
 
 from protocol.record import sealed
 from server.race.commands import PlayMove
+from server.store import connections
 from server.store import maintenance as care
 from server.store.database import DatabaseStore, open_database
 from server.store.documents import encode
-from server.store.errors import StoreCorrupt, StoreError, StoreInUse, StoreTooOld, StoreUnavailable
+from server.store.errors import StoreBusy, StoreCorrupt, StoreError, StoreInUse, StoreTooOld, StoreUnavailable
 from server.store.schema import newest
 from server.store.tables import IN_ORDER
 from tests.server.store.keeping import change_log, logged, made, opened, over, taken, won, write
@@ -123,7 +124,7 @@ def test_a_copy_overwrites_nothing(empty_sqlite: str, tmp_path: Path) -> None:
     open_database(empty_sqlite).close()
     target = tmp_path / "precious"
     target.write_text("precious")
-    with pytest.raises(StoreUnavailable, match="precious is there already"):
+    with pytest.raises(StoreUnavailable, match="precious exists already"):
         care.backup(target, empty_sqlite)
     assert target.read_text() == "precious"
 
@@ -150,6 +151,37 @@ def test_a_copy_for_which_there_is_no_space_is_blamed_and_not_the_database(
     with pytest.raises(StoreUnavailable, match=r"cannot write .*copy: .*full$"):
         care.backup(tmp_path / "copy", empty_sqlite)
     assert not [path for path in tmp_path.iterdir() if path.name.startswith("copy")]
+
+
+def test_a_database_that_cannot_be_read_any_further_is_blamed_and_not_the_copy(
+    empty_sqlite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_database(empty_sqlite).close()
+    connect = sqlite3.connect
+
+    class OnABadDisk(sqlite3.Connection):
+        def backup(self, *copy: Any, **options: Any) -> None:
+            del copy, options
+            error = sqlite3.OperationalError("disk I/O error")
+            error.sqlite_errorcode = sqlite3.SQLITE_IOERR_READ
+            raise error
+
+    monkeypatch.setattr(sqlite3, "connect", lambda path, **options: connect(path, factory=OnABadDisk, **options))
+    with pytest.raises(StoreUnavailable, match=f"^cannot read {empty_sqlite}: disk I/O error$"):
+        care.backup(tmp_path / "copy", empty_sqlite)
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith("copy")]
+
+
+def test_a_database_that_another_program_has_locked_is_blamed_and_not_the_copy(
+    empty_sqlite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_database(empty_sqlite).close()
+    monkeypatch.setattr(connections, "BUSY_S", 0)
+    with closing(sqlite3.connect(empty_sqlite, isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StoreBusy, match=f"another program has held {empty_sqlite}"):
+            care.backup(tmp_path / "copy", empty_sqlite)
 
 
 def test_postgres_is_copied_by_its_own_program(postgres: str, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Nodes that share a PostgreSQL: each writes what is its own, and nothing once its races are another's."""
+"""Nodes that share a PostgreSQL: each writes only what it owns, and nothing more once another node has its races."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Databases that hiccup while a journal writes: nothing is lost, nothing is written twice, and everything goes on by itself."""
+"""Databases that fail briefly while a journal writes: nothing is lost, nothing is written twice, and everything goes on by itself."""
 
 from __future__ import annotations
 

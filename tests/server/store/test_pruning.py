@@ -1,4 +1,4 @@
-"""What is removed when it is old: rooms without a race, players who only said hello, challenges nobody took up. And nothing else."""
+"""What is removed when it is old: rooms without a race, players who only said hello, challenges nobody took up, and nothing else."""
 
 from __future__ import annotations
 

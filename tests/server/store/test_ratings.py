@@ -1,4 +1,4 @@
-"""What every store promises of ratings: made as records are written, in their order, and kept with seats and players."""
+"""What every store promises about ratings: worked out as records are written, in their order, and stored with seats and players."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A race made again from its commands, those of an older version of this program among them."""
+"""A race rebuilt from its commands, including those of an older version of this program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All ratings again from the records alone: they agree after any history, and whatever was changed by hand is found and put right."""
+"""All ratings worked out again from the records: they agree after any history, and manual changes are found and corrected."""
 
 from __future__ import annotations
 

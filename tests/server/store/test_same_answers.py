@@ -1,4 +1,4 @@
-"""The store in a database and the one in memory, given the same, say the same: whatever is written, in whatever batches."""
+"""The stores in a database and in memory give the same answers, whatever is written, in whatever batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The version of the tables: made, upgraded, refused when it is newer; and the migrations make what `tables` says."""
+"""The version of the schema: created, upgraded, refused if it is newer; and the migrations lead to what `tables` says."""
 
 from __future__ import annotations
 
@@ -124,6 +124,7 @@ def test_a_new_database_gets_all_tables_and_an_up_to_date_one_is_left_alone(wher
         "Let public races that are over be found by their rule set.",
         "Find the races that were over in a room by its code.",
         "Give the place a name that no other has, whatever database server it is on.",
+        "Keep who had left the room of a race before it was over.",
     )
     for expected in (f"schema none → {NEWEST}: {' '.join(steps)}", f"schema {NEWEST}: nothing to do"):
         store = open_database(where)
@@ -242,6 +243,24 @@ def test_each_place_has_a_name_of_its_own_and_one_with_servers_keeps_what_these_
     assert ids[0] != ids[1]
 
 
+def test_who_had_left_before_the_end_of_an_older_race_is_not_known_and_who_was_there_is(where: str, tmp_path: Path) -> None:
+    store = opened_by(until(13, tmp_path), where)
+    with store.maintaining() as sql:
+        old_players(sql)
+        race = {"options": encode(RaceOptions()), "secret": SECRET}
+        columns = "id, room, number, options, secret, software, opened_at_ms, phase, ended_at_ms"
+        sql.run(f"INSERT INTO races ({columns}) VALUES ('r', 'ABCDEF', 1, :options, :secret, 'carpet-server 0', 1, 'over', 2)", [race])
+        sql.run("INSERT INTO records VALUES ('r', ?, ?, 2, 1)", [(encode(won()), won().digest)])
+        columns = "race, seat, player, name, state, place, home, finished_at_ms, ended_at_ms, here"
+        rows = [(seat, player, seat == 0) for seat, player in enumerate(("anna", None))]
+        sql.run(f"INSERT INTO seats ({columns}) VALUES ('r', ?, ?, 'x', 'stopped', 1, 9, 2, 1, ?)", rows)
+    store.close()
+    store = open_database(where)
+    (standing,) = store.standing()
+    assert (standing.here, standing.gone) == (frozenset({0}), frozenset())
+    store.close()
+
+
 def test_a_newer_database_is_refused_by_name(where: str, later: Path) -> None:
     opened_by(later, where).close()
     with pytest.raises(StoreTooNew, match=f"schema 9999, made by a newer carpet-race; this one works with {NEWEST}: update it"):
@@ -290,5 +309,6 @@ def test_the_migrations_are_shipped_with_the_package() -> None:
         "v0011_races_of_a_rule_set.py",
         "v0012_races_by_code.py",
         "v0013_place.py",
+        "v0014_who_left_before_the_end.py",
     }
     assert (schema.MIGRATIONS / "env.py").is_file()

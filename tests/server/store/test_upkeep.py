@@ -1,4 +1,4 @@
-"""What a running server does for its store beside writing to it: checkpoints, for which no commit waits, and what nobody will miss."""
+"""What a running server does for its store besides writing: checkpoints, for which no commit waits, and removing what nobody will miss."""
 
 from __future__ import annotations
 

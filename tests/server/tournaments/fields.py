@@ -13,7 +13,7 @@ from server.tournaments.pairing.crosstable import Crosstable, Format, TableRace
 from server.tournaments.pairing.rounds import Pairing, RaceResult, Round
 
 randoms = st.integers(0, 2**32 - 1).map(Random)
-"""Chance for a whole tournament out of one number: drawn one by one, thousands of draws would take their time."""
+"""The randomness of a whole tournament from one number: drawing thousands of values one by one would be slow."""
 
 Referee = Callable[[TableRace], RaceResult]
 
@@ -21,12 +21,12 @@ FIRST, SECOND, DRAW = (RaceResult(verdict) for verdict in ("first", "second", "d
 
 
 def names(count: int) -> list[str]:
-    """a, b, c …: fewer than 27 of them; more are e1, e2 …"""
+    """a, b, c …; if there are more than 26, e1, e2 …"""
     return [chr(ord("a") + number) for number in range(count)] if count < 27 else [f"e{number}" for number in range(1, count + 1)]
 
 
 def field_of(played: Format, count: int) -> Crosstable:
-    """So many entrants, the first the best seed."""
+    """A tournament with this many entrants, the first one the best seed."""
     tournament = Crosstable(played)
     for number, name in enumerate(names(count)):
         tournament = tournament.enter(name, 2000.0 - number)
@@ -39,7 +39,7 @@ def tables(paired: Round | None) -> list[tuple[str, str | None]]:
 
 
 def byes_of(paired: Round) -> list[str]:
-    """Who plays nobody but the house."""
+    """Those who have a bye: they play only the house."""
     return [first for first, second in tables(paired) if second is None]
 
 
@@ -54,7 +54,7 @@ def enter(tournament: Crosstable, race: TableRace, result: RaceResult) -> Crosst
 
 
 def run_round(tournament: Crosstable, referee: Referee) -> Crosstable:
-    """The open races of the round, and those that are run again, until none is open."""
+    """Run the open races of the round, and those to be run again, until none is open."""
     while tournament.open_races:
         for race in tournament.open_races:
             tournament = enter(tournament, race, referee(race))
@@ -62,7 +62,7 @@ def run_round(tournament: Crosstable, referee: Referee) -> Crosstable:
 
 
 def play(tournament: Crosstable, referee: Referee, rounds: int = 1000) -> Crosstable:
-    """To the end, or so many rounds further."""
+    """Play to the end, or for this many more rounds."""
     for _ in range(rounds):
         paired = tournament.next_round()
         if paired is None:
@@ -72,7 +72,7 @@ def play(tournament: Crosstable, referee: Referee, rounds: int = 1000) -> Crosst
 
 
 def better_seed_wins(race: TableRace) -> RaceResult:
-    """With names from `names` below 27: the first in the alphabet. Against the house: a win."""
+    """With up to 26 `names`, the one earlier in the alphabet wins. Against the house, anybody does."""
     return FIRST if race.pairing.second is None or race.pairing.first < race.pairing.second else SECOND
 
 
@@ -96,7 +96,7 @@ def meetings(rounds: Iterable[Round]) -> list[frozenset[str]]:
 
 
 def all_pairings(ids: tuple[str, ...]) -> list[tuple[tuple[str, str | None], ...]]:
-    """Every way to pair them all, with one bye if they are odd: the definition, for small fields."""
+    """Every way to pair them all, with one bye if their number is odd. Straight from the definition, for small fields."""
     if len(ids) % 2:
         return [(*rest, (bye, None)) for bye in ids for rest in all_pairings(tuple(other for other in ids if other != bye))]
     if not ids:

@@ -1,4 +1,4 @@
-"""Several venues that are one place."""
+"""Several venues on one store, which form one place to play."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.server.tournaments.venue import Venue
 
 
 class Place:
-    """Servers on one store. Each hears of the others twice a second, as long as it lives."""
+    """Servers on one store. Each hears from the others twice a second, for as long as it lives."""
 
     def __init__(self, nursery: trio.Nursery, *, spreads: bool = False) -> None:
-        """spreads: tables are raced at any server; otherwise at the one that leads, as where nobody knows how busy the others are."""
+        """spreads: tables are raced at any server; otherwise at the leading one, as if nobody knew how busy the others are."""
         self.lost = 0.0
-        """How much of what they tell each other nobody hears."""
+        """The share of their messages to each other that are lost."""
         self._spreads = spreads
         self._chance = random.Random(7)
         self.store = MemoryStore()
@@ -54,7 +54,7 @@ class Place:
         return self._chance.random() >= self.lost
 
     def kill(self, venue: Venue) -> None:
-        """What it does from now on reaches the store no more."""
+        """Kill a server: nothing it does from now on reaches the store."""
         venue.journal.gate = trio.Event()
         self._scopes[venue].cancel()
         self.venues.remove(venue)
@@ -62,7 +62,7 @@ class Place:
             other.others.remove(venue)
 
     def take_over(self, venue: Venue, tournaments: Sequence[str]) -> None:
-        """All rooms that no server has, and the lead of these tournaments."""
+        """Give a server all rooms that no server has, and the lead of these tournaments."""
         for left in by_room(self.store.running().races):
             if not any(other.rooms.has(left.running.opened.room) for other in self.venues):
                 venue.rooms.go_on(left)

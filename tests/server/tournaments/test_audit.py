@@ -1,4 +1,4 @@
-"""Checking the document of a tournament: a true one passes, and whatever is altered in it is found."""
+"""Checking the document of a tournament: a genuine one passes, and any alteration is found."""
 
 from __future__ import annotations
 

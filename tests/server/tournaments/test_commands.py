@@ -1,4 +1,4 @@
-"""What is decided about a tournament when it is asked for, as values: nothing runs."""
+"""What commands to a tournament decide, as values: nothing runs."""
 
 from __future__ import annotations
 

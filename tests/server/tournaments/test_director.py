@@ -1,4 +1,4 @@
-"""Tournaments from registration to the end: what the director does by itself, and what they are told to do."""
+"""Tournaments from registration to the end: what the director does by itself, and what it is told to do."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ from protocol.tournaments import TableResult, TournamentListing, TournamentOptio
 from server.race.audit import audit
 from server.rooms.driver import Room
 from server.rooms.member import PlayerName
+from server.rooms.requests import CallOff
 from server.spectate.spectator import SpectatorConnection
 from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.availability import Outage
@@ -43,6 +44,7 @@ from server.store.errors import StoreBusy, StoreError
 from server.store.port import NEVER_MS
 from server.tournaments import commands
 from server.tournaments.commands import IDLE_DAYS, OWN_DECISIONS, UNUSED_S
+from server.tournaments.events import TableRaceAborted, Withdrawn
 from server.tournaments.making import LATELY_OF_PLACE, LATELY_S, MOST_OF_ONE, MOST_OF_PLACE
 from tests.server.spectate.onlookers import no_room
 from tests.server.tournaments.fields import byes_of
@@ -254,6 +256,33 @@ async def test_what_was_asked_beside_something_that_could_not_be_kept_is_done_on
     with trio.fail_after(60):
         await venue.tournaments.end(identity, "a storm")
     assert venue.state(identity).stage == "ended"
+
+
+async def test_a_player_whom_the_host_bans_is_out_of_their_tournaments_and_nobody_waits_for_them(venue: Venue) -> None:
+    people = await venue.people("Ann", "Ben", "Cleo", "Dan", habit="keen")
+    _, identity = await started(venue, replace(FAST, rounds=3), *people)
+    await venue.until(lambda: venue.state(identity).round == 1)
+    venue.tournaments.withdraw(people[1].asker.id, "plays by program")
+    venue.tournaments.withdraw(people[1].asker.id, "once more")
+    venue.tournaments.withdraw("somebody else", "")
+    state = await venue.over(identity)
+    gone = [(entry.author, entry.event) for entry in state.log if isinstance(entry.event, Withdrawn)]
+    assert gone == [(None, Withdrawn(people[1].asker.id, "banned by the host of the server: plays by program"))]
+    later = {entrant for paired in state.crosstable.rounds[1:] for pairing in paired.pairings for entrant in pairing.entrants}
+    assert people[1].asker.id not in later
+
+
+async def test_a_race_at_a_table_that_the_host_ends_is_run_again_and_the_log_gives_their_reason(venue: Venue) -> None:
+    people = await venue.people("Ann", "Ben", habit="waits")
+    _, identity = await started(venue, replace(FAST, rounds=1), *people)
+    await venue.until(lambda: any(table.room.summary.phase == "racing" for table in venue.director(identity).tables))
+    (table,) = venue.director(identity).tables
+    assert isinstance(table.room, Room)
+    table.room.tell(CallOff(also_running=True, by_host="fire alarm"))
+    state = await venue.over(identity)
+    aborted = [entry.event for entry in state.log if isinstance(entry.event, TableRaceAborted)]
+    assert aborted == [TableRaceAborted(1, 1, "the host of the server ended it: fire alarm")]
+    assert len(state.crosstable.races[1, 1]) == 1
 
 
 # ---- one start for the whole round

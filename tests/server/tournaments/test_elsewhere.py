@@ -1,4 +1,4 @@
-"""Tournaments over several servers that are one place: one leads, all decide, and entrants are called wherever they are."""
+"""Tournaments in a cluster: one server leads, all decide, and entrants are called wherever they are."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Tables of one tournament at several servers: each is opened where there is least to do, all start together, and whatever is lost on the
-way or whoever dies, each has one result.
+"""Tables of one tournament on several servers: each is opened on the least busy one, all start together, and each has one result, whatever
+is lost on the way and whichever server dies.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A server that dies in the middle of a round, and the next one on the same store."""
+"""A server that dies in the middle of a round, and its successor on the same store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fold over all decisions of a tournament, its text form, and what is told of it."""
+"""Folding all decisions of a tournament, their text form, and what is told about it."""
 
 from __future__ import annotations
 

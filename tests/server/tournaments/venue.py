@@ -1,7 +1,7 @@
-"""What the tests of directed tournaments share: a server without sockets, and people who play in it by lines in memory.
+"""Shared by the tests of directed tournaments: a server without sockets, and people who play in it over connections in memory.
 
-A person passes all that they are told through the codec, follows every call, and races as their `habit` says: `quick` stops at once: so the
-cards home of the deal decide nothing and every race of theirs is a draw or the other's; `keen` plays the first legal move to the end.
+A person passes every message through the codec, follows every call, and races as their `habit` says. `quick` stops at once, so their race
+is always a draw or a loss. `keen` plays the first legal move until there is none.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ FAST = TournamentOptions(name="Open", check_in_s=0, pause_s=0, no_show_s=30, cou
 
 
 class Person(PlayerConnection, Hearing):
-    """One player by a line in memory. Satisfies `server.rooms.member.PlayerConnection`; `run` does what their habit says."""
+    """One player on a connection in memory. Satisfies `server.rooms.member.PlayerConnection`; `run` does what their habit says."""
 
     def __init__(self, venue: Venue, name: str, habit: Habit = "quick") -> None:
         self.habit = habit
@@ -75,12 +75,12 @@ class Person(PlayerConnection, Hearing):
         await self.come_to(venue)
 
     async def come_to(self, venue: Venue) -> None:
-        """Connect to a server; the one before may be gone."""
+        """Connect to a server; the one they were at may be gone."""
         self.venue = venue
         self.player, _ = await venue.players.arrive(name=self.player.name, token=self._token, connection=self)
         venue.tournaments.greet(self.player.id, self)
 
-    # ---- the line
+    # ---- the connection
 
     @property
     def round_trip_ms(self) -> int:
@@ -95,7 +95,7 @@ class Person(PlayerConnection, Hearing):
         self._todo.send_nowait(message)
 
     def post_again(self, kind: type[ServerMessage]) -> None:
-        """Hear the last message of this kind once more, with the habit of now."""
+        """Hear the last message of this kind again, with their present habit."""
         self._todo.send_nowait(self.last(kind))
 
     # ---- tournaments
@@ -105,7 +105,7 @@ class Person(PlayerConnection, Hearing):
         return Asker(self.player.id, self.player.name, self.venue.players.rating(self.player.id), self.place)
 
     async def ask(self, message: TournamentCommand | CreateTournament) -> Decided | Error:
-        """The answer."""
+        """Make a request. Returns the answer."""
         self._refs += 1
         try:
             self.venue.tournaments.ask(self, self.asker, replace(message, ref=self._refs))
@@ -118,13 +118,13 @@ class Person(PlayerConnection, Hearing):
         return found[0]
 
     async def do(self, message: TournamentCommand | CreateTournament) -> Decided:
-        """What nobody refuses."""
+        """Make a request that must not be refused."""
         answer = await self.ask(message)
         assert isinstance(answer, Decided), answer
         return answer
 
     async def make(self, options: TournamentOptions, *entrants: Person, code: str | None = None) -> str:
-        """One that these enter. Returns its id."""
+        """Make a tournament and have these people enter it. Returns its id."""
         made = await self.do(CreateTournament(options=options, code=code))
         for person in entrants:
             await person.enter(made.id)
@@ -142,7 +142,7 @@ class Person(PlayerConnection, Hearing):
     # ---- races
 
     async def run(self) -> None:
-        """Do what is to be done about what is told, until cancelled."""
+        """React to messages until cancelled."""
         async for message in self._told:
             if self.habit != "absent":
                 try:
@@ -180,7 +180,7 @@ class Person(PlayerConnection, Hearing):
         self._to_room(Move(race=self.race, seat=self.seat, ply=ply, move=moves[0]))
 
     def join(self, code: str) -> None:
-        # What is over is left, as a client does.
+        # Leave a finished race, like a client.
         room = self.venue.rooms.of(self.player.id)
         there = next((venue for venue in self.venue.others if venue.rooms.has(code)), None)
         if there is not None:
@@ -194,7 +194,7 @@ class Person(PlayerConnection, Hearing):
         room.ask(Enter(self.player, self, 0, 0))
 
     async def join_again(self) -> None:
-        """Sit down in the room of this server where one has a seat, by a connection that is new to it."""
+        """Return to their seat in a room of this server, on a connection that is new to it."""
         self.join(next(room.code for room in self.venue.rooms if room.summary.holds(self.player.id)))
         await trio.sleep(0.1)
 
@@ -222,7 +222,7 @@ class Person(PlayerConnection, Hearing):
 
 
 class SlowJournal(Journal):
-    """gate: what every writer waits for, when it is set. node: which writes."""
+    """gate: if not None, what every write waits for. node: the one that writes."""
 
     gate: trio.Event | None = None
     node = 0
@@ -235,7 +235,7 @@ class SlowJournal(Journal):
 
 
 class Venue:
-    """Rooms, players and tournaments on one store. `restarted` is the next server."""
+    """Rooms, players and tournaments on one store. `restarted` makes the next server."""
 
     def __init__(
         self,
@@ -247,14 +247,14 @@ class Venue:
         is_shared: bool = False,
         node: int = 0,
     ) -> None:
-        """is_shared: other venues are open on the same store at the same time. node: not 0 for one that knows how busy they are."""
+        """is_shared: other venues use the same store at the same time. node: not 0 if this one knows how busy they are."""
         self.node = node
         self.loads: Loads | None = None
         self._is_shared = is_shared
         self.others: list[Venue] = []
         self.nursery = nursery
         self.store = store or MemoryStore()
-        # All servers of a test have the same time: what is down for an hour comes back an hour later.
+        # All servers of a test share one time: one that is down for an hour comes back an hour later.
         self.clock = Clock(EPOCH_S + trio.current_time())
         self._entropy = random.Random(seed).randbytes
         self._bots_wait = bots_wait
@@ -315,13 +315,13 @@ class Venue:
         return self.director(identity).state
 
     async def until(self, reached: Callable[[], bool], *, seconds: float = 100_000) -> None:
-        """Wait, on the clock that jumps, until it is so."""
+        """Wait, on the clock that jumps, until this is so."""
         with trio.fail_after(seconds):
             while not reached():
                 await self.something()
 
     async def something(self) -> None:
-        """A moment on the clock that jumps."""
+        """Wait a moment on the clock that jumps."""
         await trio.sleep(0.02)
 
     async def over(self, identity: str) -> TournamentState:

@@ -1,4 +1,4 @@
-"""The fold over the log: what is refused, what a withdrawal and a correction do, and that the order of results makes no difference."""
+"""Folding the log: what is refused, what withdrawals and corrections do, and that the order of results makes no difference."""
 
 from __future__ import annotations
 
@@ -107,10 +107,10 @@ RUN = run_round(SOME, better_seed_wins)
         (SOME, lambda it: it.enter_result(0, 1, FIRST), ResultRefused, "round 0 has no table 1"),
         (SOME, lambda it: it.enter_result(1, 0, FIRST), ResultRefused, "round 1 has no table 0"),
         (SOME, lambda it: it.enter_result(1, 1, FIRST, race=2), ResultRefused, "waits for race 1, not for race 2"),
-        (RUN, lambda it: it.enter_result(1, 1, FIRST), ResultRefused, "correct it, if it is wrong"),
-        (SOME, lambda it: it.correct(1, 1, FIRST), ResultRefused, "no result that could be corrected"),
-        (RUN, lambda it: it.correct(1, 1, FIRST, race=2), ResultRefused, "no result that could be corrected"),
-        (pair_next(RUN), lambda it: it.correct(1, 1, None), ResultRefused, "can be changed, not taken away"),
+        (RUN, lambda it: it.enter_result(1, 1, FIRST), ResultRefused, "correct it if it is wrong"),
+        (SOME, lambda it: it.correct(1, 1, FIRST), ResultRefused, "no result to correct"),
+        (RUN, lambda it: it.correct(1, 1, FIRST, race=2), ResultRefused, "no result to correct"),
+        (pair_next(RUN), lambda it: it.correct(1, 1, None), ResultRefused, "can be changed, but not struck"),
     ],
 )
 def test_what_cannot_be_decided_is_refused_with_its_reason(

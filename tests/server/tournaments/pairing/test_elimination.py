@@ -1,4 +1,4 @@
-"""Knock-outs: the standard bracket, who goes on and who is out, draws, forfeits, and the reset of a double elimination's final."""
+"""Knock-outs: the standard bracket, who advances and who is out, draws, forfeits, and the bracket reset in a double elimination's final."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_best_seeds_have_the_byes_of_the_first_round_which_count_for_nothing
         Pairing(4, "c", None, counted=False, match="W1-4"),
     )
     assert [race.pairing.table for race in tournament.open_races] == [1]
-    with pytest.raises(ResultRefused, match="counts for nothing"):
+    with pytest.raises(ResultRefused, match="does not count"):
         tournament.enter_result(1, 2, FIRST)
     tournament = run_round(tournament, better_seed_wins)
     assert [row.points for row in tournament.standings()] == [0.0, 0.0, 0.0, 1.0, 0.0]
@@ -239,6 +239,13 @@ def test_when_neither_comes_both_are_out_of_a_double_elimination_too() -> None:
     assert by_match(pair_next(tournament).rounds[-1]) == [("F", "a", "d")]
 
 
+def test_a_final_to_which_neither_comes_has_no_winner() -> None:
+    tournament = run_round(pair_next(field_of(Elimination(), 4)), better_seed_wins)
+    tournament = run_round(pair_next(tournament), lambda race: RaceResult("neither", forfeit=True))
+    assert tournament.next_round() is None
+    assert [(row.place, row.entrant) for row in tournament.standings()] == [(2, "a"), (2, "b"), (3, "c"), (3, "d")]
+
+
 def test_whoever_has_withdrawn_forfeits_each_match_they_come_to() -> None:
     tournament = pair_next(field_of(Elimination(double=True), 4)).withdraw("a")
     assert tournament.result(1, 1) == RaceResult("second", forfeit=True)
@@ -275,7 +282,7 @@ def test_whoever_went_on_stays_once_the_next_round_is_paired() -> None:
     turned = tournament.correct(1, 1, SECOND)
     assert tables(turned.next_round()) == [("b", "d")]
     tournament = pair_next(tournament)
-    with pytest.raises(ResultRefused, match="who went on stays"):
+    with pytest.raises(ResultRefused, match="whoever it sent on stays in"):
         tournament.correct(1, 1, SECOND)
     corrected = tournament.correct(1, 1, RaceResult("first", (52, 12)))
     assert corrected.result(1, 1) == RaceResult("first", (52, 12))

@@ -1,4 +1,4 @@
-"""Swiss pairing against its definition: the best of all pairings of a small field, every one of them looked at."""
+"""Swiss pairing against its definition: the best of all pairings of a small field, by trying every one."""
 
 from __future__ import annotations
 

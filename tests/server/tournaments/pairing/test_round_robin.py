@@ -1,4 +1,4 @@
-"""Round robin: the published tables, and everybody meeting everybody, whoever comes and goes."""
+"""Round robin: the published tables, and everybody meets everybody, whoever comes and goes."""
 
 from __future__ import annotations
 

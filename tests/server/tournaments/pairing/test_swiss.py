@@ -1,4 +1,4 @@
-"""Swiss tournaments played to their end: nobody meets twice and nobody has two byes while that can be avoided, whoever comes and goes."""
+"""Swiss tournaments played to the end: while it can be avoided, nobody meets twice and nobody has two byes, whoever comes and goes."""
 
 from __future__ import annotations
 

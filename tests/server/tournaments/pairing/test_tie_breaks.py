@@ -2,8 +2,8 @@
 Swiss tournaments of five and of nine rounds with sixteen players, and the round robin with six.
 
 The paper follows the regulations of 2023, which did not limit the points of the dummy opponent of an unplayed round (16.4). With the limit
-of 2026 the values of 4, 6 and 11 are other ones; each is worked out where it stands. The paper's requested half-point byes, of which there
-are none here, are byes drawn against the house: neither of the two is at the end of a tournament, where it would make a difference.
+of 2026 the values of 4, 6 and 11 differ; each is worked out where it appears. The paper has two requested half-point byes, which we do not
+have: they are byes drawn against the house here. Only at the end of a tournament would that make a difference, and neither is there.
 """
 
 from __future__ import annotations
