@@ -358,7 +358,10 @@ def _facts(scene: Scene, room: RoomModel, width: int) -> list[Line]:
         glance.append(("strong", f"{'Deal of the day,' if room.shared.kind == 'daily' else 'Challenge'} {clean_chat(room.shared.id)}"))
         glance.append(("felt", f"Racing beside you: {names}" if names else "Nobody sees your cards"))
     else:
-        glance += [("felt", rated_sentence(options)), ("felt", "listed for everybody" if options.public else "by code only")]
+        glance.append(("felt", rated_sentence(options)))
+        if room.shared is None:
+            # To a table of a tournament nobody comes by its code.
+            glance.append(("felt", "listed for everybody" if options.public else "by code only"))
     if options.winnable:
         glance.append(("strong", "winnable deals only"))
     if not options.autoplay:
@@ -368,7 +371,7 @@ def _facts(scene: Scene, room: RoomModel, width: int) -> list[Line]:
         glance.append(("strong", f"named deal: {clean_chat(options.deal)}"))
     late = "" if room.is_withheld else f", boards {options.delay_s} s late for those who watch"
     times = f"{options.countdown_s} s countdown, {options.grace_s} s of grace{late}."
-    promise = f"The shuffle is already fixed: SHA-256 {room.commitment[:8]} {room.commitment[8:16]} {room.commitment[16:24]}"
+    promise = f"The server's secret is fixed: SHA-256 {room.commitment[:8]} {room.commitment[8:16]} {room.commitment[16:24]}"
     faint = [*wrap_text(times, width), *(wrap_text(promise, width) if options.deal is None else [])]
     return [*_joined(glance, f" {scene.theme.glyphs.middle} ", width), *[[("faint", text)] for text in faint]]
 
