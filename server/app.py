@@ -153,6 +153,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     is_shared=node is not None,
                     node=node.id if node is not None else 0,
                     loads=loads,
+                    ban_of=bans.reason,
                 )
             )
             spectators.tournament_secret = tournaments.elsewhere.boards_secret

@@ -21,7 +21,7 @@ from client.tui.chips import dealt
 from client.tui.overlays import is_large_enough
 from client.tui.playing import HOME_MS, autoplays, play_ahead, take_back
 from client.tui.replay_state import opened_at
-from client.tui.room import ask_held, race_at_once, race_bot, ready
+from client.tui.room import ask_held, is_wanted, race_at_once, race_bot, ready
 from client.tui.screens import shown
 from client.tui.start import Start, StartAlone, StartBot, StartHome, StartLesson, StartMatch, StartMenu, StartRequest, StartTournaments
 from client.tui.step import Step
@@ -163,7 +163,8 @@ def _another_room(step: Step, before: RoomModel | None, room: RoomModel | None) 
         return step
     # There is a race to go on with, whatever else was asked for.
     step = step.but(start=None)
-    return ask_held(step, wanted) if isinstance(wanted, StartMatch | StartRequest) else step
+    asks = isinstance(wanted, StartMatch | StartRequest) and not is_wanted(room, wanted)
+    return ask_held(step, wanted) if asks else step
 
 
 def _another_view(step: Step, view: View, *, begins: bool) -> Step:

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from client.state.room import RoomModel
 from client.tui.actions import Typed
 from client.tui.start import Start, StartMatch, StartRequest
 from client.tui.step import Step
@@ -13,7 +14,7 @@ from client.tui.ui_state import LeaveFor
 from protocol.client_messages import JoinRace, LeaveRace, OpenRace, Ready, Say
 from protocol.phrases import PHRASES
 from protocol.run_messages import RunChallenge, RunDaily
-from protocol.text import clean_chat, clean_name
+from protocol.text import clean_chat, clean_name, read_code
 from protocol.views import RaceOptions
 
 
@@ -52,6 +53,20 @@ def _lost_by_leaving(step: Step) -> str:
     if still_racing(step):
         return "forfeit the race"
     return "give up the series" if series is not None and series.raced > 0 and not series.over else ""
+
+
+def is_wanted(room: RoomModel, wanted: Start) -> bool:
+    """Whether the room is the very one that was asked for, such as that of a run which was broken off."""
+    shared = room.shared
+    match wanted:
+        case StartRequest(request=RunDaily(rules=rules)):
+            return shared is not None and shared.kind == "daily" and room.options.rules == rules
+        case StartRequest(request=RunChallenge(id=challenge)):
+            return shared is not None and shared.kind == "challenge" and shared.id == read_code(challenge)
+        case StartRequest(request=JoinRace(code=code)):
+            return room.code == read_code(code)
+        case _:
+            return False
 
 
 def ask_held(step: Step, wanted: Start) -> Step:

@@ -112,6 +112,11 @@ class Bans:
         if before is not None:
             self._banned[kind, subject] = before
 
+    def reason(self, player: str) -> str | None:
+        """Why this player is banned; None if they are not."""
+        banned = self._banned.get(("player", player))
+        return banned.reason if banned is not None else None
+
     def check_player(self, player: str) -> None:
         """Raises Refusal `hello/banned`, with the reason."""
         self._check("player", player)

@@ -60,8 +60,8 @@ GRAIN_S: Final = 1 / 16
 with an entry for each, the timers of thousands of connections would cost more than their pings."""
 
 STOOD_STILL_S: Final = 1.0
-"""Seconds by which a turn comes too late where this server stood still, and was not only busy. For as long no timer is called then: what
-somebody would be given up for not having said lies here unread, or is still to come from a machine that stood still as well."""
+"""Seconds by which a turn comes too late if this server stood still, and was not merely busy. Then no timer is called for as long again:
+what a peer would be given up for not having said lies here unread, or is still to come from a machine that stood still as well."""
 
 ENDED_AT_ONCE: Final = 8
 """Sockets of peers that have gone which are served in one turn. Each costs as much as several moves, and nobody waits for it: if a thousand
@@ -200,7 +200,7 @@ class Hub:
     def _serve(self) -> None:
         ready = self._epoll.poll(0, EVENTS)
         before, self.now = self.now, self._clock()
-        if self._timers and self.now - max(before, self._timers[0]) > STOOD_STILL_S:
+        if self._timers and self.now - max(before, self._timers[0], self._timers_wait_until) > STOOD_STILL_S:
             self._timers_wait_until = self.now + STOOD_STILL_S
         behind = len(ready) == EVENTS
         self._gone = 0

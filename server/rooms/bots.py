@@ -143,10 +143,11 @@ class BotPlayer(Member):
             move = self._strategy.choose(view)
         pause = self._random.uniform(*PACE_S) if self._waits else 0.0
         if self._people and not self._playing:
-            if began + self._ahead_s + pause > self._ends_at:
+            thought = trio.current_time() - began
+            usual, pause = max(pause, thought), max(pause * HURRY, thought)
+            if began + self._ahead_s + usual > self._ends_at:
                 return
-            self._ahead_s += pause * (1 - HURRY)
-            pause *= HURRY
+            self._ahead_s += usual - pause
         starts_in_s, self._starts_in_s = self._starts_in_s, 0.0
         await trio.sleep_until(began + starts_in_s + pause)
         # It may have been sent the same view again meanwhile, so compare by value.

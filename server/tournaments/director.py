@@ -257,6 +257,10 @@ class Director:
         if not self.leads:
             await self._act()
             return
+        for player in self.state.crosstable.active:
+            if (reason := self._ports.ban_of(player)) is not None:
+                # The ban may be from before this server led, or an earlier server may have ended before it acted on it.
+                self.withdraw(player, reason)
         await self._look_for_results(takes_back=True)
         for number in range(1, self.state.round + 1):
             self.tables.reveal(self.state, number)

@@ -36,7 +36,10 @@ def here(players: Sequence[str], asked: Sequence[int]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TournamentPorts:
-    """store: read through the journal. is_shared: other servers of the place decide about the same tournaments. node: this server."""
+    """store: read through the journal. is_shared: other servers of the place decide about the same tournaments. node: this server.
+
+    ban_of: why the host has banned a player; None if they have not.
+    """
 
     clock: Clock
     entropy: Callable[[int], bytes]
@@ -50,3 +53,4 @@ class TournamentPorts:
     node: int = 0
     loads: Loads | None = None
     choose_node: ChooseNode = here
+    ban_of: Callable[[str], str | None] = lambda player: None

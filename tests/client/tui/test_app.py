@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from client.connection.events import NO_SEAT, Back, Connecting, Lost, RoundTrip
 from client.connection.outbox import FIRST_NUMBER
 from client.state.evidence import Evidence
-from client.tui.start import AppOutcome, Start, StartBot, StartMatch, StartRequest, UiSettings
+from client.tui.start import AppOutcome, SeatRequest, Start, StartBot, StartMatch, StartRequest, UiSettings
 from client.tui.terminal import Terminal
 from protocol.client_messages import (
     ClientMessage,
@@ -45,9 +45,9 @@ from protocol.room_events import (
     Seated,
     Started,
 )
-from protocol.run_messages import RunDaily
+from protocol.run_messages import RunChallenge, RunDaily
 from protocol.server_messages import CurrentView, Left, LobbyChanges, WaitingMatch, WaitingOver
-from protocol.views import OpenRaceInfo, RaceOptions, SeatState, SeriesOptions
+from protocol.views import OpenRaceInfo, RaceOptions, SeatState, SeriesOptions, SharedDeal, SharedKind
 from protocol.watch_messages import WatchRace
 from tests.client import scenes
 from tests.client.tui.hands import DEFAULTS, HOME, UP, HandScreen, Run, answer, raced, racing, running, settled
@@ -168,6 +168,19 @@ async def test_whoever_holds_a_seat_still_is_asked_at_once_whether_they_leave_it
         assert run.link.taken() == [LeaveRace()]
         await run.say(Left(code=scenes.CODE, reason="left"))
         assert asked in run.link.taken()
+
+
+@pytest.mark.parametrize(
+    ("kind", "wanted"),
+    [("daily", RunDaily()), ("challenge", RunChallenge(id="KWPR TM")), (None, JoinRace(code=scenes.CODE.lower()))],
+)
+async def test_whoever_comes_back_to_the_very_race_that_they_ask_for_is_asked_nothing(kind: SharedKind | None, wanted: SeatRequest) -> None:
+    shared = SharedDeal(kind=kind, id="KWPRTM", nonces=()) if kind is not None else None
+    room = scenes.room(phase="racing", view=scenes.first_view(), seats=(scenes.seat(0, "Anna", state="racing"),), shared=shared)
+    async with running(StartRequest(wanted)) as run:
+        await run.say(UP, scenes.welcome(room=scenes.CODE), room)
+        assert not run.screen.shows("You still hold a seat")
+        assert wanted not in run.link.taken()
 
 
 async def test_whoever_goes_on_with_the_seat_that_they_held_still_is_not_asked_again() -> None:

@@ -12,9 +12,10 @@ from msgspec.structs import replace
 
 from protocol.tournament_messages import Called, CheckIn, PauseTournament, StartTournament, Tournament
 from server.store.memory import MemoryStore
-from server.store.port import TournamentDecided, TournamentMade
+from server.store.port import Banned, TournamentDecided, TournamentMade
 from server.tournaments import service
 from server.tournaments.documents import state_of
+from server.tournaments.events import Withdrawn
 from server.tournaments.state import TournamentState
 from tests.server.tournaments import venue as venues
 from tests.server.tournaments.venue import FAST, Person, Venue
@@ -201,3 +202,18 @@ async def test_the_log_of_an_old_tournament_is_taken_again_beside_the_event_loop
     venue = await next_server(nursery, store)
     assert await venue.tournaments.document(identity) is not None
     assert read == [True, True], "once for the list, once for who asks"
+
+
+async def test_an_entrant_who_was_banned_as_a_server_died_is_withdrawn_by_the_next_one(nursery: trio.Nursery) -> None:
+    store = MemoryStore()
+    async with doomed(store) as venue:
+        ann, ben, cleo = await venue.people("Ann", "Ben", "Cleo", habit="absent")
+        identity = await ann.make(replace(FAST, rounds=2, no_show_s=60), ann, ben, cleo)
+        await ann.ask(StartTournament(id=identity))
+        await venue.journal.write(Banned(kind="player", subject=ben.player.id, reason="plays by program", at_ms=0))
+    venue = await next_server(nursery, store)
+    await trio.sleep(1)
+    assert not venue.state(identity).crosstable.plays(ben.player.id)
+    assert Withdrawn(ben.player.id, "banned by the host of the server: plays by program") in [
+        entry.event for entry in venue.state(identity).log
+    ]

@@ -278,6 +278,7 @@ class Venue:
         )
         self.nursery.start_soon(self.rooms.run)
         bans = Bans(journal=self.journal, clock=self.clock)
+        bans.come_back(self.store.bans())
         self.players = Players(entropy=self._entropy, store=self.store, journal=self.journal, clock=self.clock, bans=bans)
         for left in by_room(self.store.running().races):
             self.rooms.go_on(left)
@@ -295,6 +296,7 @@ class Venue:
                 beside=at_once,
                 is_shared=self._is_shared,
                 node=self.node,
+                ban_of=bans.reason,
                 loads=self.loads,
             )
         )
