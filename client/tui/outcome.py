@@ -7,6 +7,7 @@ from client.state.room import RoomModel
 from client.text.formatting import clock_text, curves, series_sentence
 from client.text.words import word_among
 from client.tui.picture import EMPTY, LARGE_ROWS, Line, Picture, block, fit, row, wrap_text
+from client.tui.plot import colour_of
 from client.tui.scene import Scene
 from client.tui.waiting import big_text
 from protocol.record import SeatRecord
@@ -156,7 +157,7 @@ def places_table(scene: Scene, room: RoomModel, width: int, total: int) -> list[
         sign = f"-{number + 1}- " if scene.theme.is_ascii else f"{scene.theme.glyphs.dot} "
         lines.append(
             [
-                (f"curve {number % 8}", f"{sign}"),
+                (f"curve {colour_of(number, room.seat, scene.theme) % 8}", f"{sign}"),
                 ("title" if seat.place == 1 else "felt", f"{seat.place} "),
                 ("own" if own else "felt", text),
                 ("faint", word_among(seat, room.ended)),

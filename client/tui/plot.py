@@ -46,6 +46,15 @@ def plot(curves: Sequence[tuple[int, Curve]], width: int, height: int, theme: Th
     return lines
 
 
+def colour_of(seat: int, own: int | None, theme: Theme) -> int:
+    """The number of the colour of a seat's line. A player's own line has the first, the colour of their name and bar. In ASCII the number
+    is the line itself, so it stays the seat's.
+    """
+    if own is None or theme.is_ascii:
+        return seat
+    return 0 if seat == own else own if seat == 0 else seat
+
+
 def scale(record: Record, total: int) -> int:
     """The top of the plot of a finished race; see `scale_of`."""
     return scale_of(max((seat.home for seat in record.seats), default=0), total)

@@ -11,9 +11,10 @@ from client.text.formatting import clock_text, curves, deck_size, on_last_cards
 from client.tui.bars import Stroke, all_bars, seat_name
 from client.tui.cards import card_name
 from client.tui.picture import EMPTY, Line, Picture, block, clip, fit, spread, stacked, text_width
-from client.tui.plot import AREA_ROWS, plot, scale, scale_of
+from client.tui.plot import AREA_ROWS, Curve, colour_of, plot, scale, scale_of
 from client.tui.scene import Scene
-from client.tui.theme import Markup
+from client.tui.theme import Markup, Theme
+from protocol.record import Record
 from protocol.views import SeatInfo
 
 STROKE_MS = 400
@@ -71,16 +72,23 @@ def race_curves(scene: Scene, room: RoomModel, width: int, rows: int) -> list[Li
     """The curves as far as they are known; after the race, in full."""
     total = deck_size(scene.model.rules, room.options)
     if room.record is not None:
-        return plot(list(enumerate(curves(room.record))), width, rows, scene.theme, cards=scale(room.record, total), area=rows >= AREA_ROWS)
+        lines = recorded(room.record, room.seat, scene.theme)
+        return plot(lines, width, rows, scene.theme, cards=scale(room.record, total), area=rows >= AREA_ROWS)
     now_ms = _clock(scene, room)
-    lines = [
-        (number, (*points, (now_ms if info.state == "racing" else max(info.elapsed_ms, points[-1][0]), info.home)))
-        for number, (points, info) in enumerate(zip(room.points, room.seats, strict=False))
-        if points and info.name is not None
-    ]
-    lines.sort(key=lambda line: line[0] != room.seat)
+    ordered = sorted(enumerate(zip(room.points, room.seats, strict=False)), key=lambda each: each[0] != room.seat)
+    lines = []
+    for number, (points, info) in ordered:
+        if points and info.name is not None:
+            until_ms = now_ms if info.state == "racing" else max(info.elapsed_ms, points[-1][0])
+            lines.append((colour_of(number, room.seat, scene.theme), (*points, (until_ms, info.home))))
     top = scale_of(max((info.home for info in room.seats), default=0), total)
     return plot(lines, width, rows, scene.theme, cards=top, area=rows >= AREA_ROWS)
+
+
+def recorded(record: Record, own: int | None, theme: Theme) -> list[tuple[int, Curve]]:
+    """The curves of a finished race with the numbers of their colours, the player's own first."""
+    lines = sorted(enumerate(curves(record)), key=lambda line: line[0] != own)
+    return [(colour_of(seat, own, theme), curve) for seat, curve in lines]
 
 
 def below_bars(scene: Scene, room: RoomModel, width: int, height: int, *, moves: bool = True) -> Picture:

@@ -8,7 +8,7 @@ from client.state.evidence import Check, Evidence, check, verdict
 from client.state.room import RoomModel
 from client.state.store import Model
 from client.state.tournament import DONE_PHASES, is_out
-from client.text.formatting import curves, deck_size
+from client.text.formatting import deck_size
 from client.text.runs import board_lines, board_title
 from client.text.tournaments import outcome_sentence, phase_sentence
 from client.tui.actions import Do, Replay, Review, Reviewed, ScreenAction, Share, Typed
@@ -17,6 +17,7 @@ from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.outcome import banner, headline, large_headline, places_table, raced, rating_lines, score_lines, turning_point
 from client.tui.picture import EMPTY, UPPER, Line, Picture, Size, block, clip, fit, foot, framed, hit, screen, shifted, stacked, wrap_text
 from client.tui.plot import plot, scale
+from client.tui.race_progress import recorded
 from client.tui.replay_state import opened_at
 from client.tui.room import leave, ready, say, talk
 from client.tui.scene import Scene, clean_long, head, remarks, rules_name
@@ -87,7 +88,9 @@ def _view(scene: Scene, size: Size) -> Picture:
     elif scene.ui.details:
         parts.append(block(_details(scene, room, record, within, max(free, 3), total), within, role="panel"))
     else:
-        drawn = plot(_drawn(room, record), within, max(min(free, 22), 3), scene.theme, cards=scale(record, total), area=True)
+        drawn = plot(
+            recorded(record, room.seat, scene.theme), within, max(min(free, 22), 3), scene.theme, cards=scale(record, total), area=True
+        )
         parts.append(block(drawn, within, role="panel"))
     frame = framed(
         shifted(stacked(*parts), 1), scene.theme, inner - 2, role="faint", title=[*headline(room), *(raced(room) if large.height else [])]
@@ -123,11 +126,6 @@ def _labels(scene: Scene) -> dict[Command, str]:
     if now is not None and (now.phase == "waiting" or len(now.seats) == 1):
         labels[Command.REMATCH] = "ready" if now.phase == "waiting" else "again"
     return {**labels, Command.QUIT: "back"} if is_preparing(scene.model, scene.ui) else labels
-
-
-def _drawn(room: RoomModel, record: Record) -> list[tuple[int, tuple[tuple[int, int], ...]]]:
-    lines = list(enumerate(curves(record)))
-    return sorted(lines, key=lambda line: line[0] != room.seat)
 
 
 def _deal_lines(scene: Scene, room: RoomModel, record: Record, width: int, total: int) -> list[Line]:

@@ -1,10 +1,12 @@
-"""The rows that say how far a seat is, when less is known of it than usual."""
+"""The rows that say how far a seat is, when less is known of it than usual; and the colours of the seats' curves."""
 
 from __future__ import annotations
 
 import pytest
 
 from client.tui.bars import seat_lines
+from client.tui.plot import colour_of
+from client.tui.race_progress import recorded
 from client.tui.theme import theme_for
 from tests.client import scenes
 
@@ -53,3 +55,22 @@ def test_of_whoever_is_away_it_is_said_how_long_they_have_left_or_no_time_at_all
     info = scenes.seat(1, "Benedikt", connected=False, state="racing", home=21, foundations=TOLD, ply=31)
     first, *_ = seat_lines(info, width, rows, THEME, cards=cards, own=False, away_ms=56_400)
     assert "".join(text for _, text in first) == says
+
+
+@pytest.mark.parametrize("own", [None, 0, 1, 3])
+def test_a_players_own_curve_has_the_first_colour_and_no_two_seats_the_same(own: int | None) -> None:
+    colours = [colour_of(seat, own, THEME) for seat in range(5)]
+    assert sorted(colours) == list(range(5))
+    assert own is None or colours[own] == 0
+
+
+def test_in_ascii_a_curve_is_drawn_as_the_number_of_its_seat_whoevers_it_is() -> None:
+    ascii_theme = theme_for("classic", ascii_only=True, colours=256, own=None)
+    assert [colour_of(seat, 1, ascii_theme) for seat in range(3)] == [0, 1, 2]
+
+
+def test_a_players_own_curve_is_drawn_first_after_the_race_too() -> None:
+    (own, first), (other, second) = recorded(scenes.record(), 1, THEME)
+    (_, anna), (_, benedikt) = recorded(scenes.record(), None, THEME)
+    assert (own, other) == (0, 1)
+    assert (first, second) == (benedikt, anna) != (anna, benedikt)
