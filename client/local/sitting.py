@@ -202,7 +202,7 @@ async def identified(url: str, name: str | None, *, watches: bool = False) -> As
     async with _entered(url, mine, keep=keep, watches=watches, takes_back=True) as link:
         welcome = await link.entered()
         is_new = mine.token is None or mine.player not in (None, welcome.player)
-        if is_new and welcome.name != asked:
+        if name is not None and is_new and welcome.name != asked:
             sys.stderr.write(f"The name {asked} is another player's at that server; here you are {clean_name(welcome.name)}.\n")
         yield link
     if not_kept:

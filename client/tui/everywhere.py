@@ -51,7 +51,7 @@ def _next_bell(step: Step) -> Step:
 
 def _check_in(step: Step) -> Step:
     due = awaited_check_in(step.state.tournaments, step.state.player)
-    if due is None:
+    if due is None or not step.ui.followed.has(due.told.id):
         return step.note("No check-in is waiting for you.")
     return step.send(CheckIn(id=due.told.id, nonce=""), fresh_nonce=True).note(f"Checking in to {title_text(due.told.options.name)}.")
 

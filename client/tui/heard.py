@@ -44,7 +44,7 @@ def heard(step: Step, action: Heard) -> Step:
     step = _watching(_answered(step, event), event)
     if isinstance(event, Error) and event.code in (ErrorCode.PHRASES_ONLY, ErrorCode.TALKED_TOO_MUCH):
         step = step.but(unsaid=step.ui.said)
-    if isinstance(event, Lost | Back) or (isinstance(event, Error) and not is_held_up(event)):
+    if isinstance(event, Lost | Back) or (isinstance(event, Error) and not is_held_up(event) and event.ref != FOLLOW_REFERENCE):
         step = take_back(step).note("")
     step = _another_room(step, before.room, room)
     if step.ui.held and (room is None or before.room is None or room.view != before.room.view):
@@ -226,7 +226,11 @@ def _at_tournaments(step: Step, event: Event) -> Step:
         case Decided(id=tournament, ref=ref) if ref == CREATE_REFERENCE:
             step = follow(step.but(tournament_form=None, tournament_view=TournamentView(tournament), item=0))
         case Error(ref=ref, code=code) if ref == FOLLOW_REFERENCE and code == ErrorCode.NO_SUCH_TOURNAMENT:
-            step = follow(step.but(tournament_view=TournamentView(), item=0))
+            # It has been removed. Whoever looked at it sees the list.
+            refused = step.ui.followed.tournament
+            if view_state is not None and (refused is None or view_state.id == refused[0]):
+                step = step.but(tournament_view=TournamentView(), item=0)
+            step = follow(followed(step, own_tournament=None if refused is None or own == refused[0] else own, tournament=None))
         case _:
             pass
     if step.ui.tournament_view is None and step.state.is_at_table:

@@ -199,7 +199,9 @@ def check_in_sentence(scene: Scene) -> str:
     model, ui = scene.model, scene.ui
     due = awaited_check_in(model.tournaments, model.player)
     looks = model.room is None and not ui.followed.race and ui.replay is None and ui.tournament_view is not None
-    if due is None or (looks and ui.tournament_view is not None and ui.tournament_view.id == due.told.id):
+    if due is None or not ui.followed.has(due.told.id):
+        return ""
+    if looks and ui.tournament_view is not None and ui.tournament_view.id == due.told.id:
         return ""
     left = "" if due.phase_until_ms is None else f" within {clock_text(due.phase_until_ms - scene.clock_ms, tenths=False)}"
     return f"Press T to check in to {title_text(due.told.options.name)}{left}, or you will be left out."
@@ -215,10 +217,13 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
     lines: list[Line] = [[("bad", f" Not played: {back}.")]] if back and noted else []
     if ui.note and noted:
         return [*lines, *[[("strong", f" {text}")] for text in wrap_text(ui.note, width - 1)]]
-    lines += [[("title", f" {text}")] for text in wrap_text(check_in_sentence(scene), width - 1) if text]
     if notice is not None and scene.now_ms - notice.at_ms < NOTICE_MS and notice.text != link.reason:
         role = "strong" if notice.kind == "info" else "bad"
         lines += [[(role, f" {text}")] for text in wrap_text(clean_chat(notice.text), width - 1)]
+    if link.reason and not any(link.reason in text for line in lines for _, text in line):
+        lines += [[("bad", f" {text}")] for text in wrap_text(link.reason, width - 1)]
+    # It stands for minutes, and an answer of the server for seconds.
+    lines += [[("title", f" {text}")] for text in wrap_text(check_in_sentence(scene), width - 1) if text]
     if scene.model.search is not None:
         rules = scene.model.search.rules
         sentence = search_sentence(scene.model.search, rules_name(scene.model, rules) if rules is not None else "", scene.now_ms)
@@ -228,8 +233,6 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
         # They are in the middle of something else, and it is for them to say which of the two they give up.
         text = f"Table {call.table} of {title_text(call.name)} is waiting for you. Leave this race (L) to go there."
         lines += [[("title", f" {line}")] for line in wrap_text(text, width - 1)]
-    if link.reason and not any(link.reason in text for line in lines for _, text in line):
-        lines += [[("bad", f" {text}")] for text in wrap_text(link.reason, width - 1)]
     return lines
 
 

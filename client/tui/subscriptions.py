@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from client.tui.step import Step
 from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Prompt
-from protocol.client_messages import ClientMessage, FollowLobby, OpenRace, Say
+from protocol.client_messages import ClientMessage, FollowLobby, LeaveRace, OpenRace, Say
 from protocol.tournament_messages import CorrectResult, EndTournament, FollowTournament, FollowTournaments, RemoveEntrant
 from protocol.watch_messages import Unwatch
 
@@ -72,6 +72,10 @@ def _wanted(step: Step, looked_at: TournamentView | None) -> tuple[str, int | No
     room, own = step.state.room, step.ui.followed.own_tournament
     if room is not None and step.state.is_at_table:
         return (own or step.state.table_of, None) if room.phase == "over" else None
+    known = step.state.tournaments.tournament(own)
+    if room is not None and room.phase in ("countdown", "racing") and known is not None and known.told.phase in ("running", "between"):
+        # They are called to a table in any case, and the rest is much for the line that their moves go by.
+        return None
     return (own, None) if own is not None else None
 
 
@@ -91,6 +95,9 @@ def unsent(step: Step, message: ClientMessage) -> Step:
             return followed(step, race=True)
         case OpenRace():
             return followed(step, ready_at_once=False).note(step.offline)
+        case LeaveRace():
+            # What was to follow it would come at a moment when nobody expects it.
+            return step.but(start=None).note(step.offline)
         case Say(text=text, phrase=None):
             return step.but(prompt=Prompt("chat", text, len(text))).note(step.offline)
         case CorrectResult(reason=text) | RemoveEntrant(reason=text) | EndTournament(reason=text) if text:

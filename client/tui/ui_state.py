@@ -96,6 +96,10 @@ class Followed(Struct, frozen=True):
     before: tuple[str, int | None] | None = None
     ready_at_once: bool = False
 
+    def has(self, tournament: str) -> bool:
+        """Whether there is news of this tournament. What was told of any other may be long out of date."""
+        return self.tournament is not None and self.tournament[0] == tournament
+
 
 class Ui(Struct, frozen=True):
     """At the table. cursor: a slot, a reserve, `w` or `s`. held: the place that was pressed first, see `client.game.moves`. typed: the

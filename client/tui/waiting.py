@@ -259,7 +259,7 @@ def _table(scene: Scene, room: RoomModel) -> str:
 def _words_at_table(scene: Scene, room: RoomModel) -> str:
     call = scene.model.tournaments.call
     if room.own is None or room.own.ready:
-        if all(info.ready for info in room.seats):
+        if all(info.ready and info.connected for info in room.seats):
             return "You are ready. All tables of a round start together: waiting for the others."
         limit_ms = call.until_ms - scene.clock_ms if call is not None and call.until_ms is not None else None
         time = "in time" if limit_ms is None else f"within {clock_text(limit_ms, tenths=False)}"

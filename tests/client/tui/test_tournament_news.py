@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from client.connection.events import Lost
 from client.tui.start import StartTournaments
 from client.tui.subscriptions import FOLLOW_REFERENCE
 from client.tui.terminal import Terminal
 from protocol.client_messages import LeaveRace
-from protocol.room_events import Ended
-from protocol.server_messages import Left
+from protocol.errors import ErrorCode, Fault
+from protocol.room_events import Ended, Result
+from protocol.server_messages import Error, Left
 from protocol.tournament_messages import CheckIn, FollowTournament, Tournament
 from protocol.views import SharedDeal
 from protocol.watch_messages import WatchRace
@@ -96,6 +98,38 @@ async def test_at_its_own_screen_a_check_in_that_opens_rings_and_is_said_once(ru
         assert rung == [True]
         assert run.screen.shows("Press c to check in, or you will be left out.")
         assert not run.screen.shows("Press T")
+
+
+async def test_an_answer_of_the_server_stands_before_a_check_in_that_waits() -> None:
+    async with running(StartTournaments(ID)) as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby(), OPEN)
+        await run.give("esc", "esc")
+        await run.say(replace(CHECK_IN, options=replace(CHECK_IN.options, name="Reykjavik Winter Open 2026")))
+        assert run.screen.shows("Press T to check in to Reykjavik")
+        await run.say(Error(code=ErrorCode.NO_SUCH_ROOM, fault=Fault.STATE, path="", message="No race has that code.", ref=0))
+        assert run.screen.shows("No race has that code.")
+
+
+async def test_a_tournament_that_was_removed_is_asked_for_no_more_and_leads_nobody_away() -> None:
+    async with running(StartTournaments(ID)) as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby(), CHECK_IN)
+        await run.give("esc", "esc")
+        run.link.taken()
+        await run.say(Error(code=ErrorCode.NO_SUCH_TOURNAMENT, fault=Fault.STATE, path="", message="Gone.", ref=FOLLOW_REFERENCE))
+        assert run.screen.shows("C A R P E T")
+        assert not run.screen.shows("Press T")
+        await run.say(Lost("no route", 1000), UP, scenes.welcome(), scenes.lobby())
+        assert not followed(run)
+
+
+async def test_while_a_race_is_run_a_tournament_that_has_begun_sends_no_news() -> None:
+    async with running(StartTournaments(ID)) as run:
+        await run.say(UP, scenes.welcome(), own(tournaments.running()))
+        run.link.taken()
+        await run.say(scenes.room(phase="racing", view=scenes.middle_view()))
+        assert followed(run) == [FollowTournament(id=ID, follow=False, ref=FOLLOW_REFERENCE)]
+        await run.say(Result(version=2, record=scenes.record()))
+        assert followed(run) == [FollowTournament(id=ID, ref=FOLLOW_REFERENCE)]
 
 
 async def test_without_a_check_in_the_key_says_so() -> None:
