@@ -26,6 +26,7 @@ from client.cli.shared import (
     print_sentence,
     print_text,
     run,
+    settings_at,
     with_looks,
 )
 from client.connection.address import Address
@@ -95,7 +96,7 @@ def run_daily(
     need_terminal("daily")
     _keep_commitments(address)
 
-    finish(run(lambda: visit(address.url, RunDaily(rules=rules), name=name, settings=settings)), address)
+    finish(run(lambda: visit(address.url, RunDaily(rules=rules), name=name, settings=settings_at(address, settings))), address)
 
 
 @daily_app.command(
@@ -255,7 +256,7 @@ def run_challenge(
     address = address_of(url)
     need_terminal("challenge run")
 
-    finish(run(lambda: visit(address.url, RunChallenge(id=code), name=name, settings=settings)), address)
+    finish(run(lambda: visit(address.url, RunChallenge(id=code), name=name, settings=settings_at(address, settings))), address)
 
 
 @challenge_app.command("board", epilog="Example: carpet challenge board carpet.example ABCDEF")

@@ -29,6 +29,7 @@ from client.cli.shared import (
     race_options,
     run,
     series_fields,
+    settings_at,
     settings_of,
     with_looks,
 )
@@ -251,7 +252,7 @@ def home(
 def _visit(command: str, url: str, request: Any, name: str | None, settings: UiSettings, start: StartMatch | None = None) -> None:
     address = address_of(url)
     need_terminal(command)
-    settings = replace(settings, page=address.page("/play/"), server=address.typed, is_near=address.is_loopback)
+    settings = settings_at(address, settings)
 
     from client.local import sitting
 

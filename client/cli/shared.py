@@ -184,6 +184,11 @@ def code_of(typed: str, *, what: str = "the code of a race", shown: str = "the h
     return code
 
 
+def settings_at(address: Address, settings: UiSettings) -> UiSettings:
+    """The same with the server that is gone to, so that a waiting room there says how others come in."""
+    return replace(settings, page=address.page("/play/"), server=address.typed, is_near=address.is_loopback)
+
+
 def finish(outcome: AppOutcome, address: Address | None = None) -> None:
     """Do what the player chose to do next, print what is left to say once the screens are gone, and end with the right exit status.
 

@@ -244,7 +244,8 @@ def _words(scene: Scene, room: RoomModel) -> str:
         # Nobody is waited for, and nobody can come.
         return "The clock waits for you. Press r when you are ready: this run counts."
     if room.own is not None and not room.own.ready:
-        return "Everybody is here. Press r when you are ready."
+        here = all(info.connected for info in room.seats)
+        return f"{'Everybody is here. ' if here else ''}Press r when you are ready."
     if room.options.winnable and all(info.ready for info in room.seats):
         return "Looking for a winnable deal..."
     return "Waiting for the others to be ready."
