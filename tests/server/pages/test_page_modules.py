@@ -35,6 +35,7 @@ from server.lobby.lobby import changes
 from server.race.view import see
 from server.rules.catalogue import RULE_SETS, describe
 from tests.client import scenes
+from tests.client.text.test_formatting import SCORES
 from tests.conftest import NO_NODE
 
 pytestmark = pytest.mark.slow
@@ -900,3 +901,12 @@ def test_the_lobby_is_kept_up_by_what_has_changed() -> None:
     assert [[code, heard] for code, _, _, heard in seen[0]["running"]] == [["AAAAAA", 1], ["BBBBBB", 1]]
     assert [[code, heard] for code, _, _, heard in seen[1]["running"]] == [["BBBBBB", 1], ["CCCCCC", 2]]
     assert (order, closest) == (["AAAAAA", "BBBBBB"], "BBBBBB")
+
+
+def test_the_end_of_a_series_is_said_with_what_decided_it_as_in_the_terminal() -> None:
+    script = """
+        const { seriesSentence } = await import(`${web}/series.js`);
+        console.log(JSON.stringify(given.map((series) => seriesSentence(series, "over"))));
+    """
+    told, sentences = zip(*(case.values for case in SCORES), strict=True)
+    assert node(script, msgspec.to_builtins(told)) == list(sentences)
