@@ -43,6 +43,7 @@ class SeatResult(Struct, frozen=True):
 
 class Series(Struct, frozen=True, kw_only=True):
     """One series. id: that of its first race, empty before there is one. results: those of the races that are over, each in seat order.
+    last: the id of the last of these; empty before there is one.
 
     gone: the seats that have given it up. nonces: those of the first race of a swap, in hexadecimal digits: its second uses them too.
     """
@@ -51,6 +52,7 @@ class Series(Struct, frozen=True, kw_only=True):
     seats: int
     id: str = ""
     results: tuple[tuple[SeatResult, ...], ...] = ()
+    last: str = ""
     gone: tuple[int, ...] = ()
     nonces: tuple[str, ...] = ()
 
@@ -64,7 +66,7 @@ class Series(Struct, frozen=True, kw_only=True):
             raise ValueError(f"a race of {len(record.seats)} seats in a series of {self.seats}")
         result = tuple(SeatResult(seat.name, seat.place, seat.home, seat.home_at_ms, seat.state) for seat in record.seats)
         nonces = record.deal.nonces if self.options.format == "swap" else ()
-        return replace(self, results=(*self.results, result), nonces=nonces)
+        return replace(self, results=(*self.results, result), last=record.id, nonces=nonces)
 
     def given_up(self, seat: int) -> Series:
         """The series as given up by this seat (from 0), and therefore over."""

@@ -53,7 +53,7 @@ class StandingRace:
     """A race that is over, and in whose room somebody was still.
 
     players: the id of each seat's player, None for a house bot. here: the seats of those who were in the room; gone: of those who had left
-    it before the race was over. changes: what the race did to ratings, by seat; none where it did not count.
+    it before the race was over, or gave its series up after it. changes: what the race did to ratings, by seat; none if it did not count.
     """
 
     opened: RaceOpened
