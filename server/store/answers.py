@@ -120,7 +120,9 @@ class TournamentHead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A race on a shared deal. finished_at_ms: None while it runs. seats: once it has ended, in seat order, as in `PlayedRace`."""
+    """A race on a shared deal. finished_at_ms: None while it runs. seats: once it has ended, in seat order, as in `PlayedRace`.
+    aborted: why; None if it was not.
+    """
 
     race: str
     room: str
@@ -129,3 +131,4 @@ class Run:
     phase: RacePhase
     finished_at_ms: int | None
     seats: tuple[PlayedSeat, ...]
+    aborted: str | None
