@@ -219,10 +219,11 @@ def test_nobody_gains_by_forfeiting_the_last_race_instead_of_stopping_in_it(
     stopped = play_out(begun, outcomes)
     *before, last = outcomes[: len(stopped.results)]
     seat = data.draw(st.sampled_from(range(begun.seats)))
-    state, *achieved = last[seat]
+    state, home, home_at_ms = last[seat]
     if state == "forfeited":
         return
-    forfeited = play_out(begun, [*before, [("forfeited", *achieved) if number == seat else each for number, each in enumerate(last)]])
+    given_up: Outcome = ("forfeited", home, home_at_ms)
+    forfeited = play_out(begun, [*before, [given_up if number == seat else each for number, each in enumerate(last)]])
     assert forfeited.points[seat] <= stopped.points[seat]
     assert forfeited.places[seat] >= stopped.places[seat]
 

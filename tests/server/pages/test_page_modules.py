@@ -910,3 +910,18 @@ def test_the_end_of_a_series_is_said_with_what_decided_it_as_in_the_terminal() -
     """
     told, sentences = zip(*(case.values for case in SCORES), strict=True)
     assert node(script, msgspec.to_builtins(told)) == list(sentences)
+
+
+def test_a_series_is_given_up_by_leaving_it_between_its_first_start_and_its_last() -> None:
+    script = """
+        const { PlayedRace } = await import(`${web}/played.js`);
+        const gives = ([phase, series]) => Object.assign(Object.create(PlayedRace.prototype), { phase, series }).givesUpSeries;
+        console.log(JSON.stringify(given.map(gives)));
+    """
+
+    def at(phase: str, raced: int, *, over: bool = False) -> list[object]:
+        return [phase, {"raced": raced, "races": 3, "over": over}]
+
+    kept = [["racing", None], at("waiting", 0), at("racing", 2), at("over", 3, over=True), at("over", 1, over=True)]
+    given_up = [at("countdown", 0), at("racing", 1), at("waiting", 1), at("waiting", 2)]
+    assert node(script, kept + given_up) == [False] * len(kept) + [True] * len(given_up)
