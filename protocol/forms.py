@@ -61,8 +61,8 @@ def _time(seconds: int) -> str:
 _LIMITS: Final = tuple(Choice(minutes * 60, f"{minutes} min") for minutes in (1, 2, 3, 5, 10, 15, 20, 30, 60))
 _SERIES: Final = {
     "single": "One race; a rematch is a new one.",
-    "best-of": "Whoever wins more of the races wins the series. Cards home break ties.",
-    "session": "A number of attempts: each win is a point, and cards home break ties.",
+    "best-of": "Whoever wins more races wins the series. A tie goes to fewer forfeits, then to more cards home.",
+    "session": "A number of attempts: each win is a point. A tie goes to fewer forfeits, then to more cards home.",
     "swap": "Two shuffles: each of two players plays one, and then the other's. The better on each gets a point.",
 }
 

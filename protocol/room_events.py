@@ -27,8 +27,9 @@ class Room(Versioned, frozen=True, kw_only=True, tag="room"):
     starts_in_ms: from now to the start; null except during the countdown. elapsed_ms: since the start, 0 before it.
     view: this seat's own view, once dealt. record: of a race that is over. chat: the last lines, oldest first.
     ratings: what the finished race did to the players' ratings, one for each seat; empty if it does not count, or has not been rated yet.
-    series: the series this race belongs to; null for a single race. shared: the deal, if other races are dealt the same one. ended: the
-    seats of such a race once it is over, as in its record; the record itself stays null while it is closed.
+    series: the series this race belongs to; null for a single race, and in the snapshot of a room that was closed between two races.
+    shared: the deal, if other races are dealt the same one. ended: the seats of such a race once it is over, as in its record; the record
+    itself stays null while it is closed.
     ghosts: those who ran the deal before, each as far as they had come at this time on their own clock.
     """
 

@@ -179,8 +179,9 @@ class SeatInfo(Struct, frozen=True, kw_only=True):
 class SeriesSeat(Struct, frozen=True, kw_only=True):
     """How one seat stands in a series.
 
-    name: of the player there in the last race, empty before the first has ended. points, home: points and cards home in all, which decide
-    its place. gone: has given up the series, and is placed behind all who have not.
+    name: of the player there in the last race, empty before the first has ended. points, forfeits, home: points, races forfeited and cards
+    home in all, which decide its place in this order. gone: has given up the series, and is placed behind all who have not. Older servers
+    say no forfeits.
     """
 
     name: str
@@ -188,6 +189,7 @@ class SeriesSeat(Struct, frozen=True, kw_only=True):
     home: int
     place: int
     gone: bool
+    forfeits: int = 0
 
 
 class SeriesInfo(Struct, frozen=True, kw_only=True):

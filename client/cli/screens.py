@@ -45,7 +45,7 @@ _LINK: Final = re.compile(r"https?://[^/]+/(?:play|watch)/([^/?#]+)/?(?:\?.*)?",
 
 Winnable = Annotated[bool, typer.Option("--winnable", help="Only a deal that can be won; nobody knows which one.")]
 BestOf = Annotated[int | None, typer.Option("--best-of", metavar="N", help="A series: whoever wins most of N races wins it. N is odd.")]
-Session = Annotated[int | None, typer.Option("--session", metavar="N", help="N attempts: a game won is a point; cards home break ties.")]
+Session = Annotated[int | None, typer.Option("--session", metavar="N", help="A series: N attempts, with a point for each game won.")]
 Swap = Annotated[bool, typer.Option("--swap", help="Two shuffles: each player plays one, then the other's.")]
 
 

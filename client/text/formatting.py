@@ -12,7 +12,7 @@ from client.state.room import RoomModel
 from client.state.store import Model, Search
 from client.state.tournament import awaited_check_in
 from protocol.record import Record
-from protocol.text import clean_name
+from protocol.text import clean_name, counted
 from protocol.views import RATED_DELAY_S, RaceOptions, RulesInfo, RunningRaceInfo, SeatInfo, SeriesFormat, SeriesInfo, Unrated
 
 LAST_CARDS = 10
@@ -130,18 +130,25 @@ def series_name(format_: SeriesFormat, races: int) -> str:
 
 
 def score_text(series: SeriesInfo) -> str:
-    """The points: `Anna 2 : 1 Benedikt`, or unless there are two seats, `Anna 2, Benedikt 1, Clara 0`. Cards too, if they decide."""
+    """The points: `Anna 2 : 1 Benedikt`, or unless there are two seats, `Anna 2, Benedikt 1, Clara 0`.
+
+    With nobody ahead on points, also what decides then: the cards, and before them the races forfeited, if there are any.
+    """
     names = [clean_name(seat.name) or f"seat {number}" for number, seat in enumerate(series.seats, 1)]
     points = [seat.points for seat in series.seats]
     cards = [seat.home for seat in series.seats]
+    forfeits = [seat.forfeits for seat in series.seats]
     # With nobody ahead on points, or before the end of a swap, the points say nothing.
     tied = points.count(max(points, default=0)) > 1
     if len(names) == 2:
         said = f"{names[0]} {points[0]} : {points[1]} {names[1]}"
+        if tied and forfeits[0] != forfeits[1]:
+            return f"{said} ({forfeits[0]} : {forfeits[1]} forfeits)"
         return f"{said} ({cards[0]} : {cards[1]} cards)" if tied else said
-    return ", ".join(
-        f"{name} {point} ({home} cards)" if tied else f"{name} {point}" for name, point, home in zip(names, points, cards, strict=True)
-    )
+    decide = [
+        f" ({counted(lost, 'forfeit')}, {home} cards)" if lost else f" ({home} cards)" for lost, home in zip(forfeits, cards, strict=True)
+    ]
+    return ", ".join(f"{name} {point}{more if tied else ''}" for name, point, more in zip(names, points, decide, strict=True))
 
 
 def series_sentence(series: SeriesInfo) -> str:
@@ -156,6 +163,8 @@ def series_sentence(series: SeriesInfo) -> str:
     left = f"{' and '.join(gone)} gave up the series. " if gone else ""
     if len(series.seats) == 1:
         return f"{left}The {name} is over: {score_text(series)}."
+    if len(gone) == len(series.seats):
+        return f"{left}The score was {score_text(series)}."
     won = f"{first[0]} has won the {name}" if len(first) == 1 else f"The {name} is a draw"
     return f"{left}{won}: {score_text(series)}."
 

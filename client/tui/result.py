@@ -191,12 +191,14 @@ def _next_line(now: RoomModel) -> Line:
         return [("strong", f"r: wait for another player to start a new series; the code is {clean_name(now.code)}")]
     ready = [clean_name(info.name or "") for info in now.seats if info.ready and info.bot is None]
     away = [clean_name(info.name or "") for info in now.seats if info.seat != now.seat and not info.connected]
-    number = now.series.raced + 1 if now.series is not None else 1
+    raced = now.series.raced if now.series is not None else 0
+    # Behind a series that was given up, the next race begins another.
+    race = f"race {raced + 1}" if raced else "race 1 of a new series"
     if away:
-        return [("strong", f"r: ready for race {number}; {', '.join(away)} is not connected and may come back")]
+        return [("strong", f"r: ready for {race}; {', '.join(away)} is not connected and may come back")]
     if ready:
-        return [("title", f"{', '.join(ready)} {'is' if len(ready) == 1 else 'are'} ready for race {number}. Press r.")]
-    return [("strong", f"r: ready for race {number}")]
+        return [("title", f"{', '.join(ready)} {'is' if len(ready) == 1 else 'are'} ready for {race}. Press r.")]
+    return [("strong", f"r: ready for {race}")]
 
 
 def _tournament_line(scene: Scene, width: int) -> Line:

@@ -49,10 +49,15 @@ def leave(step: Step) -> Step:
 
 def _lost_by_leaving(step: Step) -> str:
     """What leaving now would cost the player, as a verb phrase; empty if nothing."""
-    series = step.state.room.series if step.state.room is not None else None
-    if still_racing(step):
-        return "forfeit the race"
-    return "give up the series" if series is not None and series.raced > 0 and not series.over else ""
+    room = step.state.room
+    lost = ["forfeit the race"] if still_racing(step) else []
+    series = room.series if room is not None else None
+    if room is not None and series is not None and not series.over:
+        runs = room.phase in ("countdown", "racing")
+        # In the last race there is no series left to give up, and before the first there is none yet.
+        if series.raced + 1 < series.races if runs else series.raced:
+            lost.append("give up the series")
+    return " and ".join(lost)
 
 
 def is_wanted(room: RoomModel, wanted: Start) -> bool:

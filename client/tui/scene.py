@@ -19,6 +19,7 @@ from client.tui.start import StartMenu
 from client.tui.theme import Theme, theme_for
 from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Prompt, Ui
+from protocol.record import SeriesRecord
 from protocol.text import CHAT_LENGTH, clean_chat, clean_name
 from protocol.views import WatcherLine
 
@@ -153,15 +154,23 @@ def head(scene: Scene, width: int) -> Picture:
 def race_of_series(room: RoomModel) -> list[str]:
     """Which race of the series it is, and how two players stand: one's own points first, as among the bars. Watchers read it elsewhere."""
     series = room.series
-    if series is None or room.phase == "over":
+    if series is None:
         return [f"race {room.race}"] if room.race > 1 else []
-    # Of a second series in the same room the races begin anew.
-    said = [f"race {min(series.raced + 1, series.races)} of {series.races}"]
+    if room.record is not None and room.record.series is not None:
+        # The room's own count goes on through series after series, and would be another number than this.
+        return [race_in_series(room.record.series)]
+    is_over = room.phase == "over"
+    said = [f"race {min(series.raced + (not is_over), series.races)} of {series.races}"]
     # The points of a swap are not told before its end.
-    if series.raced and room.seat is not None and len(series.seats) == 2 and series.format != "swap":
+    if not is_over and series.raced and room.seat is not None and len(series.seats) == 2 and series.format != "swap":
         points = [seat.points for seat in series.seats]
         said.append(" : ".join(map(str, reversed(points) if room.seat == 1 else points)))
     return said
+
+
+def race_in_series(series: SeriesRecord) -> str:
+    """`race 2 of 3`."""
+    return f"race {series.race} of {series.races}"
 
 
 def tournament_head(scene: Scene, view_state: TournamentView) -> Line:
@@ -180,7 +189,8 @@ def tournament_head(scene: Scene, view_state: TournamentView) -> Line:
 def replay_head(scene: Scene, replay: ReplayState, width: int, *, paced: bool = True) -> Picture:
     """The first row of a replay: which race it is, and where its head is and, if it is `paced`, how fast it moves."""
     record, now = replay.line.record, replay.at(scene.now_ms)
-    parts = [replay.line.rules.name, record.room, *([f"race {record.race}"] if record.race > 1 else [])]
+    number = [race_in_series(record.series)] if record.series is not None else [f"race {record.race}"] if record.race > 1 else []
+    parts = [replay.line.rules.name, record.room, *number]
     parts += [f"pair {replay.pair + 1} of {len(replay.pairs)} (tab)"] if len(replay.pairs) > 1 else []
     dot = f" {scene.theme.glyphs.middle} "
     left: Line = [("head strong", " Replay"), ("head", "".join(f"{dot}{clip(clean_name(part), 20)}" for part in parts))]

@@ -165,7 +165,9 @@ def _verify_record(record: Record) -> None:
         except FalseNumber as error:
             fail(f"not a true record: {error}")
         kind += f", the first that can be won (k = {deal.k})"
-    say(f"verified: race {record.race} of {record.room}, {record.rules}, {kind}, {counted(len(record.moves), 'legal move')}")
+    series = record.series
+    within = f" (race {series.race} of {series.races} in its series)" if series is not None else ""
+    say(f"verified: race {record.race} of {record.room}{within}, {record.rules}, {kind}, {counted(len(record.moves), 'legal move')}")
     for number, seat in sorted(enumerate(record.seats, 1), key=lambda item: item[1].place):
         say(f"{seat.place}. {seat.name} (seat {number}): {seat.state}, {counted(seat.home, 'card')} home at {seat.home_at_ms / 1000:.3f} s")
 

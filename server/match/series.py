@@ -3,7 +3,9 @@
 Points     best-of: one for each race won. A shared first place, or a forfeited one, earns none, and the race counts as one of the N.
            session: one for each game won (every card home). swap: one for each of the two shuffles, to the player who brought more cards
            of it home, or as many but earlier.
-Places     More points; then more cards home in all races; equals in both share a place. Seats that have given the series up come last.
+Places     More points; then fewer races forfeited; then more cards home in all races; equals in all three share a place. Seats that have
+           given the series up come last. (Forfeits come before cards because a forfeit usually ends the race for the other player too:
+           otherwise whoever is ahead on cards could level the points in the last race and win by leaving it.)
 The end    best-of: when no other seat can reach the leader's points any more, or after N races. session: after N. swap: after two.
            Any: when a seat has given it up. So a series never has more races than its options say, however many are drawn.
 
@@ -41,6 +43,7 @@ class SeatResult(Struct, frozen=True):
 
 class Series(Struct, frozen=True, kw_only=True):
     """One series. id: that of its first race, empty before there is one. results: those of the races that are over, each in seat order.
+    last: the id of the last of these; empty before there is one.
 
     gone: the seats that have given it up. nonces: those of the first race of a swap, in hexadecimal digits: its second uses them too.
     """
@@ -49,6 +52,7 @@ class Series(Struct, frozen=True, kw_only=True):
     seats: int
     id: str = ""
     results: tuple[tuple[SeatResult, ...], ...] = ()
+    last: str = ""
     gone: tuple[int, ...] = ()
     nonces: tuple[str, ...] = ()
 
@@ -62,7 +66,7 @@ class Series(Struct, frozen=True, kw_only=True):
             raise ValueError(f"a race of {len(record.seats)} seats in a series of {self.seats}")
         result = tuple(SeatResult(seat.name, seat.place, seat.home, seat.home_at_ms, seat.state) for seat in record.seats)
         nonces = record.deal.nonces if self.options.format == "swap" else ()
-        return replace(self, results=(*self.results, result), nonces=nonces)
+        return replace(self, results=(*self.results, result), last=record.id, nonces=nonces)
 
     def given_up(self, seat: int) -> Series:
         """The series as given up by this seat (from 0), and therefore over."""
@@ -103,6 +107,11 @@ class Series(Struct, frozen=True, kw_only=True):
                 return _swap_points(self.results) if len(self.results) == 2 else (0,) * self.seats
 
     @property
+    def forfeits(self) -> tuple[int, ...]:
+        """How many races each seat has forfeited."""
+        return tuple(sum(result[seat].forfeited for result in self.results) for seat in range(self.seats))
+
+    @property
     def home(self) -> tuple[int, ...]:
         """The cards home of each seat, in all races."""
         return tuple(sum(result[seat].home for result in self.results) for seat in range(self.seats))
@@ -110,7 +119,8 @@ class Series(Struct, frozen=True, kw_only=True):
     @property
     def places(self) -> tuple[int, ...]:
         """The place of each seat, from 1. Equals share a place, and the places they fill are skipped."""
-        keys = [(seat not in self.gone, points, home) for seat, (points, home) in enumerate(zip(self.points, self.home, strict=True))]
+        columns = zip(self.points, self.forfeits, self.home, strict=True)
+        keys = [(seat not in self.gone, points, -forfeits, home) for seat, (points, forfeits, home) in enumerate(columns)]
         return tuple(1 + sum(other > key for other in keys) for key in keys)
 
     @property
@@ -120,8 +130,10 @@ class Series(Struct, frozen=True, kw_only=True):
             return None
         names = [seat.name for seat in self.results[-1]] if self.results else [""] * self.seats
         seats = [
-            SeriesSeat(name=name, points=points, home=home, place=place, gone=seat in self.gone)
-            for seat, (name, points, home, place) in enumerate(zip(names, self.points, self.home, self.places, strict=True))
+            SeriesSeat(name=name, points=points, forfeits=forfeits, home=home, place=place, gone=seat in self.gone)
+            for seat, (name, points, forfeits, home, place) in enumerate(
+                zip(names, self.points, self.forfeits, self.home, self.places, strict=True)
+            )
         ]
         return SeriesInfo(
             format=self.options.format, races=self.options.races, raced=len(self.results), over=self.is_over, seats=tuple(seats)

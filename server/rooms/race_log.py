@@ -121,6 +121,10 @@ class RaceLog:
         if left:
             self._draft.effects.entries.append(PlayersLeft(race=self._race, seats=left))
 
+    def note_given_up(self, race: str, *, seats: Iterable[int]) -> None:
+        """Note that the players of these seats gave a series up after this race of it."""
+        self._draft.effects.entries.append(PlayersLeft(race=race, seats=tuple(seats), gave_up=True))
+
     def give_up(self, reason: str, *, seats: tuple[PlayedSeat, ...], at_ms: int) -> None:
         """Note that the current race will never have a record."""
         self._draft.effects.entries.append(RaceAborted(race=self._race, reason=reason, at_ms=at_ms, seats=seats))

@@ -353,9 +353,15 @@ class RaceSequence:
             if self.race.phase == "over":
                 self._open_next()
             return
+        before = self.series.before
         self.series.give_up(gone)
         self._tell_score()
-        if self.race.phase == "waiting" and self.people():
+        if self.race.phase != "waiting":
+            # The end of the race noted who had left it.
+            return
+        if before is not None:
+            self.log.note_given_up(before, seats=gone)
+        if self.people():
             self.log.give_up("a player gave the series up", seats=(), at_ms=self._setup.wall_ms())
             self.series.start_over()
             self._open_next()

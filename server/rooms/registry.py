@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import trio
+from msgspec.structs import replace as with_fields
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
@@ -193,7 +194,11 @@ class Rooms:
             room = self._room(left.opened.room, left.opened.options, earlier=earlier)
         except (Refusal, LookupError, ValueError, IllegalMove) as error:
             raise ValueError(f"it cannot be shown any more: {error}") from error
-        return room.core.shown(self._clock.now_ms(), with_boards=False).room
+        shown = room.core.shown(self._clock.now_ms(), with_boards=False).room
+        if shown.series is not None and not shown.series.over:
+            # The room was closed between two races, so there will be no next one, and nobody has won.
+            return with_fields(shown, series=None)
+        return shown
 
     def _room(
         self,

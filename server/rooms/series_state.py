@@ -28,14 +28,13 @@ class SealedRace(Struct, frozen=True):
 class SeriesState:
     """One series at a time; `start_over` begins the next."""
 
-    __slots__ = ("_before", "_fresh", "_sealed", "_series")
+    __slots__ = ("_fresh", "_sealed", "_series")
 
     def __init__(self, options: RaceOptions, left: RunningRoom | None) -> None:
         """left: what an earlier server left. Raises as `replay` does."""
         self._fresh = Series(options=options.series, seats=options.seats)
         self._series = self._fresh
         self._sealed: SealedRace | None = None
-        self._before: str | None = None
         if left is not None:
             opened = left.running.opened
             self._series = opened.series or replace(self._fresh, id=opened.race)
@@ -81,8 +80,8 @@ class SeriesState:
 
     @property
     def before(self) -> str | None:
-        """The id of the race before the current one, in a series under way."""
-        return self._before if self.is_under_way else None
+        """The id of the race that was scored last, in a series under way. None too if an earlier version of the server scored it."""
+        return (self._series.last or None) if self.is_under_way else None
 
     # ---- what changes it
 
@@ -94,7 +93,6 @@ class SeriesState:
     def raced(self, race: Race, record: Record) -> None:
         """A race of the series is over."""
         self._series = self._series.raced(record)
-        self._before = race.id
         if race.options.swaps and race.sealed:
             self._sealed = SealedRace(record, seated(race))
 

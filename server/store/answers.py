@@ -53,7 +53,7 @@ class StandingRace:
     """A race that is over, and in whose room somebody was still.
 
     players: the id of each seat's player, None for a house bot. here: the seats of those who were in the room; gone: of those who had left
-    it before the race was over. changes: what the race did to ratings, by seat; none where it did not count.
+    it before the race was over, or gave its series up after it. changes: what the race did to ratings, by seat; none if it did not count.
     """
 
     opened: RaceOpened
@@ -120,7 +120,9 @@ class TournamentHead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A race on a shared deal. finished_at_ms: None while it runs. seats: once it has ended, in seat order, as in `PlayedRace`."""
+    """A race on a shared deal. finished_at_ms: None while it runs. seats: once it has ended, in seat order, as in `PlayedRace`.
+    aborted: why; None if it was not.
+    """
 
     race: str
     room: str
@@ -129,3 +131,4 @@ class Run:
     phase: RacePhase
     finished_at_ms: int | None
     seats: tuple[PlayedSeat, ...]
+    aborted: str | None

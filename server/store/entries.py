@@ -259,7 +259,8 @@ def _leave_room(entry: PlayersLeft) -> Steps:
     over = "SELECT 1 AS found FROM races WHERE id = ? AND phase <> 'running'"
     if entry.seats:
         marks = ", ".join("?" * len(entry.seats))
-        leave = f"UPDATE seats SET here = false WHERE race = ? AND seat IN ({marks}) AND EXISTS ({over})"  # noqa: S608
+        changed = "here = false, gone = true" if entry.gave_up else "here = false"
+        leave = f"UPDATE seats SET {changed} WHERE race = ? AND seat IN ({marks}) AND EXISTS ({over})"  # noqa: S608
         if (yield WriteStep(leave, [(entry.race, *entry.seats, entry.race)])):
             return
     yield WriteStep(over, [(entry.race,)], f"race {entry.race} is not over")

@@ -145,10 +145,14 @@ class RaceOver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayersLeft:
-    """The players of these seats are no longer in the room of a finished race: they left, or it was closed, or went on to another race."""
+    """The players of these seats are no longer in the room of a finished race: they left, or it was closed, or went on to another race.
+
+    gave_up: they gave its series up before the next race of it began.
+    """
 
     race: str
     seats: tuple[int, ...]
+    gave_up: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

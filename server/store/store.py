@@ -388,4 +388,5 @@ def _run(row: Row, seats: Iterable[Row]) -> Run:
         phase=row.phase,
         finished_at_ms=row.ended_at_ms,
         seats=tuple(map(seat_of, seats)),
+        aborted=row.reason,
     )

@@ -128,7 +128,7 @@ CREATE TABLE records (
 -- Who sat where and what came of it, to look up by player: of races that are over, as their records have it, and of those that had begun
 -- and were aborted, which have no places. finished_at_ms: of the race, Unix time. ended_at_ms: of the seat, from the start. mu_before and
 -- the others: what a race that counts did to the player's rating. rated_races: the player's, this one included. here: whether the player
--- is still in the room of the race, which is over; gone: whether they had left it before that.
+-- is still in the room of the race, which is over; gone: whether they had left it before that, or gave its series up after it.
 CREATE TABLE seats (
     race TEXT NOT NULL REFERENCES races (id),
     seat SMALLINT NOT NULL,

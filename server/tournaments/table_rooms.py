@@ -322,7 +322,7 @@ class TableRooms:
             if record is not None:
                 found[race.pairing.table] = self.raced(state, race, record)
             elif run.phase == "aborted" and run.seats:
-                found[race.pairing.table] = [TableRaceAborted(*race.key, "the server could not go on with it")]
+                found[race.pairing.table] = [TableRaceAborted(*race.key, clean_reason(run.aborted or ""))]
         return found, running
 
     def raced(self, state: TournamentState, race: TableRace, record: Record) -> list[Event]:

@@ -228,7 +228,7 @@ def test_a_series_shows_its_score_the_race_before_and_its_ratings(browser: Brows
         record = ada.hear_of("result")["record"]
         ratings = ada.hear_of("ratings")["seats"]
         browser.wait_for_text(".series", f"Best of 3: {ada.name} 1 : 0 {zoe.name}. Race 2 is next.")
-        assert browser.text("#result") == "Result of race 1"
+        assert browser.text("#result") == "Result of the race before"
         changes = [f"rating {seat['before']} → {seat['after']} ({seat['after'] - seat['before']:+})".replace("-", "−") for seat in ratings]
         browser.wait(lambda: [each.text.rpartition(" · ")[2] for each in browser.all(".places li")] == changes, "the ratings")
         rows = [[each.text for each in browser.all(f".score tbody tr:nth-child({row}) :is(th, td)")] for row in (1, 2)]

@@ -66,7 +66,8 @@ export class Game {
   leave() {
     const { player } = this;
     const racing = player.room?.isRacing;
-    ask(racing ? "Leave the race? You will be placed last." : "Leave this room?", ["Leave", "Stay"], () => player.send({ type: "leave-race" }));
+    const lost = [racing && "be placed last", player.room?.givesUpSeries && "give up the series"].filter(Boolean).join(" and ");
+    ask(`Leave ${racing ? "the race" : "this room"}?${lost && ` You will ${lost}.`}`, ["Leave", "Stay"], () => player.send({ type: "leave-race" }));
   }
 
   #stop() {

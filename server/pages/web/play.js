@@ -71,13 +71,14 @@ export class PlayPage {
     this.look = element("div", { class: "waiting-room" }, this.lookedRules, element("p", { class: "actions" }, this.take));
     this.stopLooking = button("Stop looking", () => this.#ask({ type: "quick-match", cancel: true }));
     this.looking = element("div", {}, this.lookingText = element("p", { class: "summary", role: "status" }), element("p", { class: "actions" }, this.stopLooking));
-    this.waiting = new WaitingRoom({ ready: () => { player.ready(); this.#soon(); }, leave: () => player.send({ type: "leave-race" }) });
+    const leave = () => { if (player.room?.givesUpSeries) this.game.leave(); else player.send({ type: "leave-race" }); };
+    this.waiting = new WaitingRoom({ ready: () => { player.ready(); this.#soon(); }, leave });
     this.text = element("input", { id: "say", maxlength: "200", autocomplete: "off", placeholder: "Say something", "aria-label": "Say something" });
     this.phrase = button("Say …", () => this.#choosePhrase());
     this.lines = element("ul", { class: "lines" });
     this.talk = element("section", { class: "talk", "aria-label": "What is said" }, this.lines, this.phrase, this.text);
     this.game = new Game(player, () => this.#choosePhrase());
-    this.ending = new Ending({ again: () => { player.send({ type: "rematch", race: player.room.race }); }, leave: () => player.send({ type: "leave-race" }) });
+    this.ending = new Ending({ again: () => { player.send({ type: "rematch", race: player.room.race }); }, leave });
     this.goOn = new Elsewhere();
     this.here = button("Go on here", () => { this.here.hidden = true; this.notice.hidden = true; connection.open(); }, { class: "main-button" });
     this.here.hidden = true;

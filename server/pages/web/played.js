@@ -29,6 +29,12 @@ export class PlayedRace extends WatchedRace {
     return this.phase === "racing" && this.own?.state === "racing" && this.view !== null;
   }
 
+  /** Whether whoever leaves now gives a series up: not in its last race, and not before its first. */
+  get givesUpSeries() {
+    if (!this.series || this.series.over) return false;
+    return ["countdown", "racing"].includes(this.phase) ? this.series.raced + 1 < this.series.races : this.series.raced > 0;
+  }
+
   /** A room event. False when one was missed, and the race has to be joined again. */
   apply(event, now) {
     const before = this.version;

@@ -237,7 +237,7 @@ export class RacePage {
     this.result.hidden = !finished;
     if (!finished) return;
     const { race, id, seats, ratings } = finished;
-    setText(this.resultTitle, model.phase === "over" ? "Result" : `Result of race ${race}`);
+    setText(this.resultTitle, model.phase === "over" ? "Result" : "Result of the race before");
     const order = seats.map((seat, number) => ({ ...seat, rating: ratings[number] })).sort((one, other) => one.place - other.place);
     fill(this.results, [model.code, race, seats, ratings], () => order.map((seat) => element("li", { value: String(seat.place) },
       nameOf(seat.name), `${seat.bot ? " (bot)" : ""}: ${homeText(seat)} · ${endWord(seat, seats)}`,
@@ -273,7 +273,7 @@ export class RacePage {
     const last = model.isToBegin ? model.finished : null;
     this.curves.hidden = model.isToBegin && !last;
     if (last) {
-      this.plot.show(last.curves, last.end, cardsOf(rules), `Cards home in race ${last.race}: ${placesText(last.seats)}`, new Set());
+      this.plot.show(last.curves, last.end, cardsOf(rules), `Cards home in the race before: ${placesText(last.seats)}`, new Set());
     } else if (!this.curves.hidden) {
       const live = new Set(model.seats.filter((seat) => seat.state === "racing").map((seat) => seat.seat));
       this.plot.show(model.curves, elapsed, cardsOf(rules), `Cards home over time: ${this.#standings()}`, live);

@@ -1,6 +1,6 @@
 // A series of races between the same players: what it is called, how it stands, in words and as a table.
 
-import { clean, element, nameOf, setText } from "./dom.js";
+import { clean, counted, element, nameOf, setText } from "./dom.js";
 
 /** "best of 3", "session of 5", "swap"; nothing for a single race. */
 export function seriesName({ format, races }) {
@@ -14,6 +14,7 @@ export function seriesSentence(series, phase) {
   const gone = series.seats.filter((seat) => seat.gone).map((seat) => clean(seat.name));
   const left = gone.length ? `${gone.join(" and ")} gave up the series. ` : "";
   if (series.over) {
+    if (gone.length === series.seats.length) return `${left}The score was ${score(series)}.`;
     const first = series.seats.filter((seat) => seat.place === 1 && !seat.gone);
     return `${left}${first.length === 1 ? `${clean(first[0].name)} has won the ${name}` : `The ${name} is a draw`}: ${score(series)}.`;
   }
@@ -22,11 +23,16 @@ export function seriesSentence(series, phase) {
   return series.raced === 0 ? `${title}. Race 1 ${when}.` : `${title}: ${score(series)}. Race ${phase === "over" ? series.raced : coming} ${when}.`;
 }
 
-/** The points: "Anna 2 : 1 Benedikt", or "Anna 2, Benedikt 1, Clara 0". */
+/** The points: "Anna 2 : 1 Benedikt", or "Anna 2, Benedikt 1, Clara 0". With nobody ahead on points, also what decides then. */
 function score({ seats }) {
-  const names = seats.map((seat) => clean(seat.name));
-  if (seats.length === 2) return `${names[0]} ${seats[0].points} : ${seats[1].points} ${names[1]}`;
-  return seats.map((seat, at) => `${names[at]} ${seat.points}`).join(", ");
+  const [one, other] = seats;
+  const isTied = seats.filter(({ points }) => points === Math.max(...seats.map((seat) => seat.points))).length > 1;
+  if (seats.length === 2) {
+    const decides = one.forfeits === other.forfeits ? `${one.home} : ${other.home} cards` : `${one.forfeits} : ${other.forfeits} forfeits`;
+    return `${clean(one.name)} ${one.points} : ${other.points} ${clean(other.name)}${isTied ? ` (${decides})` : ""}`;
+  }
+  const decides = ({ forfeits, home }) => ` (${forfeits ? `${counted(forfeits, "forfeit")}, ` : ""}${home} cards)`;
+  return seats.map((seat) => `${clean(seat.name)} ${seat.points}${isTied ? decides(seat) : ""}`).join(", ");
 }
 
 export class SeriesView {
@@ -50,7 +56,12 @@ export class SeriesView {
     this.#shown = key;
     const order = series.seats.map((seat, number) => ({ ...seat, number })).sort((one, other) => one.place - other.place || one.number - other.number);
     this.rows.replaceChildren(...order.map((seat) => element("tr", {},
-      element("th", { scope: "row" }, nameOf(seat.name), seat.gone ? element("span", { class: "note" }, " gave up") : null),
+      element("th", { scope: "row" }, nameOf(seat.name), this.#note(seat)),
       element("td", {}, String(seat.points)), element("td", {}, String(seat.home)), element("td", {}, String(seat.place)))));
+  }
+
+  #note({ gone, forfeits }) {
+    const text = gone ? " gave up" : forfeits ? ` forfeited ${counted(forfeits, "race")}` : "";
+    return text && element("span", { class: "note" }, text);
   }
 }

@@ -11,7 +11,7 @@ from client.state.room import RoomModel
 from client.text import formatting as reading
 from protocol.room_events import Progress
 from protocol.server_messages import WaitingMatch, WaitingOver
-from protocol.views import RaceOptions, SeriesOptions, Unrated
+from protocol.views import RaceOptions, SeriesInfo, SeriesOptions, SeriesSeat, Unrated
 from tests.client import scenes, tables
 
 
@@ -103,3 +103,42 @@ def test_whether_a_race_counts_and_why_not(options: dict[str, Any], sentence: st
 
 def test_every_reason_for_which_a_race_does_not_count_has_words() -> None:
     assert tuple(reading.UNRATED) == get_args(Unrated)
+
+
+def scored(*seats: tuple[str, int, int, int], winner: int | None, gone: tuple[int, ...] = ()) -> SeriesInfo:
+    """A best of 3 that is over. seats: name, points, forfeits and cards home of each."""
+    told = tuple(
+        SeriesSeat(name=name, points=points, forfeits=forfeits, home=home, place=1 if winner in (None, number) else 2, gone=number in gone)
+        for number, (name, points, forfeits, home) in enumerate(seats)
+    )
+    return SeriesInfo(format="best-of", races=3, raced=3, over=True, seats=told)
+
+
+SCORES = [
+    pytest.param(scored(("Anna", 2, 0, 60), ("Bert", 1, 1, 70), winner=0), "Anna has won the best of 3: Anna 2 : 1 Bert.", id="points"),
+    pytest.param(
+        scored(("Anna", 1, 0, 60), ("Bert", 1, 0, 50), winner=0),
+        "Anna has won the best of 3: Anna 1 : 1 Bert (60 : 50 cards).",
+        id="cards",
+    ),
+    pytest.param(
+        scored(("Anna", 1, 1, 60), ("Bert", 1, 0, 50), winner=1),
+        "Bert has won the best of 3: Anna 1 : 1 Bert (1 : 0 forfeits).",
+        id="forfeits",
+    ),
+    pytest.param(
+        scored(("Anna", 1, 1, 60), ("Bert", 1, 0, 50), ("Clara", 0, 0, 40), winner=1),
+        "Bert has won the best of 3: Anna 1 (1 forfeit, 60 cards), Bert 1 (50 cards), Clara 0 (40 cards).",
+        id="three players",
+    ),
+    pytest.param(
+        scored(("Anna", 1, 0, 60), ("Bert", 0, 0, 50), winner=0, gone=(0, 1)),
+        "Anna and Bert gave up the series. The score was Anna 1 : 0 Bert.",
+        id="nobody stayed",
+    ),
+]
+
+
+@pytest.mark.parametrize(("series", "sentence"), SCORES)
+def test_the_end_of_a_series_is_said_with_what_decided_it(series: SeriesInfo, sentence: str) -> None:
+    assert reading.series_sentence(series) == sentence

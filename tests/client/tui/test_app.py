@@ -1097,6 +1097,18 @@ async def test_a_race_against_a_bot_can_ask_for_a_winnable_deal() -> None:
         assert run.link.taken()[0] == OpenRace(options=RaceOptions(bots=("Steady",), public=False, winnable=True))
 
 
+@pytest.mark.parametrize(
+    ("raced", "lost"),
+    [(0, "forfeit the race and give up the series"), (1, "forfeit the race and give up the series"), (2, "forfeit the race")],
+)
+async def test_whoever_leaves_is_told_whether_they_give_up_the_series_too(raced: int, lost: str) -> None:
+    series = scenes.standing((raced, 0), raced, races=3)
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.next_race(1, series, race=raced + 1, phase="racing", view=scenes.middle_view()))
+        await run.give("L")
+        assert run.screen.shows(f"Leave? You {lost}.")
+
+
 async def test_between_two_races_of_a_series_the_result_stands_until_one_is_ready_for_the_next() -> None:
     score = scenes.standing((1, 0), 1)
     async with racing() as run:

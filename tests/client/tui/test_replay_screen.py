@@ -20,7 +20,7 @@ from client.tui.keymap import Command
 from client.tui.replay_state import jumped_to_tenth, replay_state_of
 from client.tui.start import AppOutcome, StartTournaments, UiSettings
 from client.tui.ui_state import Ui
-from protocol.record import Record
+from protocol.record import Record, SeriesRecord
 from protocol.room_events import RematchAsked
 from protocol.tournament_messages import CheckIn
 from tests.client import replays, scenes, tables
@@ -59,6 +59,12 @@ async def test_it_begins_at_the_deal_standing_and_says_where_the_lines_part() ->
         assert f"paused ×1   0:00.0 / {END}" in head(look)
         assert sum(line.count("the deal, before the first move") for line in look.screen.last_text) == 2
         assert look.screen.shows("◆ They diverge at move 34 (0:52): Player 0 a3, Player 1 b1.")
+
+
+async def test_a_race_of_a_series_is_numbered_within_it() -> None:
+    series = SeriesRecord(id="first", format="best-of", races=3, race=2)
+    async with looking(replace(LINE, record=structs.replace(LINE.record, race=5, series=series))) as look:
+        assert "Carpet · ABCDEF · race 2 of 3" in head(look)
 
 
 async def test_arrows_step_over_the_moves_of_both_and_brackets_over_those_of_one() -> None:

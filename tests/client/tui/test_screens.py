@@ -48,7 +48,7 @@ from protocol.errors import Fault
 from protocol.fairness import derive_seed, named_seed
 from protocol.forms import USUAL_NAME
 from protocol.phrases import PHRASES
-from protocol.record import sealed
+from protocol.record import SeriesRecord, sealed
 from protocol.room_events import (
     Countdown,
     Dealt,
@@ -721,6 +721,29 @@ def test_the_head_says_which_race_of_a_series_it_is_and_ones_own_points_first(se
     assert f"race 2 of 5{' · ' if points else ''}{points}" in line
     assert "race 4" not in line
     assert (" : " in line) == bool(points)
+
+
+def test_the_head_counts_the_races_of_the_series_behind_the_end_too() -> None:
+    model = scenes.over()
+    assert model.room is not None
+    assert model.room.record is not None
+    place = SeriesRecord(id="first", format="best-of", races=3, race=2)
+    record = structs.replace(model.room.record, series=place)
+    for series, kept in (
+        # Between `result` and `scored`, after it, and in a swap whose record is still sealed.
+        (scenes.standing((1, 0), 1, races=3), record),
+        (scenes.standing((2, 0), 2, races=3, over=True), record),
+        (scenes.standing((2, 0), 2, races=3, over=True), None),
+    ):
+        room = replace(model.room, race=4, series=series, record=kept)
+        (line, *_) = rows_of(Shown(lambda room=room: replace(model, room=room)))  # type: ignore[misc]
+        assert "race 2 of 3" in line
+        assert "race 4" not in line
+
+
+def test_between_two_series_the_next_race_is_said_to_begin_another() -> None:
+    model = scenes.reduced(series_given_up(), scenes.next_race(17, scenes.standing((0, 0), 0), race=3))
+    assert any("r: ready for race 1 of a new series" in line for line in rows_of(Shown(lambda: model)))
 
 
 def test_a_house_bot_has_no_round_trip_in_a_waiting_room() -> None:

@@ -47,6 +47,9 @@ FIRST = race(("stopped", 20, 900), ("stopped", 10, 800))
 SECOND = race(("stopped", 10, 900), ("stopped", 20, 800))
 DRAWN = race(("stopped", 10, 700), ("stopped", 10, 700))
 RESIGNED = race(("forfeited", 30, 900), ("stopped", 4, 0))
+BOTH_RESIGNED = race(("forfeited", 12, 900), ("forfeited", 4, 0))
+AHEAD = race(("stopped", 45, 900), ("stopped", 10, 800))
+BEATEN = race(("stopped", 4, 0), ("stopped", 5, 800))
 WON = race(("won", 52, 90_000), ("stopped", 40, 80_000))
 
 
@@ -77,6 +80,35 @@ def test_a_drawn_race_of_a_best_of_counts_for_nobody_and_is_not_raced_again() ->
 def test_points_that_are_level_are_told_apart_by_cards_home() -> None:
     assert after(series("best-of", 3), DRAWN, FIRST, race(("stopped", 9, 1), ("stopped", 15, 1))).places == (1, 2)
     assert after(series("session", 2), FIRST, FIRST).places == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("format_", "records", "score", "places"),
+    [
+        pytest.param("best-of", (AHEAD, DRAWN, RESIGNED), (1, 1), (2, 1), id="whoever leads and leaves the last race has lost"),
+        pytest.param("best-of", (AHEAD, DRAWN, BEATEN), (1, 1), (1, 2), id="whoever leads and stops in the last race keeps their cards"),
+        pytest.param("best-of", (RESIGNED, AHEAD, DRAWN), (1, 1), (2, 1), id="an earlier forfeit counts as much"),
+        pytest.param("best-of", (RESIGNED, AHEAD, BOTH_RESIGNED), (1, 1), (2, 1), id="so does each of several"),
+        pytest.param("best-of", (AHEAD, BOTH_RESIGNED, BEATEN), (1, 1), (1, 2), id="if both forfeited as many, cards decide"),
+        pytest.param("session", (AHEAD, RESIGNED, DRAWN), (0, 0), (2, 1), id="in a session too"),
+        pytest.param("session", (WON, RESIGNED, DRAWN), (1, 0), (1, 2), id="points come first"),
+    ],
+)
+def test_at_equal_points_whoever_forfeited_fewer_races_is_ahead_and_then_cards_decide(
+    format_: SeriesFormat, records: tuple[Record, ...], score: tuple[int, ...], places: tuple[int, ...]
+) -> None:
+    over = after(series(format_, 3), *records)
+    assert (over.is_over, over.points, over.places) == (True, score, places)
+
+
+def test_of_three_players_those_who_stayed_come_before_the_one_who_left_with_as_many_points() -> None:
+    first = race(("stopped", 40, 9), ("stopped", 10, 9), ("stopped", 9, 9))
+    second = race(("stopped", 10, 9), ("stopped", 12, 9), ("stopped", 9, 9))
+    last = race(("forfeited", 20, 9), ("stopped", 4, 9), ("stopped", 4, 9))
+    over = after(series("best-of", 3, seats=3), first, second, last)
+    assert (over.points, over.places) == ((1, 1, 0), (2, 1, 3))
+    assert over.info is not None
+    assert [(seat.forfeits, seat.home) for seat in over.info.seats] == [(1, 70), (0, 26), (0, 22)]
 
 
 def test_whoever_has_forfeited_first_place_or_last_gets_no_point() -> None:
@@ -177,6 +209,23 @@ def test_what_a_series_comes_to_does_not_depend_on_who_sits_where(given_: tuple[
         assert len(turned.results) == len(plain.results)
         assert turned.points == tuple(plain.points[seat] for seat in order)
         assert turned.places == tuple(plain.places[seat] for seat in order)
+
+
+@given(raced_series(), st.data())
+def test_nobody_gains_by_forfeiting_the_last_race_instead_of_stopping_in_it(
+    given_: tuple[Series, list[list[Outcome]]], data: st.DataObject
+) -> None:
+    begun, outcomes = given_
+    stopped = play_out(begun, outcomes)
+    *before, last = outcomes[: len(stopped.results)]
+    seat = data.draw(st.sampled_from(range(begun.seats)))
+    state, home, home_at_ms = last[seat]
+    if state == "forfeited":
+        return
+    given_up: Outcome = ("forfeited", home, home_at_ms)
+    forfeited = play_out(begun, [*before, [given_up if number == seat else each for number, each in enumerate(last)]])
+    assert forfeited.points[seat] <= stopped.points[seat]
+    assert forfeited.places[seat] >= stopped.places[seat]
 
 
 @given(raced_series(), st.data())

@@ -35,6 +35,7 @@ from server.lobby.lobby import changes
 from server.race.view import see
 from server.rules.catalogue import RULE_SETS, describe
 from tests.client import scenes
+from tests.client.text.test_formatting import SCORES
 from tests.conftest import NO_NODE
 
 pytestmark = pytest.mark.slow
@@ -900,3 +901,27 @@ def test_the_lobby_is_kept_up_by_what_has_changed() -> None:
     assert [[code, heard] for code, _, _, heard in seen[0]["running"]] == [["AAAAAA", 1], ["BBBBBB", 1]]
     assert [[code, heard] for code, _, _, heard in seen[1]["running"]] == [["BBBBBB", 1], ["CCCCCC", 2]]
     assert (order, closest) == (["AAAAAA", "BBBBBB"], "BBBBBB")
+
+
+def test_the_end_of_a_series_is_said_with_what_decided_it_as_in_the_terminal() -> None:
+    script = """
+        const { seriesSentence } = await import(`${web}/series.js`);
+        console.log(JSON.stringify(given.map((series) => seriesSentence(series, "over"))));
+    """
+    told, sentences = zip(*(case.values for case in SCORES), strict=True)
+    assert node(script, msgspec.to_builtins(told)) == list(sentences)
+
+
+def test_a_series_is_given_up_by_leaving_it_between_its_first_start_and_its_last() -> None:
+    script = """
+        const { PlayedRace } = await import(`${web}/played.js`);
+        const gives = ([phase, series]) => Object.assign(Object.create(PlayedRace.prototype), { phase, series }).givesUpSeries;
+        console.log(JSON.stringify(given.map(gives)));
+    """
+
+    def at(phase: str, raced: int, *, over: bool = False) -> list[object]:
+        return [phase, {"raced": raced, "races": 3, "over": over}]
+
+    kept = [["racing", None], at("waiting", 0), at("racing", 2), at("over", 3, over=True), at("over", 1, over=True)]
+    given_up = [at("countdown", 0), at("racing", 1), at("waiting", 1), at("waiting", 2)]
+    assert node(script, kept + given_up) == [False] * len(kept) + [True] * len(given_up)

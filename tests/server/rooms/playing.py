@@ -208,25 +208,29 @@ class Notebook:
 
     def standing(self, room: str) -> list[StandingRace]:
         """The finished races of a room that somebody is still in, as a store would return them."""
+        return [race for race in self._over(room) if race.here]
+
+    def stood_last(self, room: str) -> StandingRace:
+        """The race that finished last in a room, as a store would return it."""
+        return self._over(room)[-1]
+
+    def _over(self, room: str) -> list[StandingRace]:
         opened = {entry.race: entry for entry in self.entries if isinstance(entry, RaceOpened) and entry.room == room}
         found: list[StandingRace] = []
         for over in self.entries:
             if isinstance(over, RaceOver) and over.race in opened:
-                gone = {
-                    seat for entry in self.entries if isinstance(entry, PlayersLeft) and entry.race == over.race for seat in entry.seats
-                }
-                if here := frozenset(over.here) - gone:
-                    found.append(
-                        StandingRace(
-                            opened=opened[over.race],
-                            record=over.record,
-                            players=over.players,
-                            here=here,
-                            gone=frozenset(over.gone),
-                            changes=self.changes(over.race),
-                            ended_at_ms=over.at_ms,
-                        )
+                left = [entry for entry in self.entries if isinstance(entry, PlayersLeft) and entry.race == over.race]
+                found.append(
+                    StandingRace(
+                        opened=opened[over.race],
+                        record=over.record,
+                        players=over.players,
+                        here=frozenset(over.here).difference(*(entry.seats for entry in left)),
+                        gone=frozenset(over.gone).union(*(entry.seats for entry in left if entry.gave_up)),
+                        changes=self.changes(over.race),
+                        ended_at_ms=over.at_ms,
                     )
+                )
         return found
 
     def _running(self, opened: RaceOpened) -> RunningRace:

@@ -12,7 +12,7 @@ from protocol.errors import ErrorCode
 from protocol.room_events import PlayerReady, RematchAsked, Result, Room, Scored
 from protocol.views import SeatInfo, SeriesOptions
 from server.rooms.driver import Room as ServedRoom
-from server.rooms.requests import Reveal
+from server.rooms.requests import CallOff, Reveal
 from server.store.answers import StandingRace
 from server.store.errors import StoreFull
 from server.store.port import PlayersLeft, RaceOver
@@ -198,6 +198,39 @@ async def test_whoever_leaves_after_a_series_was_given_up_has_not_given_it_up(nu
     # The same is told to whoever asks for the room when it is gone.
     assert not len(new.rooms)
     assert new.rooms.look_back(stood).series == over
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+@pytest.mark.parametrize("series", [BEST_OF_3, SWAP])
+async def test_a_series_that_was_given_up_between_two_races_is_shown_so_when_its_room_is_gone(
+    table: Table, ann: Guest, bob: Guest, series: SeriesOptions, *, restarts: bool
+) -> None:
+    room = await table.seated(ann, bob, series=series)
+    await race(table, room, ann, bob)
+    code, journal = room.code, table.journal
+    if restarts:
+        table, room = await restart(table, room)
+        ann, bob = await come_back(table, room, ann, bob)
+    bob.leave(room)
+    await table.settle()
+    over = ann.last(Scored).series
+    assert [seat.gone for seat in over.seats] == [False, True]
+    ann.leave(room)
+    await table.settle()
+    assert not len(table.rooms)
+    if restarts:
+        journal.entries += table.journal.entries
+    assert table.rooms.look_back(journal.stood_last(code)).series == over
+
+
+async def test_nobody_is_told_the_score_of_a_series_whose_room_was_closed_between_two_races(table: Table, ann: Guest, bob: Guest) -> None:
+    room = await table.seated(ann, bob, series=BEST_OF_3)
+    await race(table, room, ann, bob)
+    room.tell(CallOff(by_host="the host stops"))
+    await table.settle()
+    assert not len(table.rooms)
+    shown = table.rooms.look_back(table.journal.stood_last(room.code))
+    assert (shown.phase, shown.record, shown.series) == ("over", ann.last(Result).record, None)
 
 
 @pytest.mark.parametrize("series", [BEST_OF_3, SWAP])

@@ -309,6 +309,14 @@ def test_who_had_left_before_the_end_is_told_from_who_left_later(store: Store) -
     assert (last.here, last.gone) == (frozenset(), frozenset({1}))
 
 
+def test_who_gave_a_series_up_after_a_race_of_it_is_told_with_the_race(store: Store) -> None:
+    write(store, made("anna"), made("ben"), opened("r"), over("r", "anna", "ben"))
+    write(store, PlayersLeft(race="r", seats=(1,), gave_up=True))
+    last = store.stood_last(opened("r").room)
+    assert last is not None
+    assert (last.here, last.gone) == (frozenset(), frozenset({1}))
+
+
 def test_a_room_is_left_in_the_request_in_which_its_race_ends(store: Store) -> None:
     write(store, made("anna"), opened("r"))
     write(store, over("r", "anna", None, here=(0,)), PlayersLeft(race="r", seats=(0,)))

@@ -34,7 +34,7 @@ entries: st.SearchStrategy[Entry] = st.one_of(
     st.builds(opened, race, at=at),
     st.builds(taken, race, st.integers(1, 3), at=at),
     st.builds(over, race, st.none() | player, st.none() | player, at=at, here=here),
-    st.builds(PlayersLeft, race=race, seats=here),
+    st.builds(PlayersLeft, race=race, seats=here, gave_up=st.booleans()),
     st.builds(lambda race, places, at: rated_over(race, places, at=at), race, st.dictionaries(player, st.integers(1, 3), max_size=3), at),
     st.builds(
         RaceAborted, race=race, reason=st.just("no"), at_ms=at, seats=st.lists(st.builds(seat, st.none() | player), max_size=2).map(tuple)

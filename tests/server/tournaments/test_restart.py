@@ -12,11 +12,12 @@ from msgspec.structs import replace
 
 from protocol.tournament_messages import Called, CheckIn, PauseTournament, StartTournament, Tournament
 from server.store.memory import MemoryStore
-from server.store.port import Banned, TournamentDecided, TournamentMade
+from server.store.port import Banned, PlayedSeat, RaceAborted, TournamentDecided, TournamentMade
 from server.tournaments import service
 from server.tournaments.documents import state_of
-from server.tournaments.events import Withdrawn
+from server.tournaments.events import TableRaceAborted, Withdrawn
 from server.tournaments.state import TournamentState
+from tests.server.store.keeping import write
 from tests.server.tournaments import venue as venues
 from tests.server.tournaments.venue import FAST, Person, Venue
 
@@ -95,6 +96,23 @@ async def test_a_result_that_was_kept_and_not_entered_is_entered_by_the_next_ser
     (run,) = store.runs("round", f"{identity}/1")
     assert state.race_ids[1, 1] == (run.race,)
     assert len(venue.rooms) == 0, "nothing was raced twice"
+
+
+async def test_why_a_race_that_an_earlier_server_ended_had_no_result_is_in_the_log(nursery: trio.Nursery) -> None:
+    store = MemoryStore()
+    async with doomed(store) as venue:
+        ann, ben = await venue.people("Ann", "Ben", habit="waits")
+        identity = await ann.make(replace(FAST, rounds=1), ann, ben)
+        await ann.ask(StartTournament(id=identity))
+        await venue.until(lambda: any(room.summary.phase == "racing" for room in venue.rooms))
+        (room,) = venue.rooms
+    (run,) = store.runs("round", f"{identity}/1")
+    seats = tuple(PlayedSeat(seat.player, seat.name, None, "racing", None, seat.home, None) for seat in room.summary.seats)
+    write(store, RaceAborted(race=run.race, reason="the host of the server ended it: fire alarm", at_ms=0, seats=seats))
+    venue = await next_server(nursery, store)
+    await trio.sleep(1)
+    aborted = [entry.event for entry in venue.state(identity).log if isinstance(entry.event, TableRaceAborted)]
+    assert aborted == [TableRaceAborted(1, 1, "the host of the server ended it: fire alarm")]
 
 
 async def test_a_table_whose_room_never_was_gets_one_of_the_next_server(nursery: trio.Nursery) -> None:
