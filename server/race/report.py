@@ -16,8 +16,8 @@ from server.race.race_deal import RaceDeal
 from server.rules.position import Position
 
 LOOKED_ON_MS: Final = 30_000
-"""From the start. A player who leaves earlier without a move did not race: it came to nothing, or their connection did. Later, an opponent
-who plays is well ahead, and a player who leaves without a move has seen by how far."""
+"""From the start. A player who stops or leaves earlier without a move did not race: it came to nothing, or their connection did. Later, an
+opponent who plays is well ahead, and a player who ends without a move has seen by how far."""
 
 _HOME: Final = attrgetter("home")
 _RECEIVED_MS: Final = attrgetter("received_ms")
@@ -63,14 +63,14 @@ def seat_records(seats: tuple[SeatReport, ...], firsts: tuple[Position, ...]) ->
 
 
 def have_raced(seats: tuple[SeatReport, ...]) -> bool:
-    """Whether it was a race: some seat played to its end, or every seat made a move, except those that were forfeited late.
+    """Whether it was a race: some seat played to its end, or every seat made a move, except those that ended late without one.
 
     It was not a race if it was given up before that. But a player who watches without a move until another has nearly won has lost, too.
     """
     if any(seat.state in ("won", "stalled") for seat in seats) or all(seat.played for seat in seats):
         return True
-    return any(seat.state != "forfeited" for seat in seats) and all(
-        seat.played or (seat.state == "forfeited" and seat.ended_at_ms >= LOOKED_ON_MS) for seat in seats
+    return any(seat.played and seat.state != "forfeited" for seat in seats) and all(
+        seat.played or seat.ended_at_ms >= LOOKED_ON_MS for seat in seats
     )
 
 

@@ -117,7 +117,9 @@ def test_it_was_a_race_when_all_have_moved_or_one_has_played_to_the_end(seats: l
     [
         (LOOKED_ON_MS, [("stopped", 37), ("forfeited", 0)], True),
         (LOOKED_ON_MS - 1, [("stopped", 37), ("forfeited", 0)], False),
-        (LOOKED_ON_MS, [("stopped", 37), ("stopped", 0), ("forfeited", 0)], False),
+        (LOOKED_ON_MS, [("stopped", 37), ("stopped", 0), ("forfeited", 0)], True),
+        (LOOKED_ON_MS, [("stopped", 37), ("out-of-time", 0)], True),
+        (LOOKED_ON_MS - 1, [("stopped", 37), ("stopped", 0)], False),
         (LOOKED_ON_MS, [("stopped", 37), ("forfeited", 9), ("forfeited", 0)], True),
         # There is nobody for whom it could count.
         (LOOKED_ON_MS, [("stopped", 0), ("forfeited", 0)], False),
@@ -125,7 +127,7 @@ def test_it_was_a_race_when_all_have_moved_or_one_has_played_to_the_end(seats: l
         (LOOKED_ON_MS, [("forfeited", 0), ("forfeited", 0)], False),
     ],
 )
-def test_whoever_makes_no_move_and_forfeits_just_before_another_wins_has_lost(
+def test_whoever_makes_no_move_and_ends_just_before_another_wins_has_lost(
     ended_at_ms: int, seats: list[tuple[SeatState, int]], is_race: bool
 ) -> None:
     move = MoveRecord(0, "s", 100, 100, 0, 4)
