@@ -77,7 +77,7 @@ def whoami(
     told = run(lambda: who_is(place, kept))
     if told != kept:
         # Renamed from another machine: use the new name here from now on.
-        store.follow(place, told)
+        store.keep(place, told, last=False)
     if as_json:
         print_text(json.dumps(_row(place, told)))
     else:
@@ -134,7 +134,7 @@ def rename(
     kept = _player(store, place, name)
 
     told = run(lambda: rename_at(place, kept, new_name))
-    store.follow(place, told)
+    store.keep(place, told, last=False)
     print_sentence(f"You are now {told.name} at {place}.")
 
 

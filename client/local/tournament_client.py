@@ -39,9 +39,10 @@ class NoSuchEntrant(Failure):
 @contextlib.asynccontextmanager
 async def _asking(url: str, name: str | None) -> AsyncIterator[NetLink]:
     """A link as for `identified`. Whoever is refused for not being the director is told who they are there, perhaps to their surprise."""
-    async with identified(url, name) as link:
+    async with identified(url, name) as (link, let_in):
         try:
             yield link
+            let_in()
         except RequestRefused as refused:
             if refused.error.code != ErrorCode.NOT_THE_DIRECTOR:
                 raise

@@ -88,16 +88,16 @@ def test_a_token_that_the_server_has_forgotten_is_kept_aside_and_can_be_tried_ag
 def test_whoever_is_renamed_does_not_come_before_the_one_used_last(store: IdentityStore) -> None:
     store.keep(URL, Identity("anna", "a"))
     store.keep(URL, Identity("bert", "b"))
-    store.follow(URL, Identity("berta", "a", "p1"))
+    store.keep(URL, Identity("berta", "a", "p1"), last=False)
     assert store.identity(URL) == Identity("bert", "b")
-    store.follow(URL, Identity("robert", "b"))
+    store.keep(URL, Identity("robert", "b"), last=False)
     assert store.identity(URL) == Identity("robert", "b")
     assert store.known() == (
         Known(URL, Identity("robert", "b"), last=True),
         Known(URL, Identity("berta", "a", "p1"), last=False),
     )
     store.path.unlink()
-    store.follow(URL, Identity("robert", "b"))
+    store.keep(URL, Identity("robert", "b"), last=False)
     assert store.identity(URL) == Identity("robert", "b")
 
 
