@@ -120,7 +120,7 @@ async def play(options: RaceOptions, *, name: str | None, settings: UiSettings) 
     # The first race against a bot also teaches the keys to a player who has not learned them.
     teaches = bool(options.bots) and options.rules == "carpet" and is_new(home_folder())
     async with _own_table(_nobody_kept(name), options) as link:
-        return _taught(await _app(link, settings, start_of(options), teaches=teaches))
+        return _taught(await _app(link, settings, start_of(options), own=True, teaches=teaches))
 
 
 def _nobody_kept(name: str | None) -> Identity:
@@ -167,7 +167,7 @@ async def play_on(record: Record, *, seat: int, ply: int, name: str | None, sett
         async with open_server(options=["--with-record", str(path)]) as url, open_link(url, _nobody_kept(name)) as link:
             await link.entered(PlayOn(race=record.id, seat=seat, ply=ply))
             # The cards are known, so it is not a try.
-            return await _app(link, settings, StartHome(), counts=False)
+            return await _app(link, settings, StartHome(), own=True, counts=False)
 
 
 @contextlib.asynccontextmanager
@@ -282,15 +282,22 @@ async def attend(url: str, tournament: str | None, *, name: str | None, code: st
         return replace(await _app(link, settings, StartTournaments(tournament)), name=welcome.name)
 
 
-async def _app(link: Link, settings: UiSettings, start: Start, *, counts: bool = True, teaches: bool = False) -> AppOutcome:
-    """counts: whether the races are tries at one's best times."""
+async def _app(
+    link: Link, settings: UiSettings, start: Start, *, own: bool = False, counts: bool = True, teaches: bool = False
+) -> AppOutcome:
+    """own: at a server of one's own, which nobody can ask later. counts: whether the races are tries at one's best times."""
     records, store = SavedRecords(home_folder()), EvidenceStore(home_folder())
-    seen = store.last(link.url)
+    seen = None if own else store.last(link.url)
+
+    def witness(evidence: Evidence) -> None:
+        if not own:
+            store.keep(SeenRace(url=link.url, **asdict(evidence)))
+
     jobs = Jobs(
         keeper=BestsStore(home_folder()).add if counts else None,
         recorder=records.keep,
         evidence=None if seen is None else Evidence(seen.code, seen.race, seen.commitment, seen.nonce, seen.winnable, seen.first_view),
-        witness=lambda evidence: store.keep(SeenRace(url=link.url, **asdict(evidence))),
+        witness=witness,
     )
     outcome = await run_app(link, settings=settings, start=start, jobs=jobs, teaches=teaches)
     return replace(outcome, kept=records.last, not_kept=str(records.error) if records.error is not None else None)
