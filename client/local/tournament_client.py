@@ -48,7 +48,10 @@ async def _asking(url: str, name: str | None) -> AsyncIterator[NetLink]:
                 raise
             own = clean_name((await link.entered()).name)
             who = f"At {link.url} this machine is the player {own}."
-            how = "If you are its director elsewhere: carpet identity export FILE there, carpet identity import FILE here."
+            how = (
+                "If you are its director on another machine: carpet identity export FILE there, carpet identity import FILE here;"
+                f" if at another address of this server: carpet identity copy ADDRESS {link.url}."
+            )
             raise LinkError(f"{refused} {who} {how}") from refused
 
 

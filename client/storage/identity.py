@@ -3,8 +3,8 @@
 Owns one file, `identity.json` in the user's data folder (or the folder that CARPET_HOME names). Only the user can read it, and it is
 replaced atomically. A token belongs to a server and a name: two names are two players, even on one machine. The name is the one that the
 server gave. A name that was asked for and given with a number, or that the player had before, still leads to them; otherwise each visit
-under it would make a new player. All addresses of this machine itself lead to the same players. A token that the server has forgotten is kept under the name plus `(before)`: the loss may be a mistake,
-or be repaired. Must not know of connections.
+under it would make a new player. A token that the server has forgotten is kept under the name plus `(before)`: the loss may be a mistake,
+or be repaired. The usual names of this machine itself lead to the same players. Must not know of connections.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class IdentityStore:
 
 
 def place_of(servers: Collection[str], url: str) -> str:
-    """The URL under which the players at the server of `url` are among `servers`: its own or, on this machine, that of another name of it."""
+    """The URL under which `servers` has the players at the server of `url`: itself or, for a server on this machine, an alias of it."""
     if url in servers:
         return url
     return next((alias for alias in parse_address(url).aliases if alias in servers), url)
