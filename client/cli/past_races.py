@@ -33,7 +33,7 @@ from client.cli.shared import (
 )
 from client.connection.address import Address, parse_address
 from client.connection.errors import Failure
-from client.connection.http import PageRefused, fetch_history, fetch_record
+from client.connection.http import fetch_history, fetch_record
 from client.storage.bests import BestsStore
 from client.storage.evidence import EvidenceStore, SeenRace
 from client.storage.identity import IdentityStore, home_folder
@@ -208,21 +208,28 @@ def catch_up() -> None:
     seen_here = [seen for seen in EvidenceStore(folder).read() if seen.first_view is not None]
     kept = {nonce for record in kept_records(folder) for nonce in record.deal.nonces} if seen_here else set[str]()
     lacks = ""
+    failed: dict[str, str] = {}  # by server, so that one that does not answer is waited for once
     for seen in seen_here:
         lacks = ""
         if seen.nonce in kept:
             continue
         address = parse_address(seen.url)
         try:
-            keep_record(folder, _late_record(address, seen), late=True)
-        except (Failure, OSError) as error:
-            lacks = f"carpet: your race {clean_chat(seen.code)} at {address.place} is not kept here. {error}"
+            found = failed.get(address.url) or _late_record(address, seen)
+            if isinstance(found, Record):
+                keep_record(folder, found, late=True)
+                continue
+        except Failure as error:
+            found = failed[address.url] = str(error)
+        except OSError as error:
+            found = f"It cannot be written: {error.strerror}."
+        lacks = f"carpet: your race {clean_chat(seen.code)} at {address.place} is not kept here. {found}"
     if lacks:
         complain(lacks)
 
 
-def _late_record(address: Address, seen: SeenRace) -> Record:
-    """The record of a race that was seen to begin. Raises PageRefused, NotAPage, LinkError."""
+def _late_record(address: Address, seen: SeenRace) -> Record | str:
+    """The record of a race that was seen to begin, or why there is none. Raises PageRefused, NotAPage, LinkError."""
     folder = home_folder()
     store = IdentityStore(folder)
     for name in dict.fromkeys(store.identity(known.url, known.identity.name).name for known in store.known(address.url)):
@@ -230,13 +237,13 @@ def _late_record(address: Address, seen: SeenRace) -> Record:
         # A private race is listed under other letters than its code.
         for race in sorted(races, key=lambda race: race.room != seen.code):
             if race.aborted is not None and race.room == seen.code:
-                raise PageRefused(f"It was aborted: {clean_chat(race.aborted)}.")
+                return f"It was aborted: {clean_chat(race.aborted)}."
             if race.aborted is not None or record_path(folder, race.id).exists():
                 continue
             record = fetch_record(address, race.id)
             if seen.nonce in record.deal.nonces:
                 return record
-    raise PageRefused("The server has no record of it yet: it may still be going on, or others may still play its deal.")
+    return "The server has no record of it yet: it may still be going on, or others may still play its deal."
 
 
 def player_at(address: Address, player: str | None) -> str:
