@@ -39,7 +39,7 @@ from protocol.watch_messages import AskBoardsKey, BoardsKey
 
 app = typer.Typer(rich_markup_mode=None)
 move_app = typer.Typer(
-    help="Take your identity to another machine, or to another address of a server.",
+    help="Take your identity to another machine or address.",
     epilog=examples("carpet identity export anna.json", "carpet identity import anna.json", "carpet identity copy old.example new.example"),
     rich_markup_mode=None,
 )
