@@ -1,4 +1,4 @@
-"""The commands about who the player is: `whoami`, `rename`, and `identity` to take it to another machine.
+"""The commands about who the player is: `whoami`, `rename`, and `identity` to take it to another machine or address.
 
 Only the export contains tokens, and it says so.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -28,7 +29,7 @@ from client.cli.shared import (
     run,
 )
 from client.connection.events import Identity
-from client.connection.request import ask, who_is
+from client.connection.request import NotKnown, ask, who_is
 from client.connection.request import rename as rename_at
 from client.storage.files import document_text, make_file
 from client.storage.identity import Document, IdentityStore, home_folder
@@ -38,8 +39,8 @@ from protocol.watch_messages import AskBoardsKey, BoardsKey
 
 app = typer.Typer(rich_markup_mode=None)
 move_app = typer.Typer(
-    help="Take your identity to another machine.",
-    epilog=examples("carpet identity export anna.json", "carpet identity import anna.json"),
+    help="Take your identity to another machine or address.",
+    epilog=examples("carpet identity export anna.json", "carpet identity import anna.json", "carpet identity copy old.example new.example"),
     rich_markup_mode=None,
 )
 app.add_typer(move_app, name="identity")
@@ -52,7 +53,7 @@ def _root(context: typer.Context) -> None:
 
 
 MaybeUrl = Annotated[str | None, typer.Argument(metavar="SERVER", help=f"{URL_HELP} Without it: what this machine knows.")]
-OwnName = Annotated[str | None, typer.Option(metavar="NAME", help="Which of your players there. [default: the one used last]")]
+OwnName = Annotated[str | None, typer.Option(metavar="NAME", help="Which of your players there. [default: the one who got in last]")]
 
 
 @app.command(epilog=examples("carpet whoami", "carpet whoami carpet.example --json"))
@@ -77,7 +78,7 @@ def whoami(
     told = run(lambda: who_is(place, kept))
     if told != kept:
         # Renamed from another machine: use the new name here from now on.
-        store.follow(place, told)
+        store.keep(place, told, last=False)
     if as_json:
         print_text(json.dumps(_row(place, told)))
     else:
@@ -134,7 +135,7 @@ def rename(
     kept = _player(store, place, name)
 
     told = run(lambda: rename_at(place, kept, new_name))
-    store.follow(place, told)
+    store.keep(place, told, last=False)
     print_sentence(f"You are now {told.name} at {place}.")
 
 
@@ -183,6 +184,43 @@ def import_identity(
         server = servers[each.url]
         more = "" if server.named(each.name).name == server.name else f" You are {server.name} there unless you say --name {each.name}."
         print_sentence(f"{each.name} at {each.url} {told[each.outcome]}.{more}")
+
+
+@move_app.command("copy", epilog="Example: carpet identity copy old.example new.example")
+def copy_identity(
+    server: Annotated[str, typer.Argument(metavar="SERVER", help="The address at which this machine knows you.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Another address of the same server, which has moved or has two.")],
+) -> None:
+    """Be the same player at another address of a server.
+
+    This sends your tokens to the new address, so be sure of it. They are kept for that address only if the server there knows them, and you
+    are then who you were. What is already here stays.
+    """
+    old, place = address_of(server).url, address_of(new).url
+    store = _store()
+    players = store.known(old)
+    if not players:
+        fail(f"This machine has no player at {old}; carpet whoami shows those it has.")
+    if place in (old, *address_of(server).aliases):
+        fail("These are two names of one address already.", MISUSED)
+
+    asked = [(each.identity.name, run(partial(_known_at, place, each.identity))) for each in players]
+    found = [(name, told) for name, told in asked if told is not None]
+    if not found:
+        fail(f"The server at {place} knows none of your players at {old}: it is another server, or has started afresh. Nothing was copied.")
+    # The default of the old address comes first, and is the default at the new one.
+    for name, told in reversed(found):
+        store.keep(place, told, asked=name)
+    for _, told in found:
+        print_sentence(f"You are {told.name} at {place} too.")
+
+
+async def _known_at(url: str, identity: Identity) -> Identity | None:
+    """The player of this token at the server of `url`; None if it knows none."""
+    try:
+        return await who_is(url, identity)
+    except NotKnown:
+        return None
 
 
 def _store() -> IdentityStore:

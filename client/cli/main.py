@@ -47,7 +47,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "ladder": ("races", "List the best players of a server."),
     "whoami": ("identity", "Show who you are at a server."),
     "rename": ("identity", "Change your name at a server."),
-    "identity": ("identity", "Take your identity to another machine."),
+    "identity": ("identity", "Take your identity to another machine or address."),
     "theme": ("theme", "List, show, make and choose themes."),
     "load": ("load", "Measure how many races a server holds."),
 }

@@ -1,6 +1,7 @@
 """The commands about past races: `history`, `export`, `stats` and `best`.
 
-A server is asked by plain HTTP. Without one, they show what this machine has kept, which has no ratings.
+A server is asked by plain HTTP. Without one, they show what this machine has kept, which has no ratings; a server is then asked only for
+races whose result never came here.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from client.cli.shared import (
     Json,
     Url,
     address_of,
+    complain,
     examples,
     fail,
     print_json,
@@ -29,11 +31,13 @@ from client.cli.shared import (
     there_already,
     write_new,
 )
-from client.connection.address import Address
+from client.connection.address import Address, parse_address
+from client.connection.errors import Failure
 from client.connection.http import fetch_history, fetch_record
 from client.storage.bests import BestsStore
+from client.storage.evidence import EvidenceStore, SeenRace
 from client.storage.identity import IdentityStore, home_folder
-from client.storage.saved_records import kept_records
+from client.storage.saved_records import keep_record, kept_records, record_path
 from client.text.chart import BLOCKS
 from client.text.formatting import clock_text
 from client.text.past_races import PastRace, past_race, table
@@ -41,14 +45,12 @@ from client.text.statistics import statistics
 from client.text.statistics_tables import statistics_lines
 from client.text.tables import table_lines
 from protocol.pages import is_race_id
-from protocol.record import to_json
-from protocol.text import clean_name
+from protocol.record import Record, to_json
+from protocol.text import clean_chat, clean_name
 
 app = typer.Typer(rich_markup_mode=None)
 
-MaybeUrl = Annotated[
-    str | None, typer.Argument(metavar="SERVER", help=f"{URL_HELP} Without it: the races kept on this machine; no server is asked.")
-]
+MaybeUrl = Annotated[str | None, typer.Argument(metavar="SERVER", help=f"{URL_HELP} Without it: the races kept on this machine.")]
 Player = Annotated[str | None, typer.Option("--player", metavar="NAME", help="Whose races. [default: yours]")]
 
 
@@ -67,6 +69,7 @@ def history(
     Each has an id, which carpet export takes to save its record. For an aborted race you see why.
     """
     if url is None:
+        catch_up()
         races = kept_races(None if player is None else cleaned(player), limit)
     else:
         address = address_of(url)
@@ -128,6 +131,7 @@ def stats(
     player = player if player is not None else whose
     if url is None:
         name, place = None if player is None else cleaned(player), None
+        catch_up()
         races = kept_races(name, MOST_COUNTED)
         who = "Kept here" if name is None else f"{name}, kept here"
     else:
@@ -189,6 +193,57 @@ def kept_races(name: str | None, limit: int) -> list[PastRace]:
     players = {identity.player for identity in known if identity.player is not None}
     names = {identity.name for identity in known}
     return [past_race(record, players=players, names=names) for record in islice(records, limit)]
+
+
+LATE_AMONG: Final = 20
+"""Among so many of a player's last races at a server, one whose result never came is looked for."""
+
+
+def catch_up() -> None:
+    """Get the records of races whose result never came here: the player had left, forfeited or lost the line, or the deal was still secret.
+
+    If that of the very last race cannot be had, this says why, since another race then stands as the last one.
+    """
+    folder = home_folder()
+    seen_here = [seen for seen in EvidenceStore(folder).read() if seen.first_view is not None]
+    kept = {nonce for record in kept_records(folder) for nonce in record.deal.nonces} if seen_here else set[str]()
+    lacks = ""
+    failed: dict[str, str] = {}  # by server, so that one that does not answer is waited for once
+    for seen in seen_here:
+        lacks = ""
+        if seen.nonce in kept:
+            continue
+        address = parse_address(seen.url)
+        try:
+            found = failed.get(address.url) or _late_record(address, seen)
+            if isinstance(found, Record):
+                keep_record(folder, found, late=True)
+                continue
+        except Failure as error:
+            found = failed[address.url] = str(error)
+        except OSError as error:
+            found = f"It cannot be written: {error.strerror}."
+        lacks = f"carpet: your race {clean_chat(seen.code)} at {address.place} is not kept here. {found}"
+    if lacks:
+        complain(lacks)
+
+
+def _late_record(address: Address, seen: SeenRace) -> Record | str:
+    """The record of a race that was seen to begin, or why there is none. Raises PageRefused, NotAPage, LinkError."""
+    folder = home_folder()
+    store = IdentityStore(folder)
+    for name in dict.fromkeys(store.identity(known.url, known.identity.name).name for known in store.known(address.url)):
+        races = [race for race in fetch_history(address, name, limit=LATE_AMONG) if race.race == seen.race]
+        # A private race is listed under other letters than its code.
+        for race in sorted(races, key=lambda race: race.room != seen.code):
+            if race.aborted is not None and race.room == seen.code:
+                return f"It was aborted: {clean_chat(race.aborted)}."
+            if race.aborted is not None or record_path(folder, race.id).exists():
+                continue
+            record = fetch_record(address, race.id)
+            if seen.nonce in record.deal.nonces:
+                return record
+    return "The server has no record of it yet: it may still be going on, or others may still play its deal."
 
 
 def player_at(address: Address, player: str | None) -> str:

@@ -15,6 +15,7 @@ import trio
 import typer
 
 import protocol
+from client.cli.past_races import catch_up
 from client.cli.shared import (
     FAILED,
     MISUSED,
@@ -259,7 +260,8 @@ async def read_record(source: str | None, server: Address | None) -> Record:
             raise NoRecord("--server goes with the id of a race, like HKTRWM-1-0a1b2c3d4e5f, as carpet history shows it.")
     elif server is not None:
         return await trio.to_thread.run_sync(fetch_record, server, source)
-    return _read(_kept(source, "name the server that has it with --server SERVER"))
+    otherwise = "name the server that has it with --server SERVER"
+    return await trio.to_thread.run_sync(lambda: _read(_kept(source, otherwise)))
 
 
 def _kept(source: str | None, otherwise: str = "carpet export saves it from the server that has it") -> str:
@@ -273,6 +275,8 @@ def _kept(source: str | None, otherwise: str = "carpet export saves it from the 
             raise NoRecord(f"There is no file {source}; name a race by its id, which carpet history shows, not by its code.")
         return source
     path = record_path(home_folder(), source)
+    if source is None or not path.exists():
+        catch_up()
     if path.exists():
         return str(path)
     if source is None:

@@ -291,10 +291,15 @@ def _opened(address: Address, wanted: OpenChallenge, name: str | None) -> Challe
     mine = store.identity(address.url, name)
     asked_for = clean_name(name or "") or mine.name
 
-    def keep(identity: Identity) -> None:
-        store.keep(address.url, identity, asked=asked_for)
+    told: list[Identity] = []
 
-    return run(lambda: ask(address.url, wanted, Challenge, identity=mine, keep=keep)).challenge
+    def keep(identity: Identity, *, is_in: bool = name is None) -> None:
+        told.append(identity)
+        store.keep(address.url, identity, asked=asked_for, last=is_in)
+
+    opened = run(lambda: ask(address.url, wanted, Challenge, identity=mine, keep=keep)).challenge
+    keep(told[-1], is_in=True)
+    return opened
 
 
 app = typer.Typer(rich_markup_mode=None)

@@ -224,7 +224,7 @@ def finish(outcome: AppOutcome, address: Address | None = None) -> None:
 
 def as_player(address: Address, name: str) -> list[str]:
     """The option by which a command comes to that server as this player; empty if this machine has no other player there."""
-    players = [each for each in IdentityStore(home_folder()).known() if each.url == address.url]
+    players = IdentityStore(home_folder()).known(address.url)
     # Said even for the name used last: that is the default, but another terminal may use another name at any time.
     return ["--name", name] if name and len(players) > 1 else []
 

@@ -10,13 +10,15 @@ import ipaddress
 import re
 import urllib.parse
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from client.connection.errors import Failure
 from protocol import DEFAULT_PORT
 
 LONGEST_MOVE = 200
 """Longest address, in characters, that a server may send its players to."""
+LOCALS = ("localhost", "127.0.0.1", "::1")
+"""The usual names of the machine that a client runs on."""
 _SCHEME_PORTS = {"ws": 80, "wss": 443}
 _OF_PAGES = {"http": "ws", "https": "wss"}
 _HOST = re.compile(r"[^\s/?#@\[\]:\\%\x00-\x1f\x7f]+")
@@ -63,6 +65,16 @@ class Address(Struct, frozen=True):
         except ValueError:
             return self.host == "localhost" or self.host.endswith(".localhost")
         return host.is_loopback or host.is_unspecified
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """The URLs of the same server under the other usual names of this machine; empty if it is not on this machine.
+
+        What answers there is a program of this machine too: no token leaves it.
+        """
+        if self.host not in LOCALS:
+            return ()
+        return tuple(structs.replace(self, host=host).url for host in LOCALS if host != self.host)
 
     @property
     def is_private(self) -> bool:

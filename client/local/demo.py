@@ -20,10 +20,10 @@ from client.state.evidence import Check, check
 from client.state.room import RoomModel
 from client.state.store import Model
 from client.text.formatting import deck_size
-from client.text.words import SEAT_ENDS, was_racing, word_among
 from protocol.cards import DECK_SIZE
 from protocol.record import Record
 from protocol.room_events import PlayerView, Progress, Result, Room, Started
+from protocol.seat_ends import SEAT_ENDS, was_racing, word_among
 from protocol.server_messages import ServerMessage, Welcome
 from protocol.text import clean_name, counted
 from protocol.views import RaceOptions, SeatInfo

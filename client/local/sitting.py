@@ -9,7 +9,7 @@ import contextlib
 import shlex
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +120,7 @@ async def play(options: RaceOptions, *, name: str | None, settings: UiSettings) 
     # The first race against a bot also teaches the keys to a player who has not learned them.
     teaches = bool(options.bots) and options.rules == "carpet" and is_new(home_folder())
     async with _own_table(_nobody_kept(name), options) as link:
-        return _taught(await _app(link, settings, start_of(options), teaches=teaches))
+        return _taught(await _app(link, settings, start_of(options), own=True, teaches=teaches))
 
 
 def _nobody_kept(name: str | None) -> Identity:
@@ -167,7 +167,7 @@ async def play_on(record: Record, *, seat: int, ply: int, name: str | None, sett
         async with open_server(options=["--with-record", str(path)]) as url, open_link(url, _nobody_kept(name)) as link:
             await link.entered(PlayOn(race=record.id, seat=seat, ply=ply))
             # The cards are known, so it is not a try.
-            return await _app(link, settings, StartHome(), counts=False)
+            return await _app(link, settings, StartHome(), own=True, counts=False)
 
 
 @contextlib.asynccontextmanager
@@ -182,29 +182,41 @@ async def _entered(url: str, identity: Identity | None, **how: Any) -> AsyncIter
 
 
 @contextlib.asynccontextmanager
-async def identified(url: str, name: str | None, *, watches: bool = False) -> AsyncIterator[NetLink]:
+async def identified(url: str, name: str | None, *, watches: bool = False) -> AsyncIterator[tuple[NetLink, Callable[[], None]]]:
     """A link to somebody's server as the player whom this machine has there by this name, or as a new player, who is then kept.
 
-    watches: as for `open_link`. Raises LinkError; at the end of the block, IdentityError if the player could not be kept.
+    With it comes what to call once they are let in where they wanted to go: a player who was named is the default only from then on, so
+    that a mistyped or refused visit changes nothing. watches: as for `open_link`. Raises LinkError; at the end of the block, IdentityError
+    if the player could not be kept.
     """
     store = IdentityStore(home_folder())
     url = parse_address(url).url
     mine = store.identity(url, name)
     asked = clean_name(name or "") or mine.name
+    is_in = name is None
+    told: Identity | None = None
     not_kept: list[IdentityError] = []
 
     def keep(identity: Identity) -> None:
+        nonlocal told
+        told = identity
         try:
-            store.keep(url, identity, asked=asked)
+            store.keep(url, identity, asked=asked, last=is_in)
         except IdentityError as error:
             not_kept.append(error)  # raised when the screen is free again
+
+    def let_in() -> None:
+        nonlocal is_in
+        if not is_in and told is not None:
+            is_in = True
+            keep(told)
 
     async with _entered(url, mine, keep=keep, watches=watches, takes_back=True) as link:
         welcome = await link.entered()
         is_new = mine.token is None or mine.player not in (None, welcome.player)
         if name is not None and is_new and welcome.name != asked:
             sys.stderr.write(f"The name {asked} is another player's at that server; here you are {clean_name(welcome.name)}.\n")
-        yield link
+        yield link, let_in
     if not_kept:
         raise not_kept[0]
 
@@ -214,7 +226,7 @@ async def visit(
 ) -> AppOutcome:
     """Go to somebody's server: into the race of `request`, or to watch it; without one, to its home screen, or to find an opponent."""
     # A player who watches may be racing in another terminal.
-    async with identified(url, name, watches=isinstance(request, WatchRace)) as link:
+    async with identified(url, name, watches=isinstance(request, WatchRace)) as (link, let_in):
         welcome = await link.entered()
         begins: Start = start or StartHome()
         if start is not None or isinstance(request, SeatRequest):
@@ -235,6 +247,7 @@ async def visit(
             if not isinstance(request, JoinRace) or refused.error.code != ErrorCode.ROOM_FULL:
                 raise
             raise LinkError(f"{refused}{await _seat_of_another(link, request.code)}") from refused
+        let_in()
         return replace(await _app(link, settings, begins), name=welcome.name)
 
 
@@ -245,7 +258,7 @@ async def _seat_of_another(link: NetLink, code: str) -> str:
     except LinkError:
         return ""
     taken = {info.name for info in room.seats}
-    known = [each.identity.name for each in IdentityStore(home_folder()).known() if each.url == link.url]
+    known = [each.identity.name for each in IdentityStore(home_folder()).known(link.url)]
     way = ["carpet", "join", link.url, code, "--name"]
     return next((f" You have one as {name}: {shlex.join([*way, name])}" for name in known if name in taken), "")
 
@@ -257,7 +270,7 @@ async def attend(url: str, tournament: str | None, *, name: str | None, code: st
             if tournament is not None:
                 await link.ask(FollowTournament(id=tournament), Tournament)
             return await run_app(link, settings=settings, start=StartTournaments(tournament))
-    async with identified(url, name) as link:
+    async with identified(url, name) as (link, let_in):
         # The result of a race that is over would hide the tournament, and its check-in with it.
         welcome = await link.leave_what_is_over()
         assert tournament is not None
@@ -265,18 +278,26 @@ async def attend(url: str, tournament: str | None, *, name: str | None, code: st
         # A returning player need not enter again, and would be refused.
         if not any(entrant.id == welcome.player and not entrant.withdrawn for entrant in told.entrants):
             await link.ask(EnterTournament(id=tournament, code=code), Decided)
+        let_in()
         return replace(await _app(link, settings, StartTournaments(tournament)), name=welcome.name)
 
 
-async def _app(link: Link, settings: UiSettings, start: Start, *, counts: bool = True, teaches: bool = False) -> AppOutcome:
-    """counts: whether the races are tries at one's best times."""
+async def _app(
+    link: Link, settings: UiSettings, start: Start, *, own: bool = False, counts: bool = True, teaches: bool = False
+) -> AppOutcome:
+    """own: at a server of one's own, which nobody can ask later. counts: whether the races are tries at one's best times."""
     records, store = SavedRecords(home_folder()), EvidenceStore(home_folder())
-    seen = store.last(link.url)
+    seen = None if own else store.last(link.url)
+
+    def witness(evidence: Evidence) -> None:
+        if not own:
+            store.keep(SeenRace(url=link.url, **asdict(evidence)))
+
     jobs = Jobs(
         keeper=BestsStore(home_folder()).add if counts else None,
         recorder=records.keep,
         evidence=None if seen is None else Evidence(seen.code, seen.race, seen.commitment, seen.nonce, seen.winnable, seen.first_view),
-        witness=lambda evidence: store.keep(SeenRace(url=link.url, **asdict(evidence))),
+        witness=witness,
     )
     outcome = await run_app(link, settings=settings, start=start, jobs=jobs, teaches=teaches)
     return replace(outcome, kept=records.last, not_kept=str(records.error) if records.error is not None else None)

@@ -39,15 +39,19 @@ class NoSuchEntrant(Failure):
 @contextlib.asynccontextmanager
 async def _asking(url: str, name: str | None) -> AsyncIterator[NetLink]:
     """A link as for `identified`. Whoever is refused for not being the director is told who they are there, perhaps to their surprise."""
-    async with identified(url, name) as link:
+    async with identified(url, name) as (link, let_in):
         try:
             yield link
+            let_in()
         except RequestRefused as refused:
             if refused.error.code != ErrorCode.NOT_THE_DIRECTOR:
                 raise
             own = clean_name((await link.entered()).name)
             who = f"At {link.url} this machine is the player {own}."
-            how = "If you are its director elsewhere: carpet identity export FILE there, carpet identity import FILE here."
+            how = (
+                "If you are its director on another machine: carpet identity export FILE there, carpet identity import FILE here;"
+                f" if at another address of this server: carpet identity copy ADDRESS {link.url}."
+            )
             raise LinkError(f"{refused} {who} {how}") from refused
 
 

@@ -40,17 +40,18 @@ class EvidenceStore:
 
     def last(self, url: str) -> SeenRace | None:
         """The last race at this server that the player was ready for."""
-        return next((seen for seen in reversed(self._read()) if seen.url == url), None)
+        return next((seen for seen in reversed(self.read()) if seen.url == url), None)
 
     def keep(self, seen: SeenRace) -> None:
         """Store it, replacing what was stored of the same race."""
         place = (seen.url, seen.code, seen.race)
-        others = [each for each in self._read() if (each.url, each.code, each.race) != place]
+        others = [each for each in self.read() if (each.url, each.code, each.race) != place]
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             replace_file(self._path, msgspec.json.encode([*others, seen][-KEPT:]))
 
-    def _read(self) -> list[SeenRace]:
+    def read(self) -> list[SeenRace]:
+        """The last races, oldest first."""
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=list[SeenRace])
         except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):

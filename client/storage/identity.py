@@ -4,7 +4,7 @@ Owns one file, `identity.json` in the user's data folder (or the folder that CAR
 replaced atomically. A token belongs to a server and a name: two names are two players, even on one machine. The name is the one that the
 server gave. A name that was asked for and given with a number, or that the player had before, still leads to them; otherwise each visit
 under it would make a new player. A token that the server has forgotten is kept under the name plus `(before)`: the loss may be a mistake,
-or be repaired. Must not know of connections.
+or be repaired. The usual names of this machine itself lead to the same players. Must not know of connections.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 
 from msgspec import Struct, field, structs
 
+from client.connection.address import parse_address
 from client.connection.errors import Failure
 from client.connection.events import Identity
 from client.storage.files import DocumentFile, Versioned
@@ -32,7 +33,7 @@ _ASIDE = re.compile(r" \(before(?: \d+)?\)$")
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A player of this machine at the server of `url`. last: whether they are the one used last there, and so the default."""
+    """A player of this machine at the server of `url`. last: whether they are the one who got in last there, and so the default."""
 
     url: str
     identity: Identity
@@ -44,7 +45,7 @@ class IdentityError(Failure):
 
 
 class Server(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """This machine's players at one server, by name. name: the one used last. asked: other names that lead to one of them."""
+    """This machine's players at one server, by name. name: the default. asked: other names that lead to one of them."""
 
     name: str
     tokens: dict[str, str]
@@ -56,8 +57,10 @@ class Server(Struct, frozen=True, kw_only=True, omit_defaults=True):
         found = name if name in self.tokens else self.asked.get(name, name)
         return Identity(found, self.tokens.get(found), self.players.get(found))
 
-    def with_player(self, identity: Identity, *, asked: str = "") -> Server:
-        """A copy with this player as the one used last. If their token is here under another name, they have been renamed."""
+    def with_player(self, identity: Identity, *, asked: str = "", last: bool = True) -> Server:
+        """A copy with this player. If their token is here under another name, they have been renamed. last: make them the default, as
+        they are anyway if there is none.
+        """
         name, token = identity.name, identity.token
         assert token is not None
         former = {old for old, kept in self.tokens.items() if kept == token and old != name}
@@ -69,7 +72,8 @@ class Server(Struct, frozen=True, kw_only=True, omit_defaults=True):
         leads |= dict.fromkeys(former | ({asked} if asked else set()), name)
         tokens[name] = token
         asked_for = {old: target for old, target in leads.items() if old not in tokens and target in tokens}
-        return Server(name=name, tokens=tokens, players=players, asked=asked_for)
+        keeps = not last and self.name in tokens
+        return Server(name=self.name if keeps else name, tokens=tokens, players=players, asked=asked_for)
 
     def with_aside(self, identity: Identity) -> Server:
         """A copy in which another player who has this one's name is kept under another name too."""
@@ -104,43 +108,41 @@ class IdentityStore:
         self.path = self._file.path
 
     def identity(self, url: str, name: str | None = None) -> Identity:
-        """Who to be at the server of `url`: `name`, or else the last name used there, or else the login name."""
-        server = self.read().servers.get(url)
+        """Who to be at the server of `url`: `name`, or else the default there, or else the login name."""
+        servers = self.read().servers
+        server = servers.get(place_of(servers, url))
         chosen = clean_name(name or "") or (server.name if server else default_name())
         found = server.named(chosen) if server else Identity(chosen)
         # If the server still does not know the token, it must not make a new player under the `(before)` name.
         return structs.replace(found, name=_ASIDE.sub("", found.name)) if found.token is not None else found
 
-    def known(self) -> tuple[Known, ...]:
-        """All players of this machine. At each server, the one used last comes first. Raises IdentityError."""
+    def known(self, url: str | None = None) -> tuple[Known, ...]:
+        """All players of this machine, or those at the server of `url`. At each server, the default comes first. Raises IdentityError."""
+        servers = self.read().servers
+        if url is not None:
+            place = place_of(servers, url)
+            servers = {place: servers[place]} if place in servers else {}
         return tuple(
-            Known(url, server.named(name), last=name == server.name)
-            for url, server in self.read().servers.items()
+            Known(place, server.named(name), last=name == server.name)
+            for place, server in servers.items()
             for name in sorted(server.tokens, key=lambda name: (name != server.name, name))
         )
 
-    def keep(self, url: str, identity: Identity, *, asked: str = "") -> None:
-        """Remember `identity` for the server of `url`; from now on the name `asked` leads to it. Raises IdentityError."""
+    def keep(self, url: str, identity: Identity, *, asked: str = "", last: bool = True) -> None:
+        """Remember `identity` for the server of `url`; from now on the name `asked` leads to it. last: they are the default from now on.
+
+        Raises IdentityError.
+        """
         if identity.token is None:
             return
 
         def kept(document: Document) -> Document:
-            server = document.servers.get(url) or Server(name="", tokens={})
-            return Document(servers={**document.servers, url: server.with_aside(identity).with_player(identity, asked=asked)})
+            place = place_of(document.servers, url)
+            before = document.servers.get(place) or Server(name="", tokens={})
+            after = before.with_aside(identity).with_player(identity, asked=asked, last=last)
+            return Document(servers={**document.servers, place: after})
 
         self.change(kept)
-
-    def follow(self, url: str, identity: Identity) -> None:
-        """Store the name that the server now gives this player. The player used last there stays the same. Raises IdentityError."""
-
-        def followed(document: Document) -> Document:
-            before = document.servers.get(url) or Server(name=identity.name, tokens={})
-            after = before.with_player(identity)
-            last = after.named(before.name)
-            server = after.with_player(last) if last.token is not None else after
-            return Document(servers={**document.servers, url: server})
-
-        self.change(followed)
 
     def change(self, to: Callable[[Document], Document]) -> None:
         """Replace the document by `to` of it. Nobody else writes in between. `to` may be called twice. Raises IdentityError."""
@@ -149,6 +151,13 @@ class IdentityStore:
     def read(self) -> Document:
         """The whole document. Raises IdentityError."""
         return self._file.read()
+
+
+def place_of(servers: Collection[str], url: str) -> str:
+    """The URL under which `servers` has the players at the server of `url`: itself or, for a server on this machine, an alias of it."""
+    if url in servers:
+        return url
+    return next((alias for alias in parse_address(url).aliases if alias in servers), url)
 
 
 def _aside(name: str, taken: Collection[str]) -> str:

@@ -1,10 +1,11 @@
-"""The records of races that ended while this client was there, kept as files that `carpet verify` reads.
+"""The records of this machine's races, kept as files that `carpet verify` reads.
 
 So each player has their own copy of what the server said. Each race has a file under its id; the last one has another under a fixed name.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -27,15 +28,26 @@ def is_new(folder: Path) -> bool:
     return not any((folder / name).exists() for name in (TAUGHT, NAME))
 
 
-def keep_record(folder: Path, record: Record) -> Path:
-    """Write the record into `folder`, as the last one and under its id. Returns the latter path. Raises OSError."""
+def keep_record(folder: Path, record: Record, *, late: bool = False) -> Path:
+    """Write the record into `folder`, under its id and as the last one. Returns the former path. Raises OSError.
+
+    late: the record was fetched some time after the race. So it goes where the race belongs among the others, and is the last one only if
+    no later race is kept.
+    """
     races = folder / FOLDER
     races.mkdir(mode=0o700, parents=True, exist_ok=True)
     text = f"{to_json(record)}\n".encode()
-    replace_file(folder / NAME, text)
+    if not late:
+        replace_file(folder / NAME, text)
     # The id comes from a server: it must not name a file unless it has the form of an id.
     path = races / f"{record.id if is_race_id(record.id) else digest(record)}.json"
     replace_file(path, text)
+    if late:
+        # The server's clock may be wrong: no race is from the future.
+        ended_s = min((record.started_at_ms + record.ended_at_ms) / 1000, path.stat().st_mtime)
+        os.utime(path, (ended_s, ended_s))
+        if _by_age(races)[0] == path:
+            replace_file(folder / NAME, text)
     _forget_oldest(races)
     return path
 

@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from client.text.formatting import date_text
 from client.text.tables import cells, table_lines
-from client.text.words import word_among
 from protocol.pages import HistoryRace, HistorySeat
 from protocol.record import Record
+from protocol.seat_ends import word_among
 from protocol.text import clean_chat, clean_name
 
 HEADINGS = ("date", "rules", "against", "place", "ended", "home", "took", "id")

@@ -8,8 +8,8 @@ from datetime import UTC
 from client.storage.bests import BestChange
 from client.text.formatting import clock_text, date_text
 from client.text.tables import table_lines
-from client.text.words import end_word
 from protocol.run_messages import ChallengeInfo, RunRow, Runs
+from protocol.seat_ends import end_word
 from protocol.text import clean_chat, clean_name, counted
 
 

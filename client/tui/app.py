@@ -247,7 +247,7 @@ class App:
             document = await trio.to_thread.run_sync(lambda: "".join(write(line, RACE_SIZE, settings)))
         else:
             colours = TEXT_COLOURS if wanted.kind == "txt" else COLOURS
-            scene = scene_of(self._driver.state, replace(self._driver.ui, note=""), _now_ms(), colours=colours)
+            scene = replace(scene_of(self._driver.state, self._driver.ui, _now_ms(), colours=colours), still=True)
             rows = titled(rows_of(view(scene, size), size), record, size)
             document = text_of(rows) if wanted.kind == "txt" else svg_of(coloured(rows, settings), size[0])
         self._do(Shared(await trio.to_thread.run_sync(_written, record, wanted.ending, document)))

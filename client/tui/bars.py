@@ -7,10 +7,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from client.text.formatting import foundation_counts, on_last_cards
-from client.text.words import end_word, was_racing
 from client.tui.picture import EMPTY, Bar, Line, Picture, Rect, clip, fit, line_width, spread, text_width
 from client.tui.theme import Theme
 from protocol.cards import DECK_SIZE, RANKS
+from protocol.seat_ends import end_word, was_racing
 from protocol.text import clean_name, counted
 from protocol.views import GhostInfo, SeatInfo
 

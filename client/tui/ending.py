@@ -6,7 +6,6 @@ from msgspec.structs import replace
 
 from client.state.room import RoomModel
 from client.state.store import Model
-from client.text.words import was_racing
 from client.tui import cards, race
 from client.tui.actions import After, GoOn, Rest, ScreenAction
 from client.tui.picture import Falling, Picture, Rect, Size
@@ -16,6 +15,7 @@ from client.tui.step import Step
 from client.tui.transitions import FALL_MS
 from client.tui.ui_state import Ui
 from protocol.cards import RANKS
+from protocol.seat_ends import was_racing
 from protocol.views import SeatInfo
 
 CARDS = 16

@@ -5,12 +5,12 @@ from __future__ import annotations
 from client.state.progress import Swing, largest_swing
 from client.state.room import RoomModel
 from client.text.formatting import clock_text, curves, series_sentence
-from client.text.words import word_among
 from client.tui.picture import EMPTY, LARGE_ROWS, Line, Picture, block, fit, row, wrap_text
 from client.tui.plot import colour_of
 from client.tui.scene import Scene
 from client.tui.waiting import big_text
 from protocol.record import SeatRecord
+from protocol.seat_ends import word_among
 from protocol.text import clean_chat, clean_name, counted
 from protocol.views import SeatRating
 
@@ -131,7 +131,8 @@ def banner(scene: Scene, room: RoomModel, width: int, total: int) -> Picture:
     swing = turning_point(room)
     if swing is not None:
         told, offer = wrap_text(turning_sentence(swing), beside), "f: see it"
-        told = [*told[:-1], *([f"{told[-1]} {offer}"] if len(told[-1]) + 1 + len(offer) <= beside else [told[-1], offer])]
+        if not scene.still:
+            told = [*told[:-1], *([f"{told[-1]} {offer}"] if len(told[-1]) + 1 + len(offer) <= beside else [told[-1], offer])]
         facts += [[("felt", text)] for text in told]
     role = "good" if seat.place == 1 else "own"
     # Centre the facts beside the letters if there is room.
@@ -149,7 +150,7 @@ def places_table(scene: Scene, room: RoomModel, width: int, total: int) -> list[
     ordered = sorted(enumerate(room.ended), key=lambda pair: (pair[1].place, pair[0]))
     indent = "    " if scene.theme.is_ascii else "  "
     cell = 2 * len(str(total)) + 1
-    lines: list[Line] = [[("faint", fit(f"{indent}  player{'home':>{cell + 21}}     time      moves", width))]]
+    lines: list[Line] = [[("faint", fit(f"{indent}  player{'home':>{cell + 21}}     time      moves   ended", width))]]
     for number, seat in ordered:
         own = number == room.seat
         name = clean_name(seat.name) + (" (you)" if own else "") + (" (bot)" if seat.bot is not None else "")

@@ -16,7 +16,6 @@ from client.game.hints import LONGEST, all_home_key, hint
 from client.game.moves import choices, source, top_card
 from client.game.preview import preview
 from client.state.room import RoomModel, race_clock_ms
-from client.text.words import SEAT_ENDS
 from client.tui import lessons
 from client.tui.actions import Do, GoOn, LetGo, Press, ScreenAction, Typed
 from client.tui.cards import Size as CardSize
@@ -51,6 +50,7 @@ from client.tui.screen import Screen
 from client.tui.step import Step
 from client.tui.table import grid, grid_height, grid_size, grid_width
 from protocol.client_messages import Resign, Stop
+from protocol.seat_ends import SEAT_ENDS
 from protocol.text import clean_chat
 from protocol.views import View
 

@@ -13,7 +13,6 @@ from client.game.moves import goes_home, source, taken, target, top_card
 from client.replay.timeline import Head, SeatLine
 from client.state.room import Played
 from client.text.formatting import clock_text
-from client.text.words import was_racing
 from client.tui.actions import Do, Jump, PlayOnWanted, Quit, ScreenAction
 from client.tui.bars import seat_lines
 from client.tui.everywhere import close_replay
@@ -32,6 +31,7 @@ from client.tui.step import Step
 from client.tui.theme import Theme
 from client.tui.timeline import PLAIN_ROWS, parting_sentence, progress, time_line
 from protocol.cards import DECK_SIZE
+from protocol.seat_ends import was_racing
 from protocol.text import clean_chat, clean_name
 from protocol.views import SeatInfo, View
 

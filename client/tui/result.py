@@ -9,7 +9,7 @@ from client.state.room import RoomModel
 from client.state.store import Model
 from client.state.tournament import DONE_PHASES, is_out
 from client.text.formatting import deck_size
-from client.text.runs import board_lines, board_title
+from client.text.runs import board_lines, board_title, moment_text
 from client.text.tournaments import outcome_sentence, phase_sentence
 from client.tui.actions import Do, Replay, Review, Reviewed, ScreenAction, Share, Typed
 from client.tui.everywhere import is_preparing
@@ -29,6 +29,7 @@ from client.tui.ui_state import Ui
 from protocol.cards import DECK_SIZE
 from protocol.client_messages import LeaveRace, Rematch
 from protocol.record import Record
+from protocol.run_messages import Runs
 from protocol.text import clean_chat, clean_name
 
 KEYS: Keys = (
@@ -49,6 +50,7 @@ ROOMY = 20
 SENTENCES_AT = 15
 """Columns of what was checked, before the sentences about it."""
 CLOSED = "Others have yet to play this deal. You can see its cards and your record once everybody has."
+STILL_RUN = "Others may still run this deal. Its cards and your record will be shown"
 
 
 def _view(scene: Scene, size: Size) -> Picture:
@@ -81,7 +83,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     parts = [*([gap, large] if large.height else []), *([gap, count] if count.height else []), gap, block(table), gap]
     free -= large.height + sum(part is gap for part in parts) * gap.height
     if record is None:
-        told = wrap_text(CLOSED, within)
+        told = wrap_text(_closed_sentence(scene.model, room), within)
         parts += [block([[("faint", text)] for text in told]), block(_board(scene, room, within, free - len(told)))]
     elif scene.ui.review is not None:
         parts.append(block(review_lines(scene.ui.review, within, max(free, 3)), within, role="panel"))
@@ -96,6 +98,8 @@ def _view(scene: Scene, size: Size) -> Picture:
         shifted(stacked(*parts), 1), scene.theme, inner - 2, role="faint", title=[*headline(room), *(raced(room) if large.height else [])]
     )
     below = [hit(block(verdict_lines), Do(Command.DETAILS), inner)]
+    if scene.still:
+        return screen(size, head(scene, width), shifted(stacked(frame, *below), margin), above=UPPER)
     if record is not None or scene.model.is_at_table:
         below.append(hit(block([_rematch_line(scene, room, inner)]), Do(Command.REMATCH), inner))
     return screen(size, head(scene, width), shifted(stacked(frame, *below), margin), *feet, above=UPPER)
@@ -109,10 +113,25 @@ def _meaningless(room: RoomModel) -> frozenset[Command]:
     return frozenset({Command.REMATCH, *closed} if room.shared is not None else closed)
 
 
-def _board(scene: Scene, room: RoomModel, width: int, height: int) -> list[Line]:
+def _closed_sentence(model: Model, room: RoomModel) -> str:
+    """Why there is no record yet, and from when on there is one."""
+    if room.shared is None or room.shared.kind == "round":
+        return CLOSED
+    runs = _runs(model, room)
+    return f"{STILL_RUN} {'once it is revealed' if runs is None else f'after {moment_text(runs.reveals_at_ms)} UTC'}."
+
+
+def _runs(model: Model, room: RoomModel) -> Runs | None:
     """How others have run the same deal, as far as it is known by now."""
-    runs, shared = scene.model.runs, room.shared
-    if runs is None or shared is None or (runs.kind, runs.id, runs.rules) != (shared.kind, shared.id, room.options.rules):
+    runs, shared = model.runs, room.shared
+    is_of = runs is not None and shared is not None and (runs.kind, runs.id, runs.rules) == (shared.kind, shared.id, room.options.rules)
+    return runs if is_of else None
+
+
+def _board(scene: Scene, room: RoomModel, width: int, height: int) -> list[Line]:
+    """The board of the deal."""
+    runs = _runs(scene.model, room)
+    if runs is None:
         return []
     lines = [("own" if own else "felt", fit(text, width)) for own, text in board_lines(runs, rows=max(height - 2, 2))]
     return [[], [("title", clip(board_title(runs, rules_name(scene.model, runs.rules)), width))], *[[line] for line in lines]]
@@ -131,7 +150,7 @@ def _labels(scene: Scene) -> dict[Command, str]:
 def _deal_lines(scene: Scene, room: RoomModel, record: Record, width: int, total: int) -> list[Line]:
     """Whether the deal checks out, and the key that tells more, which is whole however long the sentence is."""
     made = verdict(_checks(scene, room, record, total), named=record.deal.name is not None, shared=record.deal.shared is not None)
-    key = "  (d)"
+    key = "" if scene.still else "  (d)"
     texts = wrap_text(f"{_sign(made.ok, scene.theme)} {made.sentence}", width - len(key) - 2)
     lines: list[Line] = [[(_role(made.ok), f"{'  ' if number else ''}{text}")] for number, text in enumerate(texts)]
     return [*lines[:-1], [*lines[-1], ("faint", key)]]
@@ -302,8 +321,10 @@ def _review(step: Step) -> Step:
     room, known = step.state.finished, step.ui.reviewed
     if step.ui.review is not None:
         return step.but(review=None)
-    if room is None or room.record is None or room.seat is None:
+    if room is None or room.seat is None:
         return step.note("You have no game here to review.")
+    if room.record is None:
+        return step.note(_closed_sentence(step.state, room))
     if known is None or known.digest != room.record.digest:
         known = Reviewed(room.record.digest, ())
         step = step.but(reviewed=known).then(Review(room.record, room.seat))
@@ -312,8 +333,10 @@ def _review(step: Step) -> Step:
 
 def _replay(step: Step, at_ms: int | None) -> Step:
     room, known = step.state.finished, step.ui.replayed
-    if room is None or room.record is None:
+    if room is None:
         return step.note("There is no race to replay.")
+    if room.record is None:
+        return step.note(_closed_sentence(step.state, room))
     if known is not None and known.record.digest == room.record.digest:
         return step.but(replay=opened_at(known, room.seat, at_ms, step.now_ms))
     is_asked_for = step.ui.preparing == room.record.digest
@@ -323,8 +346,10 @@ def _replay(step: Step, at_ms: int | None) -> Step:
 
 def _share(step: Step) -> Step:
     room = step.state.finished
-    if room is None or room.record is None:
+    if room is None:
         return step.note("There is no race to share yet.")
+    if room.record is None:
+        return step.note(_closed_sentence(step.state, room))
     offers = (
         ("A picture of this result (SVG)", Share(room.record, "svg")),
         ("The same as text", Share(room.record, "txt")),

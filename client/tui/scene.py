@@ -40,12 +40,13 @@ PROMPT_LABELS = {
 
 
 class Scene(Struct, frozen=True):
-    """Everything one drawing needs."""
+    """Everything one drawing needs. still: it is drawn to be kept, so it names no keys and does not show the connection."""
 
     model: Model
     ui: Ui
     theme: Theme
     now_ms: int
+    still: bool = False
 
     @property
     def clock_ms(self) -> int:
@@ -80,7 +81,7 @@ def rules_name(model: Model, rules_id: str) -> str:
 def line_state(scene: Scene) -> Line:
     """The connection in a few columns."""
     link, glyphs = scene.model.link, scene.theme.glyphs
-    if isinstance(scene.ui.start, StartMenu):
+    if isinstance(scene.ui.start, StartMenu) or scene.still:
         return []
     match link.state:
         case "connected":
@@ -136,7 +137,8 @@ def head(scene: Scene, width: int) -> Picture:
     if room is None and scene.ui.tournament_view is not None:
         left = tournament_head(scene, scene.ui.tournament_view)
     clock = clock_line(scene)
-    right = [*clock, ("head", "  "), *line_state(scene)] if clock else line_state(scene)
+    state = line_state(scene)
+    right = [*clock, ("head", "  " if state else " "), *state] if clock else state
     if room is not None:
         left.append(("head", f"{dot}{rules_name(scene.model, room.options.rules)}{dot}{clip(clean_name(room.code), 8)}"))
         more = race_of_series(room)

@@ -20,7 +20,6 @@ from client.text.tournaments import (
     quarters_text,
     result_text,
 )
-from client.text.words import end_word
 from client.tui.actions import Pick
 from client.tui.bars import bar
 from client.tui.keymap import Command
@@ -60,6 +59,7 @@ from client.tui.tournament_view_state import (
     standings_of,
 )
 from client.tui.ui_state import Ui
+from protocol.seat_ends import end_word
 from protocol.text import clean_chat, clean_name
 from protocol.tournaments import LoggedDecision, TournamentSide, TournamentTable
 

@@ -12,7 +12,6 @@ from client.game.board import Board
 from client.state.room import RoomModel, race_clock_ms
 from client.state.watching import WatchModel
 from client.text.formatting import clock_text, curves, deck_size, series_meanwhile
-from client.text.words import was_racing
 from client.tui.actions import Do, ScreenAction, Typed
 from client.tui.bars import seat_lines, seat_name
 from client.tui.keymap import Binding, Command, Keys
@@ -42,6 +41,7 @@ from client.tui.scene import Scene, head, remarks
 from client.tui.screen import Screen
 from client.tui.small_table import BETWEEN, arranged, beside_each_other, small_table
 from client.tui.step import Step
+from protocol.seat_ends import was_racing
 from protocol.views import LateBoard, SeatInfo
 from protocol.watch_messages import Unwatch
 

@@ -155,6 +155,8 @@ def _deal_checked(deal: DealRecord) -> str:
 
 
 def _verify_record(record: Record) -> None:
+    from protocol.seat_ends import word_among
+
     deal = record.deal
     kind = _deal_checked(deal)
     if deal.winnable:
@@ -169,7 +171,8 @@ def _verify_record(record: Record) -> None:
     within = f" (race {series.race} of {series.races} in its series)" if series is not None else ""
     say(f"verified: race {record.race} of {record.room}{within}, {record.rules}, {kind}, {counted(len(record.moves), 'legal move')}")
     for number, seat in sorted(enumerate(record.seats, 1), key=lambda item: item[1].place):
-        say(f"{seat.place}. {seat.name} (seat {number}): {seat.state}, {counted(seat.home, 'card')} home at {seat.home_at_ms / 1000:.3f} s")
+        told = word_among(seat, record.seats)
+        say(f"{seat.place}. {seat.name} (seat {number}): {told}, {counted(seat.home, 'card')} home at {seat.home_at_ms / 1000:.3f} s")
 
 
 @rules_app.command("list", epilog="Example: carpet-server rules list --json")

@@ -263,12 +263,13 @@ def frames(
 
 
 def _listed(replay: Replay) -> list[str]:
+    from protocol.seat_ends import end_word
     from protocol.text import clean_chat, clean_name
 
     names = [clean_name(seat.name) for seat in replay.record.seats]
     width = max(len(name) for name in names)
     return [
         f"{frame.at_ms / 1000:9.3f} s  {names[frame.seat]:{width}}  {frame.ply:>4}. {clean_chat(frame.move):<6} {frame.view.home:>3} home"
-        f"{'' if frame.state == 'racing' else f'  {frame.state}'}"
+        f"{f'  {word}' if (word := end_word(frame.state)) else ''}"
         for frame in replay.frames
     ]

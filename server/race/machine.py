@@ -34,6 +34,7 @@ from typing import assert_never
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
+from protocol.seat_ends import SEAT_ENDS
 from protocol.views import Phase, RaceOptions, SeatState, SharedDeal
 from server.race.commands import (
     ChooseDeal,
@@ -314,7 +315,7 @@ class Race:
         if self.phase == "over":
             raise Refusal(ErrorCode.RACE_OVER)
         if seat.state not in ("waiting", "racing"):
-            raise Refusal(ErrorCode.SEAT_ENDED, f"it is {seat.state}")
+            raise Refusal(ErrorCode.SEAT_ENDED, f"it {SEAT_ENDS[seat.state].predicate}")
         return self._end(seat, state, self.elapsed(now), now)
 
     def _lose_connection(self, seat: Seat, now: int) -> Iterator[RaceEvent]:

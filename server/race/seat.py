@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import MoveRecord, Record
+from protocol.seat_ends import SEAT_ENDS
 from protocol.views import SeatState
 from server.race.commands import TakeSeat
 from server.race.events import ConnectionChanged, MovePlayed, SeatDealt, SeatEnded, SeatTaken
@@ -132,7 +133,8 @@ class Seat:
                 return True
             raise Refusal(ErrorCode.STALE_PLY, f"the next ply is {following}, not {ply}", path="$.ply")
         if self.state != "racing":
-            raise Refusal(ErrorCode.SEAT_ENDED, f"it is {self.state}")
+            end = SEAT_ENDS.get(self.state)
+            raise Refusal(ErrorCode.SEAT_ENDED, f"it {end.predicate}" if end is not None else f"it is {self.state}")
         if ply > following:
             raise Refusal(ErrorCode.FUTURE_PLY, f"the next ply is {following}, not {ply}", path="$.ply")
         return False

@@ -67,7 +67,7 @@ def test_the_deal_of_the_day_is_run_by_keys_once(tmp_path: Path) -> None:
         anna.type("r")
         play(anna, 4)
         stop(anna)
-        anna.wait_for("Others have yet to play this deal.")
+        anna.wait_for("Others may still run this deal.")
         anna.wait_for("1 run so far.")
         anna.wait_until(lambda lines: next((line for line in lines if re.match(r"[\s│]+1  anna ", line)), None), what="the board")
         anna.type("L")

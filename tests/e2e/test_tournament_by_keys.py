@@ -144,7 +144,10 @@ def test_whoever_looks_on_sees_tables_and_watches_one_and_a_director_directs_by_
             zoe.wait_for_end()
         refused = carpet_here(tmp_path / "dan", "tournament", "pause", url, tournament, "--name", "dan")
         who = f"At {url} this machine is the player dan."
-        how = "If you are its director elsewhere: carpet identity export FILE there, carpet identity import FILE here."
+        how = (
+            "If you are its director on another machine: carpet identity export FILE there, carpet identity import FILE here;"
+            f" if at another address of this server: carpet identity copy ADDRESS {url}."
+        )
         assert (refused.status, refused.sentence) == (1, f"carpet: Only the director of a tournament may do that. {who} {how}")
         exported = carpet_here(tmp_path / "dan", "tournament", "export", url, tournament, "-", "--csv")
         assert "greedy" in exported.out

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import pytest
 
-from client.text.words import SEAT_ENDS
+from protocol.seat_ends import SEAT_ENDS
 from tests.e2e.commands import carpet, environment, running_server
 from tests.e2e.terminal import PATIENCE_S, Terminal, terminal_environment
 

@@ -14,6 +14,7 @@ import pytest
 
 from client.cli import main as cli
 from client.connection.events import Identity
+from client.connection.request import NotKnown
 from client.storage.identity import IdentityStore
 from tests.client.cli.test_main import run
 
@@ -151,6 +152,50 @@ def test_a_conflict_takes_nothing_unless_replacing_is_wished(
     assert f"cleo at {THERE} is here now, in place of another player.\n" in run(capsys, "identity", "import", str(file), "--replace").out
     assert laptop.identity(THERE) == Identity("cleo", "token-of-cleo")
     assert run(capsys, "identity", "import", str(file)).out.count("was here already.") == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ("nowhere.example", "here.example"),
+            "carpet: This machine has no player at ws://nowhere.example:7777; carpet whoami shows those it has.",
+        ),
+        (("here.example", HERE), "carpet: These are two names of one address already."),
+    ],
+)
+def test_a_copy_that_makes_no_sense_asks_nobody(
+    capsys: pytest.CaptureFixture[str], filled: IdentityStore, arguments: tuple[str, str], sentence: str
+) -> None:
+    before = filled.read()
+    assert run(capsys, "identity", "copy", *arguments).sentence == sentence
+    assert filled.read() == before
+
+
+def test_at_another_address_one_is_who_one_was_if_that_server_knows_them(
+    capsys: pytest.CaptureFixture[str], filled: IdentityStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    knows = {"token-of-bert": "Bert", "token-of-anna": "Anna"}
+
+    async def who_is(url: str, identity: Identity) -> Identity:
+        if url != THERE or identity.token not in knows:
+            raise NotKnown("no")
+        return Identity(knows[identity.token], identity.token, "p")
+
+    monkeypatch.setattr("client.cli.identity.who_is", who_is)
+    filled.keep(THERE, Identity("Anna", "made-before-the-copy"))
+    ran = run(capsys, "identity", "copy", "here.example", THERE)
+    assert (ran.status, ran.out) == (0, f"You are Anna at {THERE} too.\nYou are Bert at {THERE} too.\n")
+    assert filled.identity(THERE) == Identity("Anna", "token-of-anna", "p")
+    assert filled.identity(THERE, "bert") == Identity("Bert", "token-of-bert", "p")
+    assert filled.identity(THERE, "Anna (before)").token == "made-before-the-copy"
+
+    knows.clear()
+    before = filled.read()
+    ran = run(capsys, "identity", "copy", "here.example", THERE)
+    assert ran.status == 1
+    assert "is another server, or has started afresh. Nothing was copied." in ran.sentence
+    assert filled.read() == before
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\x00\xff", b'{"servers": {"x": {"name": "a", "tokens": {"a": "t"}}}}'])

@@ -12,13 +12,14 @@ import pytest
 from msgspec.structs import replace
 
 from client.connection.events import Identity
+from client.storage.evidence import EvidenceStore, SeenRace
 from client.storage.identity import IdentityStore
 from client.storage.saved_records import keep_record
 from protocol.pages import History
 from protocol.record import from_json, sealed, to_json
 from tests.client.cli.test_main import run
 from tests.client.page_server import PageServer, page, problem
-from tests.client.scenes import record
+from tests.client.scenes import first_view, record
 from tests.client.text.test_past_races import raced, seat
 
 RACE = "HKTRWM-1-0a1b2c3d4e5f"
@@ -194,6 +195,55 @@ def test_without_a_file_the_last_race_is_checked_and_by_its_id_any_that_is_kept(
     for command in ("verify", "review"):
         assert (run(capsys, command).status, run(capsys, command, RACE).status) == (0, 0)
     assert asked == [str(home / "last-race.json"), str(home / "races" / f"{RACE}.json")] * 2
+
+
+def test_a_race_that_was_left_before_its_result_is_fetched_and_is_the_last_one(
+    capsys: pytest.CaptureFixture[str], server: PageServer, home: Path
+) -> None:
+    left_early(server, home)
+    other = sealed(replace(RECORD, id="AAAAAA-1-0a1b2c3d4e5f", started_at_ms=1_000, deal=replace(RECORD.deal, nonces=("8" * 32, "9" * 32))))
+    keep_record(home, other, late=True)
+    server.script = lambda target: page(to_json(RECORD).encode() if target == f"/races/{RACE}.json" else msgspec.json.encode(HISTORY))
+    ran = run(capsys, "history")
+    assert (ran.status, ran.err) == (0, "")
+    assert [line.split()[-1] for line in ran.out.splitlines()] == ["id", RACE, other.id]
+    assert server.asked == ["/players/Anna/races.json?limit=20", f"/races/{RACE}.json"]
+    assert from_json((home / "last-race.json").read_bytes()) == RECORD
+    assert run(capsys, "history").out == ran.out
+    assert len(server.asked) == 2
+
+
+def test_a_race_whose_record_cannot_be_had_is_named_and_what_is_kept_is_shown(
+    capsys: pytest.CaptureFixture[str], server: PageServer, home: Path
+) -> None:
+    left_early(server, home)
+    place = server.url.removeprefix("ws://")
+    lacks = f"carpet: your race HKTRWM at {place} is not kept here. "
+    strange = sealed(replace(RECORD, deal=replace(RECORD.deal, nonces=("8" * 32, "9" * 32))))
+    aborted = replace(HISTORY, races=(replace(HISTORY.races[0], aborted="nobody came"),))
+    for answers, why in (
+        (
+            page(msgspec.json.encode(replace(HISTORY, races=()))),
+            "The server has no record of it yet: it may still be going on, or others may still play its deal.",
+        ),
+        (page(msgspec.json.encode(aborted)), "It was aborted: nobody came."),
+        (problem("404 Not Found", "There is no player with that name."), f"The server at {place} says: There is no player with that name."),
+    ):
+        server.says(answers)
+        assert " ".join(run(capsys, "history").err.split()) == lacks + why
+    server.script = lambda target: page(to_json(strange).encode() if target.startswith("/races/") else msgspec.json.encode(HISTORY))
+    assert run(capsys, "history").err.startswith("carpet: your race")
+    assert not (home / "races").exists()
+
+
+def left_early(server: PageServer, home: Path) -> None:
+    """This machine's Anna has seen the race of RECORD begin, and nothing after that."""
+    IdentityStore(home).keep(server.url, Identity("Anna", "token"))
+    seen = SeenRace(
+        url=server.url, code="HKTRWM", race=RECORD.race, commitment="c" * 64, nonce=RECORD.deal.nonces[0], first_view=first_view()
+    )
+    EvidenceStore(home).keep(replace(seen, code="NEVER", nonce="e" * 32, first_view=None))
+    EvidenceStore(home).keep(seen)
 
 
 @pytest.mark.parametrize("command", ["verify", "review", "replay"])

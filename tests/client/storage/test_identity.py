@@ -88,17 +88,46 @@ def test_a_token_that_the_server_has_forgotten_is_kept_aside_and_can_be_tried_ag
 def test_whoever_is_renamed_does_not_come_before_the_one_used_last(store: IdentityStore) -> None:
     store.keep(URL, Identity("anna", "a"))
     store.keep(URL, Identity("bert", "b"))
-    store.follow(URL, Identity("berta", "a", "p1"))
+    store.keep(URL, Identity("berta", "a", "p1"), last=False)
     assert store.identity(URL) == Identity("bert", "b")
-    store.follow(URL, Identity("robert", "b"))
+    store.keep(URL, Identity("robert", "b"), last=False)
     assert store.identity(URL) == Identity("robert", "b")
     assert store.known() == (
         Known(URL, Identity("robert", "b"), last=True),
         Known(URL, Identity("berta", "a", "p1"), last=False),
     )
     store.path.unlink()
-    store.follow(URL, Identity("robert", "b"))
+    store.keep(URL, Identity("robert", "b"), last=False)
     assert store.identity(URL) == Identity("robert", "b")
+
+
+def test_whoever_was_named_and_not_let_in_is_kept_and_is_not_the_default(store: IdentityStore) -> None:
+    store.keep(URL, Identity("anna", "a"), last=False)
+    assert store.identity(URL) == Identity("anna", "a")  # there is no other
+    store.keep(URL, Identity("bert", "b"), last=False)
+    assert (store.identity(URL), store.identity(URL, "bert")) == (Identity("anna", "a"), Identity("bert", "b"))
+    store.keep(URL, Identity("bert", "b"))
+    assert store.identity(URL) == Identity("bert", "b")
+
+
+def test_the_usual_names_of_this_machine_lead_to_the_same_players_at_each_port(store: IdentityStore) -> None:
+    store.keep("ws://127.0.0.1:7777", Identity("anna", "a"))
+    for url in ("ws://localhost:7777", "ws://[::1]:7777"):
+        assert store.identity(url) == Identity("anna", "a")
+    for url in ("ws://localhost:7778", "wss://localhost:7777", "ws://192.168.0.2:7777"):
+        assert store.identity(url).token is None
+    store.keep("ws://localhost:7777", Identity("berta", "a"))
+    assert store.known() == store.known("ws://[::1]:7777") == (Known("ws://127.0.0.1:7777", Identity("berta", "a"), last=True),)
+
+
+def test_a_file_in_which_two_names_of_this_machine_have_players_of_their_own_keeps_them_apart(store: IdentityStore) -> None:
+    store.path.parent.mkdir(parents=True)
+    servers = ",".join(
+        f'"ws://{host}:7777": {{"name": "{name}", "tokens": {{"{name}": "{name}"}}}}'
+        for host, name in (("localhost", "a"), ("127.0.0.1", "b"))
+    )
+    store.path.write_text(f'{{"format": 1, "servers": {{{servers}}}}}')
+    assert [store.identity(f"ws://{host}:7777").name for host in ("localhost", "127.0.0.1")] == ["a", "b"]
 
 
 def test_a_file_from_before_ids_were_kept_is_read(store: IdentityStore) -> None:

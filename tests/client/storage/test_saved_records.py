@@ -59,6 +59,17 @@ def test_the_oldest_goes_for_a_new_one(tmp_path: Path, monkeypatch: pytest.Monke
     assert [kept.race for kept in kept_records(tmp_path)] == [5, 4, 3]
 
 
+def test_a_record_that_comes_late_stands_where_its_race_does_and_is_the_last_one_only_if_none_is_later(tmp_path: Path) -> None:
+    first, late, future = (replace(numbered(number), started_at_ms=1_700_000_000_000 + ms) for number, ms in ((1, 0), (2, 1), (3, 10**15)))
+    keep_record(tmp_path, sealed(late), late=True)
+    assert from_json((tmp_path / "last-race.json").read_bytes()).race == 2
+    keep_record(tmp_path, sealed(first), late=True)
+    assert from_json((tmp_path / "last-race.json").read_bytes()).race == 2
+    keep_record(tmp_path, sealed(future), late=True)
+    keep_record(tmp_path, numbered(4))
+    assert [kept.race for kept in kept_records(tmp_path)] == [4, 3, 2, 1]
+
+
 def test_what_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
     paths = [keep(tmp_path, number) for number in (1, 2, 3)]
     paths[-1].write_text("{")

@@ -281,7 +281,7 @@ def test_a_true_record_is_verified_from_a_file_and_from_standard_input(record_te
         assert result.exit_code == 0
         assert result.stdout.startswith("verified: race 1 of ABCDEF, carpet, the deal named 'for the tests', ")
         assert "1. Ann (seat 1): " in result.stdout
-        assert "2. Bob (seat 2): forfeited" in result.stdout
+        assert "2. Bob (seat 2): forfeit, " in result.stdout
 
 
 @pytest.mark.parametrize(

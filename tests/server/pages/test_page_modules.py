@@ -24,11 +24,11 @@ from client.game.hints import hint
 from client.game.moves import choices, homeward, press, suggested
 from client.game.preview import preview
 from client.state.evidence import Evidence, check
-from client.text.words import SEAT_ENDS, end_word, word_among
 from client.tui.chips import Chip, chips_of, dealt
 from client.tui.playing import all_fit, best_home
 from protocol.cards import FACE_DOWN
 from protocol.record import from_json
+from protocol.seat_ends import SEAT_ENDS, end_word, word_among
 from protocol.server_messages import Lobby
 from protocol.views import OpenRaceInfo, RunningRaceInfo, RunningSeatInfo, SeatState, View
 from server.lobby.lobby import changes

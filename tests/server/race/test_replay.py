@@ -51,7 +51,7 @@ def test_people_get_a_list_of_the_moves(tmp_path: Path) -> None:
     lines = result.stdout.splitlines()
     assert len(lines) == len(record.moves)
     assert lines[0] == "    1.000 s  Eve     1. a4       5 home"
-    assert lines[-1].endswith("  stalled")
+    assert lines[-1].endswith("  no moves")
     assert "\x1b" not in result.stdout
 
 

@@ -6,7 +6,7 @@ from typing import get_args
 
 from msgspec.structs import replace
 
-from client.text.words import SEAT_ENDS, end_word, was_racing, word_among
+from protocol.seat_ends import SEAT_ENDS, end_word, was_racing, word_among
 from protocol.views import SeatState
 from tests.client import scenes
 

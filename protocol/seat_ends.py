@@ -1,4 +1,4 @@
-"""What the end of a seat is called: one table for bars, lists, screens and sentences."""
+"""What the end of a seat is called: one table for bars, lists, screens, sentences and commands."""
 
 from __future__ import annotations
 
