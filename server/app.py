@@ -115,7 +115,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 journal=journal,
                 keeps=store.waits,
                 rating_changes=partial(journal.ask, store.rating_changes),
-                ghost_lines=RecordedGhosts(store, journal, records),
+                ghost_lines=RecordedGhosts(journal, records),
                 find_deal=partial(find_deal, workers),
                 max_rooms=settings.max_rooms,
                 max_rooms_per_place=ROOMS_PER_CONNECTION * settings.max_connections_per_address,
@@ -125,7 +125,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             nursery.start_soon(SleepWatch(clock, rooms.set_clocks_right).run)
             journal.outage_listeners.append(rooms.outage)
             bans = Bans(journal=journal, clock=clock)
-            players = Players(entropy=secrets.token_bytes, store=store, journal=journal, clock=clock, bans=bans)
+            players = Players(entropy=secrets.token_bytes, journal=journal, clock=clock, bans=bans)
             rooms.on_rated.append(players.rated)
             lobby = Lobby(rooms, players, clock)
             nursery.start_soon(lobby.run)
@@ -134,9 +134,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             resumption = Resumption(rooms, store, journal, clock)
             spectators = SpectatorRegistry(nursery, rooms, clock, over=resumption.over)
             nursery.start_soon(spectators.run)
-            runs = RunService(
-                rooms, store=store, journal=journal, clock=clock, entropy=secrets.token_bytes, compute=workers.run, records=records
-            )
+            runs = RunService(rooms, journal=journal, clock=clock, entropy=secrets.token_bytes, compute=workers.run, records=records)
             nursery.start_soon(runs.run)
             overload = Overload()
             loads = _loads(node, rooms, admission, overload) if node is not None else None
@@ -182,7 +180,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             bans.come_back(await journal.ask(store.bans))
             await resumption.go_on()
             await nursery.start(tournaments.run)
-            nursery.start_soon(partial(look_after, store, journal, now_ms=clock.now_ms, prune_after_days=settings.prune_after_days))
+            nursery.start_soon(partial(look_after, journal, now_ms=clock.now_ms, prune_after_days=settings.prune_after_days))
 
             def of_place() -> tuple[str, ...]:
                 return tuple(map(page_origin, node.urls)) if node is not None else ()
@@ -196,14 +194,13 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 origins=of_place,
                 embedders=settings.embedders,
                 bans=bans,
-                store=store,
                 journal=journal,
                 clock=clock,
                 compute=workers.run,
                 max_rooms=settings.max_rooms,
             )
             administration = Administration(
-                rooms=rooms, players=players, tournaments=tournaments, dispatch=dispatch, bans=bans, store=store, journal=journal
+                rooms=rooms, players=players, tournaments=tournaments, dispatch=dispatch, bans=bans, journal=journal
             )
             port, listeners = await open_listeners(settings.host, settings.port, admission)
             async with serving(
@@ -220,7 +217,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 clock.resume()
                 if node is not None:
                     journal.lease_listeners.append(dispatch.forwarding.let_go)
-                    nursery.start_soon(bans.follow, store, administration.put_out)
+                    nursery.start_soon(bans.follow, administration.put_out)
                     nursery.start_soon(node.run, partial(_take_up, resumption, tournaments), dispatch.forwarding.let_go)
                 if node is not None and directory is not None and loads is not None:
                     directory.bus.listen(LEAVING, lambda parts, follows: node.hurry())

@@ -17,7 +17,6 @@ from server.rooms.clock import Clock
 from server.store.errors import EntryRefused, StoreError
 from server.store.journal import Journal
 from server.store.port import BanKind, Banned, Unbanned
-from server.store.store import Store
 
 logger = logging.getLogger("carpet.lobby")
 
@@ -39,11 +38,11 @@ class Bans:
         """Take over the bans from before this server started."""
         self._banned = {(each.kind, each.subject): each for each in banned}
 
-    async def follow(self, store: Store, put_out: Callable[[BanKind, str, str], object]) -> None:
+    async def follow(self, put_out: Callable[[BanKind, str, str], object]) -> None:
         """Apply bans made at other servers of the place, until cancelled. put_out: called with kind, subject and reason of each new
         ban.
         """
-        mark = (-1, -1)
+        store, mark = self._journal.store, (-1, -1)
         while True:
             try:
                 last, mark = mark, await self._journal.ask(store.bans_mark)

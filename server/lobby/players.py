@@ -27,7 +27,6 @@ from server.store.answers import Player
 from server.store.errors import NameTaken, StoreError
 from server.store.journal import Journal
 from server.store.port import PlayerMade, PlayerRenamed, PlayerSeen, name_key
-from server.store.store import Store
 
 TOKEN_BYTES = 16
 ID_BYTES = 8
@@ -69,10 +68,10 @@ class _Arrival:
 class Players:
     """The connections of those who are here."""
 
-    def __init__(self, *, entropy: Callable[[int], bytes], store: Store, journal: Journal, clock: Clock, bans: Bans) -> None:
+    def __init__(self, *, entropy: Callable[[int], bytes], journal: Journal, clock: Clock, bans: Bans) -> None:
         self._bans = bans
         self._entropy = entropy
-        self._store = store
+        self._store = journal.store
         self._journal = journal
         self._clock = clock
         self._here: dict[str, _Here] = {}

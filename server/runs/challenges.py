@@ -59,8 +59,8 @@ class Count:
 class ChallengeRegistry:
     """entropy(n): n random bytes fit for secrets."""
 
-    def __init__(self, *, store: Store, journal: Journal, clock: Clock, entropy: Callable[[int], bytes]) -> None:
-        self._store = store
+    def __init__(self, *, journal: Journal, clock: Clock, entropy: Callable[[int], bytes]) -> None:
+        self._store = journal.store
         self._journal = journal
         self._clock = clock
         self._entropy = entropy

@@ -31,8 +31,8 @@ class Store(MemoryStore):
 
 
 class FakeJournal(Journal):
-    def __init__(self) -> None:
-        super().__init__(MemoryStore())
+    def __init__(self, store: MemoryStore | None = None) -> None:
+        super().__init__(store or MemoryStore())
         self.then: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint
 
     async def write(self, *entries: Entry) -> None:
@@ -64,9 +64,10 @@ async def test_a_ban_holds_while_it_cannot_be_kept_yet_and_so_does_its_end(autoj
 
 
 async def test_what_is_not_kept_yet_holds_whatever_the_store_says_meanwhile(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
-    journal, store, told = FakeJournal(), Store(), list[str]()
+    store, told = Store(), list[str]()
+    journal = FakeJournal(store)
     bans = Bans(journal=journal, clock=Clock())
-    nursery.start_soon(bans.follow, store, lambda kind, subject, reason: told.append(subject))
+    nursery.start_soon(bans.follow, lambda kind, subject, reason: told.append(subject))
     journal.then = trio.sleep_forever
     nursery.start_soon(bans.ban, "player", "anna", "")
     await trio.sleep(0.1)
@@ -86,9 +87,9 @@ async def test_a_ban_holds_that_is_made_and_kept_while_the_store_is_read(autojum
             return read
 
     store, told = Store(), list[str]()
-    bans = Bans(journal=SlowReader(), clock=Clock())
+    bans = Bans(journal=SlowReader(store), clock=Clock())
     ben = Banned(kind="player", subject="ben", reason="", at_ms=1)
-    nursery.start_soon(bans.follow, store, lambda kind, subject, reason: told.append(subject))
+    nursery.start_soon(bans.follow, lambda kind, subject, reason: told.append(subject))
     await trio.sleep(0.3)
     await bans.ban("player", "anna", "")
     store.kept = (Banned(kind="player", subject="anna", reason="", at_ms=2), ben)
