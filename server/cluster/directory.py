@@ -172,7 +172,6 @@ class Directory:
             await trio.sleep(AGAIN_S)
 
     def _lose(self, group: BaseExceptionGroup[Exception]) -> None:
-        self._connected = None
         # When the server ends, the client raises much the same for connections that it closes itself.
         if not self._was_told and trio.current_effective_deadline() > -math.inf:
             self._was_told = True
@@ -188,8 +187,7 @@ class Directory:
         """
         client, told = connected.client, list[Awaitable[object]]()
         heard: dict[str, list[bytes]] = {name: [] for name in ("lobby", *(topic.name for topic in topics))}
-        others = [other for other in self._node.alive if other != self._node.id]
-        keys = [(name, self._key(name, other)) for name in heard for other in others]
+        keys = [(name, self._key(name, other)) for name in heard for other in self._others]
         # A full engine refuses to store anything, but still hands out what LPOP takes from it: that must not be lost.
         async with client.pipeline(transaction=False, raise_on_error=False) as pipeline:
             newer = pipeline.lpop(self._key("moved-on", self._node.id), count=TOLD_AT_ONCE)
@@ -215,6 +213,10 @@ class Directory:
             if words is not None:
                 heard[name].append(words)
         return heard
+
+    @property
+    def _others(self) -> list[int]:
+        return [node for node in self._node.alive if node != self._node.id]
 
     def _key(self, name: str, node: int) -> str:
         return f"{self._prefix}:{name}:{node}"
@@ -265,8 +267,7 @@ class Directory:
 
     def _arrive(self, player: str, arrival: _Arrival, *, age_ms: int) -> tuple[str, list[str], list[str]]:
         """The script, its keys and its arguments."""
-        others = [str(node) for node in self._node.alive if node != self._node.id]
-        return _ARRIVE, [], [player, arrival.name, str(age_ms), self._prefix, str(ARRIVAL_LAPSES_S), *others]
+        return _ARRIVE, [], [player, arrival.name, str(age_ms), self._prefix, str(ARRIVAL_LAPSES_S), *map(str, self._others)]
 
     async def _tell_arrivals(self, client: Redis[bytes]) -> list[str]:
         """Tell the engine of hellos that it has not heard. Returns the players who have a newer connection at another node."""
@@ -294,24 +295,18 @@ class Directory:
         for arrival in self._here.values():
             arrival.is_known = False
 
-    async def _seat(self, client: Redis[bytes], player: str) -> str | None:
-        for other in self._node.alive:
-            if other != self._node.id:
-                code = await client.hget(f"{self._prefix}:seats:{other}", player)
-                if code is not None:
-                    return code.decode(errors="replace")
-        return None
-
     async def seat(self, player: str) -> str | None:
         """The code of the room at another node in which they hold a seat; None if there is none, or nobody answers."""
         connected, code = self._connected, None
         if connected is not None:
             try:
                 with trio.fail_after(ANSWER_S):
-                    code = await self._seat(connected.client, player)
+                    for other in self._others:
+                        if (code := await connected.client.hget(self._key("seats", other), player)) is not None:
+                            break
             except* AWAY:
                 logger.debug("the directory does not answer where a player has a seat")
-        return code
+        return code.decode(errors="replace") if code is not None else None
 
     def depart(self, player: str) -> None:
         """Their connection here has ended."""
