@@ -175,8 +175,6 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 connections_per_address=settings.max_connections_per_address,
             )
             dispatch.forwarding.loads = loads
-            if node is not None and loads is not None:
-                node.takers = loads.takers
             bans.come_back(await journal.ask(store.bans))
             await resumption.go_on()
             await nursery.start(tournaments.run)
@@ -215,11 +213,10 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 round_trip_rule=RoundTripRule(trust_pings=settings.trust_pings),
             ):
                 clock.resume()
-                if node is not None:
+                if node is not None and directory is not None and loads is not None:
                     journal.lease_listeners.append(dispatch.forwarding.let_go)
                     nursery.start_soon(bans.follow, administration.put_out)
                     nursery.start_soon(node.run, partial(_take_up, resumption, tournaments), dispatch.forwarding.let_go)
-                if node is not None and directory is not None and loads is not None:
                     directory.bus.listen(LEAVING, lambda parts, follows: node.hurry())
                     topics = _topics(tournaments, loads, lobby)
                     nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on, topics)
@@ -357,6 +354,7 @@ def _loads(node: ClusterNode, rooms: Rooms, admission: Admission, overload: Over
         return Load(node.id, len(rooms), admission.inside, takes, writes=not rooms.in_outage)
 
     loads = Loads(own, lambda: places_told(admission.by_place, rooms.by_place))
+    node.takers = loads.takers
     admission.elsewhere, rooms.elsewhere = loads.connections_elsewhere, loads.rooms_elsewhere
     return loads
 
