@@ -191,7 +191,7 @@ class _Door:
                     refused += 1
                     if refused % REFUSED_TOGETHER == 0:
                         await trio.sleep(REFUSING_S)
-                if isinstance(stream, SocketStream) and (stream.ticket is None or stream.ticket.entry is AdmissionOutcome.ADMITTED):
+                if isinstance(stream, SocketStream) and stream.ticket.entry is AdmissionOutcome.ADMITTED:
                     self._let_in(stream)
                 else:
                     self.hand_over(stream)

@@ -23,7 +23,7 @@ from websockets.typing import Subprotocol
 
 from protocol.codec import SUBPROTOCOLS
 from server.net.connection import Caller
-from server.net.connection_limits import AdmissionOutcome
+from server.net.connection_limits import AdmissionOutcome, Ticket
 from server.net.http import NoPage, problem
 from server.net.stream import CLOSING_S, HANDSHAKE_S, SocketStream
 
@@ -52,7 +52,7 @@ class PageConnection(Caller):
 
     def __init__(self, stream: trio.abc.Stream, socket_stream: SocketStream | None) -> None:
         super().__init__()
-        self._ticket = socket_stream.ticket if socket_stream is not None else None
+        self._ticket = socket_stream.ticket if socket_stream is not None else Ticket()
         self._socket_stream = socket_stream
         self._stream = stream
         self._received = b""
@@ -118,7 +118,7 @@ class PageConnection(Caller):
 
     @contextmanager
     def _giving_way(self, reading: trio.CancelScope, *, rests: bool) -> Iterator[None]:
-        if not rests or self._ticket is None:
+        if not rests:
             yield
             return
         self._ticket.rest(reading.cancel)

@@ -153,7 +153,7 @@ class SocketStream(trio.abc.HalfCloseableStream):
         if is_tcp:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket = sock
-        self.ticket = ticket
+        self.ticket = ticket or Ticket()
         self.received = received
         self._sending = trio.Lock()
         self.peer_name: Any = (peer or sock.getpeername()) if is_tcp else None
@@ -233,10 +233,9 @@ class SocketStream(trio.abc.HalfCloseableStream):
         if self._socket.fileno() != -1:
             trio.lowlevel.notify_closing(self._socket)
             self._socket.close()
-            if self.ticket is not None:
-                self.ticket.hand_back()
+            self.ticket.hand_back()
 
-    def detach(self) -> tuple[socket.socket, Ticket | None, bytes]:
+    def detach(self) -> tuple[socket.socket, Ticket, bytes]:
         """Give up the socket and the ticket to another owner, with what is to be read again. The stream must not be used any more."""
         return self._socket, self.ticket, self.received
 
@@ -314,14 +313,13 @@ class SocketListener(trio.abc.Listener[SocketStream]):
             self._accepted += 1
             ticket = self._ticket(address)
             try:
-                if ticket is None or ticket.entry is not AdmissionOutcome.TURNED_AWAY:
+                if ticket.entry is not AdmissionOutcome.TURNED_AWAY:
                     return SocketStream(sock, ticket, peer=address)
             except OSError:
                 # Gone again before it could be set up.
                 pass
             sock.close()
-            if ticket is not None:
-                ticket.hand_back()
+            ticket.hand_back()
 
     async def _wait(self) -> None:
         # While connections keep coming, being woken for each costs more than looking again in a moment.
@@ -334,9 +332,9 @@ class SocketListener(trio.abc.Listener[SocketStream]):
         except OSError as error:
             raise trio.ClosedResourceError from error
 
-    def _ticket(self, address: Any) -> Ticket | None:
+    def _ticket(self, address: Any) -> Ticket:
         if self._admission is None:
-            return None
+            return Ticket()
         ticket = self._admission.enter(address[0] if isinstance(address, tuple) else "")
         if ticket.entry is not AdmissionOutcome.ADMITTED and (count := self._too_many.happened(trio.current_time())):
             logger.warning(
