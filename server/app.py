@@ -284,21 +284,17 @@ def _administered(nursery: trio.Nursery, settings: Settings, administration: Adm
 
 @contextmanager
 def _metrics_served(nursery: trio.Nursery, settings: Settings, figures: Sequence[AnyFigure]) -> Iterator[None]:
-    if settings.metrics is None:
-        yield
-        return
-    from server.runtime.metrics import Metrics
+    with ExitStack() as stack:
+        if settings.metrics is not None:
+            from server.runtime.metrics import metrics_served
 
-    host, port = settings.metrics_address
-    metrics = Metrics(figures)
-    try:
-        served = metrics.serve(host, port)
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise AddressUnavailable(f"cannot serve metrics on {host} port {port}: {why}; choose another with --metrics") from error
-    nursery.start_soon(metrics.watch_loop)
-    with served as chosen:
-        logger.info("metrics are at http://%s:%d/metrics", host, chosen)
+            host, port = settings.metrics_address
+            try:
+                chosen = stack.enter_context(metrics_served(nursery, figures, host, port))
+            except OSError as error:
+                why = error.strerror or str(error)
+                raise AddressUnavailable(f"cannot serve metrics on {host} port {port}: {why}; choose another with --metrics") from error
+            logger.info("metrics are at http://%s:%d/metrics", host, chosen)
         yield
 
 
