@@ -121,7 +121,7 @@ class Players:
         renamed = PlayerName(player.id, _cleaned(name))
         # One at a time, so that the name shown is the last one written. Shielded, because the one who asked may disconnect meanwhile.
         async with self._renaming:
-            with trio.CancelScope(shield=True), _kept():
+            with trio.CancelScope(shield=True):
                 if not self._journal.available:
                     raise Refusal(ErrorCode.CANNOT_WRITE)
                 seen = PlayerSeen(player=renamed.id, at_ms=self._clock.wall_ms())
@@ -129,6 +129,8 @@ class Players:
                     await self._journal.write(PlayerRenamed(player=renamed.id, name=renamed.name), seen)
                 except NameTaken:
                     raise Refusal(ErrorCode.NAME_TAKEN, path="$.name") from None
+                except StoreError as error:
+                    raise _not_kept(error) from error
             self._note_change(renamed.id)
             here = self._here.get(renamed.id)
             if here is None:
@@ -276,14 +278,6 @@ def _rounded(character: str) -> str:
     if character in "<>":
         return "(" if character == "<" else ")"
     return {"Ps": "(", "Pi": "(", "Pe": ")", "Pf": ")"}.get(unicodedata.category(character), character)
-
-
-@contextmanager
-def _kept() -> Iterator[None]:
-    try:
-        yield
-    except StoreError as error:
-        raise _not_kept(error) from error
 
 
 @contextmanager
