@@ -116,16 +116,8 @@ class Bans:
         banned = self._banned.get(("player", player))
         return banned.reason if banned is not None else None
 
-    def check_player(self, player: str) -> None:
-        """Raises Refusal `hello/banned`, with the reason."""
-        self._check("player", player)
-
-    def check_place(self, place: str | None) -> None:
-        """The same for an address. place: the part of it that counts as one; None if there is none."""
-        if place is not None:
-            self._check("address", place)
-
-    def _check(self, kind: BanKind, subject: str) -> None:
-        banned = self._banned.get((kind, subject))
+    def check(self, kind: BanKind, subject: str | None) -> None:
+        """Raises Refusal `hello/banned`, with the reason. subject: None for somebody who has no address."""
+        banned = self._banned.get((kind, subject)) if subject is not None else None
         if banned is not None:
             raise Refusal(ErrorCode.BANNED, banned.reason)

@@ -94,7 +94,7 @@ class Players:
         with _read():
             known = await self._recognise(token)
         player = PlayerName(known.id, known.name)
-        self._bans.check_player(player.id)
+        self._bans.check("player", player.id)
         self.come(player, connection, known.rating)
         return player, token
 
@@ -110,7 +110,7 @@ class Players:
         """The player with this token, who does not arrive. Waits for the store. Raises Refusal if it is unknown or they are banned."""
         with _read():
             known = await self._known(token)
-        self._bans.check_player(known.id)
+        self._bans.check("player", known.id)
         return PlayerName(known.id, known.name)
 
     async def rename(self, player: PlayerName, name: str) -> tuple[PlayerName, PlayerConnection | None]:

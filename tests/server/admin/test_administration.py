@@ -220,7 +220,7 @@ async def test_a_ban_given_at_another_server_of_the_place_holds_here_within_a_se
         # At the server that gave it, the other one lifts it.
         assert await done(host, Question(noun="players", verb="unban", target="Ann")) == "Ann may come back"
         await trio.sleep(1)
-        elsewhere.check_player(ann.welcome.player)
+        elsewhere.check("player", ann.welcome.player)
         nursery.cancel_scope.cancel()
 
 

@@ -57,10 +57,10 @@ async def test_a_ban_holds_while_it_cannot_be_kept_yet_and_so_does_its_end(autoj
     with trio.move_on_after(20):
         await bans.ban("player", "anna", "")
     with pytest.raises(Refusal):
-        bans.check_player("anna")
+        bans.check("player", "anna")
     with trio.move_on_after(20):
         await bans.lift("player", "anna")
-    bans.check_player("anna")
+    bans.check("player", "anna")
 
 
 async def test_what_is_not_kept_yet_holds_whatever_the_store_says_meanwhile(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
@@ -75,7 +75,7 @@ async def test_what_is_not_kept_yet_holds_whatever_the_store_says_meanwhile(auto
     await trio.sleep(1)
     for player in ("anna", "ben"):
         with pytest.raises(Refusal):
-            bans.check_player(player)
+            bans.check("player", player)
     assert told == ["ben"]
 
 
@@ -96,13 +96,13 @@ async def test_a_ban_holds_that_is_made_and_kept_while_the_store_is_read(autojum
     await trio.sleep(0.2)
     for _ in range(2):
         with pytest.raises(Refusal):
-            bans.check_player("anna")
+            bans.check("player", "anna")
         await trio.sleep(2)
     assert told == ["ben"]
     # What another server does to it is heard again from then on.
     store.kept = (ben,)
     await trio.sleep(2)
-    bans.check_player("anna")
+    bans.check("player", "anna")
 
 
 async def test_what_can_never_be_kept_does_not_hold() -> None:
@@ -111,14 +111,14 @@ async def test_what_can_never_be_kept_does_not_hold() -> None:
     journal.fails(StoreUnavailable("the server stops"))
     with pytest.raises(StoreUnavailable):
         await bans.ban("player", "anna", "")
-    bans.check_player("anna")
+    bans.check("player", "anna")
     journal.then = trio.lowlevel.checkpoint
     await bans.ban("player", "anna", "")
     journal.fails(StoreUnavailable("the server stops"))
     with pytest.raises(StoreUnavailable):
         await bans.lift("player", "anna")
     with pytest.raises(Refusal):
-        bans.check_player("anna")
+        bans.check("player", "anna")
 
 
 async def test_a_ban_that_another_server_has_lifted_can_be_lifted_here() -> None:
@@ -127,4 +127,4 @@ async def test_a_ban_that_another_server_has_lifted_can_be_lifted_here() -> None
     await bans.ban("player", "anna", "")
     journal.fails(EntryRefused("anna is not banned"))
     await bans.lift("player", "anna")
-    bans.check_player("anna")
+    bans.check("player", "anna")
