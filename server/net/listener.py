@@ -318,10 +318,7 @@ class _HandedOver(trio.abc.Listener[trio.abc.Stream]):
                 below.cut()
 
     async def accept(self) -> trio.abc.Stream:
-        try:
-            return await self._waiting.receive()
-        except trio.ClosedResourceError:
-            raise trio.ClosedResourceError from None
+        return await self._waiting.receive()
 
     async def aclose(self) -> None:
         self._waiting.close()
