@@ -13,8 +13,8 @@ import ssl
 import struct
 import sys
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -167,41 +167,32 @@ class SocketStream(trio.abc.HalfCloseableStream):
         """Give the kernel as much of `data` as it takes at once; returns how many bytes. Raises BrokenResourceError if the connection is
         gone, ClosedResourceError if it was closed.
         """
-        try:
-            return self._socket.send(data)
-        except (BlockingIOError, InterruptedError):
-            return 0
-        except OSError as error:
-            raise _translated(error) from error
+        with _translated():
+            try:
+                return self._socket.send(data)
+            except (BlockingIOError, InterruptedError):
+                return 0
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
         async with self._sending:
             rest = memoryview(data)
             while rest:
-                try:
-                    rest = rest[self._socket.send(rest) :]
-                except (BlockingIOError, InterruptedError):
+                with _translated():
                     try:
+                        rest = rest[self._socket.send(rest) :]
+                    except (BlockingIOError, InterruptedError):
                         await trio.lowlevel.wait_writable(self._socket)
-                    except OSError as error:
-                        raise _translated(error) from error
-                except OSError as error:
-                    raise _translated(error) from error
 
     async def wait_send_all_might_not_block(self) -> None:
         async with self._sending:
             self._check_open()
-            try:
+            with _translated():
                 await trio.lowlevel.wait_writable(self._socket)
-            except OSError as error:
-                raise _translated(error) from error
 
     async def send_eof(self) -> None:
         async with self._sending:
-            try:
+            with _translated():
                 self._socket.shutdown(socket.SHUT_WR)
-            except OSError as error:
-                raise _translated(error) from error
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
         if self.received:
@@ -210,14 +201,10 @@ class SocketStream(trio.abc.HalfCloseableStream):
             return received
         # Wait first: on a quiet connection a first recv would nearly always find nothing.
         while True:
-            try:
+            with _translated(), suppress(BlockingIOError, InterruptedError):
                 self._check_open()
                 await trio.lowlevel.wait_readable(self._socket)
                 return self._socket.recv(max_bytes or RECEIVE_BYTES)
-            except (BlockingIOError, InterruptedError):
-                continue
-            except OSError as error:
-                raise _translated(error) from error
 
     def _check_open(self) -> None:
         # Otherwise Trio would wait for file descriptor -1, and remember it.
@@ -354,7 +341,12 @@ class SocketListener(trio.abc.Listener[SocketStream]):
         await trio.lowlevel.checkpoint()
 
 
-def _translated(error: OSError) -> trio.ClosedResourceError | trio.BrokenResourceError:
-    if error.errno in _GONE:
-        return trio.ClosedResourceError("this socket was closed")
-    return trio.BrokenResourceError(str(error))
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Turn the socket's errors into Trio's."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _GONE:
+            raise trio.ClosedResourceError("this socket was closed") from error
+        raise trio.BrokenResourceError(str(error)) from error
