@@ -115,7 +115,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 journal=journal,
                 keeps=store.waits,
                 rating_changes=partial(journal.ask, store.rating_changes),
-                ghost_lines=RecordedGhosts(store, journal, records),
+                ghost_lines=RecordedGhosts(journal, records),
                 find_deal=partial(find_deal, workers),
                 max_rooms=settings.max_rooms,
                 max_rooms_per_place=ROOMS_PER_CONNECTION * settings.max_connections_per_address,
@@ -125,7 +125,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             nursery.start_soon(SleepWatch(clock, rooms.set_clocks_right).run)
             journal.outage_listeners.append(rooms.outage)
             bans = Bans(journal=journal, clock=clock)
-            players = Players(entropy=secrets.token_bytes, store=store, journal=journal, clock=clock, bans=bans)
+            players = Players(entropy=secrets.token_bytes, journal=journal, clock=clock, bans=bans)
             rooms.on_rated.append(players.rated)
             lobby = Lobby(rooms, players, clock)
             nursery.start_soon(lobby.run)
@@ -134,9 +134,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             resumption = Resumption(rooms, store, journal, clock)
             spectators = SpectatorRegistry(nursery, rooms, clock, over=resumption.over)
             nursery.start_soon(spectators.run)
-            runs = RunService(
-                rooms, store=store, journal=journal, clock=clock, entropy=secrets.token_bytes, compute=workers.run, records=records
-            )
+            runs = RunService(rooms, journal=journal, clock=clock, entropy=secrets.token_bytes, compute=workers.run, records=records)
             nursery.start_soon(runs.run)
             overload = Overload()
             loads = _loads(node, rooms, admission, overload) if node is not None else None
@@ -177,12 +175,10 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 connections_per_address=settings.max_connections_per_address,
             )
             dispatch.forwarding.loads = loads
-            if node is not None and loads is not None:
-                node.takers = loads.takers
             bans.come_back(await journal.ask(store.bans))
             await resumption.go_on()
             await nursery.start(tournaments.run)
-            nursery.start_soon(partial(look_after, store, journal, now_ms=clock.now_ms, prune_after_days=settings.prune_after_days))
+            nursery.start_soon(partial(look_after, journal, now_ms=clock.now_ms, prune_after_days=settings.prune_after_days))
 
             def of_place() -> tuple[str, ...]:
                 return tuple(map(page_origin, node.urls)) if node is not None else ()
@@ -196,14 +192,13 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 origins=of_place,
                 embedders=settings.embedders,
                 bans=bans,
-                store=store,
                 journal=journal,
                 clock=clock,
                 compute=workers.run,
                 max_rooms=settings.max_rooms,
             )
             administration = Administration(
-                rooms=rooms, players=players, tournaments=tournaments, dispatch=dispatch, bans=bans, store=store, journal=journal
+                rooms=rooms, players=players, tournaments=tournaments, dispatch=dispatch, bans=bans, journal=journal
             )
             port, listeners = await open_listeners(settings.host, settings.port, admission)
             async with serving(
@@ -218,11 +213,10 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 round_trip_rule=RoundTripRule(trust_pings=settings.trust_pings),
             ):
                 clock.resume()
-                if node is not None:
-                    journal.lease_listeners.append(dispatch.forwarding.let_go)
-                    nursery.start_soon(bans.follow, store, administration.put_out)
-                    nursery.start_soon(node.run, partial(_take_up, resumption, tournaments), dispatch.forwarding.let_go)
                 if node is not None and directory is not None and loads is not None:
+                    journal.lease_listeners.append(dispatch.forwarding.let_go)
+                    nursery.start_soon(bans.follow, administration.put_out)
+                    nursery.start_soon(node.run, partial(_take_up, resumption, tournaments), dispatch.forwarding.let_go)
                     directory.bus.listen(LEAVING, lambda parts, follows: node.hurry())
                     topics = _topics(tournaments, loads, lobby)
                     nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on, topics)
@@ -290,21 +284,17 @@ def _administered(nursery: trio.Nursery, settings: Settings, administration: Adm
 
 @contextmanager
 def _metrics_served(nursery: trio.Nursery, settings: Settings, figures: Sequence[AnyFigure]) -> Iterator[None]:
-    if settings.metrics is None:
-        yield
-        return
-    from server.runtime.metrics import Metrics
+    with ExitStack() as stack:
+        if settings.metrics is not None:
+            from server.runtime.metrics import metrics_served
 
-    host, port = settings.metrics_address
-    metrics = Metrics(figures)
-    try:
-        served = metrics.serve(host, port)
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise AddressUnavailable(f"cannot serve metrics on {host} port {port}: {why}; choose another with --metrics") from error
-    nursery.start_soon(metrics.watch_loop)
-    with served as chosen:
-        logger.info("metrics are at http://%s:%d/metrics", host, chosen)
+            host, port = settings.metrics_address
+            try:
+                chosen = stack.enter_context(metrics_served(nursery, figures, host, port))
+            except OSError as error:
+                why = error.strerror or str(error)
+                raise AddressUnavailable(f"cannot serve metrics on {host} port {port}: {why}; choose another with --metrics") from error
+            logger.info("metrics are at http://%s:%d/metrics", host, chosen)
         yield
 
 
@@ -360,6 +350,7 @@ def _loads(node: ClusterNode, rooms: Rooms, admission: Admission, overload: Over
         return Load(node.id, len(rooms), admission.inside, takes, writes=not rooms.in_outage)
 
     loads = Loads(own, lambda: places_told(admission.by_place, rooms.by_place))
+    node.takers = loads.takers
     admission.elsewhere, rooms.elsewhere = loads.connections_elsewhere, loads.rooms_elsewhere
     return loads
 

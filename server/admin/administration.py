@@ -27,7 +27,6 @@ from server.store.answers import Player
 from server.store.errors import StoreError
 from server.store.journal import Journal
 from server.store.port import BanKind
-from server.store.store import Store
 from server.tournaments.service import TournamentService
 
 logger = logging.getLogger("carpet.admin")
@@ -55,7 +54,6 @@ class Administration:
         tournaments: TournamentService,
         dispatch: Dispatch,
         bans: Bans,
-        store: Store,
         journal: Journal,
     ) -> None:
         self._rooms = rooms
@@ -63,8 +61,8 @@ class Administration:
         self._tournaments = tournaments
         self._dispatch = dispatch
         self._bans = bans
-        self._store = store
         self._journal = journal
+        self._store = journal.store
         self._lists: dict[tuple[str, str], Callable[[], Iterable[Row]]] = {
             ("tournaments", "list"): self._list_tournaments,
             ("rooms", "list"): self._list_rooms,

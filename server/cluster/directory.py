@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final, cast
 
@@ -101,12 +101,6 @@ class _Arrival:
     is_known: bool = False
 
 
-@dataclass(slots=True)
-class _Connected:
-    client: Redis[bytes]
-    seats: dict[str, str] = field(default_factory=dict)
-
-
 class Directory:
     """`run` is its one task. place: a name that all nodes of one place share, and no other place has."""
 
@@ -117,7 +111,8 @@ class Directory:
         self.bus = Bus(self._prefix)
         # coredis logs every attempt while the engine is gone; this module says so once.
         logging.getLogger("coredis").setLevel(logging.CRITICAL)
-        self._connected: _Connected | None = None
+        self._client: Redis[bytes] | None = None  # while it is connected
+        self._told_seats: dict[str, str] = {}
         self._was_told = False
         self._serials = count(1)
         self._here: dict[str, _Arrival] = {}
@@ -126,7 +121,7 @@ class Directory:
 
     @property
     def available(self) -> bool:
-        return self._connected is not None
+        return self._client is not None
 
     async def run(
         self,
@@ -145,7 +140,7 @@ class Directory:
             try:
                 async with Redis.from_url(self._url, max_connections=8, connect_timeout=ANSWER_S, stream_timeout=ANSWER_S) as client:
                     await client.ping()
-                    self._connected = _Connected(client)
+                    self._client, self._told_seats = client, {}
                     if self._was_told:
                         logger.warning("the directory of the cluster answers again")
                     self._was_told = False
@@ -154,7 +149,7 @@ class Directory:
                             nursery.start_soon(self.bus.serve, client, node_channel(self._node.id))
                             while True:
                                 with trio.fail_after(4 * ANSWER_S):
-                                    said = await self._tick(self._connected, lobby(), seats(), topics, moved_on)
+                                    said = await self._tick(client, lobby(), seats(), topics, moved_on)
                                     hear([told for text in said["lobby"] if (told := self._read(text)) is not None])
                                     for topic in topics:
                                         topic.hear(said[topic.name])
@@ -163,7 +158,7 @@ class Directory:
                                 await trio.sleep(TICK_S)
                     finally:
                         # Before the client is closed, which takes a moment.
-                        self._connected = None
+                        self._client = None
             except* (RedisError, OSError, trio.TooSlowError, *_BROKEN) as group:
                 self._lose(group)
             hear(())
@@ -172,7 +167,6 @@ class Directory:
             await trio.sleep(AGAIN_S)
 
     def _lose(self, group: BaseExceptionGroup[Exception]) -> None:
-        self._connected = None
         # When the server ends, the client raises much the same for connections that it closes itself.
         if not self._was_told and trio.current_effective_deadline() > -math.inf:
             self._was_told = True
@@ -180,22 +174,21 @@ class Directory:
             logger.error("the directory of the cluster does not answer; races go on, and each server shows its own lobby: %s", why)
 
     async def _tick(
-        self, connected: _Connected, lobby: Lobby, seats: Mapping[str, str], topics: Sequence[Topic], moved_on: Callable[[str], None]
+        self, client: Redis[bytes], lobby: Lobby, seats: Mapping[str, str], topics: Sequence[Topic], moved_on: Callable[[str], None]
     ) -> dict[str, list[bytes]]:
         """Say all that this node has to say, and return what the others have said, by topic. Raises the client's errors.
 
         Takes one round trip, and one more if the engine knows nothing of the seats here.
         """
-        client, told = connected.client, list[Awaitable[object]]()
+        told: list[Awaitable[object]] = []
         heard: dict[str, list[bytes]] = {name: [] for name in ("lobby", *(topic.name for topic in topics))}
-        others = [other for other in self._node.alive if other != self._node.id]
-        keys = [(name, self._key(name, other)) for name in heard for other in others]
+        keys = [(name, self._key(name, other)) for name in heard for other in self._others]
         # A full engine refuses to store anything, but still hands out what LPOP takes from it: that must not be lost.
         async with client.pipeline(transaction=False, raise_on_error=False) as pipeline:
             newer = pipeline.lpop(self._key("moved-on", self._node.id), count=TOLD_AT_ONCE)
             told.append(pipeline.set(self._key("lobby", self._node.id), encode(lobby, MSGPACK), ex=LAPSES_S))
             is_known = pipeline.expire(self._key("seats", self._node.id), LAPSES_S)
-            told += self._tell_seats(pipeline, connected.seats, seats)
+            told += self._tell_seats(pipeline, self._told_seats, seats)
             for topic in topics:
                 if text := topic.say():
                     told.append(pipeline.set(self._key(topic.name, self._node.id), text, ex=LAPSES_S))
@@ -209,12 +202,16 @@ class Directory:
             self._forget_told()
             async with client.pipeline(transaction=False) as pipeline:
                 self._tell_seats(pipeline, {}, {**seats, "": ""})
-        connected.seats = dict(seats)
+        self._told_seats = dict(seats)
         texts = await said if said is not None else ()
         for (name, _), words in zip(keys, texts, strict=True):
             if words is not None:
                 heard[name].append(words)
         return heard
+
+    @property
+    def _others(self) -> list[int]:
+        return [node for node in self._node.alive if node != self._node.id]
 
     def _key(self, name: str, node: int) -> str:
         return f"{self._prefix}:{name}:{node}"
@@ -251,13 +248,13 @@ class Directory:
         """A player has said hello here: any connection of theirs at another node goes. Returns the code of the room at another node in
         which they have a seat; None if there is none, or nobody answers.
         """
-        connected, now, code = self._connected, trio.current_time(), None
+        client, now, code = self._client, trio.current_time(), None
         arrival = self._here[player] = _Arrival(f"{self._node.id}:{next(self._serials)}:{now:.3f}", now)
-        if connected is None:
+        if client is None:
             return None
         try:
             with trio.fail_after(ANSWER_S):
-                _, code = _answered(await connected.client.eval(*self._arrive(player, arrival, age_ms=0)))
+                _, code = _answered(await client.eval(*self._arrive(player, arrival, age_ms=0)))
                 arrival.is_known = True
         except* AWAY:
             logger.debug("the directory does not answer where a player is connected")
@@ -265,8 +262,7 @@ class Directory:
 
     def _arrive(self, player: str, arrival: _Arrival, *, age_ms: int) -> tuple[str, list[str], list[str]]:
         """The script, its keys and its arguments."""
-        others = [str(node) for node in self._node.alive if node != self._node.id]
-        return _ARRIVE, [], [player, arrival.name, str(age_ms), self._prefix, str(ARRIVAL_LAPSES_S), *others]
+        return _ARRIVE, [], [player, arrival.name, str(age_ms), self._prefix, str(ARRIVAL_LAPSES_S), *map(str, self._others)]
 
     async def _tell_arrivals(self, client: Redis[bytes]) -> list[str]:
         """Tell the engine of hellos that it has not heard. Returns the players who have a newer connection at another node."""
@@ -294,24 +290,18 @@ class Directory:
         for arrival in self._here.values():
             arrival.is_known = False
 
-    async def _seat(self, client: Redis[bytes], player: str) -> str | None:
-        for other in self._node.alive:
-            if other != self._node.id:
-                code = await client.hget(f"{self._prefix}:seats:{other}", player)
-                if code is not None:
-                    return code.decode(errors="replace")
-        return None
-
     async def seat(self, player: str) -> str | None:
         """The code of the room at another node in which they hold a seat; None if there is none, or nobody answers."""
-        connected, code = self._connected, None
-        if connected is not None:
+        client, code = self._client, None
+        if client is not None:
             try:
                 with trio.fail_after(ANSWER_S):
-                    code = await self._seat(connected.client, player)
+                    for other in self._others:
+                        if (code := await client.hget(self._key("seats", other), player)) is not None:
+                            break
             except* AWAY:
                 logger.debug("the directory does not answer where a player has a seat")
-        return code
+        return code.decode(errors="replace") if code is not None else None
 
     def depart(self, player: str) -> None:
         """Their connection here has ended."""

@@ -6,7 +6,6 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import trio
@@ -111,14 +110,14 @@ class ClusterNode:
     async def join(self) -> None:
         """Get the lease. An earlier process with this URL may have to lose it first. Raises StoreError."""
         until = trio.current_time() + TWIN_S
-        while not await trio.to_thread.run_sync(self._store.join, self.url):
+        while not await self._journal.tidy(self._store.join, self.url):
             if trio.current_time() >= until:
                 raise AddressTaken(
                     f"another carpet-server is at {self.url}: each one in a cluster needs an address of its own, given by --advertise"
                 )
             logger.info("waiting for the lease of an earlier server at %s to end", self.url)
             await trio.sleep(1.0)
-        await self._renew(partial(trio.to_thread.run_sync, self._store.renew))
+        await self._renew()
         self._check_clock()
         logger.info("node %d of the cluster, at %s, with %d others", self.id, self.url, len(self.others))
 
@@ -142,7 +141,7 @@ class ClusterNode:
         watch = Watch(trio.current_time())
         while True:
             try:
-                await self._renew(partial(self._journal.tidy, self._store.renew))
+                await self._renew()
                 gone = watch.dead(self._nodes, own=self.id, now=trio.current_time())
                 async with self._taking:
                     await self._take_all(gone, take_up)
@@ -182,9 +181,9 @@ class ClusterNode:
             if not self._newer or trio.current_time() - self._looked_at.get(dead.id, -NEWER_S) >= NEWER_S:
                 await self._take_over(dead, take_up)
 
-    async def _renew(self, renew: Callable[[], Awaitable[tuple[Node, ...]]]) -> None:
+    async def _renew(self) -> None:
         self._asks_in_vain = True
-        self._nodes = await renew()
+        self._nodes = await self._journal.tidy(self._store.renew)
         self._asks_in_vain = False
         self._renewals += 1
 
@@ -241,7 +240,7 @@ class ClusterNode:
         while not done.is_set():
             # An error will show again at the next beat.
             with suppress(StoreError):
-                await self._renew(partial(self._journal.tidy, self._store.renew))
+                await self._renew()
             with trio.move_on_after(BEAT_S):
                 await done.wait()
 

@@ -17,7 +17,6 @@ from server.rooms.clock import Clock
 from server.store.errors import EntryRefused, StoreError
 from server.store.journal import Journal
 from server.store.port import BanKind, Banned, Unbanned
-from server.store.store import Store
 
 logger = logging.getLogger("carpet.lobby")
 
@@ -39,11 +38,11 @@ class Bans:
         """Take over the bans from before this server started."""
         self._banned = {(each.kind, each.subject): each for each in banned}
 
-    async def follow(self, store: Store, put_out: Callable[[BanKind, str, str], object]) -> None:
+    async def follow(self, put_out: Callable[[BanKind, str, str], object]) -> None:
         """Apply bans made at other servers of the place, until cancelled. put_out: called with kind, subject and reason of each new
         ban.
         """
-        mark = (-1, -1)
+        store, mark = self._journal.store, (-1, -1)
         while True:
             try:
                 last, mark = mark, await self._journal.ask(store.bans_mark)
@@ -117,16 +116,8 @@ class Bans:
         banned = self._banned.get(("player", player))
         return banned.reason if banned is not None else None
 
-    def check_player(self, player: str) -> None:
-        """Raises Refusal `hello/banned`, with the reason."""
-        self._check("player", player)
-
-    def check_place(self, place: str | None) -> None:
-        """The same for an address. place: the part of it that counts as one; None if there is none."""
-        if place is not None:
-            self._check("address", place)
-
-    def _check(self, kind: BanKind, subject: str) -> None:
-        banned = self._banned.get((kind, subject))
+    def check(self, kind: BanKind, subject: str | None) -> None:
+        """Raises Refusal `hello/banned`, with the reason. subject: None for somebody who has no address."""
+        banned = self._banned.get((kind, subject)) if subject is not None else None
         if banned is not None:
             raise Refusal(ErrorCode.BANNED, banned.reason)

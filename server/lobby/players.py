@@ -27,7 +27,6 @@ from server.store.answers import Player
 from server.store.errors import NameTaken, StoreError
 from server.store.journal import Journal
 from server.store.port import PlayerMade, PlayerRenamed, PlayerSeen, name_key
-from server.store.store import Store
 
 TOKEN_BYTES = 16
 ID_BYTES = 8
@@ -69,10 +68,10 @@ class _Arrival:
 class Players:
     """The connections of those who are here."""
 
-    def __init__(self, *, entropy: Callable[[int], bytes], store: Store, journal: Journal, clock: Clock, bans: Bans) -> None:
+    def __init__(self, *, entropy: Callable[[int], bytes], journal: Journal, clock: Clock, bans: Bans) -> None:
         self._bans = bans
         self._entropy = entropy
-        self._store = store
+        self._store = journal.store
         self._journal = journal
         self._clock = clock
         self._here: dict[str, _Here] = {}
@@ -95,7 +94,7 @@ class Players:
         with _read():
             known = await self._recognise(token)
         player = PlayerName(known.id, known.name)
-        self._bans.check_player(player.id)
+        self._bans.check("player", player.id)
         self.come(player, connection, known.rating)
         return player, token
 
@@ -111,7 +110,7 @@ class Players:
         """The player with this token, who does not arrive. Waits for the store. Raises Refusal if it is unknown or they are banned."""
         with _read():
             known = await self._known(token)
-        self._bans.check_player(known.id)
+        self._bans.check("player", known.id)
         return PlayerName(known.id, known.name)
 
     async def rename(self, player: PlayerName, name: str) -> tuple[PlayerName, PlayerConnection | None]:
@@ -122,7 +121,7 @@ class Players:
         renamed = PlayerName(player.id, _cleaned(name))
         # One at a time, so that the name shown is the last one written. Shielded, because the one who asked may disconnect meanwhile.
         async with self._renaming:
-            with trio.CancelScope(shield=True), _kept():
+            with trio.CancelScope(shield=True):
                 if not self._journal.available:
                     raise Refusal(ErrorCode.CANNOT_WRITE)
                 seen = PlayerSeen(player=renamed.id, at_ms=self._clock.wall_ms())
@@ -130,6 +129,8 @@ class Players:
                     await self._journal.write(PlayerRenamed(player=renamed.id, name=renamed.name), seen)
                 except NameTaken:
                     raise Refusal(ErrorCode.NAME_TAKEN, path="$.name") from None
+                except StoreError as error:
+                    raise _not_kept(error) from error
             self._note_change(renamed.id)
             here = self._here.get(renamed.id)
             if here is None:
@@ -277,14 +278,6 @@ def _rounded(character: str) -> str:
     if character in "<>":
         return "(" if character == "<" else ")"
     return {"Ps": "(", "Pi": "(", "Pe": ")", "Pf": ")"}.get(unicodedata.category(character), character)
-
-
-@contextmanager
-def _kept() -> Iterator[None]:
-    try:
-        yield
-    except StoreError as error:
-        raise _not_kept(error) from error
 
 
 @contextmanager

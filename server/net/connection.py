@@ -98,7 +98,7 @@ class Caller(ABC):
 
     __slots__ = ("_client_host", "_ticket")
 
-    _ticket: Ticket | None
+    _ticket: Ticket
 
     def __init__(self) -> None:
         self._client_host = ""
@@ -119,20 +119,18 @@ class Caller(ABC):
     @property
     def entry(self) -> AdmissionOutcome:
         """Whether the peer may come in at all."""
-        ticket = self._ticket
-        return ticket.entry if ticket is not None else AdmissionOutcome.ADMITTED
+        return self._ticket.entry
 
     @property
     def is_by_proxy(self) -> bool:
         """Whether it comes through a trusted proxy, which says for whom."""
-        return self._ticket is not None and self._ticket.by_proxy
+        return self._ticket.by_proxy
 
     def find_client(self, headers: Headers) -> None:
         """If it comes through a trusted proxy, count it for the client address that its request names."""
-        ticket = self._ticket
-        if ticket is not None and ticket.by_proxy:
+        if self._ticket.by_proxy:
             named = named_by_proxies(headers.get_all("X-Forwarded-For"), headers.get_all("Forwarded"))
-            self._client_host = ticket.name_client(str(self.remote_address[0]), named)
+            self._client_host = self._ticket.name_client(str(self.remote_address[0]), named)
 
 
 class Connection(Caller):

@@ -39,16 +39,17 @@ class AdmissionOutcome(Enum):
 class Ticket:
     """What a connection is given when it comes, and hands back when it ends.
 
-    place: the address it counts for; None for none. by_proxy: it comes from a trusted proxy, which says for whom.
+    place: the address it counts for; None for none. by_proxy: it comes from a trusted proxy, which says for whom. By default, nobody
+    counts the connection.
     """
 
     __slots__ = ("_admission", "by_proxy", "entry", "place")
 
-    def __init__(self, admission: Admission, entry: AdmissionOutcome, place: str | None, *, by_proxy: bool) -> None:
-        self.entry = entry
+    def __init__(self, admission: Admission | None = None, place: str | None = None, *, by_proxy: bool = False) -> None:
+        self.entry = AdmissionOutcome.ADMITTED
         self.place = place
         self.by_proxy = by_proxy
-        self._admission: Admission | None = admission
+        self._admission = admission
 
     def name_client(self, proxy: str, named: Sequence[str]) -> str:
         """Count the connection for its client from now on; returns the client's address. named: by the proxies, the nearest last."""
@@ -99,7 +100,8 @@ class Admission:
         by_proxy = self.proxies.trusts(host)
         place = None if by_proxy else place_of(host)
         self._make_room(place)
-        ticket = Ticket(self, self._judge(place), place, by_proxy=by_proxy)
+        ticket = Ticket(self, place, by_proxy=by_proxy)
+        ticket.entry = self._judge(place)
         self._count(ticket)
         return ticket
 

@@ -132,7 +132,7 @@ class Dispatch:
         if self.forwarding.refuse(connection):
             return
         try:
-            self._bans.check_place(place_of(connection.remote_host))
+            self._bans.check("address", place_of(connection.remote_host))
         except Refusal as refusal:
             put_out(connection, refusal)
             return

@@ -171,54 +171,51 @@ class Forwarding:
         """
         if message.code is None or self._rooms.has(message.code) or (self._node is None and isinstance(message, JoinRace)):
             return False
-        if not is_code(read_code(message.code)):
+        code = read_code(message.code)
+        if not is_code(code):
             # Not a code at all: neither the database nor the log need hear of it.
             return False
         # What the client says meanwhile is heard after the answer.
         visit.connection.hold()
-        visit.connection.start_soon(self._look, visit, message, message.code)
+        visit.connection.start_soon(self._look, visit, message, code)
         return True
 
     async def _look(self, visit: Visit, message: JoinRace | WatchRace, code: str) -> None:
         connection, player = visit.connection, visit.player or visit.watches_as
         try:
-            owner = await self._owner(code)
+            if self._node is None:
+                raise Refusal(ErrorCode.NO_SUCH_ROOM)
+            owner = await self._node.owner(code, partial(self._rooms.has, code))
             if owner is None:
                 # This node has taken it over meanwhile.
                 self._hear(connection, message)
             else:
-                self._lead(connection, player, message, owner)
+                self._lead(connection, player, message, code, owner)
         except Refusal as refusal:
             try:
-                if not await self._tells_over(refusal, connection, player, message):
+                is_over = False
+                if refusal.code is ErrorCode.NO_SUCH_ROOM and isinstance(message, WatchRace) and player is not None:
+                    # They came too late to watch, and are told the result.
+                    is_over = await self._spectators.show_over(connection, player, code, ref=message.ref)
+                if not is_over:
                     connection.refuse(refusal, message.ref)
             except Refusal as too_often:
                 connection.refuse(too_often, message.ref)
         connection.listen()
 
-    async def _tells_over(self, refusal: Refusal, connection: Connection, player: PlayerName | None, message: JoinRace | WatchRace) -> bool:
-        """Tell the result to somebody who came too late to watch. Returns whether that was possible."""
-        if refusal.code is not ErrorCode.NO_SUCH_ROOM or isinstance(message, JoinRace) or player is None:
-            return False
-        return await self._spectators.show_over(connection, player, read_code(message.code or ""), ref=message.ref)
-
-    async def _owner(self, code: str) -> Node | None:
-        if self._node is None:
-            raise Refusal(ErrorCode.NO_SUCH_ROOM)
-        return await self._node.owner(read_code(code), partial(self._rooms.has, code))
-
-    def _lead(self, connection: Connection, player: PlayerName | None, message: JoinRace | WatchRace, owner: Node) -> None:
+    def _lead(self, connection: Connection, player: PlayerName | None, message: JoinRace | WatchRace, code: str, owner: Node) -> None:
         if isinstance(message, WatchRace) and not message.key and player is not None and self.relay is not None and self.relay.is_up:
-            self.relay.watch(connection, player, read_code(message.code or ""), owner, ref=message.ref)
+            self.relay.watch(connection, player, code, owner, ref=message.ref)
             return
-        connection.post(Outgoing(Moved(url=owner.url, code=read_code(message.code or ""), ref=message.ref)))
+        connection.post(Outgoing(Moved(url=owner.url, code=code, ref=message.ref)))
         # For clients that do not know `Moved`.
         raise Refusal(ErrorCode.ELSEWHERE, f"it is at {owner.url}")
 
     def delays(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch) -> bool:
         """If somebody who asks for a seat here may hold one at another node, look that up first. Returns whether it is looked up."""
-        code = read_code(message.code) if isinstance(message, JoinRace) and message.code is not None else None
-        if visit.elsewhere is None or (isinstance(message, JoinRace) and (code == visit.elsewhere or not self._rooms.has(code or ""))):
+        if visit.elsewhere is None:
+            return False
+        if isinstance(message, JoinRace) and (read_code(message.code) == visit.elsewhere or not self._rooms.has(message.code)):
             return False
         visit.connection.hold()
         visit.connection.start_soon(self._take_seat, visit, player, message)

@@ -206,7 +206,7 @@ class Site:
     async def _page(self, caller: Caller, request: Request, *, secure: bool) -> Response:
         try:
             if self._bans is not None:
-                self._bans.check_place(place_of(caller.remote_host))
+                self._bans.check("address", place_of(caller.remote_host))
             route, asked = self._find(request.path, _base(request, secure=secure))
             rates = self._file_rates if route.is_file else self._rates
             if not rates.allow(caller.remote_host, trio.current_time()):

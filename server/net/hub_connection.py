@@ -378,8 +378,7 @@ class HubConnection(Connection):
         self._ended, self.is_open = True, False
         self._hub.remove(self._descriptor)
         self._socket.close()
-        if self._ticket is not None:
-            self._ticket.hand_back()
+        self._ticket.hand_back()
         if self._protocol is not None:
             self._protocol.receive_eof()
             self._protocol.parser_exc = None  # Its traceback refers to the protocol: a cycle.

@@ -191,7 +191,7 @@ class _Door:
                     refused += 1
                     if refused % REFUSED_TOGETHER == 0:
                         await trio.sleep(REFUSING_S)
-                if isinstance(stream, SocketStream) and (stream.ticket is None or stream.ticket.entry is AdmissionOutcome.ADMITTED):
+                if isinstance(stream, SocketStream) and stream.ticket.entry is AdmissionOutcome.ADMITTED:
                     self._let_in(stream)
                 else:
                     self.hand_over(stream)
@@ -318,10 +318,7 @@ class _HandedOver(trio.abc.Listener[trio.abc.Stream]):
                 below.cut()
 
     async def accept(self) -> trio.abc.Stream:
-        try:
-            return await self._waiting.receive()
-        except trio.ClosedResourceError:
-            raise trio.ClosedResourceError from None
+        return await self._waiting.receive()
 
     async def aclose(self) -> None:
         self._waiting.close()

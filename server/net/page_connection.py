@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any, Final, TypeAlias
 
@@ -23,7 +22,7 @@ from websockets.typing import Subprotocol
 
 from protocol.codec import SUBPROTOCOLS
 from server.net.connection import Caller
-from server.net.connection_limits import AdmissionOutcome
+from server.net.connection_limits import AdmissionOutcome, Ticket
 from server.net.http import NoPage, problem
 from server.net.stream import CLOSING_S, HANDSHAKE_S, SocketStream
 
@@ -52,7 +51,7 @@ class PageConnection(Caller):
 
     def __init__(self, stream: trio.abc.Stream, socket_stream: SocketStream | None) -> None:
         super().__init__()
-        self._ticket = socket_stream.ticket if socket_stream is not None else None
+        self._ticket = socket_stream.ticket if socket_stream is not None else Ticket()
         self._socket_stream = socket_stream
         self._stream = stream
         self._received = b""
@@ -92,40 +91,30 @@ class PageConnection(Caller):
     async def _next_head(self, *, is_first: bool) -> bytes:
         """The next request's head with its empty line, or all that was read if that is too long for one; empty if no request will come."""
         searched = 0
-        with self._may_close(HANDSHAKE_S if is_first else IDLE_S) as reading:
+        with trio.move_on_after(HANDSHAKE_S if is_first else IDLE_S) as reading:
+            self._reading = reading
+            if self._closing:
+                reading.cancel()
             while (end := _END.search(self._received, max(searched - 3, 0))) is None and len(self._received) <= HEAD_BYTES:
                 searched = len(self._received)
-                with self._giving_way(reading, rests=not (is_first or self._received)):
+                is_resting = not (is_first or self._received)
+                if is_resting:
+                    self._ticket.rest(reading.cancel)
+                try:
                     data = await self._stream.receive_some()
+                finally:
+                    self._ticket.wake()
                 if not data:
                     return b""
-                if not (is_first or self._received):
+                if is_resting:
                     reading.deadline = trio.current_time() + HANDSHAKE_S
                 self._received += data
+        self._reading = None
         if reading.cancel_called:
             return b""
         size = end.end() if end is not None else len(self._received)
         head, self._received = self._received[:size], self._received[size:]
         return head
-
-    @contextmanager
-    def _may_close(self, seconds: float) -> Iterator[trio.CancelScope]:
-        with trio.move_on_after(seconds) as self._reading:
-            if self._closing:
-                self._reading.cancel()
-            yield self._reading
-        self._reading = None
-
-    @contextmanager
-    def _giving_way(self, reading: trio.CancelScope, *, rests: bool) -> Iterator[None]:
-        if not rests or self._ticket is None:
-            yield
-            return
-        self._ticket.rest(reading.cancel)
-        try:
-            yield
-        finally:
-            self._ticket.wake()
 
     async def _answered(self, head: bytes, answer: Answer, *, is_last: bool) -> tuple[bytes, bool]:
         """The answer to a request, and whether the connection ends after it. The answer is empty if the request opens a WebSocket."""

@@ -24,6 +24,7 @@ from websockets.trio.server import Server, ServerConnection
 
 from protocol.errors import CloseCode
 from server.net.connection import PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch
+from server.net.connection_limits import Ticket
 from server.net.stream import CLOSING_S, RoundTripRule, SocketStream, TlsStream
 
 logger = logging.getLogger("carpet.net")
@@ -49,7 +50,7 @@ class PlainConnection(Connection, ServerConnection):
         Connection.__init__(self, dispatch, round_trip_rule)
         socket_stream = stream.below if isinstance(stream, TlsStream) else stream
         self._socket_stream = socket_stream if isinstance(socket_stream, SocketStream) else None
-        self._ticket = self._socket_stream.ticket if self._socket_stream is not None else None
+        self._ticket = self._socket_stream.ticket if self._socket_stream is not None else Ticket()
         self._raw = stream if isinstance(stream, SocketStream) else None
         self._draining = False
         self._tasks: trio.Nursery

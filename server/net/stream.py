@@ -13,8 +13,8 @@ import ssl
 import struct
 import sys
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -153,7 +153,7 @@ class SocketStream(trio.abc.HalfCloseableStream):
         if is_tcp:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket = sock
-        self.ticket = ticket
+        self.ticket = ticket or Ticket()
         self.received = received
         self._sending = trio.Lock()
         self.peer_name: Any = (peer or sock.getpeername()) if is_tcp else None
@@ -167,41 +167,32 @@ class SocketStream(trio.abc.HalfCloseableStream):
         """Give the kernel as much of `data` as it takes at once; returns how many bytes. Raises BrokenResourceError if the connection is
         gone, ClosedResourceError if it was closed.
         """
-        try:
-            return self._socket.send(data)
-        except (BlockingIOError, InterruptedError):
-            return 0
-        except OSError as error:
-            raise _translated(error) from error
+        with _translated():
+            try:
+                return self._socket.send(data)
+            except (BlockingIOError, InterruptedError):
+                return 0
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
         async with self._sending:
             rest = memoryview(data)
             while rest:
-                try:
-                    rest = rest[self._socket.send(rest) :]
-                except (BlockingIOError, InterruptedError):
+                with _translated():
                     try:
+                        rest = rest[self._socket.send(rest) :]
+                    except (BlockingIOError, InterruptedError):
                         await trio.lowlevel.wait_writable(self._socket)
-                    except OSError as error:
-                        raise _translated(error) from error
-                except OSError as error:
-                    raise _translated(error) from error
 
     async def wait_send_all_might_not_block(self) -> None:
         async with self._sending:
             self._check_open()
-            try:
+            with _translated():
                 await trio.lowlevel.wait_writable(self._socket)
-            except OSError as error:
-                raise _translated(error) from error
 
     async def send_eof(self) -> None:
         async with self._sending:
-            try:
+            with _translated():
                 self._socket.shutdown(socket.SHUT_WR)
-            except OSError as error:
-                raise _translated(error) from error
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
         if self.received:
@@ -210,14 +201,10 @@ class SocketStream(trio.abc.HalfCloseableStream):
             return received
         # Wait first: on a quiet connection a first recv would nearly always find nothing.
         while True:
-            try:
+            with _translated(), suppress(BlockingIOError, InterruptedError):
                 self._check_open()
                 await trio.lowlevel.wait_readable(self._socket)
                 return self._socket.recv(max_bytes or RECEIVE_BYTES)
-            except (BlockingIOError, InterruptedError):
-                continue
-            except OSError as error:
-                raise _translated(error) from error
 
     def _check_open(self) -> None:
         # Otherwise Trio would wait for file descriptor -1, and remember it.
@@ -233,10 +220,9 @@ class SocketStream(trio.abc.HalfCloseableStream):
         if self._socket.fileno() != -1:
             trio.lowlevel.notify_closing(self._socket)
             self._socket.close()
-            if self.ticket is not None:
-                self.ticket.hand_back()
+            self.ticket.hand_back()
 
-    def detach(self) -> tuple[socket.socket, Ticket | None, bytes]:
+    def detach(self) -> tuple[socket.socket, Ticket, bytes]:
         """Give up the socket and the ticket to another owner, with what is to be read again. The stream must not be used any more."""
         return self._socket, self.ticket, self.received
 
@@ -314,14 +300,13 @@ class SocketListener(trio.abc.Listener[SocketStream]):
             self._accepted += 1
             ticket = self._ticket(address)
             try:
-                if ticket is None or ticket.entry is not AdmissionOutcome.TURNED_AWAY:
+                if ticket.entry is not AdmissionOutcome.TURNED_AWAY:
                     return SocketStream(sock, ticket, peer=address)
             except OSError:
                 # Gone again before it could be set up.
                 pass
             sock.close()
-            if ticket is not None:
-                ticket.hand_back()
+            ticket.hand_back()
 
     async def _wait(self) -> None:
         # While connections keep coming, being woken for each costs more than looking again in a moment.
@@ -334,9 +319,9 @@ class SocketListener(trio.abc.Listener[SocketStream]):
         except OSError as error:
             raise trio.ClosedResourceError from error
 
-    def _ticket(self, address: Any) -> Ticket | None:
+    def _ticket(self, address: Any) -> Ticket:
         if self._admission is None:
-            return None
+            return Ticket()
         ticket = self._admission.enter(address[0] if isinstance(address, tuple) else "")
         if ticket.entry is not AdmissionOutcome.ADMITTED and (count := self._too_many.happened(trio.current_time())):
             logger.warning(
@@ -356,7 +341,12 @@ class SocketListener(trio.abc.Listener[SocketStream]):
         await trio.lowlevel.checkpoint()
 
 
-def _translated(error: OSError) -> trio.ClosedResourceError | trio.BrokenResourceError:
-    if error.errno in _GONE:
-        return trio.ClosedResourceError("this socket was closed")
-    return trio.BrokenResourceError(str(error))
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Turn the socket's errors into Trio's."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _GONE:
+            raise trio.ClosedResourceError("this socket was closed") from error
+        raise trio.BrokenResourceError(str(error)) from error

@@ -11,17 +11,16 @@ from server.net.http import TEXT_TYPE, Asked, NoPage, Page, Route
 from server.rooms.registry import Rooms
 from server.store.errors import StoreError
 from server.store.journal import Journal
-from server.store.store import Store
 
 PATIENCE_S: Final = 2.0
 """How long the store may take to answer."""
 
 
-def readiness_route(rooms: Rooms, store: Store, journal: Journal, *, max_rooms: int) -> Route:
+def readiness_route(rooms: Rooms, journal: Journal, *, max_rooms: int) -> Route:
     async def show(asked: Asked) -> Page:
         del asked
         with trio.move_on_after(PATIENCE_S) as waiting:
-            reason = await _why_not(rooms, store, journal, max_rooms)
+            reason = await _why_not(rooms, journal, max_rooms)
         if waiting.cancelled_caught:
             reason = f"the store has not answered for {PATIENCE_S:.0f} seconds"
         if reason is not None:
@@ -31,7 +30,7 @@ def readiness_route(rooms: Rooms, store: Store, journal: Journal, *, max_rooms: 
     return Route("/readyz", show)
 
 
-async def _why_not(rooms: Rooms, store: Store, journal: Journal, max_rooms: int) -> str | None:
+async def _why_not(rooms: Rooms, journal: Journal, max_rooms: int) -> str | None:
     if len(rooms) >= max_rooms:
         return f"it holds {max_rooms} races, as many as it may"
     if journal.outage is not None:
@@ -39,7 +38,7 @@ async def _why_not(rooms: Rooms, store: Store, journal: Journal, max_rooms: int)
     if not journal.has_room:
         return "more is to be written than the store can take just now"
     try:
-        await journal.ask(store.player, "")
+        await journal.ask(journal.store.player, "")
     except StoreError as error:
         return f"the store does not work: {error}"
     return None

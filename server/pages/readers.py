@@ -26,15 +26,14 @@ Answer = TypeVar("Answer")
 
 
 class Readers:
-    def __init__(self, store: Store, journal: Journal) -> None:
-        self._store = store
+    def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._reading = trio.CapacityLimiter(READING)
         self._working = trio.CapacityLimiter(1)
 
     async def ask(self, read: Callable[[Store], Answer]) -> Answer:
         """The answer of `read`, which reads the store in a thread. Raises NoPage, also if the store fails."""
-        return await self.wait(lambda: self._journal.ask(read, self._store))
+        return await self.wait(lambda: self._journal.ask(read, self._journal.store))
 
     async def wait(self, answer: Callable[[], Awaitable[Answer]]) -> Answer:
         """The same for an answer that reads the store several times, in its turn."""

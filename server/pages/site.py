@@ -24,7 +24,6 @@ from server.rooms.clock import Clock
 from server.rooms.registry import Rooms
 from server.runs.service import RunService
 from server.store.journal import Journal
-from server.store.store import Store
 from server.tournaments.service import TournamentService
 
 
@@ -35,7 +34,6 @@ def open_site(
     runs: RunService,
     tournaments: TournamentService,
     bans: Bans,
-    store: Store,
     journal: Journal,
     clock: Clock,
     compute: Callable[..., Awaitable[Any]],
@@ -46,7 +44,7 @@ def open_site(
 ) -> Site:
     """compute: for work that takes longer than a request may. is_elsewhere: whether another server of this place has the room with a code.
     origins: those of the pages of all servers of this place. embedders: those of pages that may show races in a frame."""
-    readers = Readers(store, journal)
+    readers = Readers(journal)
     documents = Documents(rooms, readers, runs, tournaments, clock, is_elsewhere=is_elsewhere, embeds=bool(embedders)).addresses
     routes = (
         *race_routes(readers, clock, compute),
@@ -59,6 +57,6 @@ def open_site(
         # Before the web routes, where `/play/{code}` would match the picture of `/play`.
         *preview_routes({**known(), **documents}, readers, compute, embeds=bool(embedders)),
         *web_routes(documents, origins=origins, embedders=embedders),
-        readiness_route(rooms, store, journal, max_rooms=max_rooms),
+        readiness_route(rooms, journal, max_rooms=max_rooms),
     )
     return Site(routes, problem=problem_page(), bans=bans)

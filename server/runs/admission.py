@@ -34,10 +34,10 @@ class RunUnderWay(Refusal):
 
 
 class RunAdmission:
-    def __init__(self, rooms: Rooms, boards: Boards, *, store: Store, journal: Journal, clock: Clock) -> None:
+    def __init__(self, rooms: Rooms, boards: Boards, *, journal: Journal, clock: Clock) -> None:
         self._rooms = rooms
         self._boards = boards
-        self._store = store
+        self._store = journal.store
         self._journal = journal
         self._clock = clock
         self._deciding: dict[tuple[str, str, str], trio.Event] = {}

@@ -61,8 +61,8 @@ class Placed:
 class Boards:
     """Reads boards from the store, and caches what no longer changes."""
 
-    def __init__(self, *, store: Store, journal: Journal, clock: Clock) -> None:
-        self._store = store
+    def __init__(self, *, journal: Journal, clock: Clock) -> None:
+        self._store = journal.store
         self._journal = journal
         self._clock = clock
         self._results: OrderedDict[str, RunResult] = OrderedDict()

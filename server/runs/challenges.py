@@ -59,8 +59,8 @@ class Count:
 class ChallengeRegistry:
     """entropy(n): n random bytes fit for secrets."""
 
-    def __init__(self, *, store: Store, journal: Journal, clock: Clock, entropy: Callable[[int], bytes]) -> None:
-        self._store = store
+    def __init__(self, *, journal: Journal, clock: Clock, entropy: Callable[[int], bytes]) -> None:
+        self._store = journal.store
         self._journal = journal
         self._clock = clock
         self._entropy = entropy
@@ -73,7 +73,7 @@ class ChallengeRegistry:
         options = RaceOptions(rules=asked.rules, seats=1, public=asked.public, rated=False, time_limit_s=asked.time_limit_s)
         check_options(options)
         now = self._clock.wall_ms()
-        if sum(made.owner == player and closes_at_ms(made) > now for made in await self.newest()) >= OPEN_AT_ONCE:
+        if sum(made.owner == player and closes_at_ms(made) > now for made in (await self._read())[0]) >= OPEN_AT_ONCE:
             raise Refusal(ErrorCode.TOO_MANY_CHALLENGES)
         self._places = {id_: (where, until) for id_, (where, until) in self._places.items() if until > now}
         if place is not None and sum(where == place for where, _ in self._places.values()) >= OPEN_FROM_PLACE:
@@ -135,10 +135,6 @@ class ChallengeRegistry:
     async def deal(self, code: str) -> SharedDealMade | None:
         """The challenge with this id. Raises StoreError."""
         return await self._journal.ask(self._store.shared_deal, "challenge", code)
-
-    async def newest(self) -> tuple[SharedDealMade, ...]:
-        """The newest challenges, newest first. Raises StoreError."""
-        return (await self._read())[0]
 
     async def _read(self) -> _Newest:
         read_at_ms, newest = self._newest

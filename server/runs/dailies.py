@@ -39,8 +39,8 @@ REMEMBERED = 500
 class DailyDeals:
     """`run` is its only task. entropy(n): n random bytes fit for secrets."""
 
-    def __init__(self, *, store: Store, journal: Journal, clock: Clock, entropy: Callable[[int], bytes]) -> None:
-        self._store = store
+    def __init__(self, *, journal: Journal, clock: Clock, entropy: Callable[[int], bytes]) -> None:
+        self._store = journal.store
         self._journal = journal
         self._clock = clock
         self._entropy = entropy

@@ -8,14 +8,13 @@ from protocol.record import Record
 from server.race.ghosts import GhostLine, ghost_line
 from server.rooms.ports import GhostWanted
 from server.store.journal import Journal
-from server.store.store import Store
 
 
 class RecordedGhosts:
     """Implements `server.rooms.ports.GhostLines`. records: by race id, records in addition to the store's."""
 
-    def __init__(self, store: Store, journal: Journal, records: Mapping[str, Record] | None = None) -> None:
-        self._store = store
+    def __init__(self, journal: Journal, records: Mapping[str, Record] | None = None) -> None:
+        self._store = journal.store
         self._journal = journal
         self._records = records or {}
 

@@ -77,22 +77,21 @@ class RunService:
         self,
         rooms: Rooms,
         *,
-        store: Store,
         journal: Journal,
         clock: Clock,
         entropy: Callable[[int], bytes],
         compute: Compute,
         records: Mapping[str, Record] | None = None,
     ) -> None:
-        self._dailies = DailyDeals(store=store, journal=journal, clock=clock, entropy=entropy)
-        self._challenges = ChallengeRegistry(store=store, journal=journal, clock=clock, entropy=entropy)
-        self._boards = Boards(store=store, journal=journal, clock=clock)
+        self._dailies = DailyDeals(journal=journal, clock=clock, entropy=entropy)
+        self._challenges = ChallengeRegistry(journal=journal, clock=clock, entropy=entropy)
+        self._boards = Boards(journal=journal, clock=clock)
         rooms.on_over.append(self._over)
-        self._admission = RunAdmission(rooms, self._boards, store=store, journal=journal, clock=clock)
+        self._admission = RunAdmission(rooms, self._boards, journal=journal, clock=clock)
         self._closing = Closing(rooms, self._challenges, clock)
         self._rooms = rooms
         self._records = records or {}
-        self._store = store
+        self._store = journal.store
         self._journal = journal
         self._clock = clock
         self._compute = compute

@@ -5,12 +5,10 @@ Most figures are counted elsewhere, and read when Prometheus asks. Only the lag 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from itertools import accumulate
 from typing import Final, assert_never
-from wsgiref.simple_server import WSGIServer
 
 import trio
 from prometheus_client import CollectorRegistry, start_http_server
@@ -25,33 +23,26 @@ LOOK_S: Final = 0.1
 ENDING_S: Final = 5.0
 
 
-class Metrics:
-    def __init__(self, figures: Sequence[AnyFigure]) -> None:
-        self.registry = CollectorRegistry()
-        self._lag = Durations()
-        self.registry.register(_Figures([*figures, DurationFigure("loop_lag_seconds", "How late the event loop wakes up.", self._lag)]))
-
-    async def watch_loop(self) -> None:
-        """Measure how late the event loop wakes up, until cancelled."""
-        while True:
-            due = trio.current_time() + LOOK_S
-            await trio.sleep_until(due)
-            self._lag.add(max(trio.current_time() - due, 0.0))
-
-    def serve(self, host: str, port: int) -> AbstractContextManager[int]:
-        """Serve at this address inside the context, which yields the port (a free one for 0). Raises OSError at once if it cannot."""
-        server, thread = start_http_server(port, host, registry=self.registry)
-        return _served(server, thread)
-
-
 @contextmanager
-def _served(server: WSGIServer, thread: threading.Thread) -> Iterator[int]:
+def metrics_served(nursery: trio.Nursery, figures: Sequence[AnyFigure], host: str, port: int) -> Iterator[int]:
+    """Serve at this address inside the context, which yields the port (a free one for 0). Raises OSError at once if it cannot."""
+    lag, registry = Durations(), CollectorRegistry()
+    registry.register(_Figures([*figures, DurationFigure("loop_lag_seconds", "How late the event loop wakes up.", lag)]))
+    server, thread = start_http_server(port, host, registry=registry)
+    nursery.start_soon(_watch_loop, lag)
     try:
         yield server.server_port
     finally:
         server.shutdown()
         server.server_close()
         thread.join(timeout=ENDING_S)
+
+
+async def _watch_loop(lag: Durations) -> None:
+    while True:
+        due = trio.current_time() + LOOK_S
+        await trio.sleep_until(due)
+        lag.add(max(trio.current_time() - due, 0.0))
 
 
 class _Figures(Collector):

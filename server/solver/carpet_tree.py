@@ -28,7 +28,7 @@ from server.solver.tree import search_tree
 def search_carpet_tree(position: CarpetPosition, budget: Budget) -> Found:
     if position.rules.refill is Refill.WASTE_FIRST and not position.redeals_left:
         return _play_on(position, budget)
-    return search_tree(position, budget, key=_key, choices=_choices, promise=_cards_home)
+    return search_tree(position, budget, key=_key, choices=_choices, promise=lambda position: position.home)
 
 
 def _play_on(position: CarpetPosition, budget: Budget) -> Found:
@@ -54,7 +54,3 @@ def _choices(position: Position) -> Sequence[str]:
         # Slots come first in ASCII order: this is a carpet card that goes home.
         return moves[:1]
     return moves
-
-
-def _cards_home(position: Position) -> int:
-    return position.home

@@ -19,7 +19,6 @@ import trio
 
 from protocol.codec import MSGPACK
 from protocol.errors import CloseCode, ErrorCode, Refusal
-from protocol.server_messages import Moved
 from server.cluster.bus import TICK_S, Bus, node_channel, readable
 from server.cluster.node import ClusterNode
 from server.rooms.driver import Room
@@ -27,7 +26,7 @@ from server.rooms.member import NOBODY, Member, PlayerName
 from server.rooms.outgoing import Bundle, Outgoing
 from server.rooms.registry import Rooms
 from server.spectate.relayed_race import Packet, RelayedRace, TalkLine
-from server.spectate.spectator import Spectator, SpectatorConnection
+from server.spectate.spectator import SpectatorConnection
 from server.spectate.spectator_registry import SpectatorRegistry, watched_over
 from server.store.nodes import Node
 
@@ -133,7 +132,7 @@ class Relay:
         return race
 
     def _relayed(self, code: str, *, owner: int, url: str) -> RelayedRace:
-        return RelayedRace(code, owner=owner, url=url, scheduler=self._spectators.scheduler, on_close=self._closed)
+        return RelayedRace(code, owner=owner, url=url, scheduler=self._spectators.scheduler, on_close=self._spectators.forget)
 
     def _begin(self, race: RelayedRace) -> None:
         if race.code not in self._races:
@@ -172,14 +171,11 @@ class Relay:
             del self._races[race.code]
             self._bus.stop_listening(race_channel(race.code))
 
-    def _closed(self, race: RelayedRace, spectators: list[Spectator]) -> None:
-        self._spectators.forget(race, spectators)
-
     def _ask(self, now: float) -> None:
         asks: dict[int, Asks] = {}
         for race in self._races.values():
             if now - self._up_at > SILENT_S:
-                race.close(partial(self._sent_to, race))
+                race.send_to_owner()
             elif race.is_sought:
                 pass
             elif race.owner not in self._node.alive or now - max(race.answered_at, race.sought_at) > SILENT_S:
@@ -195,11 +191,6 @@ class Relay:
                     asked.snapshots.append(race.code)
         for owner, asked in asks.items():
             self._bus.say(node_channel(owner), msgspec.msgpack.encode(asked))
-
-    @staticmethod
-    def _sent_to(race: RelayedRace, spectator: Spectator) -> Outgoing:
-        del spectator
-        return Outgoing(Moved(url=race.url, code=race.code))
 
     def _take_answers(self, answers: Answers) -> None:
         now = trio.current_time()
@@ -241,7 +232,7 @@ class Relay:
             if owner is None:
                 self._spectators.take_home(race)
             elif owner.id == race.owner and trio.current_time() - race.answered_at > DEAF_S:
-                race.close(partial(self._sent_to, race))
+                race.send_to_owner()
             else:
                 if owner.id != race.owner:
                     race.owner, race.url = owner.id, owner.url

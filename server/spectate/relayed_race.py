@@ -19,7 +19,7 @@ import trio
 from protocol.codec import MSGPACK, server_message_decoder
 from protocol.errors import ErrorCode, Refusal
 from protocol.room_events import Countdown, Ended, Result, Room
-from protocol.server_messages import ServerMessage
+from protocol.server_messages import Moved, ServerMessage
 from protocol.watch_messages import Unwatched, Watched, WatchedEvent
 from server.rooms.outgoing import Bundle, Outgoing, refused
 from server.spectate.audience import Audience
@@ -107,13 +107,17 @@ class RelayedRace(Audience):
         self._items.clear()
         self._all_anew()
 
-    def close(self, told: Callable[[Spectator], Outgoing] | None) -> None:
-        """Stop showing the race here. told: gives what each spectator is told; None for nothing."""
+    def close(self, told: Callable[[Spectator], Outgoing]) -> None:
+        """Stop showing the race here. told: gives what each spectator is told."""
         spectators = self.watched_by()
         self._items.clear()
         for spectator in spectators:
             self._put_out(spectator, told)
         self._on_close(self, spectators)
+
+    def send_to_owner(self) -> None:
+        """Stop showing the race here, and tell the spectators where it is."""
+        self.close(lambda _: Outgoing(Moved(url=self.url, code=self.code)))
 
     def ended(self, reason: str, code: str = ErrorCode.NO_SUCH_ROOM) -> None:
         """Stop showing a race that is no longer available, and say so. code: the error for those who have only just asked."""
@@ -195,8 +199,8 @@ class RelayedRace(Audience):
         own = Refusal(ErrorCode.OWN_RACE)
         return refused(own, spectator.ref) if spectator.ref else Outgoing(Unwatched(code=self.code, reason="seated"))
 
-    def _put_out(self, spectator: Spectator, told: Callable[[Spectator], Outgoing] | None) -> None:
+    def _put_out(self, spectator: Spectator, told: Callable[[Spectator], Outgoing]) -> None:
         # Those who follow the closest race will be told of the next one, or that there is none.
-        if told is not None and not spectator.closest:
+        if not spectator.closest:
             spectator.connection.post(told(spectator))
         self.dismiss(spectator)

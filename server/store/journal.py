@@ -82,7 +82,7 @@ class Journal(Availability):
         super().__init__()
         self.lease_listeners: list[Callable[[], None]] = []
         """Called once when this node has lost its lease, before those who wait are told."""
-        self._store = store
+        self.store = store
         self._queue = queue
         self._clock = trio.lowlevel.current_clock().current_time  # asked directly, twice for each commit
         self._writer_thread = trio.CapacityLimiter(1)  # its own: readers may hold all of Trio's threads
@@ -168,7 +168,7 @@ class Journal(Availability):
 
     async def ask(self, call: Callable[..., Answer], *arguments: object) -> Answer:
         """Make a reading call of the store, in a thread if the store blocks. It is not ordered with what is being written."""
-        if self._store.waits:
+        if self.store.waits:
             return await trio.to_thread.run_sync(call, *arguments)
         await trio.lowlevel.checkpoint()
         return call(*arguments)
@@ -194,7 +194,7 @@ class Journal(Availability):
         """Commit batch after batch until closed or cancelled. In either case everything taken before is committed first."""
         try:
             async with trio.open_nursery() as nursery:
-                if self._store.waits:
+                if self.store.waits:
                     nursery.start_soon(self._look_after_the_store)
                 await self._commit_all()
                 nursery.cancel_scope.cancel()
@@ -265,7 +265,7 @@ class Journal(Availability):
 
     def _begin_at_once(self, now: float) -> bool:
         """Begin the next batch now if possible. False, for instance, if the writer's thread is taken or it is too soon."""
-        if not self._store.waits or self._ended.is_set() or (now < self._next_commit_at and not self._closed):
+        if not self.store.waits or self._ended.is_set() or (now < self._next_commit_at and not self._closed):
             return False
         try:
             self._writer_thread.acquire_on_behalf_of_nowait(self)
@@ -286,13 +286,13 @@ class Journal(Availability):
         batch.take()
         self._committing_since = now
         self._retry_s = FIRST_RETRY_S
-        if self._store.waits and len(batch.requests) > 1:
+        if self.store.waits and len(batch.requests) > 1:
             self._next_commit_at = now + FLOOR_S
         self._write(batch)
 
     def _write(self, batch: _Batch) -> None:
-        write = partial(self._store.write, batch.requests)
-        if not self._store.waits:
+        write = partial(self.store.write, batch.requests)
+        if not self.store.waits:
             self._written(write)
             return
         try:
@@ -376,7 +376,7 @@ class Journal(Availability):
                 continue
             try:
                 with trio.move_on_after(SLOW_S) as scope:
-                    await trio.to_thread.run_sync(self._store.probe, limiter=self._writer_thread, abandon_on_cancel=True)
+                    await trio.to_thread.run_sync(self.store.probe, limiter=self._writer_thread, abandon_on_cancel=True)
             except StoreError as error:
                 self._note_failure(str(error), self._begun_at)
             else:

@@ -13,7 +13,6 @@ import trio
 
 from server.store.errors import StoreError
 from server.store.journal import Journal
-from server.store.store import Store
 
 logger = logging.getLogger("carpet.store")
 
@@ -23,19 +22,19 @@ CHECKPOINT_S: Final = 2.0
 DAY_S: Final = 24 * 60 * 60
 
 
-async def look_after(store: Store, journal: Journal, *, now_ms: Callable[[], int], prune_after_days: int) -> None:
+async def look_after(journal: Journal, *, now_ms: Callable[[], int], prune_after_days: int) -> None:
     """Run until cancelled. prune_after_days: remove what nobody has used for so long; 0 removes nothing."""
-    if not store.waits:
+    if not journal.store.waits:
         return
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(_checkpoint, store, journal)
+        nursery.start_soon(_checkpoint, journal)
         if prune_after_days:
-            nursery.start_soon(_prune, store, journal, now_ms, prune_after_days)
+            nursery.start_soon(_prune, journal, now_ms, prune_after_days)
 
 
-async def _checkpoint(store: Store, journal: Journal) -> None:
+async def _checkpoint(journal: Journal) -> None:
     """Make checkpoints beside commits. SQLite's own way is inside a commit every so many pages; on a slow disk all moves wait seconds."""
-    batches = 0
+    store, batches = journal.store, 0
     while True:
         await trio.sleep(CHECKPOINT_S)
         # In SQLite before 3.51.3 a checkpoint just after a complete one can corrupt the file if a commit restarts the log meanwhile. Once
@@ -51,13 +50,13 @@ async def _checkpoint(store: Store, journal: Journal) -> None:
         batches = journal.statistics.batches
 
 
-async def _prune(store: Store, journal: Journal, now_ms: Callable[[], int], days: int) -> None:
+async def _prune(journal: Journal, now_ms: Callable[[], int], days: int) -> None:
     while True:
         before_ms = now_ms() - days * DAY_S * 1000
         try:
             gone = 0
-            for table, keys in await journal.ask(store.prunable, before_ms):
-                gone += await journal.tidy(store.remove, table, keys, before_ms)
+            for table, keys in await journal.ask(journal.store.prunable, before_ms):
+                gone += await journal.tidy(journal.store.remove, table, keys, before_ms)
             if gone:
                 logger.info("removed %d rooms, players and challenges that were not used for %d days", gone, days)
         except StoreError as error:

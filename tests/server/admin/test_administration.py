@@ -50,7 +50,6 @@ def host_of(house: House) -> Administration:
         tournaments=house.tournaments,
         dispatch=house.dispatch,
         bans=house.bans,
-        store=house.store,
         journal=house.journal,
     )
 
@@ -208,8 +207,8 @@ async def test_a_ban_given_at_another_server_of_the_place_holds_here_within_a_se
         def put_out_elsewhere(kind: BanKind, subject: str, reason: str) -> None:
             raise AssertionError(f"what was given there is no news there: {kind} {subject}, {reason}")
 
-        nursery.start_soon(house.bans.follow, house.store, host.put_out)
-        nursery.start_soon(elsewhere.follow, house.store, put_out_elsewhere)
+        nursery.start_soon(house.bans.follow, host.put_out)
+        nursery.start_soon(elsewhere.follow, put_out_elsewhere)
         await trio.sleep(1)
         with trio.fail_after(1):
             await elsewhere.ban("player", ann.welcome.player, REASON)
@@ -221,7 +220,7 @@ async def test_a_ban_given_at_another_server_of_the_place_holds_here_within_a_se
         # At the server that gave it, the other one lifts it.
         assert await done(host, Question(noun="players", verb="unban", target="Ann")) == "Ann may come back"
         await trio.sleep(1)
-        elsewhere.check_player(ann.welcome.player)
+        elsewhere.check("player", ann.welcome.player)
         nursery.cancel_scope.cancel()
 
 

@@ -31,8 +31,8 @@ class Store(MemoryStore):
 
 
 class FakeJournal(Journal):
-    def __init__(self) -> None:
-        super().__init__(MemoryStore())
+    def __init__(self, store: MemoryStore | None = None) -> None:
+        super().__init__(store or MemoryStore())
         self.then: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint
 
     async def write(self, *entries: Entry) -> None:
@@ -57,16 +57,17 @@ async def test_a_ban_holds_while_it_cannot_be_kept_yet_and_so_does_its_end(autoj
     with trio.move_on_after(20):
         await bans.ban("player", "anna", "")
     with pytest.raises(Refusal):
-        bans.check_player("anna")
+        bans.check("player", "anna")
     with trio.move_on_after(20):
         await bans.lift("player", "anna")
-    bans.check_player("anna")
+    bans.check("player", "anna")
 
 
 async def test_what_is_not_kept_yet_holds_whatever_the_store_says_meanwhile(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
-    journal, store, told = FakeJournal(), Store(), list[str]()
+    store, told = Store(), list[str]()
+    journal = FakeJournal(store)
     bans = Bans(journal=journal, clock=Clock())
-    nursery.start_soon(bans.follow, store, lambda kind, subject, reason: told.append(subject))
+    nursery.start_soon(bans.follow, lambda kind, subject, reason: told.append(subject))
     journal.then = trio.sleep_forever
     nursery.start_soon(bans.ban, "player", "anna", "")
     await trio.sleep(0.1)
@@ -74,7 +75,7 @@ async def test_what_is_not_kept_yet_holds_whatever_the_store_says_meanwhile(auto
     await trio.sleep(1)
     for player in ("anna", "ben"):
         with pytest.raises(Refusal):
-            bans.check_player(player)
+            bans.check("player", player)
     assert told == ["ben"]
 
 
@@ -86,22 +87,22 @@ async def test_a_ban_holds_that_is_made_and_kept_while_the_store_is_read(autojum
             return read
 
     store, told = Store(), list[str]()
-    bans = Bans(journal=SlowReader(), clock=Clock())
+    bans = Bans(journal=SlowReader(store), clock=Clock())
     ben = Banned(kind="player", subject="ben", reason="", at_ms=1)
-    nursery.start_soon(bans.follow, store, lambda kind, subject, reason: told.append(subject))
+    nursery.start_soon(bans.follow, lambda kind, subject, reason: told.append(subject))
     await trio.sleep(0.3)
     await bans.ban("player", "anna", "")
     store.kept = (Banned(kind="player", subject="anna", reason="", at_ms=2), ben)
     await trio.sleep(0.2)
     for _ in range(2):
         with pytest.raises(Refusal):
-            bans.check_player("anna")
+            bans.check("player", "anna")
         await trio.sleep(2)
     assert told == ["ben"]
     # What another server does to it is heard again from then on.
     store.kept = (ben,)
     await trio.sleep(2)
-    bans.check_player("anna")
+    bans.check("player", "anna")
 
 
 async def test_what_can_never_be_kept_does_not_hold() -> None:
@@ -110,14 +111,14 @@ async def test_what_can_never_be_kept_does_not_hold() -> None:
     journal.fails(StoreUnavailable("the server stops"))
     with pytest.raises(StoreUnavailable):
         await bans.ban("player", "anna", "")
-    bans.check_player("anna")
+    bans.check("player", "anna")
     journal.then = trio.lowlevel.checkpoint
     await bans.ban("player", "anna", "")
     journal.fails(StoreUnavailable("the server stops"))
     with pytest.raises(StoreUnavailable):
         await bans.lift("player", "anna")
     with pytest.raises(Refusal):
-        bans.check_player("anna")
+        bans.check("player", "anna")
 
 
 async def test_a_ban_that_another_server_has_lifted_can_be_lifted_here() -> None:
@@ -126,4 +127,4 @@ async def test_a_ban_that_another_server_has_lifted_can_be_lifted_here() -> None
     await bans.ban("player", "anna", "")
     journal.fails(EntryRefused("anna is not banned"))
     await bans.lift("player", "anna")
-    bans.check_player("anna")
+    bans.check("player", "anna")

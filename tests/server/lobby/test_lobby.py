@@ -64,7 +64,7 @@ class Venue:
         journal = Journal(store)
         nursery.start_soon(journal.run)
         bans = Bans(journal=journal, clock=self.table.clock)
-        self.players = Players(entropy=self.table.entropy, store=store, journal=journal, clock=self.table.clock, bans=bans)
+        self.players = Players(entropy=self.table.entropy, journal=journal, clock=self.table.clock, bans=bans)
         self.table.rooms.on_rated.append(self.players.rated)
         self.lobby = Lobby(self.table.rooms, self.players, self.table.clock)
         nursery.start_soon(self.lobby.run)

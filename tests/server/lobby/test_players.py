@@ -47,18 +47,17 @@ class Wire(PlayerConnection):
         self.shut_with = code
 
 
-def players_of(store: MemoryStore, journal: Journal) -> Players:
+def players_of(journal: Journal) -> Players:
     numbers, clock = itertools.count(), Clock()
     bans = Bans(journal=journal, clock=clock)
-    return Players(entropy=lambda length: next(numbers).to_bytes(length, "big"), store=store, journal=journal, clock=clock, bans=bans)
+    return Players(entropy=lambda length: next(numbers).to_bytes(length, "big"), journal=journal, clock=clock, bans=bans)
 
 
 @pytest.fixture
 async def players(nursery: trio.Nursery) -> Players:
-    store = MemoryStore()
-    journal = Journal(store)
+    journal = Journal(MemoryStore())
     nursery.start_soon(journal.run)
-    return players_of(store, journal)
+    return players_of(journal)
 
 
 async def test_whoever_comes_without_a_token_is_a_new_player(players: Players) -> None:
@@ -298,7 +297,7 @@ async def test_a_players_rating_is_the_stores_when_they_come_and_what_a_race_mak
     async with trio.open_nursery() as nursery:
         journal = Journal(store)
         nursery.start_soon(journal.run)
-        players = players_of(store, journal)
+        players = players_of(journal)
         line, other = Wire(), Wire()
         ann, token = await players.arrive(name="Ann", token=None, connection=line)
         bob, _ = await players.arrive(name="Bob", token=None, connection=other)

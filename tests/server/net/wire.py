@@ -283,7 +283,7 @@ class House:
             journal=self.journal,
             find_deal=first_seed,
             rating_changes=partial(self.journal.ask, self.store.rating_changes),
-            ghost_lines=RecordedGhosts(self.store, self.journal),
+            ghost_lines=RecordedGhosts(self.journal),
             max_rooms=max_rooms,
             bots_wait=False,
             keeps=store is not None,
@@ -291,14 +291,14 @@ class House:
         nursery.start_soon(self.rooms.run)
         self.bans = Bans(journal=self.journal, clock=self.clock)
         self.bans.come_back(self.store.bans())
-        self.players = Players(entropy=entropy, store=self.store, journal=self.journal, clock=self.clock, bans=self.bans)
+        self.players = Players(entropy=entropy, journal=self.journal, clock=self.clock, bans=self.bans)
         self.rooms.on_rated.append(self.players.rated)
         self.lobby = Lobby(self.rooms, self.players, self.clock)
         over = Resumption(self.rooms, self.store, self.journal, self.clock).over
         self.spectators = SpectatorRegistry(nursery, self.rooms, self.clock, over=over)
         nursery.start_soon(self.spectators.run)
         self.matchmaker = Matchmaker(self.rooms, clock=self.clock, rating=self.players.rating)
-        self.runs = RunService(self.rooms, store=self.store, journal=self.journal, clock=self.clock, entropy=entropy, compute=self._compute)
+        self.runs = RunService(self.rooms, journal=self.journal, clock=self.clock, entropy=entropy, compute=self._compute)
         self.tournaments = TournamentService(
             TournamentPorts(
                 clock=self.clock,
@@ -334,7 +334,6 @@ class House:
             runs=self.runs,
             tournaments=self.tournaments,
             bans=self.bans,
-            store=self.store,
             journal=self.journal,
             clock=self.clock,
             compute=self._compute,

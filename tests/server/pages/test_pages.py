@@ -319,7 +319,7 @@ async def test_what_is_wrong_with_the_store_is_said_without_its_innards(
     error: Exception, status: int, says: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = Broken(error)
-    readers = Readers(store, Journal(store))
+    readers = Readers(Journal(store))
     with pytest.raises(NoPage) as refused:
         await readers.ask(lambda store: store.race_status("r"))
     assert (refused.value.status, refused.value.sentence) == (status, says)
@@ -331,7 +331,7 @@ async def test_few_read_at_once_some_wait_and_the_others_are_told_to_ask_again()
         waits = True
 
     store = Slow()
-    readers = Readers(store, Journal(store))
+    readers = Readers(Journal(store))
     release = threading.Event()
     reading = 0
     most = 0
@@ -385,7 +385,7 @@ async def test_whoever_asks_for_boards_keeps_no_reader_and_what_many_ask_for_is_
         await release.wait()
         return b"boards", b"zipped"
 
-    record, boards, *_ = race_routes(Readers(store, Journal(store)), Clock(), compute)
+    record, boards, *_ = race_routes(Readers(Journal(store)), Clock(), compute)
     shown: list[bytes] = []
 
     async def show(number: int) -> None:
@@ -413,7 +413,7 @@ async def test_a_database_shows_the_same_pages_as_the_memory(tmp_path: Path) -> 
     for store in (MemoryStore(), database):
         write(store, made("ann"), made("bob"), opened(race(1)), over(race(1), "ann", "bob", at=1), opened(race(2)))
         write(store, RaceAborted(race=race(2), reason="no", at_ms=NOW, seats=(seat("ann"), seat("bob"))))
-        record, _, _, history = race_routes(Readers(store, Journal(store)), Clock(), no_worker)
+        record, _, _, history = race_routes(Readers(Journal(store)), Clock(), no_worker)
         pages = []
         for route, path in ((record, f"/races/{race(1)}.json"), (history, "/players/ann/races.json")):
             asked = route.ask(path)

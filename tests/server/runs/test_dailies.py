@@ -374,5 +374,5 @@ async def test_a_server_that_stops_meanwhile_leaves_them_to_the_next_one(nursery
     nursery.start_soon(journal.run)
     journal.close()
     await journal.ended()
-    await DailyDeals(store=store, journal=journal, clock=Clock(), entropy=bytes).run()
+    await DailyDeals(journal=journal, clock=Clock(), entropy=bytes).run()
     assert caplog.records == []

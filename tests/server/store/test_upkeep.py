@@ -112,7 +112,7 @@ async def test_checkpoints_are_made_twice_after_commits_and_not_without_any() ->
     store = CountingStore()
     journal = Journal(store)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(partial(look_after, store, journal, now_ms=lambda: NOW, prune_after_days=0))
+        nursery.start_soon(partial(look_after, journal, now_ms=lambda: NOW, prune_after_days=0))
         for checkpoints in (0, 2, 4):
             await trio.sleep(10 * CHECKPOINT_S)
             assert store.checkpoints == checkpoints
@@ -126,7 +126,7 @@ async def test_a_checkpoint_that_fails_is_logged_and_made_after_the_next_commit(
     store.failure = StoreBusy("the disk is full")
     journal = Journal(store)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(partial(look_after, store, journal, now_ms=lambda: NOW, prune_after_days=0))
+        nursery.start_soon(partial(look_after, journal, now_ms=lambda: NOW, prune_after_days=0))
         journal.statistics.batches += 1
         await trio.sleep(10 * CHECKPOINT_S)
         assert store.checkpoints == 1
@@ -145,7 +145,7 @@ async def test_what_nobody_will_miss_goes_after_so_many_days_unless_the_host_wan
         write(store, made("anna"))
         async with trio.open_nursery() as nursery:
             later = NOW + 2 * 24 * 60 * 60 * 1000
-            nursery.start_soon(partial(look_after, store, Journal(store), now_ms=lambda: later, prune_after_days=days))
+            nursery.start_soon(partial(look_after, Journal(store), now_ms=lambda: later, prune_after_days=days))
             await trio.sleep(10 * CHECKPOINT_S)
             nursery.cancel_scope.cancel()
         assert (store.player("anna") is None) == bool(days)

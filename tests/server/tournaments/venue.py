@@ -279,7 +279,7 @@ class Venue:
         self.nursery.start_soon(self.rooms.run)
         bans = Bans(journal=self.journal, clock=self.clock)
         bans.come_back(self.store.bans())
-        self.players = Players(entropy=self._entropy, store=self.store, journal=self.journal, clock=self.clock, bans=bans)
+        self.players = Players(entropy=self._entropy, journal=self.journal, clock=self.clock, bans=bans)
         for left in by_room(self.store.running().races):
             self.rooms.go_on(left)
         if self.node:
