@@ -75,8 +75,9 @@ def ask_held(step: Step, wanted: Start) -> Step:
     assert room is not None
     lost = _lost_by_leaving(step)
     leaves = f"{lost.capitalize() or 'Leave it'}, and {_purpose(wanted)}"
-    text = f"You still hold a seat in race {clean_name(room.code)}: you are back in it."
-    return step.ask(text, ("Go on with it", leaves), (None, LeaveFor(wanted)), numbered=True)
+    code, is_over = clean_name(room.code), room.phase == "over"
+    text = f"Race {code} is over." if is_over else f"You still hold a seat in race {code}: you are back in it."
+    return step.ask(text, ("Look at its result" if is_over else "Go on with it", leaves), (None, LeaveFor(wanted)), numbered=True)
 
 
 def _purpose(wanted: Start) -> str:
