@@ -102,11 +102,11 @@ def _view(scene: Scene, size: Size) -> Picture:
 
 
 def _meaningless(room: RoomModel) -> frozenset[Command]:
-    """What cannot be done behind a race that is run once, and while its record is closed."""
+    """What cannot be done behind a race that is run once, once a player has left, and while the record is closed."""
     closed = {Command.DETAILS, Command.REVIEW, Command.REPLAY, Command.SHARE} if room.record is None else set()
     if turning_point(room) is None:
         closed.add(Command.TURNED)
-    return frozenset({Command.REMATCH, *closed} if room.shared is not None else closed)
+    return frozenset({Command.REMATCH, *closed} if room.shared is not None or room.left else closed)
 
 
 def _board(scene: Scene, room: RoomModel, width: int, height: int) -> list[Line]:
@@ -223,15 +223,15 @@ def _rematch_line(scene: Scene, room: RoomModel, width: int) -> Line:
         return [("faint", "L: back to the home screen. A deal like this is run only once.")]
     if own is not None and len(room.seats) == 1:
         return [("strong", "Another shuffle is on its way." if own.again else "r: race the clock again")]
+    if room.left:
+        names = " and ".join(clean_name(seat.name) for number, seat in enumerate(room.ended) if number in room.left)
+        return [("faint", clip(f"There is no rematch: {names} {'have' if len(room.left) > 1 else 'has'} left.", width))]
     if own is not None and own.again:
         missing = [clean_name(info.name) for info in room.seats if not info.again and info.name is not None]
         return [("strong", f"Rematch: waiting for {', '.join(missing) or 'the server'}.")]
     if asked:
         names = ", ".join(clean_name(info.name or "") for info in asked)
         return [("title", f"{names} would like a rematch. Press r.")]
-    gone = [info for info in room.seats if info.seat != room.seat and not info.connected]
-    if gone and len(gone) == len(room.seats) - 1:
-        return [("faint", "The others have left.")]
     return [("strong", f"r: rematch{'' if room.series is None else ', another series'} against the same players")]
 
 
@@ -289,7 +289,7 @@ def _again(step: Step) -> Step:
     room = step.state.room
     if room is not None and room.phase == "waiting":
         return ready(step)
-    if room is None or room.own is None or room.own.again:
+    if room is None or room.own is None or room.own.again or room.left:
         return step
     # Nobody else is waited for: whoever asks last, or asks a bot, is there when the race opens. Who asked first may have gone since then.
     is_last = all(seat.bot is not None or seat.again for seat in room.seats if seat.seat != room.seat)
