@@ -66,7 +66,10 @@ def _is_close(room: RoomModel) -> bool:
 
 
 def turning_point(room: RoomModel) -> Swing | None:
-    """Where a beaten player fell back the most against the winner; None for anybody else, and if nothing stands out."""
+    """Where a beaten player fell back the most against the winner; None for anybody else, and if nothing stands out.
+
+    Only while they raced: after that house bots hurry.
+    """
     record, own = room.record, room.seat
     if record is None or own is None or not 0 <= own < len(record.seats) or len(record.seats) < 2:
         return None
@@ -74,7 +77,8 @@ def turning_point(room: RoomModel) -> Swing | None:
     if record.seats[own].place == 1 or winner == own:
         return None
     lines = curves(record)
-    swing = largest_swing(lines[own], lines[winner])
+    ended_at_ms = record.seats[own].ended_at_ms
+    swing = largest_swing(lines[own], tuple(point for point in lines[winner] if point[0] <= ended_at_ms))
     return swing if swing is not None and swing.lost >= TURNED else None
 
 
