@@ -39,11 +39,13 @@ KEYS: Keys = (
     LEAVE,
     TALK,
     # Last, since in narrow terminals there is no room for them in the row of keys; what is told of them names the key.
-    Binding(Command.TURNED, ("f",), "where it turned", "Watch the race again from where you fell back the most."),
+    Binding(Command.TURNED, ("f",), "your setback", "Watch the race again from where you fell back the most."),
     Binding(Command.DETAILS, ("d",), "details", "Show how the deal was checked, or the curves again."),
 )
 LEAST_PLOT, LEAST_READ = 7, 13
 """Rows that the curves, or sentences, want before one's own count is shown in large letters."""
+MOST_PLOT = 22
+"""Rows of the curves, at most."""
 ROOMY = 20
 """With so many rows for the curves there is room for what is worth a picture."""
 SENTENCES_AT = 15
@@ -84,14 +86,13 @@ def _view(scene: Scene, size: Size) -> Picture:
         told = wrap_text(CLOSED, within)
         parts += [block([[("faint", text)] for text in told]), block(_board(scene, room, within, free - len(told)))]
     elif scene.ui.review is not None:
-        parts.append(block(review_lines(scene.ui.review, within, max(free, 3)), within, role="panel"))
+        parts.append(_panel(review_lines(scene.ui.review, within, max(free, 3)), within, free))
     elif scene.ui.details:
-        parts.append(block(_details(scene, room, record, within, max(free, 3), total), within, role="panel"))
+        parts.append(_panel(_details(scene, room, record, within, max(free, 3), total), within, free))
     else:
-        drawn = plot(
-            recorded(record, room.seat, scene.theme), within, max(min(free, 22), 3), scene.theme, cards=scale(record, total), area=True
-        )
-        parts.append(block(drawn, within, role="panel"))
+        rows = max(min(free, MOST_PLOT), 3)
+        drawn = plot(recorded(record, room.seat, scene.theme), within, rows, scene.theme, cards=scale(record, total), area=True)
+        parts.append(_panel(drawn, within, free))
     frame = framed(
         shifted(stacked(*parts), 1), scene.theme, inner - 2, role="faint", title=[*headline(room), *(raced(room) if large.height else [])]
     )
@@ -99,6 +100,11 @@ def _view(scene: Scene, size: Size) -> Picture:
     if record is not None or scene.model.is_at_table:
         below.append(hit(block([_rematch_line(scene, room, inner)]), Do(Command.REMATCH), inner))
     return screen(size, head(scene, width), shifted(stacked(frame, *below), margin), *feet, above=UPPER)
+
+
+def _panel(lines: list[Line], width: int, free: int) -> Picture:
+    """Lines on a ground as high as that of the curves, so that nothing jumps when others take their place."""
+    return block([*lines, *[[("panel", "")]] * (min(free, MOST_PLOT) - len(lines))], width, role="panel")
 
 
 def _meaningless(room: RoomModel) -> frozenset[Command]:
