@@ -85,7 +85,8 @@ def turning_point(room: RoomModel) -> Swing | None:
 def turning_sentence(swing: Swing) -> str:
     """`You fell back most at 1:02: from 2 ahead to 5 behind in 14 s.`; that the race turned there, a later lead may belie."""
     seconds = max((swing.to_ms - swing.from_ms + 999) // 1000, 1)
-    return f"You fell back most at {clock_text(swing.from_ms, tenths=False)}: from {_side(swing.before)} to {_side(swing.after)} in {seconds} s."
+    sides = f"from {_side(swing.before)} to {_side(swing.after)}"
+    return f"You fell back most at {clock_text(swing.from_ms, tenths=False)}: {sides} in {seconds} s."
 
 
 def _side(margin: int) -> str:
