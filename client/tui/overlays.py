@@ -194,7 +194,7 @@ def _meanwhile(scene: Scene) -> Line:
     if room.phase == "waiting":
         free = any(info.name is None for info in room.seats) and not scene.model.is_at_table
         code = [("strong", f"The code: {clean_name(room.code)}")] if free else []
-        return [*code, ("felt", "You are ready." if own is None or own.ready else "r when you are ready.")]
+        return [*code, ("felt", "You are ready." if own is None or own.ready else "Press r when you are ready.")]
     if room.phase == "countdown":
         return [("felt", "Everybody is ready."), clock]
     others = ", ".join(str(info.home) for info in room.opponents if info.name is not None)

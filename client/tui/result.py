@@ -39,7 +39,7 @@ KEYS: Keys = (
     LEAVE,
     TALK,
     # Last, since in narrow terminals there is no room for them in the row of keys; what is told of them names the key.
-    Binding(Command.TURNED, ("f",), "your setback", "Watch the race again from where you fell back the most."),
+    Binding(Command.TURNED, ("f",), "setback", "Watch the race again from where you fell back the most."),
     Binding(Command.DETAILS, ("d",), "details", "Show how the deal was checked, or the curves again."),
 )
 LEAST_PLOT, LEAST_READ = 7, 13

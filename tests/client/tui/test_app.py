@@ -1214,6 +1214,19 @@ async def test_the_second_race_of_a_swap_is_entered_with_the_nonce_of_the_first(
         assert first.nonce == second.nonce
 
 
+async def test_who_presses_ready_again_before_the_answer_sends_the_same_nonce_since_the_first_one_stands() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.room())
+        run.link.taken()
+        await run.give("r", "enter")
+        first, second = run.link.taken()
+        assert isinstance(first, Ready)
+        assert first == second
+        await run.say(replace(scenes.room(), version=2, race=2, commitment="ff" * 32))
+        await run.give("r")
+        assert ready_sent(run).nonce != first.nonce, "another race has one of its own"
+
+
 async def test_a_nonce_is_kept_before_it_is_sent_and_is_known_to_the_next_process() -> None:
     seen: list[Evidence] = []
     sent_before: list[bool] = []

@@ -883,8 +883,8 @@ def test_a_terminal_too_small_says_so_and_shows_the_clock() -> None:
 @pytest.mark.parametrize(
     ("model", "ui", "says"),
     [
-        (scenes.waiting, UI, ("The code: KXQWZP", "r when you are ready.")),
-        (scenes.full_room, UI, ("r when you are ready.",)),
+        (scenes.waiting, UI, ("The code: KXQWZP", "Press r when you are ready.")),
+        (scenes.full_room, UI, ("Press r when you are ready.",)),
         (scenes.counting, UI, ("Everybody is ready.", "start in 0:02.3")),
         (scenes.over, UI, ("The race is over.", "home 48 against 33")),
         (scenes.racing, replace(UI, question=Question("Quit?", ("Quit", "Go on"), (None, None))), ("Quit?", "y or n")),
