@@ -31,6 +31,7 @@ class Room(Versioned, frozen=True, kw_only=True, tag="room"):
     shared: the deal, if other races are dealt the same one. ended: the seats of such a race once it is over, as in its record; the record
     itself stays null while it is closed.
     ghosts: those who ran the deal before, each as far as they had come at this time on their own clock.
+    away_ms: what is left of the grace of each seat, as in `Presence`; empty if nobody's is running out.
     """
 
     code: str
@@ -50,6 +51,7 @@ class Room(Versioned, frozen=True, kw_only=True, tag="room"):
     shared: SharedDeal | None = None
     ended: tuple[SeatRecord, ...] = ()
     ghosts: tuple[GhostInfo, ...] = ()
+    away_ms: tuple[int | None, ...] = ()
     ref: int = 0
 
 

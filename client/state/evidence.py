@@ -35,6 +35,10 @@ class Evidence(Struct, frozen=True):
         second = room.options.swaps and room.series is not None and room.series.raced == 1
         return second and (self.code, self.race + 1) == (room.code, room.race)
 
+    def has_nonce_of(self, room: RoomModel) -> bool:
+        """Whether the nonce of the race that the room waits for was sent before: of two, the server takes the first."""
+        return (self.code, self.race, self.commitment) == (room.code, room.race, room.commitment) or self.secret_of(room)
+
 
 class Check(NamedTuple):
     """One thing that was checked. ok: None if this client has not seen enough to check it."""

@@ -72,7 +72,8 @@ class RoomModel(Struct, frozen=True):
     race is part of; None for a single race. shared: the deal, if other races get the same one. told: the seats at the end of the race,
     known while the record of a shared deal is still sealed. ghosts: those who ran the deal before, at this moment of their runs. points: a
     curve for each seat, as far as this client has heard. heard_from_ms: the moment of the race since which it has heard everything, after
-    a snapshot that made up for what was missed. played: one's own last moves, see `Played`.
+    a snapshot that made up for what was missed. played: one's own last moves, see `Played`. left: the seats whose players left after the
+    end, and will not race again.
     """
 
     version: int
@@ -98,6 +99,7 @@ class RoomModel(Struct, frozen=True):
     points: tuple[Points, ...] = ()
     heard_from_ms: int = 0
     played: tuple[Played, ...] = ()
+    left: frozenset[int] = frozenset()
 
     @property
     def is_withheld(self) -> bool:
@@ -156,6 +158,8 @@ def snapshot(room: Room, now_ms: int) -> RoomModel:
         shared=room.shared,
         told=room.ended,
         ghosts=room.ghosts,
+        away_until_ms=tuple((seat, now_ms + left_ms) for seat, left_ms in enumerate(room.away_ms) if left_ms is not None),
+        left=frozenset(info.seat for info in room.seats if info.name is None) if room.phase == "over" else frozenset(),
     )
 
 
@@ -230,8 +234,11 @@ def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:  # noqa
             return replace(room, seats=seats)
         case Unseated():
             seats = _with_seat(room.seats, event.seat, connected=False, ready=False, again=False)
-            # After the end the name stays beside the result; before that the seat is free for another player.
-            return replace(room, seats=seats if room.phase == "over" else _with_seat(seats, event.seat, name=None, bot=None))
+            if room.phase == "over":
+                # The name stays beside the result.
+                return replace(room, seats=seats, left=room.left | {event.seat})
+            # The seat is free for another player.
+            return replace(room, seats=_with_seat(seats, event.seat, name=None, bot=None))
         case Presence():
             away = tuple(pair for pair in room.away_until_ms if pair[0] != event.seat)
             if event.away_ms is not None:

@@ -28,6 +28,7 @@ from client.tui.step import Step
 from client.tui.subscriptions import FOLLOW_REFERENCE, follow, follow_lobby, follow_tournament_view, followed, leave_lobby
 from client.tui.tournament_form import CREATE_REFERENCE
 from client.tui.tournament_view_state import TournamentView
+from client.tui.ui_state import LeaveFor, Question
 from protocol.client_messages import JoinRace, LeaveRace, QuickMatch
 from protocol.errors import ErrorCode
 from protocol.room_events import Ended, Result, Room, Scored
@@ -149,14 +150,21 @@ def _go_to_table(step: Step) -> Step:
 
 
 def _another_room(step: Step, before: RoomModel | None, room: RoomModel | None) -> Step:
-    """Drop what belongs to a phase that has ended, such as an open question. On a new table the cursor starts at the first slot."""
+    """Drop what belongs to a phase that has ended, such as an open question. On a new table the cursor starts at the first slot.
+
+    The question which of two races is wanted is asked again in the words of the new phase; without a room there is nothing to choose.
+    """
+    marked, asked = step.ui.item, _asked_about(step.ui.question)
     if room is None:
-        return step if before is None else _cleared(step).but(said="", unsaid="")
+        step = step if before is None else _cleared(step).but(said="", unsaid="")
+        return step if asked is None else _begin(step.but(start=asked))
     if before is not None and (before.code, before.race, before.phase) == (room.code, room.race, room.phase):
         return step
     step = _cleared(step)
     if before is None or (before.code, before.race) != (room.code, room.race):
         step = step.but(cursor="a1")
+    if asked is not None:
+        return ask_held(step, asked).but(item=marked)
     wanted = step.ui.start
     if room.phase == "over" or wanted is None:
         # A finished race is left first, and the start follows.
@@ -165,6 +173,12 @@ def _another_room(step: Step, before: RoomModel | None, room: RoomModel | None) 
     step = step.but(start=None)
     asks = isinstance(wanted, StartMatch | StartRequest) and not is_wanted(room, wanted)
     return ask_held(step, wanted) if asks else step
+
+
+def _asked_about(question: Question | None) -> Start | None:
+    """What the player asked for instead of the seat that they hold, if they have yet to say which of the two they want."""
+    answers = question.answers if question is not None else ()
+    return next((answer.start for answer in answers if isinstance(answer, LeaveFor)), None)
 
 
 def _another_view(step: Step, view: View, *, begins: bool) -> Step:

@@ -120,31 +120,34 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> Picture:
     bots, races, running = ([(at, item) for at, item in enumerate(items) if item.kind == kind] for kind in ("bot", "race", "running"))
     menu_items = [(at, item) for at, item in enumerate(items) if item.kind not in ("bot", "race", "running")]
     list_width = inner - MENU_WIDTH - 5
+    body_height = height - 1 - above.height - 4
+    # Three titles, two free rows between, and a row where a list is empty.
+    rows = [sum(len(_details(item.detail, list_width - DETAIL_AT)) for _, item in each) or 1 for each in (bots, races, running)]
+    is_whole = sum(rows) + 5 <= body_height
     # The marked line's full text stands above the keys, in case its own row is too short.
-    marked = next((item for at, item in (*bots, *races, *running) if at == ui.item), None)
+    marked = next((item for at, item in (*bots, *races, *running) if at == ui.item and not is_whole), None)
     aside = marked.detail if marked is not None and text_width(marked.detail) > list_width - DETAIL_AT else ""
     feet = (remarks(scene, width, 2, aside=aside), foot(KEYS, theme, width))
-    body_height = height - 1 - above.height - 4
     bot_rows = min(len(bots), max(body_height - 9, 2))
     # Rows that one list does not need go to the other.
     left_rows = max(body_height - max(bot_rows, 1) - 5, 2)
     running_rows = min(max(len(running), 1), max(left_rows // 2, left_rows - max(len(races), 1)))
     left = stacked(
         _title(scene, "Race a friend", MENU_WIDTH),
-        *[_item(scene, at, item, MENU_WIDTH, key=True) for at, item in menu_items],
+        *[_menu_item(scene, at, item) for at, item in menu_items],
         block([[]]),
         _people(scene, MENU_WIDTH),
     )
     no_races = "No open races yet. Press o to open one." if model.lobby is not None else "Not connected." if model.link.reason else ""
     right = stacked(
         _title(scene, "Race a house bot (b)", list_width),
-        *_window(scene, bots, list_width, bot_rows, "This server has no house bots." if model.welcome is not None else ""),
+        *_window(scene, bots, list_width, bot_rows, is_whole, "This server has no house bots." if model.welcome is not None else ""),
         block([[]]),
         _title(scene, _races_title(model), list_width),
-        *_window(scene, races, list_width, left_rows - running_rows, no_races),
+        *_window(scene, races, list_width, left_rows - running_rows, is_whole, no_races),
         block([[]]),
         _title(scene, _running_title(model), list_width),
-        *_window(scene, running, list_width, running_rows, "No races to watch." if model.lobby is not None else ""),
+        *_window(scene, running, list_width, running_rows, is_whole, "No races to watch." if model.lobby is not None else ""),
     )
     columns = shifted(row((MENU_WIDTH + 2, left), (list_width, right)), margin + 2)
     return screen(size, head(scene, width), stacked(above, columns), *feet, above=UPPER)
@@ -186,32 +189,37 @@ def _title(scene: Scene, text: str, width: int) -> Picture:
     return block([[("title", clip(text, width)), ("faint", " " + rule * max(width - len(text) - 1, 0))]])
 
 
-def _item(scene: Scene, at: int, item: Item, width: int, *, key: bool = False) -> Picture:
+def _menu_item(scene: Scene, at: int, item: Item) -> Picture:
     marked = scene.ui.item == at
     pointer = scene.theme.glyphs.pointer if marked else " "
-    if key:
-        text = f"{pointer} {fit(item.label, width - 5)}{item.detail:>2} "
-        line: Line = [("chosen" if marked else "felt", text)]
-    else:
-        text = fit(f"{pointer} {fit(item.label, 10)} {_in_short(item.detail, width - DETAIL_AT)}", width)
-        line = [("chosen", text)] if marked else [("strong", text[:DETAIL_AT]), ("faint", text[DETAIL_AT:])]
-    return hit(block([line]), Pick(at))
+    return hit(block([[("chosen" if marked else "felt", f"{pointer} {fit(item.label, MENU_WIDTH - 5)}{item.detail:>2} ")]]), Pick(at))
 
 
-def _in_short(text: str, width: int) -> str:
-    """As many words of a text as fit."""
+def _item(scene: Scene, at: int, item: Item, width: int, *, is_whole: bool) -> Picture:
+    marked = scene.ui.item == at
+    name = fit(f"{scene.theme.glyphs.pointer if marked else ' '} {fit(item.label, 10)}", DETAIL_AT)
+    lines: list[Line] = []
+    for text in _details(item.detail, width - DETAIL_AT, is_whole=is_whole):
+        told = fit(text, width - DETAIL_AT)
+        lines.append([("chosen", name + told)] if marked else [("strong", name), ("faint", told)])
+        name = " " * DETAIL_AT
+    return hit(block(lines), Pick(at))
+
+
+def _details(text: str, width: int, *, is_whole: bool = True) -> list[str]:
+    """A text in as many rows as it takes, or in one: as many of its words as fit."""
     if text_width(text) <= width:
-        return text
-    return f"{(wrap_text(text, width - 4) or [''])[0]} ..."
+        return [text]
+    return wrap_text(text, width) if is_whole else [f"{(wrap_text(text, width - 4) or [''])[0]} ..."]
 
 
-def _window(scene: Scene, items: list[tuple[int, Item]], width: int, rows: int, empty: str) -> list[Picture]:
+def _window(scene: Scene, items: list[tuple[int, Item]], width: int, rows: int, is_whole: bool, empty: str) -> list[Picture]:
     """As many of the lines as fit, the marked one among them."""
     if not items:
         return [block([[("faint", f"  {empty}")]])]
     marked = next((number for number, (at, _) in enumerate(items) if at == scene.ui.item), 0)
     first = max(0, min(marked - rows + 1, len(items) - rows))
-    return [_item(scene, at, item, width) for at, item in items[first : first + rows]]
+    return [_item(scene, at, item, width, is_whole=is_whole) for at, item in items[first : first + rows]]
 
 
 def _people(scene: Scene, width: int) -> Picture:

@@ -66,23 +66,27 @@ def _is_close(room: RoomModel) -> bool:
 
 
 def turning_point(room: RoomModel) -> Swing | None:
-    """Where a beaten player fell back the most against the winner; None for anybody else, and if nothing stands out."""
+    """Where a beaten player fell back the most against the winner; None for anybody else, and if nothing stands out.
+
+    Only while they raced: after that house bots hurry. Nor for those who gave up, whatever the cards.
+    """
     record, own = room.record, room.seat
     if record is None or own is None or not 0 <= own < len(record.seats) or len(record.seats) < 2:
         return None
     winner = next((number for number, seat in enumerate(record.seats) if seat.place == 1), own)
-    if record.seats[own].place == 1 or winner == own:
+    if record.seats[own].place == 1 or winner == own or record.seats[own].state == "forfeited":
         return None
     lines = curves(record)
-    swing = largest_swing(lines[own], lines[winner])
+    ended_at_ms = record.seats[own].ended_at_ms
+    swing = largest_swing(lines[own], tuple(point for point in lines[winner] if point[0] <= ended_at_ms))
     return swing if swing is not None and swing.lost >= TURNED else None
 
 
 def turning_sentence(swing: Swing) -> str:
-    """`It turned at 1:02: from 2 ahead to 5 behind in 14 s.`; if the seat was already behind, `You fell back most at …`."""
+    """`You fell back most at 1:02: from 2 ahead to 5 behind in 14 s.`; that the race turned there, a later lead may belie."""
     seconds = max((swing.to_ms - swing.from_ms + 999) // 1000, 1)
-    what = "It turned" if swing.before >= 0 else "You fell back most"
-    return f"{what} at {clock_text(swing.from_ms, tenths=False)}: from {_side(swing.before)} to {_side(swing.after)} in {seconds} s."
+    sides = f"from {_side(swing.before)} to {_side(swing.after)}"
+    return f"You fell back most at {clock_text(swing.from_ms, tenths=False)}: {sides} in {seconds} s."
 
 
 def _side(margin: int) -> str:

@@ -32,7 +32,7 @@ from client.tui.screens import SCREENS, shown
 from client.tui.step import Step, way
 from client.tui.ui_state import GiveReason, LeaveFor, Question, QuitNow
 from protocol.client_messages import LeaveRace
-from protocol.text import counted
+from protocol.text import clean_name, counted
 
 HELP_KEYS: Keys = (BACK, Binding(Command.BACK, ("q",), "back", "Close this page.", shown=False))
 QUESTION_KEYS: Keys = (
@@ -65,50 +65,48 @@ HOW_TO_MOVE = (
     "is picked up first: then press where it goes (a slot, a foundation, w, + or -), or the card again for the first way; esc lets go.",
     "In a quilt the bright cards are free: one of their narrow ends touches no other card.",
 )
+ELSEWHERE = "At home, ? tells the keys of all screens and explains all rule sets."
 
 
 def help_lines(scene: Scene, width: int) -> list[Line]:
-    """The whole help page: the aim, the rules of the race, how to move, the keys, and all rule sets."""
-    glyphs, room = scene.theme.glyphs, shown_room(scene)
-    infos = scene.model.rules
-    replay = scene.ui.replay
-    if replay is not None:
-        keys_first = _keys(scene, first="In a replay")
-        return [[], *keys_first, [("title", "This race")], *rules_lines(replay.line.rules, width - 2), []]
-    signs = {"up": glyphs.playable, "down": glyphs.down, "both": glyphs.both, "moves": glyphs.moves}
-    group = shown(scene.model, scene.ui).group
-    asks_for_keys = group in ("In a race", "Watching", "At a tournament")
-    keys = _keys(scene, first=group if asks_for_keys else "In a race")
-    parts: list[list[Line]] = [[[("title", "How to play")], *_told(" ".join(HOW_TO_PLAY), width), []]]
-    ours = rules_of(infos, room.options.rules) if room is not None else None
-    if ours is not None:
-        parts.append([[("title", "This race")], *rules_lines(ours, width - 2), []])
-    parts.append([[("title", "How to move")], *_told(" ".join(HOW_TO_MOVE).format(**signs), width), []])
-    # A player who races or watches wants a key, and has no time to read on.
-    parts = [keys, *reversed(parts)] if asks_for_keys else [*parts, keys]
-    lines = [[], *(line for part in parts for line in part)]
-    for info in infos:
-        lines += [*rules_lines(info, width - 2), []]
-    return lines
+    """The whole help page: the keys of the screen first, then what one may want to know there. At home that is all there is to know."""
+    infos, group = scene.model.rules, shown(scene.model, scene.ui).group
+    keys = _keys(scene, first=group)
+    moving = [[("title", "How to move")], *_told(_how_to_move(scene), width), []]
+    if group == "At home":
+        playing = [[("title", "How to play")], *_told(" ".join(HOW_TO_PLAY), width), []]
+        parts = [playing, keys.pop(group), moving, *keys.values(), *([*rules_lines(info, width - 2), []] for info in infos)]
+    else:
+        room, replay = shown_room(scene), scene.ui.replay
+        ours = replay.line.rules if replay is not None else rules_of(infos, room.options.rules) if room is not None else None
+        rules = [[("title", "This race")], *rules_lines(ours, width - 2), []] if ours is not None else []
+        more = {"In a race": [moving, rules], "Before and after a race": [rules, keys["In a race"], moving]}.get(group, [rules])
+        parts = [keys[group], *more, keys["Everywhere"], [[("faint", ELSEWHERE)], []]]
+    return [[], *(line for part in parts for line in part)]
 
 
-def _keys(scene: Scene, *, first: str = "In a race") -> list[Line]:
-    lines: list[Line] = []
+def _how_to_move(scene: Scene) -> str:
+    glyphs = scene.theme.glyphs
+    return " ".join(HOW_TO_MOVE).format(up=glyphs.playable, down=glyphs.down, both=glyphs.both, moves=glyphs.moves)
+
+
+def _keys(scene: Scene, *, first: str) -> dict[str, list[Line]]:
+    """The keys of all screens by heading."""
+    pages: dict[str, list[Line]] = {}
     for heading, rows in help_rows(ascii_only=scene.theme.is_ascii, first=first):
-        lines.append([("title", heading)])
-        for keys, sentence in rows:
-            lines.append([("strong", f"  {fit(keys, KEYS_WIDTH)}"), ("felt", sentence)])
-        lines.append([])
-    return lines
+        lines: list[Line] = [[("strong", f"  {fit(keys, KEYS_WIDTH)}"), ("felt", sentence)] for keys, sentence in rows]
+        pages[heading] = [[("title", heading)], *lines, []]
+    return pages
 
 
 def help_rows(*, ascii_only: bool = False, first: str = "In a race") -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-    """The keys of all screens by group, each row once. first: the heading that comes before all others."""
+    """The keys of all screens by group, each row once. first: the group that comes before all others, with all its rows."""
     # Reversed, because the registry lists screens that lie over others first; here they come last, as do rows that several screens share.
     groups: dict[str, list[Binding]] = {group: [] for group in GROUPS}
     for each in SCREENS:
         groups.setdefault(each.group, []).extend(reversed(each.keys))
     rows = [(group, tuple(dict.fromkeys(keys))[::-1]) for group, keys in groups.items() if keys]
+    rows.sort(key=lambda page: page[0] != first)
     every = ("Everywhere", (*CURSOR, *EVERYWHERE, QUIT))
     pages = key_rows((every, *rows, ("Questions", (*QUESTION_KEYS, *HELP_KEYS)), ("While typing", PROMPT_KEYS)), ascii_only=ascii_only)
     return tuple(sorted(pages, key=lambda page: page[0] != first))
@@ -176,29 +174,32 @@ def is_large_enough(size: Size) -> bool:
 
 
 def too_small(scene: Scene, size: Size) -> Picture:
-    """Shown instead of a screen that does not fit. The race goes on, and the keys still work."""
+    """Shown instead of a screen that does not fit: what matters where one is. The race goes on, and the keys still work."""
     width, height = size
-    room = scene.model.room if scene.ui.replay is None else None
-    lines: list[Line] = [
-        [("title", "Too small")],
-        [("felt", f"{width}x{height}; needs {SMALLEST[0]}x{SMALLEST[1]}")],
-        [("felt", _meanwhile(scene))],
-    ]
-    if room is not None:
-        lines.append(clock_line(scene))
-        own = room.own
-        if own is not None:
-            others = ", ".join(str(info.home) for info in room.opponents if info.name is not None)
-            lines.append([("strong", f"home {own.home}{f' against {others}' if others else ''}")])
+    lines: list[Line] = [[("title", "Too small")], [("felt", f"{width}x{height}; needs {SMALLEST[0]}x{SMALLEST[1]}")]]
+    question = scene.ui.question
+    for role, text in _meanwhile(scene) if question is None else [("strong", question.text), ("felt", " or ".join(question.keys))]:
+        lines += [[(role, line)] for line in wrap_text(text, width)]
     return placed(block([clip_line(line, width) for line in lines], width, centred=True), height, MIDDLE)
 
 
-def _meanwhile(scene: Scene) -> str:
+def _meanwhile(scene: Scene) -> Line:
+    """A sentence and figures, each for a row of its own."""
+    room = scene.model.room if scene.ui.replay is None else None
     if scene.ui.followed.ready_at_once:
-        return "The race starts in a larger window; q quits."
-    if scene.model.room is not None and scene.ui.replay is None:
-        return "The game goes on."
-    return "A larger window shows it; q quits."
+        return [("felt", "The race starts in a larger window; q quits.")]
+    if room is None:
+        return [("felt", "A larger window shows it; q quits.")]
+    own, clock = room.own, ("strong", "".join(text for _, text in clock_line(scene)))
+    if room.phase == "waiting":
+        free = any(info.name is None for info in room.seats) and not scene.model.is_at_table
+        code = [("strong", f"The code: {clean_name(room.code)}")] if free else []
+        return [*code, ("felt", "You are ready." if own is None or own.ready else "Press r when you are ready.")]
+    if room.phase == "countdown":
+        return [("felt", "Everybody is ready."), clock]
+    others = ", ".join(str(info.home) for info in room.opponents if info.name is not None)
+    home = [("strong", f"home {own.home}{f' against {others}' if others else ''}")] if own is not None else []
+    return [("felt", "The race goes on." if room.phase == "racing" else "The race is over."), clock, *home]
 
 
 # ---- what keys and clicks do

@@ -62,7 +62,8 @@ def lead_sentence(scene: Scene, room: RoomModel, width: int) -> str:
     if room.phase != "racing" or len(known) < 2 or len(known) < len(room.seats):
         return ""
     now = lead(room.points, _clock(scene, room), room.heard_from_ms)
-    since = f" since {clock_text(now.since_ms, tenths=False)}" if now.since_ms else ""
+    # In the very first second somebody leads at once.
+    since = f" since {clock_text(now.since_ms, tenths=False)}" if now.since_ms >= 1000 else ""
     who = "Level" if now.seat is None else "You lead" if now.seat == room.seat else f"{seat_name(room.seats[now.seat])} leads"
     words = who if now.seat is None else f"{who} by {now.by}"
     return words + since if text_width(words + since) <= width else words

@@ -40,11 +40,13 @@ KEYS: Keys = (
     LEAVE,
     TALK,
     # Last, since in narrow terminals there is no room for them in the row of keys; what is told of them names the key.
-    Binding(Command.TURNED, ("f",), "where it turned", "Watch the race again from where you fell back the most."),
+    Binding(Command.TURNED, ("f",), "setback", "Watch the race again from where you fell back the most."),
     Binding(Command.DETAILS, ("d",), "details", "Show how the deal was checked, or the curves again."),
 )
 LEAST_PLOT, LEAST_READ = 7, 13
 """Rows that the curves, or sentences, want before one's own count is shown in large letters."""
+MOST_PLOT = 22
+"""Rows of the curves, at most."""
 ROOMY = 20
 """With so many rows for the curves there is room for what is worth a picture."""
 SENTENCES_AT = 15
@@ -86,14 +88,13 @@ def _view(scene: Scene, size: Size) -> Picture:
         told = wrap_text(_closed_sentence(scene.model, room), within)
         parts += [block([[("faint", text)] for text in told]), block(_board(scene, room, within, free - len(told)))]
     elif scene.ui.review is not None:
-        parts.append(block(review_lines(scene.ui.review, within, max(free, 3)), within, role="panel"))
+        parts.append(_panel(review_lines(scene.ui.review, within, max(free, 3)), within, free))
     elif scene.ui.details:
-        parts.append(block(_details(scene, room, record, within, max(free, 3), total), within, role="panel"))
+        parts.append(_panel(_details(scene, room, record, within, max(free, 3), total), within, free))
     else:
-        drawn = plot(
-            recorded(record, room.seat, scene.theme), within, max(min(free, 22), 3), scene.theme, cards=scale(record, total), area=True
-        )
-        parts.append(block(drawn, within, role="panel"))
+        rows = max(min(free, MOST_PLOT), 3)
+        drawn = plot(recorded(record, room.seat, scene.theme), within, rows, scene.theme, cards=scale(record, total), area=True)
+        parts.append(_panel(drawn, within, free))
     frame = framed(
         shifted(stacked(*parts), 1), scene.theme, inner - 2, role="faint", title=[*headline(room), *(raced(room) if large.height else [])]
     )
@@ -105,12 +106,17 @@ def _view(scene: Scene, size: Size) -> Picture:
     return screen(size, head(scene, width), shifted(stacked(frame, *below), margin), *feet, above=UPPER)
 
 
+def _panel(lines: list[Line], width: int, free: int) -> Picture:
+    """Lines on a ground as high as that of the curves, so that nothing jumps when others take their place."""
+    return block([*lines, *[[("panel", "")]] * (min(free, MOST_PLOT) - len(lines))], width, role="panel")
+
+
 def _meaningless(room: RoomModel) -> frozenset[Command]:
-    """What cannot be done behind a race that is run once, and while its record is closed."""
+    """What cannot be done behind a race that is run once, once a player has left, and while the record is closed."""
     closed = {Command.DETAILS, Command.REVIEW, Command.REPLAY, Command.SHARE} if room.record is None else set()
     if turning_point(room) is None:
         closed.add(Command.TURNED)
-    return frozenset({Command.REMATCH, *closed} if room.shared is not None else closed)
+    return frozenset({Command.REMATCH, *closed} if room.shared is not None or room.left else closed)
 
 
 def _closed_sentence(model: Model, room: RoomModel) -> str:
@@ -244,15 +250,15 @@ def _rematch_line(scene: Scene, room: RoomModel, width: int) -> Line:
         return [("faint", "L: back to the home screen. A deal like this is run only once.")]
     if own is not None and len(room.seats) == 1:
         return [("strong", "Another shuffle is on its way." if own.again else "r: race the clock again")]
+    if room.left:
+        names = " and ".join(clean_name(seat.name) for number, seat in enumerate(room.ended) if number in room.left)
+        return [("faint", clip(f"There is no rematch: {names} {'have' if len(room.left) > 1 else 'has'} left.", width))]
     if own is not None and own.again:
         missing = [clean_name(info.name) for info in room.seats if not info.again and info.name is not None]
         return [("strong", f"Rematch: waiting for {', '.join(missing) or 'the server'}.")]
     if asked:
         names = ", ".join(clean_name(info.name or "") for info in asked)
         return [("title", f"{names} would like a rematch. Press r.")]
-    gone = [info for info in room.seats if info.seat != room.seat and not info.connected]
-    if gone and len(gone) == len(room.seats) - 1:
-        return [("faint", "The others have left.")]
     return [("strong", f"r: rematch{'' if room.series is None else ', another series'} against the same players")]
 
 
@@ -310,7 +316,7 @@ def _again(step: Step) -> Step:
     room = step.state.room
     if room is not None and room.phase == "waiting":
         return ready(step)
-    if room is None or room.own is None or room.own.again:
+    if room is None or room.own is None or room.own.again or room.left:
         return step
     # Nobody else is waited for: whoever asks last, or asks a bot, is there when the race opens. Who asked first may have gone since then.
     is_last = all(seat.bot is not None or seat.again for seat in room.seats if seat.seat != room.seat)

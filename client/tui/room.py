@@ -27,14 +27,14 @@ def still_racing(step: Step) -> bool:
 
 
 def ready(step: Step) -> Step:
-    """Be ready, with a fresh nonce; do nothing if that makes no sense."""
+    """Be ready, with a fresh nonce unless one was sent before; do nothing if that makes no sense."""
     room = step.state.room
     if room is None or room.phase != "waiting" or room.own is None or room.own.ready:
         return step
     step = _asked_for(step, at_once=False)
     held = step.state.evidence
-    if held is not None and held.secret_of(room):
-        # The second race of a swap is dealt with the nonces of the first, so repeat that one.
+    if held is not None and held.has_nonce_of(room):
+        # The key was pressed again before the answer; or the second race of a swap is dealt with the nonces of the first.
         return step.send(Ready(race=room.race, nonce=held.nonce))
     return step.send(Ready(race=room.race, nonce=""), fresh_nonce=True)
 
@@ -80,8 +80,9 @@ def ask_held(step: Step, wanted: Start) -> Step:
     assert room is not None
     lost = _lost_by_leaving(step)
     leaves = f"{lost.capitalize() or 'Leave it'}, and {_purpose(wanted)}"
-    text = f"You still hold a seat in race {clean_name(room.code)}: you are back in it."
-    return step.ask(text, ("Go on with it", leaves), (None, LeaveFor(wanted)), numbered=True)
+    code, is_over = clean_name(room.code), room.phase == "over"
+    text = f"Race {code} is over." if is_over else f"You still hold a seat in race {code}: you are back in it."
+    return step.ask(text, ("Look at its result" if is_over else "Go on with it", leaves), (None, LeaveFor(wanted)), numbered=True)
 
 
 def _purpose(wanted: Start) -> str:

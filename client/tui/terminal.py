@@ -17,7 +17,7 @@ import termios
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Literal, Protocol, TextIO, TypeAlias
+from typing import Any, Literal, Protocol, TextIO, TypeAlias, cast
 
 import urwid
 from urwid.display.common import BaseScreen
@@ -50,28 +50,20 @@ class Painted(urwid.Widget):
         return self.picture
 
     def render(self, size: Size, focus: bool = False) -> urwid.Canvas:  # type: ignore[override]
-        picture = self.picture_for(size)
-        return canvas_of(picture, size)
+        return canvas_of(self.picture_for(size), size)
 
 
 def canvas_of(picture: Picture, size: Size) -> urwid.Canvas:
     """A picture as urwid draws it: felt wherever nothing is, and nothing beyond the size."""
     columns, rows = size
-    texts: list[bytes] = []
-    attributes: list[list[tuple[str, int]]] = []
-    charsets = []
-    lines = _with_large(picture, size)
+    texts, attributes, charsets = [], [], []
+    lines, encoding = _with_large(picture, size), urwid.util.get_encoding()
     for at in range(rows):
-        text, attribute, charset = b"", [], []
-        for role, piece in fit_line(_with_cells(lines[at]) if at < len(lines) else [], columns):
-            if piece:
-                encoded, run = _encoded(piece, urwid.util.get_encoding())
-                text += encoded
-                attribute.append((role, len(encoded)))
-                charset.extend(run)
-        texts.append(text)
-        attributes.append(attribute)
-        charsets.append(charset)
+        line = fit_line(_with_cells(lines[at]) if at < len(lines) else [], columns)
+        pieces = [(role, *_encoded(piece, encoding)) for role, piece in line if piece]
+        texts.append(b"".join([encoded for _, encoded, _ in pieces]))
+        attributes.append([(role, len(encoded)) for role, encoded, _ in pieces])
+        charsets.append([each for _, _, run in pieces for each in run])
     return urwid.TextCanvas(texts, attributes, charsets, cursor=picture.caret, maxcol=columns)  # type: ignore[arg-type]
 
 
@@ -333,9 +325,8 @@ class Terminal:
 
     def set_colours(self, colours: int) -> None:
         """Use so many, whatever the terminal says."""
-        set_properties: Callable[..., None] | None = getattr(self._screen, "set_terminal_properties", None)
-        if set_properties is not None:
-            set_properties(colors=colours)
+        if isinstance(self._screen, urwid.display.raw.Screen):
+            self._screen.set_terminal_properties(colors=cast(Any, colours))
 
     @property
     def shows_pictures(self) -> bool:

@@ -129,7 +129,7 @@ def _close(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
     banner = _banner(scene, room, width, spaced=False)
     low, high = (_seats(scene, room, width, rows) for rows in (LOW, HIGH))
     free = height - banner.height - low.height - len(facts)
-    if len(told) > free - (GAPS if _is_open(scene, room) else 0):
+    if len(told) > free - (GAPS if _is_open(scene.model, room) else 0):
         kept = free - GAPS
         cut = [*told[: kept - 1], f"{wrap_text(told[kept - 1], width - len(MORE))[0]}{MORE}"] if kept >= LEAST_TOLD else []
         told = cut or [f"? tells the rules of {rules_name(scene.model, room.options.rules)}."]
@@ -174,15 +174,15 @@ def _banner(scene: Scene, room: RoomModel, width: int, *, spaced: bool) -> Pictu
     above = block([*score, [("strong", words)]], width, centred=True)
     if scene.model.is_at_table:
         return stacked(above, gap, big_text(_table(scene, room), scene.theme, "title", width))
-    if not _is_open(scene, room):
+    if not _is_open(scene.model, room):
         return above
-    ways: list[Line] = [[("felt", text)] for text in _ways_in(scene, room, width)]
-    return stacked(above, gap, _code_cards(clean_name(room.code), scene.theme, width), gap, block(ways, width, centred=True))
+    ways = block(_paragraph(_ways_in(scene, room, width)), width, centred=True)
+    return stacked(above, gap, _code_cards(clean_name(room.code), scene.theme, width), gap, ways)
 
 
-def _is_open(scene: Scene, room: RoomModel) -> bool:
+def _is_open(model: Model, room: RoomModel) -> bool:
     """Whether somebody can come who has the code."""
-    return not scene.model.is_at_table and any(info.name is None for info in room.seats)
+    return not model.is_at_table and any(info.name is None for info in room.seats)
 
 
 def _ways_in(scene: Scene, room: RoomModel, width: int) -> list[str]:
@@ -199,7 +199,7 @@ def _ways_in(scene: Scene, room: RoomModel, width: int) -> list[str]:
 def _invitation(model: Model, ui: Ui) -> str:
     """The command that takes a friend to this race; empty where no seat is free for them, or there is no server to go to."""
     room = model.room
-    if room is None or not ui.settings.server or model.is_at_table or all(info.name is not None for info in room.seats):
+    if room is None or not ui.settings.server or not _is_open(model, room):
         return ""
     # Quoted: it is to be run, and its code comes from a server.
     return shlex.join(["carpet", "join", ui.settings.server, clean_name(room.code)])
@@ -258,19 +258,22 @@ def _table(scene: Scene, room: RoomModel) -> str:
 
 
 def _words_at_table(scene: Scene, room: RoomModel) -> str:
-    call = scene.model.tournaments.call
+    left_ms = _left_ms(scene)
+    within = "" if left_ms is None else f" within {clock_text(left_ms, tenths=False)}"
     if room.own is None or room.own.ready:
         if all(info.ready and info.connected for info in room.seats):
             return "You are ready. All tables of a round start together: waiting for the others."
-        limit_ms = call.until_ms - scene.clock_ms if call is not None and call.until_ms is not None else None
-        time = "in time" if limit_ms is None else f"within {clock_text(limit_ms, tenths=False)}"
-        return f"You are ready. Players who are not here {time} forfeit."
+        return f"You are ready. Players who are not here{within or ' in time'} forfeit."
     tournament = scene.model.tournaments.tournament(room.shared.id.partition("/")[0]) if room.shared is not None else None
     if tournament is not None and any(each.code == room.code and not each.counted for each in tournament.told.tables):
         return "You have a bye. Press r to race the house for fun."
-    left_ms = call.until_ms - scene.clock_ms if call is not None and call.until_ms is not None else None
-    within = "" if left_ms is None else f" within {clock_text(left_ms, tenths=False)}, or you forfeit"
-    return f"Your table. Press r{within}."
+    return f"Your table. Press r{within and f'{within}, or you forfeit'}."
+
+
+def _left_ms(scene: Scene) -> int | None:
+    """How long those who are called to this table have to get ready; None if there is no limit."""
+    call = scene.model.tournaments.call
+    return call.until_ms - scene.clock_ms if call is not None and call.until_ms is not None else None
 
 
 # ---- who is there
@@ -287,14 +290,11 @@ def _seats(scene: Scene, room: RoomModel, width: int, rows: int) -> Picture:
     for first in range(0, len(plates), across):
         cells = plates[first : first + across]
         if has_deck:
-            cells.insert(1, (DECK_WIDTH, _deck(scene, room, rows)))
+            back = cards.back(deck_size(scene.model.rules, room.options), cards.Size(DECK_WIDTH, rows, 0), scene.theme)
+            cells.insert(1, (DECK_WIDTH, block(back)))
         apart = [part for cell in cells for part in (cell, (BETWEEN, EMPTY))]
         parts += [block([[]] if first else []), row(*apart[:-1])]
     return _centred(stacked(*parts), width)
-
-
-def _deck(scene: Scene, room: RoomModel, rows: int) -> Picture:
-    return block(cards.back(deck_size(scene.model.rules, room.options), cards.Size(DECK_WIDTH, rows, 0), scene.theme))
 
 
 def _plate(scene: Scene, room: RoomModel, info: SeatInfo, width: int, rows: int) -> Picture:
@@ -416,8 +416,8 @@ def _copy(step: Step) -> Step:
 
 
 def _times(scene: Scene) -> Hashable:
-    call = scene.model.tournaments.call
-    return (call.until_ms - scene.clock_ms) // 1000 if call is not None and call.until_ms is not None else None
+    left_ms = _left_ms(scene)
+    return left_ms // 1000 if left_ms is not None else None
 
 
 SCREEN = Screen(

@@ -115,8 +115,7 @@ def tell_alike(event: ToldAlike, *, version: int, now: int, sealed: bool) -> Roo
         case SeatFreed(seat=seat):
             return Unseated(version=version, seat=seat)
         case ConnectionChanged(seat=seat, connected=connected, away_until=until):
-            away_ms = max(until - now, 0) if until is not None else None
-            return Presence(version=version, seat=seat, connected=connected, away_ms=away_ms)
+            return Presence(version=version, seat=seat, connected=connected, away_ms=_left(until, now))
         case _:
             assert_never(event)
 
@@ -168,6 +167,7 @@ def snapshot(
     series: how the race's series stands. ghosts: as they were last told. ref: that of the request it answers.
     """
     own = race.seats[viewer] if viewer is not None else None
+    away_ms = tuple(_left(seat.away_until, now) for seat in race.seats)
     return Room(
         version=version,
         code=race.room,
@@ -187,8 +187,13 @@ def snapshot(
         ratings=ratings,
         series=series,
         ghosts=ghosts,
+        away_ms=away_ms if any(left is not None for left in away_ms) else (),
         ref=ref,
     )
+
+
+def _left(until: int | None, now: int) -> int | None:
+    return max(until - now, 0) if until is not None else None
 
 
 def progress_curves(race: Race) -> tuple[Curve, ...]:

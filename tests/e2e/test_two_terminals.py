@@ -309,7 +309,7 @@ def test_whoever_quits_at_the_result_and_hosts_again_gets_the_race_that_they_ask
     another = table.sit("anna", "host", table.url, "--rules", "twenty")
     another.sees("Give this code to the other player:", "Twenty")
     assert code not in another.terminal.lines()[0]
-    bert.sees("The others have left.")
+    bert.sees("has left.")
 
 
 def test_a_server_that_is_ended_is_told_to_both_and_lets_them_go(table: Table) -> None:

@@ -141,6 +141,9 @@ def test_an_away_player_has_a_clock_of_their_own() -> None:
     away = reduce(scenes.racing(), Presence(version=11, seat=1, connected=False, away_ms=60_000), 50_000)
     assert away.room is not None
     assert away.room.away_until_ms == ((1, 110_000),)
+    again = reduce(scenes.at_home(), scenes.room(2, away_ms=(None, 40_000)), 70_000)
+    assert again.room is not None
+    assert again.room.away_until_ms == away.room.away_until_ms, "a snapshot says it too"
     back = reduce(away, Presence(version=12, seat=1, connected=True, away_ms=None), 60_000)
     assert back.room is not None
     assert back.room.away_until_ms == ()

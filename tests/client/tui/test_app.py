@@ -44,6 +44,7 @@ from protocol.room_events import (
     Scored,
     Seated,
     Started,
+    Unseated,
 )
 from protocol.run_messages import RunChallenge, RunDaily
 from protocol.server_messages import CurrentView, Left, LobbyChanges, WaitingMatch, WaitingOver
@@ -121,8 +122,8 @@ async def test_whoever_gets_ready_in_a_small_window_is_told_of_the_race_and_not_
         run.link.taken()
         await run.give("r")
         assert list(map(type, run.link.taken())) == [Ready]
-        await run.say(PlayerReady(version=3, seat=0))
-        assert run.screen.shows("The game goes on.")
+        await run.say(PlayerReady(version=2, seat=0))
+        assert run.screen.shows("You are ready.")
 
 
 async def test_a_room_entered_before_the_first_screen_is_shown_and_not_asked_for_again() -> None:
@@ -183,6 +184,42 @@ async def test_whoever_comes_back_to_the_very_race_that_they_ask_for_is_asked_no
         assert wanted not in run.link.taken()
 
 
+async def test_what_was_wanted_in_place_of_a_held_seat_is_asked_again_in_the_words_of_each_phase() -> None:
+    both = (scenes.seat(0, "Anna", ready=True), scenes.seat(1, "Benedikt", ready=True))
+    async with running(StartRequest(RunDaily())) as run:
+        await run.say(UP, scenes.welcome(room=scenes.CODE), scenes.room(seats=both))
+        await run.give("down")
+        for event, first, second in (
+            (
+                Countdown(version=2, starts_in_ms=3000, round_trips_ms=(20, 30)),
+                "Go on with it",
+                "Forfeit the race, and run the deal of the day",
+            ),
+            (
+                Dealt(version=3, seat=0, starts_in_ms=0, view=scenes.first_view()),
+                "Go on with it",
+                "Forfeit the race, and run the deal of the day",
+            ),
+            (Result(version=4, record=scenes.record()), "Look at its result", "Leave it, and run the deal of the day"),
+        ):
+            await run.say(event)
+            assert all(map(run.screen.shows, (f"1  {first}", f"▸ 2  {second}"))), "and the same line is marked"
+        run.link.taken()
+        await run.give("enter")
+        assert run.link.taken() == [LeaveRace()]
+        await run.say(Left(code=scenes.CODE, reason="left"))
+        assert RunDaily() in run.link.taken()
+
+
+async def test_what_was_wanted_in_place_of_a_held_seat_follows_when_the_seat_is_lost() -> None:
+    async with running(StartRequest(RunDaily())) as run:
+        await run.say(UP, scenes.welcome(room=scenes.CODE), scenes.room())
+        run.link.taken()
+        await run.say(Left(code=scenes.CODE, reason="closed"))
+        assert RunDaily() in run.link.taken()
+        assert not run.screen.shows("You still hold a seat")
+
+
 async def test_whoever_goes_on_with_the_seat_that_they_held_still_is_not_asked_again() -> None:
     async with running(StartRequest(RunDaily())) as run:
         await run.say(UP, scenes.welcome(room=scenes.CODE), scenes.room())
@@ -200,12 +237,6 @@ async def test_an_opponent_is_looked_for_once_the_race_that_is_over_is_left() ->
         assert QuickMatch(rules="colorado") not in run.link.taken()
         await run.say(Left(code=scenes.CODE, reason="left"))
         assert run.link.taken() == [QuickMatch(rules="colorado"), FollowLobby(changes=True)]
-
-
-async def test_no_opponent_is_looked_for_where_there_is_a_race_to_go_on_with() -> None:
-    async with running(StartMatch()) as run:
-        await run.say(UP, scenes.welcome(room=scenes.CODE), scenes.room(), Left(code=scenes.CODE, reason="left"))
-        assert [each for each in run.link.taken() if isinstance(each, QuickMatch)] == []
 
 
 WAITING = WaitingMatch(rules=None, waited_ms=0, window=100, waiting=1)
@@ -439,6 +470,8 @@ async def test_while_something_is_asked_the_keys_at_the_foot_are_those_of_the_qu
         assert "w waste" in run.screen.last_text[-1]
         await run.give("K")
         assert run.screen.last_text[-1].split() == ["enter", "choose", "esc", "back", "y", "yes", "n", "no"]
+        await run.give("q")
+        assert run.screen.shows("q does nothing here.")
         await run.click("n no")
         assert "w waste" in run.screen.last_text[-1]
         assert run.link.taken() == []
@@ -545,6 +578,21 @@ async def test_the_result_and_a_rematch() -> None:
         assert run.screen.shows("race 2")
         await run.click("Ready")
         assert ready_sent(run).race == 2
+
+
+async def test_once_a_player_has_left_no_rematch_is_offered_and_none_asked_for() -> None:
+    async with raced() as run:
+        await run.later(1)
+        await run.say(Presence(version=9, seat=1, connected=False, away_ms=None))
+        assert run.screen.shows("r rematch"), "who has lost their connection may come back"
+        await run.say(Unseated(version=10, seat=1))
+        assert run.screen.shows("There is no rematch: Benedikt has left.")
+        assert not run.screen.shows("r rematch")
+        await run.give("r", "enter")
+        assert run.link.taken() == []
+        gone = (scenes.seat(0, "Anna"), scenes.seat(1, None))
+        await run.say(scenes.room(version=11, phase="over", record=scenes.record(), seats=gone))
+        assert not run.screen.shows("r rematch")
 
 
 def ends(first: SeatState, second: SeatState) -> tuple[Progress | PlayerView | Result, ...]:
@@ -951,15 +999,25 @@ async def test_a_bot_is_raced_at_the_rules_that_were_chosen_last() -> None:
         assert run.screen.shows("Rules        Colorado")
 
 
-async def test_the_help_explains_every_rule_set_and_the_ones_of_this_race_first() -> None:
+async def test_the_help_at_home_explains_all_keys_and_every_rule_set() -> None:
+    async with running(size=(100, 400)) as run:
+        await run.say(UP, scenes.welcome())
+        await run.give("?")
+        text = "\n".join(run.screen.last_text)
+        assert text.index("How to play") < text.index("At home") < text.index("How to move") < text.index("In a race")
+        for info in scenes.RULES:
+            assert text.count(f"({info.id})") == 1
+            assert info.source in text
+
+
+async def test_the_help_in_a_room_has_its_keys_first_then_its_rules_and_no_others() -> None:
     async with running(size=(100, 400)) as run:
         await run.say(UP, scenes.welcome(), scenes.room(options=RaceOptions(rules="teppich")))
         await run.give("?")
         text = "\n".join(run.screen.last_text)
-        assert text.index("This race") < text.index("(teppich)") < text.index("How to move") < text.index("In a race")
-        for info in scenes.RULES:
-            assert text.count(f"({info.id})") == 1 + (info.id == "teppich")
-            assert info.source in text
+        assert text.index("Before and after a race") < text.index("(teppich)") < text.index("In a race") < text.index("How to move")
+        assert [info.id for info in scenes.RULES if f"({info.id})" in text] == ["teppich"]
+        assert "Say something to everybody" in text.partition("This race")[0], "rows that other screens have too are among the first"
 
 
 class Thinker:
@@ -1166,6 +1224,19 @@ async def test_the_second_race_of_a_swap_is_entered_with_the_nonce_of_the_first(
         assert isinstance(second, Ready)
         assert (first.race, second.race) == (1, 2)
         assert first.nonce == second.nonce
+
+
+async def test_who_presses_ready_again_before_the_answer_sends_the_same_nonce_since_the_first_one_stands() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.room())
+        run.link.taken()
+        await run.give("r", "enter")
+        first, second = run.link.taken()
+        assert isinstance(first, Ready)
+        assert first == second
+        await run.say(replace(scenes.room(), version=2, race=2, commitment="ff" * 32))
+        await run.give("r")
+        assert ready_sent(run).nonce != first.nonce, "another race has one of its own"
 
 
 async def test_a_nonce_is_kept_before_it_is_sent_and_is_known_to_the_next_process() -> None:

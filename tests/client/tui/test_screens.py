@@ -29,6 +29,7 @@ from client.state.watching import WatchModel
 from client.tui import cards, lessons
 from client.tui.actions import Do, Heard, Keep, Key, PromptKind
 from client.tui.keymap import Command
+from client.tui.outcome import turning_point
 from client.tui.overlays import KEYS_WIDTH, help_lines, help_rows
 from client.tui.picture import line_width, text_width
 from client.tui.replay_state import jumped_to_tenth, replay_state_of
@@ -444,7 +445,7 @@ SCREENS = {
     "result-beaten": Shown(beaten, UI, 144_000),
     "ending": Shown(all_home, replace(UI, falls=True), 140_000),
     "result-alone": Shown(alone, replace(UI, standing="Your best is 3:12.4. 12 tries, 3 all home."), 160_000),
-    "result-alone-best": Shown(alone, replace(UI, standing="Best 3:12.4, new best! Before it 3:20.1. 12 tries, 3 all home."), 160_000),
+    "result-alone-best": Shown(alone, replace(UI, standing="New best: 3:12.4! Before it 3:20.1. 12 tries, 3 all home."), 160_000),
     "help-watch": Shown(scenes.at_home, replace(WATCHED["watch-carpet"].ui, help_from=0), 0),
     "help-replay": Shown(scenes.over, replace(REPLAYS["replay-carpet"].ui, help_from=0), 0),
 }
@@ -854,6 +855,16 @@ def test_seats_that_a_server_numbers_as_it_likes_are_drawn() -> None:
     assert any("Benedikt" in line for line in rows_of(Shown(lambda: model)))
 
 
+@pytest.mark.parametrize(("ended_at_ms", "is_told"), [(133_500, True), (6_000, False)])
+def test_of_what_a_winner_did_after_ones_own_end_it_is_not_said_that_one_fell_back(ended_at_ms: int, is_told: bool) -> None:
+    record = scenes.record()
+    seats = (record.seats[0], structs.replace(record.seats[1], ended_at_ms=ended_at_ms))
+    over = scenes.over().room
+    assert over is not None
+    room = replace(over, seat=1, record=structs.replace(record, seats=seats))
+    assert (turning_point(room) is not None) is is_told
+
+
 def test_a_race_is_a_try_at_ones_best_for_who_saw_it_raced_and_not_for_who_comes_back_to_its_result() -> None:
     def kept(before: Model) -> list[Keep]:
         _, effects = update(scenes.over(), UI, Heard(Result(version=11, record=scenes.record()), before), 144_000)
@@ -887,8 +898,25 @@ def test_a_terminal_too_small_says_so_and_shows_the_clock() -> None:
     text = "\n".join(rows_of(SCREENS["race"], TOO_SMALL))
     assert "Too small" in text
     assert "0:42 / 10:00" in text
+    assert "The race goes on." in text
     for size in ((1, 1), (5, 2), (79, 24), (80, 23)):
         check_box_sizing(widget_of(SCREENS["race"], size), cols=size[0], rows=size[1])
+
+
+@pytest.mark.parametrize(
+    ("model", "ui", "says"),
+    [
+        (scenes.waiting, UI, ("The code: KXQWZP", "Press r when you are ready.")),
+        (scenes.full_room, UI, ("Press r when you are ready.",)),
+        (scenes.counting, UI, ("Everybody is ready.", "start in 0:02.3")),
+        (scenes.over, UI, ("The race is over.", "home 48 against 33")),
+        (scenes.racing, replace(UI, question=Question("Quit?", ("Quit", "Go on"), (None, None))), ("Quit?", "y or n")),
+    ],
+)
+def test_a_terminal_too_small_says_what_matters_where_one_is(model: Callable[[], Model], ui: Ui, says: tuple[str, ...]) -> None:
+    text = "\n".join(rows_of(Shown(model, ui, 1_700), (30, 10)))
+    for each in says:
+        assert each in text
 
 
 @pytest.mark.parametrize("name", SCREENS)

@@ -142,6 +142,13 @@ def test_a_snapshot_of_a_race_that_waits_shows_who_is_there_and_who_is_ready() -
     ]
 
 
+def test_a_snapshot_says_what_is_left_of_the_grace_of_each_seat_while_somebodys_runs_out() -> None:
+    driven = started(options(grace_s=60))
+    assert snapshot(driven.race, version=3, viewer=0, now=START, again=frozenset(), chat=()).away_ms == ()
+    driven.do(LoseConnection(1), 1000)
+    assert snapshot(driven.race, version=3, viewer=0, now=START + 21_000, again=frozenset(), chat=()).away_ms == (None, 40_000)
+
+
 def test_an_empty_seat_has_no_name_and_no_connection() -> None:
     driven = seated()
     driven.do(LeaveSeat(1), -9000)
