@@ -67,7 +67,7 @@ def read(document: Document) -> Record:
 
 
 def test_winnable_deals_are_only_true_where_they_are_offered() -> None:
-    """Sealed and right in everything else, as a dishonest host would write it."""
+    """The record is sealed and correct in everything else, as a dishonest host would write it."""
     record = record_of(forfeited)
     audit(sealed(replace(record, deal=replace(record.deal, winnable=True))))
     teppich = started(options(deal=None, rules="teppich")).finish()
