@@ -14,14 +14,12 @@ from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 from websockets.uri import parse_uri
 
-from protocol.client_messages import ClientMessage, Hello, OpenRace, Say, WhoAmI
+from protocol.client_messages import ClientMessage, FollowLobby, Hello, OpenRace, Say, WhoAmI
 from protocol.codec import JSON, MSGPACK, SUBPROTOCOLS, encode
-from protocol.room_events import Said
-from protocol.views import ChatLine, RaceOptions
-from server.net.connection import OUTBOX_BYTES, Connection
+from protocol.views import RaceOptions
+from server.net.connection import Connection
 from server.net.frames import COMMON, framed, opening
 from server.net.stream import SocketStream
-from server.rooms.outgoing import Outgoing
 from tests.server.net.wire import House, frame_bytes, head_received, open_house, received_by, request_bytes
 
 pytestmark = pytest.mark.usefixtures("both_kinds")
@@ -138,19 +136,13 @@ async def open_by_hand(house: House) -> SocketStream:
     return line
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 7, 13])
-async def test_what_comes_in_small_pieces_is_heard_like_what_comes_at_once(house: House, size: int) -> None:
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 7, 13, 10_000])
+async def test_in_whatever_pieces_frames_come_they_are_heard_in_their_order(house: House, size: int) -> None:
     data = b"".join(frames(MSGPACK))
     async with await open_by_hand(house) as line:
         for start in range(0, len(data), size):
             await line.send_all(data[start : start + size])
             await wait_all_tasks_blocked()
-        assert await told(line, 4) == ANSWERS
-
-
-async def test_many_frames_in_one_piece_are_heard_in_their_order(house: House) -> None:
-    async with await open_by_hand(house) as line:
-        await line.send_all(b"".join(frames(MSGPACK)))
         assert await told(line, 4) == ANSWERS
 
 
@@ -185,7 +177,7 @@ async def test_control_frames_and_fragments_between_whole_frames_disturb_nothing
     async with await open_by_hand(house) as line:
         await line.send_all(frame_bytes(Opcode.PONG, b"") + first + frame_bytes(Opcode.PING, b"?") + second)
         await line.send_all(frame_bytes(Opcode.BINARY, payload[:4], fin=False) + frame_bytes(Opcode.PING, b"!"))
-        await line.send_all(frame_bytes(Opcode.CONT, payload[4:]) + b"".join(others))
+        await line.send_all(frame_bytes(Opcode.CONT, b"", fin=False) + frame_bytes(Opcode.CONT, payload[4:]) + b"".join(others))
         assert await told(line, 5) == [*ANSWERS, "said"]
 
 
@@ -215,6 +207,7 @@ async def test_what_was_said_behind_a_close_frame_is_not_heard(house: House, opt
     assert house.connections == []
 
 
+FOLLOW = frame_bytes(Opcode.BINARY, encode(FollowLobby(), MSGPACK))
 LATEST = [
     pytest.param(b"", id="nothing"),
     pytest.param(request_bytes()[:40], id="half a request"),
@@ -225,6 +218,7 @@ LATEST = [
     pytest.param(request_bytes() + frames(MSGPACK)[0], id="a hello"),
     pytest.param(request_bytes() + frames(MSGPACK)[0] + frame_bytes(Opcode.BINARY, encode(WhoAmI(), MSGPACK)), id="a question"),
     pytest.param(request_bytes() + b"".join(frames(MSGPACK)) + frame_bytes(Opcode.CLOSE), id="a close frame"),
+    pytest.param(request_bytes() + b"".join(frames(MSGPACK)) + FOLLOW, id="a follower of the lobby"),
     pytest.param(request_bytes() + b"\x82\x00", id="what is no frame"),
     pytest.param(request_bytes(JSON) + b"".join(frames(JSON)), id="text"),
 ]
@@ -247,16 +241,6 @@ async def test_whoever_goes_at_any_moment_leaves_nothing_behind(
         assert len(house.players) == 0
         assert len(house.rooms) == 0
     assert [record.getMessage() for record in caplog.records if record.name == "carpet.net"] == []
-
-
-async def test_whoever_goes_with_a_full_outbox_leaves_nothing_behind(house: House) -> None:
-    async with house.guest("Ann", buffer=4096, max_queue=1) as ann:
-        (end,) = house.connections
-        while end.waiting_bytes < OUTBOX_BYTES / 2:
-            end.post(Outgoing(Said(version=1, line=ChatLine(seat=0, name="Ann", text="x" * 200))))
-        await trio.aclose_forcefully(ann.line.stream)
-        await trio.sleep(1)
-    assert house.connections == []
 
 
 async def test_a_failure_at_the_end_of_one_connection_is_logged_and_harms_no_other(
