@@ -11,21 +11,10 @@ from msgspec.structs import replace
 
 from protocol.record import BadRecord, Record, digest, from_json, sealed, to_json
 from server.race.audit import audit
-from server.race.commands import LoseConnection, PlayMove, ResignSeat, StopSeat
-from tests.server.race.racing import STALLING, WINNABLE, Driven, greedy_line, options, started
+from server.race.commands import LoseConnection, ResignSeat, StopSeat
+from tests.server.race.racing import STALLING, Driven, greedy_line, options, started, won
 
 Document = dict[str, Any]
-LINE = greedy_line(WINNABLE)
-
-
-def won() -> Driven:
-    """A named deal: seat 0 wins, seat 1 is stopped by it."""
-    driven = started(round_trips=(0, 40))
-    for ply, move in enumerate(LINE):
-        driven.do(PlayMove(0, ply, move), 100 * (ply + 1))
-        if ply < 12:
-            driven.do(PlayMove(1, ply, move), 100 * (ply + 1) + 50)
-    return driven
 
 
 def forfeited() -> Driven:

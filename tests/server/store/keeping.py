@@ -22,7 +22,8 @@ from server.store.journal import Journal
 from server.store.port import CommandTaken, Entry, PlayedSeat, PlayerMade, RaceOpened, RaceOver
 from server.store.sql import Sql
 from server.store.store import Store
-from tests.server.race.racing import SECRET, WINNABLE, Driven, greedy_line, started
+from tests.server.race import racing
+from tests.server.race.racing import SECRET, WINNABLE, Driven
 
 NOW = 1_700_000_000_000
 
@@ -50,11 +51,7 @@ def taken(race: str, sequence: int, command: Command | None = None, *, at: int =
 @cache
 def driven() -> Driven:
     """A race that seat 0 wins."""
-    race = started(round_trips=(0, 40))
-    for ply, move in enumerate(greedy_line(WINNABLE)):
-        race.do(PlayMove(0, ply, move), 100 * (ply + 1))
-        if ply < 12:
-            race.do(PlayMove(1, ply, move), 100 * (ply + 1) + 50)
+    race = racing.won()
     race.finish()
     return race
 
