@@ -184,11 +184,10 @@ async def test_a_wish_for_more_connections_than_there_can_be_is_told_to_the_host
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda which: (1000, 1000))
-    async with running(Settings(port=0)), running(Settings(port=0, max_connections=1)):
-        assert caplog.records == []
-        async with running(Settings(port=0, max_connections=900)):
-            (record,) = caplog.records
-            assert record.getMessage() == "at most 836 connections, not 900: the system does not let this process open more files"
+    async with running(Settings(port=0)), running(Settings(port=0, max_connections=1)), running(Settings(port=0, max_connections=900)):
+        # On a busy machine the clock has something to say too.
+        told = [record.getMessage() for record in caplog.records if record.name == "carpet.app"]
+        assert told == ["at most 836 connections, not 900: the system does not let this process open more files"]
 
 
 @pytest.mark.parametrize(
