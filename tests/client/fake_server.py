@@ -137,6 +137,13 @@ class FakeServer:
         await line.greet(token=token, room=room, nodes=nodes)
         return line
 
+    async def answer(self, room: str | None, *answers: ServerMessage | Sequence[ServerMessage]) -> None:
+        """Greet the next connection as that of a player with a seat in `room`, and answer what it says then, one thing after the other."""
+        line = await self.greeted(room=room)
+        for answer in answers:
+            await line.heard()
+            await line.say(*(answer if isinstance(answer, Sequence) else [answer]))
+
     async def _handle(self, ws: ServerConnection) -> None:
         self._opened.send_nowait(Line(ws))
         await ws.wait_closed()

@@ -22,6 +22,6 @@ async def test_a_server_that_is_killed_again_and_again_loses_no_move_that_was_ac
 
 @pytest.mark.slow
 async def test_servers_that_die_as_soon_as_they_listen_with_clocks_that_jump_ahead_forfeit_nobody(tmp_path: Path) -> None:
-    """All of them together listen for less than the grace; by the wall, every clock in the race has run out many times over."""
+    """All the servers together listen for less than the grace; by the wall clock, every limit of the race has long passed."""
     count = await kill_and_count(str(tmp_path / "races.sqlite3"), kills=4, races_at_once=2, seed=4, course=CRASH_LOOP)
     assert (count.lost, count.blamed, count.untold, count.kills) == ([], [], 0, 4)

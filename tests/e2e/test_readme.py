@@ -205,7 +205,7 @@ def test_the_picture_is_what_the_screen_looks_like() -> None:
 
 
 def test_the_source_archive_has_all_that_the_readme_sends_one_to() -> None:
-    """By what the build is told to put in; whoever gets the program from an archive can change and test it too."""
+    """Reads what the build is told to include, so that whoever has the archive can change and test the program too."""
     build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]["sdist"]
     for name in ("README.md", "LICENSE", *linked(), *FOLDERS):
         assert any(f"/{name}".startswith(each) for each in build["include"]), name

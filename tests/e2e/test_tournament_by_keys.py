@@ -192,7 +192,7 @@ def test_the_result_of_one_tournament_does_not_stand_before_the_next_one(tmp_pat
 
 
 def test_the_commands_of_the_readme_run_as_they_are_written(tmp_path: Path) -> None:
-    """Of two people: who directs, and who plays."""
+    """One person directs, the other plays."""
     grace, anna = tmp_path / "grace", tmp_path / "anna"
     create, join, start, watch, standings, export = block_under("Run a tournament")
 

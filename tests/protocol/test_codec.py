@@ -59,6 +59,16 @@ def refusal(decoder: Decoder[Any], raw: bytes) -> Refusal | None:
     return None
 
 
+def verdict(decoder: Decoder[Any], raw: bytes) -> tuple[ErrorCode, str] | None:
+    """The code and path of what is refused."""
+    refused = refusal(decoder, raw)
+    return None if refused is None else (refused.code, refused.path)
+
+
+def verdict_on(document: Any, subprotocol: str) -> tuple[ErrorCode, str] | None:
+    return verdict(client_message_decoder(subprotocol), PACK[subprotocol](document))
+
+
 def check(raw: bytes, subprotocol: str) -> None:
     for decoder in (client_message_decoder(subprotocol), server_message_decoder(subprotocol)):
         refused = refusal(decoder, raw)
@@ -80,7 +90,7 @@ def check(raw: bytes, subprotocol: str) -> None:
 @BOTH
 @settings(max_examples=3 * settings().max_examples)
 @given(raw=st.binary(max_size=200))
-def test_random_bytes(subprotocol: str, raw: bytes) -> None:
+def test_random_bytes_are_a_message_or_refused(subprotocol: str, raw: bytes) -> None:
     check(raw, subprotocol)
 
 
@@ -116,7 +126,7 @@ def as_json(document: Any) -> bytes:
 
 @settings(max_examples=3 * settings().max_examples)
 @given(document=maps, tag=st.sampled_from(TAGS))
-def test_random_maps(document: dict[Any, Any], tag: str) -> None:
+def test_random_maps_are_messages_or_refused(document: dict[Any, Any], tag: str) -> None:
     # One document for both encodings: to think of it takes longer than to look at it.
     for value in (document, {**document, "type": tag}):
         check(msgpack.packb(value), MSGPACK)
@@ -129,15 +139,13 @@ def test_every_truncation_is_a_bad_frame(subprotocol: str, message: ClientMessag
     raw = encode(message, subprotocol)
     for length in range(len(raw)):
         check(raw[:length], subprotocol)
-        refused = refusal(client_message_decoder(subprotocol), raw[:length])
-        assert refused is not None
-        assert refused.code is ErrorCode.BAD_FRAME
+        assert verdict(client_message_decoder(subprotocol), raw[:length]) == (ErrorCode.BAD_FRAME, "")
 
 
 @BOTH
 @settings(max_examples=3 * settings().max_examples)
 @given(message=st.sampled_from(SAMPLES), data=st.data())
-def test_messages_with_a_byte_changed(subprotocol: str, message: ClientMessage, data: st.DataObject) -> None:
+def test_messages_with_a_byte_changed_are_messages_or_refused(subprotocol: str, message: ClientMessage, data: st.DataObject) -> None:
     raw = bytearray(encode(message, subprotocol))
     raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
     check(bytes(raw), subprotocol)
@@ -149,9 +157,7 @@ def test_messages_with_a_byte_changed(subprotocol: str, message: ClientMessage, 
 @BOTH
 @pytest.mark.parametrize("document", [None, True, 7, "hello", [], ["type", "hello"]], ids=repr)
 def test_a_frame_is_one_map(subprotocol: str, document: Any) -> None:
-    refused = refusal(client_message_decoder(subprotocol), PACK[subprotocol](document))
-    assert refused is not None
-    assert refused.code is ErrorCode.BAD_FRAME
+    assert verdict_on(document, subprotocol) == (ErrorCode.BAD_FRAME, "")
 
 
 HELLO: bytes = msgpack.packb({"type": "hello", "name": "Ada"})
@@ -165,104 +171,60 @@ def hello_with(key: bytes, value: bytes) -> bytes:
 X = msgpack.packb("x")
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b"",
-        b"\xc1",
-        HELLO + b"\x00",
-        HELLO + HELLO,
-        b"\xdf\xff\xff\xff\xff",
-        b"\xdd\xff\xff\xff\xff",
-        b"\xc6\xff\xff\xff\xff",
-        b"\xdb\xff\xff\xff\xff",
-        hello_with(msgpack.packb(1), X),
-        hello_with(msgpack.packb(None), X),
-        hello_with(b"\x80", X),
-        hello_with(b"\x91\x01", X),
-        hello_with(msgpack.packb(b"x"), X),
-        hello_with(msgpack.packb(b"name"), X),
-        hello_with(X, msgpack.packb({b"inner": 1})),
-        hello_with(X, msgpack.packb(msgpack.ExtType(5, b"data"))),
-        hello_with(X, msgpack.packb(msgpack.Timestamp(1, 1))),
-        hello_with(X, msgpack.packb([{"y": msgpack.Timestamp(1, 1)}])),
-        hello_with(X, b"\xc7\x0c\xff" + b"\xff" * 12),
-        hello_with(X, b"\xc7\x00\xff"),
-        hello_with(X, b"\xa2\xff\xfe"),
-        hello_with(X, b"\xa3\xed\xa0\x80"),
-    ],
-    ids=[
-        "nothing",
-        "unused byte",
-        "trailing byte",
-        "two messages",
-        "map of 2^32",
-        "list of 2^32",
-        "bytes of 2^32",
-        "text of 2^32",
-        "integer key",
-        "null key",
-        "map key",
-        "list key",
-        "byte string key",
-        "byte string key of a field",
-        "byte string key within",
-        "extension",
-        "timestamp",
-        "timestamp within",
-        "timestamp beyond nanoseconds",
-        "timestamp of no length",
-        "broken UTF-8",
-        "surrogate in UTF-8",
-    ],
-)
-def test_what_is_no_frame_in_messagepack(raw: bytes) -> None:
+NO_MESSAGEPACK = {
+    "nothing": b"",
+    "unused byte": b"\xc1",
+    "trailing byte": HELLO + b"\x00",
+    "two messages": HELLO + HELLO,
+    "map of 2^32": b"\xdf\xff\xff\xff\xff",
+    "list of 2^32": b"\xdd\xff\xff\xff\xff",
+    "bytes of 2^32": b"\xc6\xff\xff\xff\xff",
+    "text of 2^32": b"\xdb\xff\xff\xff\xff",
+    "integer key": hello_with(msgpack.packb(1), X),
+    "null key": hello_with(msgpack.packb(None), X),
+    "map key": hello_with(b"\x80", X),
+    "list key": hello_with(b"\x91\x01", X),
+    "byte string key": hello_with(msgpack.packb(b"x"), X),
+    "byte string key of a field": hello_with(msgpack.packb(b"name"), X),
+    "byte string key within": hello_with(X, msgpack.packb({b"inner": 1})),
+    "extension": hello_with(X, msgpack.packb(msgpack.ExtType(5, b"data"))),
+    "timestamp": hello_with(X, msgpack.packb(msgpack.Timestamp(1, 1))),
+    "timestamp within": hello_with(X, msgpack.packb([{"y": msgpack.Timestamp(1, 1)}])),
+    "timestamp beyond nanoseconds": hello_with(X, b"\xc7\x0c\xff" + b"\xff" * 12),
+    "timestamp of no length": hello_with(X, b"\xc7\x00\xff"),
+    "broken UTF-8": hello_with(X, b"\xa2\xff\xfe"),
+    "surrogate in UTF-8": hello_with(X, b"\xa3\xed\xa0\x80"),
+}
+
+
+@pytest.mark.parametrize("raw", NO_MESSAGEPACK.values(), ids=NO_MESSAGEPACK)
+def test_what_is_no_frame_in_messagepack_is_a_bad_frame(raw: bytes) -> None:
     check(raw, MSGPACK)
-    refused = refusal(client_message_decoder(MSGPACK), raw)
-    assert refused is not None
-    assert (refused.code, refused.path) == (ErrorCode.BAD_FRAME, "")
+    assert verdict(client_message_decoder(MSGPACK), raw) == (ErrorCode.BAD_FRAME, "")
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b"",
-        b"\xef\xbb\xbf{}",
-        b'{"type":"hello","name":"Ada"} {}',
-        b'{"type":"hello","name":"Ada",}',
-        b"{'type':'hello'}",
-        b'{"type":"hello","name":NaN}',
-        b'{"type":"hello","name":"Ada","x":-Infinity}',
-        b'{"type":"hello","name":"Ada","x":1e999}',
-        b'{"type":"hello","name":"\\ud800"}',
-        b'{"type":"hello","name":"\\udc00\\ud800"}',
-        b'{"type":"hello","name":"\xed\xa0\x80"}',
-        b'{"type":"hello","name":"\xff"}',
-        b'{"type":"hello","name":"a\nb"}',
-        b'{"type":"hello",1:2}',
-    ],
-    ids=[
-        "nothing",
-        "byte order mark",
-        "two messages",
-        "trailing comma",
-        "single quotes",
-        "not a number",
-        "infinity",
-        "beyond floats",
-        "lone surrogate",
-        "surrogates the wrong way round",
-        "surrogate in UTF-8",
-        "broken UTF-8",
-        "bare control character",
-        "integer key",
-    ],
-)
-def test_what_is_no_frame_in_json(raw: bytes) -> None:
+NO_JSON = {
+    "nothing": b"",
+    "byte order mark": b"\xef\xbb\xbf{}",
+    "two messages": b'{"type":"hello","name":"Ada"} {}',
+    "trailing comma": b'{"type":"hello","name":"Ada",}',
+    "single quotes": b"{'type':'hello'}",
+    "not a number": b'{"type":"hello","name":NaN}',
+    "infinity": b'{"type":"hello","name":"Ada","x":-Infinity}',
+    "beyond floats": b'{"type":"hello","name":"Ada","x":1e999}',
+    "lone surrogate": b'{"type":"hello","name":"\\ud800"}',
+    "surrogates the wrong way round": b'{"type":"hello","name":"\\udc00\\ud800"}',
+    "surrogate in UTF-8": b'{"type":"hello","name":"\xed\xa0\x80"}',
+    "broken UTF-8": b'{"type":"hello","name":"\xff"}',
+    "bare control character": b'{"type":"hello","name":"a\nb"}',
+    "integer key": b'{"type":"hello",1:2}',
+}
+
+
+@pytest.mark.parametrize("raw", NO_JSON.values(), ids=NO_JSON)
+def test_what_is_no_frame_in_json_is_a_bad_frame(raw: bytes) -> None:
     check(raw, JSON)
-    refused = refusal(client_message_decoder(JSON), raw)
-    assert refused is not None
-    assert (refused.code, refused.path) == (ErrorCode.BAD_FRAME, "")
+    assert verdict(client_message_decoder(JSON), raw) == (ErrorCode.BAD_FRAME, "")
 
 
 @pytest.mark.parametrize("behind", [b'"}', b'","ref":1}', b'","software":"0123456789"}'])
@@ -285,12 +247,8 @@ def nested(levels: int, *, lists: bool) -> Any:
 @BOTH
 @pytest.mark.parametrize("lists", [True, False], ids=["lists", "maps"])
 def test_depth_is_counted_with_the_message_itself(subprotocol: str, lists: bool) -> None:
-    decoder = client_message_decoder(subprotocol)
-    pack = PACK[subprotocol]
-    assert refusal(decoder, pack({"type": "hello", "name": "Ada", "x": nested(MAX_DEPTH - 1, lists=lists)})) is None
-    refused = refusal(decoder, pack({"type": "hello", "name": "Ada", "x": nested(MAX_DEPTH, lists=lists)}))
-    assert refused is not None
-    assert refused.code is ErrorCode.TOO_DEEP
+    assert verdict_on({"type": "hello", "name": "Ada", "x": nested(MAX_DEPTH - 1, lists=lists)}, subprotocol) is None
+    assert verdict_on({"type": "hello", "name": "Ada", "x": nested(MAX_DEPTH, lists=lists)}, subprotocol) == (ErrorCode.TOO_DEEP, "")
 
 
 @pytest.mark.parametrize(
@@ -307,9 +265,7 @@ def test_depth_is_counted_with_the_message_itself(subprotocol: str, lists: bool)
 )
 def test_a_whole_frame_of_depth_is_too_deep(subprotocol: str, raw: bytes) -> None:
     check(raw, subprotocol)
-    refused = refusal(client_message_decoder(subprotocol), raw)
-    assert refused is not None
-    assert (refused.code, refused.path) == (ErrorCode.TOO_DEEP, "")
+    assert verdict(client_message_decoder(subprotocol), raw) == (ErrorCode.TOO_DEEP, "")
 
 
 @pytest.fixture
@@ -364,24 +320,17 @@ def test_a_number_beyond_its_limits_is_refused_by_its_field(number: int) -> None
     for subprotocol in SUBPROTOCOLS:
         if subprotocol == MSGPACK and not -(2**63) <= number < 2**64:
             continue  # MessagePack has no such number
-        raw = PACK[subprotocol]({"type": "hello", "name": "Ada", "ref": number})
-        refused = refusal(client_message_decoder(subprotocol), raw)
-        assert refused is not None
-        assert (refused.code, refused.path) == (ErrorCode.BAD_MESSAGE, "$.ref")
+        assert verdict_on({"type": "hello", "name": "Ada", "ref": number}, subprotocol) == (ErrorCode.BAD_MESSAGE, "$.ref")
 
 
 @BOTH
 @pytest.mark.parametrize("number", [5.0, 0.0, -0.0, 1e300, True, "5", None], ids=repr)
 def test_only_an_integer_is_an_integer(subprotocol: str, number: Any) -> None:
-    refused = refusal(client_message_decoder(subprotocol), PACK[subprotocol]({"type": "hello", "name": "Ada", "ref": number}))
-    assert refused is not None
-    assert (refused.code, refused.path) == (ErrorCode.BAD_MESSAGE, "$.ref")
+    assert verdict_on({"type": "hello", "name": "Ada", "ref": number}, subprotocol) == (ErrorCode.BAD_MESSAGE, "$.ref")
 
 
 def test_not_a_number_is_no_integer() -> None:
-    refused = refusal(client_message_decoder(MSGPACK), msgpack.packb({"type": "hello", "name": "Ada", "ref": math.nan}))
-    assert refused is not None
-    assert (refused.code, refused.path) == (ErrorCode.BAD_MESSAGE, "$.ref")
+    assert verdict_on({"type": "hello", "name": "Ada", "ref": math.nan}, MSGPACK) == (ErrorCode.BAD_MESSAGE, "$.ref")
 
 
 # ---- tags and types
@@ -391,17 +340,8 @@ def test_not_a_number_is_no_integer() -> None:
 @pytest.mark.parametrize(
     "tag", ["", "Hello", "welcome", "hello ", "x" * 4000, 5, None, True, [], {}, ["hello"]], ids=lambda tag: repr(tag)[:20]
 )
-def test_a_wrong_tag(subprotocol: str, tag: Any) -> None:
-    refused = refusal(client_message_decoder(subprotocol), PACK[subprotocol]({"type": tag, "name": "Ada"}))
-    assert refused is not None
-    assert (refused.code, refused.path) == (ErrorCode.UNKNOWN_TYPE, "$.type")
-
-
-@BOTH
-def test_no_tag(subprotocol: str) -> None:
-    refused = refusal(client_message_decoder(subprotocol), PACK[subprotocol]({"name": "Ada"}))
-    assert refused is not None
-    assert (refused.code, refused.path) == (ErrorCode.UNKNOWN_TYPE, "$")
+def test_a_wrong_tag_is_named(subprotocol: str, tag: Any) -> None:
+    assert verdict_on({"type": tag, "name": "Ada"}, subprotocol) == (ErrorCode.UNKNOWN_TYPE, "$.type")
 
 
 @BOTH
@@ -409,9 +349,7 @@ def test_no_tag(subprotocol: str) -> None:
 def test_a_peer_cannot_write_the_path(subprotocol: str, tag: str) -> None:
     raw = PACK[subprotocol]({"type": tag, "name": "Ada"})
     check(raw, subprotocol)
-    refused = refusal(client_message_decoder(subprotocol), raw)
-    assert refused is not None
-    assert (refused.code, refused.path) == (ErrorCode.UNKNOWN_TYPE, "$.type")
+    assert verdict(client_message_decoder(subprotocol), raw) == (ErrorCode.UNKNOWN_TYPE, "$.type")
 
 
 def wrong_value(kind: inspect.Type) -> Any:
@@ -440,9 +378,7 @@ def fields() -> list[tuple[Any, str, str, Any]]:
 @pytest.mark.parametrize(("direction", "tag", "field", "wrong"), fields(), ids=lambda value: value if isinstance(value, str) else "")
 def test_a_field_of_the_wrong_type_is_named(subprotocol: str, direction: Any, tag: str, field: str, wrong: Any) -> None:
     # First in the map: types are checked in the order of the map, absent fields at its end.
-    refused = refusal(Decoder(direction, subprotocol), PACK[subprotocol]({"type": tag, field: wrong}))
-    assert refused is not None
-    assert (refused.code, refused.path) == (ErrorCode.BAD_MESSAGE, f"$.{field}")
+    assert verdict(Decoder(direction, subprotocol), PACK[subprotocol]({"type": tag, field: wrong})) == (ErrorCode.BAD_MESSAGE, f"$.{field}")
 
 
 @BOTH
@@ -462,16 +398,14 @@ def test_a_field_of_the_wrong_type_is_named(subprotocol: str, direction: Any, ta
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_refusal_names_the_field(subprotocol: str, document: dict[str, Any], path: str) -> None:
-    refused = refusal(client_message_decoder(subprotocol), PACK[subprotocol](document))
-    assert refused is not None
-    assert (refused.code, refused.path) == (ErrorCode.BAD_MESSAGE, path)
+    assert verdict_on(document, subprotocol) == (ErrorCode.BAD_MESSAGE, path)
 
 
 # ---- the rest of the port
 
 
 @BOTH
-def test_the_reference_of_what_could_not_be_decoded(subprotocol: str) -> None:
+def test_what_could_not_be_decoded_has_its_reference_or_none(subprotocol: str) -> None:
     pack = PACK[subprotocol]
     assert reference(pack({"type": "nonsense", "ref": 77}), subprotocol) == 77
     for strange in (-1, 2**31, True, 7.0, "7", None, [7]):
@@ -487,7 +421,7 @@ def test_the_kind_of_frame_follows_from_the_subprotocol() -> None:
         assert encoding.name == name
 
 
-def test_a_subprotocol_that_is_not_one_of_ours() -> None:
+def test_there_is_no_decoder_for_a_subprotocol_that_is_not_one_of_ours() -> None:
     with pytest.raises(KeyError):
         client_message_decoder("carpet.v2.msgpack")
 
@@ -516,8 +450,10 @@ def _outcome(decoder: Decoder[ClientMessage], data: bytes) -> object:
         return refusal.code, refusal.path, str(refusal)
 
 
-@pytest.mark.parametrize("more", [{"ref": 7}, {"more": 1}, {"ref": 7, "more": 1}], ids=str)
-def test_a_move_without_its_tag_is_no_move(more: dict[str, int]) -> None:
-    refused = refusal(client_message_decoder(MSGPACK), msgpack.packb({"race": 1, "seat": 0, "ply": 0, "move": "b3", **more}))
-    assert refused is not None
-    assert (refused.code, refused.path) == (ErrorCode.UNKNOWN_TYPE, "$")
+MOVE = {"race": 1, "seat": 0, "ply": 0, "move": "b3"}
+
+
+@BOTH
+@pytest.mark.parametrize("document", [{"name": "Ada"}, MOVE, MOVE | {"ref": 7}, MOVE | {"more": 1}, MOVE | {"ref": 7, "more": 1}], ids=str)
+def test_what_has_no_tag_is_of_no_type(subprotocol: str, document: dict[str, Any]) -> None:
+    assert verdict_on(document, subprotocol) == (ErrorCode.UNKNOWN_TYPE, "$")

@@ -31,6 +31,7 @@ from protocol.server_messages import Error, ServerMessage
 from protocol.tournament_messages import CreateTournament, RemoveEntrant
 from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
+from tests.protocol.test_codec import BOTH, PACK
 
 EXACT = 2**53 - 1
 """Integers beyond this are not exact in every JSON library, and are in no message."""
@@ -110,9 +111,9 @@ def test_every_client_message_has_a_reference_and_every_room_event_a_version() -
     assert all(("version" in message_type.__struct_fields__) == (message_type in get_args(RoomEvent)) for message_type in SERVER)
 
 
-@pytest.mark.parametrize("subprotocol", SUBPROTOCOLS)
+@BOTH
 def test_what_a_client_may_leave_out_is_filled_in(subprotocol: str) -> None:
-    pack = msgpack.packb if subprotocol == MSGPACK else lambda document: json.dumps(document).encode()
+    pack = PACK[subprotocol]
     decode = client_message_decoder(subprotocol).decode
     assert decode(pack({"type": "hello", "name": "Ada"})) == Hello(name="Ada", token=None, software="", ref=0)
     assert decode(pack({"type": "who-am-i"})) == WhoAmI(token=None, ref=0)
@@ -122,42 +123,39 @@ def test_what_a_client_may_leave_out_is_filled_in(subprotocol: str) -> None:
     assert decode(pack({"type": "open-race", "options": {}})) == OpenRace(options=RaceOptions(rules="carpet", seats=2, bots=()))
 
 
-@pytest.mark.parametrize("subprotocol", SUBPROTOCOLS)
+@BOTH
 def test_fields_of_a_newer_wire_are_ignored(subprotocol: str) -> None:
     document = {"type": "hello", "name": "Ada", "hat": {"colour": ["green"]}, "age": 1.5}
-    raw = msgpack.packb(document) if subprotocol == MSGPACK else json.dumps(document).encode()
-    assert client_message_decoder(subprotocol).decode(raw) == Hello(name="Ada")
+    assert client_message_decoder(subprotocol).decode(PACK[subprotocol](document)) == Hello(name="Ada")
 
 
-@pytest.mark.parametrize("subprotocol", SUBPROTOCOLS)
+@BOTH
 def test_an_error_code_of_a_newer_server_is_no_reason_to_refuse_the_error(subprotocol: str) -> None:
     error = Error(code="race/too-late-at-night", fault=Fault.STATE, message="Go to bed.", path="", ref=3)
     assert server_message_decoder(subprotocol).decode(encode(error, subprotocol)) == error
 
 
-@pytest.mark.parametrize("subprotocol", SUBPROTOCOLS)
+@BOTH
 def test_a_message_type_of_a_newer_server_can_be_told_from_a_broken_message(subprotocol: str) -> None:
     document = {"type": "fireworks", "version": 3}
-    raw = msgpack.packb(document) if subprotocol == MSGPACK else json.dumps(document).encode()
     with pytest.raises(Refusal) as caught:
-        server_message_decoder(subprotocol).decode(raw)
+        server_message_decoder(subprotocol).decode(PACK[subprotocol](document))
     assert (caught.value.code, caught.value.path) == (ErrorCode.UNKNOWN_TYPE, "$.type")
 
 
-@pytest.mark.parametrize("subprotocol", SUBPROTOCOLS)
+@BOTH
 @pytest.mark.parametrize("nonce", ["0" * 31, "0" * 33, "0" * 32 + "\n", "\n" + "0" * 32, "A" * 32, "g" * 32, "٠" * 32, ""])
 def test_a_nonce_is_32_lower_case_hexadecimal_digits_and_nothing_else(subprotocol: str, nonce: str) -> None:
     document = {"type": "ready", "race": 1, "nonce": nonce}
-    raw = msgpack.packb(document) if subprotocol == MSGPACK else json.dumps(document).encode()
     with pytest.raises(Refusal) as caught:
-        client_message_decoder(subprotocol).decode(raw)
+        client_message_decoder(subprotocol).decode(PACK[subprotocol](document))
     assert (caught.value.code, caught.value.path) == (ErrorCode.BAD_MESSAGE, "$.nonce")
 
 
 # ---- sizes
 
 
-@pytest.mark.parametrize("subprotocol", SUBPROTOCOLS)
+@BOTH
 def test_the_longest_message_of_a_client_fits_the_limit(subprotocol: str) -> None:
     longest = "\U0001f0a1"
     options = RaceOptions(rules=longest * 32, deal=longest * 100, bots=(longest * 24,) * 8)
@@ -175,7 +173,7 @@ def test_the_longest_message_of_a_client_fits_the_limit(subprotocol: str) -> Non
         assert len(encode(message, subprotocol)) <= MAX_CLIENT_MESSAGE
 
 
-@pytest.mark.parametrize("subprotocol", SUBPROTOCOLS)
+@BOTH
 def test_the_longest_record_fits_one_message(subprotocol: str) -> None:
     seats = tuple(
         SeatRecord(

@@ -49,7 +49,7 @@ async def test_a_race_against_a_bot_over_a_real_socket_gives_a_record_that_holds
         await ann.ready()
         await ann.hear_of(Started)
         # Until no move is left, or the bot has won before: a move that comes after that is refused.
-        while ann.view and ann.view.moves and not any(isinstance(message, Result) for message in ann.heard):
+        while ann.view.moves and not any(isinstance(message, Result) for message in ann.heard):
             await ann.move(ann.view.moves[0])
             played = ann.ply
             while ann.ply == played and not any(isinstance(message, Result) for message in ann.heard):
@@ -84,11 +84,9 @@ async def test_two_players_race_for_ratings_over_real_sockets_and_see_them_every
             assert (await client.hear_of(Result)).record.rated
             assert (await client.hear_of(Ratings)).seats == (SeatRating(before=1000, after=1138), SeatRating(before=1000, after=927))
         assert (await ann.join(ann.room.code if ann.room else "")).ratings[0].after == 1138
-        await ann.say(FollowLobby())
-        lobby = await ann.hear_of(Lobby)
+        lobby = await ann.ask(FollowLobby(), Lobby)
         while lobby.ratings != (1138, 927):
             lobby = await ann.hear_of(Lobby)
-        assert bob.welcome is not None
         async with connect(url, subprotocols=[Subprotocol(MSGPACK)]) as again:
             assert (await Client(again).hello("Bob", bob.welcome.token)).rating == 927
             ran = await trio.run_process(
@@ -140,15 +138,13 @@ async def test_after_the_end_a_room_is_there_at_the_next_server_too(tmp_path: Pa
         code = (await ann.open(seats=2, bots=("greedy",), countdown_s=1)).code
         await ann.ready()
         await ann.hear_of(Started)
-        await ann.say(Resign(race=1, seat=0))
-        record = (await ann.hear_of(Result)).record
+        record = (await ann.ask(Resign(race=1, seat=0), Result)).record
     async with running(settings) as url, connect(url, subprotocols=[Subprotocol(MSGPACK)]) as line:
         again = Client(line)
         assert (await again.hello("Ann", token)).room == code
         shown = await again.join(code)
         assert (shown.phase, shown.seat, shown.record) == ("over", 0, record)
-        await again.say(LeaveRace())
-        await again.hear_of(Left)
+        await again.ask(LeaveRace(), Left)
     async with running(settings) as url, connect(url, subprotocols=[Subprotocol(MSGPACK)]) as line:
         assert (await Client(line).hello("Ann", token)).room is None
 
@@ -188,11 +184,10 @@ async def test_a_wish_for_more_connections_than_there_can_be_is_told_to_the_host
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda which: (1000, 1000))
-    async with running(Settings(port=0)), running(Settings(port=0, max_connections=1)):
-        assert caplog.records == []
-        async with running(Settings(port=0, max_connections=900)):
-            (record,) = caplog.records
-            assert record.getMessage() == "at most 836 connections, not 900: the system does not let this process open more files"
+    async with running(Settings(port=0)), running(Settings(port=0, max_connections=1)), running(Settings(port=0, max_connections=900)):
+        # On a busy machine the clock has something to say too.
+        told = [record.getMessage() for record in caplog.records if record.name == "carpet.app"]
+        assert told == ["at most 836 connections, not 900: the system does not let this process open more files"]
 
 
 @pytest.mark.parametrize(
@@ -234,8 +229,7 @@ async def test_prometheus_is_told_how_the_server_is_on_a_port_of_its_own(caplog:
                 await ann.hear_of(Started)
                 await ann.move("a9")
                 await ann.error()
-                await ann.move()
-                await ann.hear_of(PlayerView)
+                await ann.play()
                 await trio.sleep(0.3)
                 told = (await trio.to_thread.run_sync(urllib.request.urlopen, place)).read().decode()
     figures = {name: float(value) for name, value in (each.rsplit(" ", 1) for each in told.splitlines() if not each.startswith("#"))}
@@ -288,7 +282,7 @@ async def test_what_waiting_does_not_mend_is_said_at_once(monkeypatch: pytest.Mo
 
 @pytest.mark.slow
 async def test_a_race_whose_database_is_locked_for_a_while_goes_on_as_if_no_time_had_passed(tmp_path: Path) -> None:
-    """The way from the store to the players, over a real socket."""
+    """Shown from the store to the players, over real sockets."""
     where = str(tmp_path / "carpet.sqlite3")
     async with running(Settings(port=0, database=where)) as url, connect(url, subprotocols=[Subprotocol(MSGPACK)]) as line:
         ann = Client(line)
@@ -297,7 +291,6 @@ async def test_a_race_whose_database_is_locked_for_a_while_goes_on_as_if_no_time
         ready_at = trio.current_time()
         await ann.ready()
         await ann.hear_of(Started)
-        assert ann.view is not None
         with closing(sqlite3.connect(where, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             await ann.move(ann.view.moves[0])

@@ -361,7 +361,7 @@ sys.meta_path.insert(0, Strike())
 
 @pytest.mark.slow
 def test_an_interrupt_while_a_command_is_loaded_is_a_status_wherever_it_strikes(tmp_path: Path) -> None:
-    """As when a dataclass is made, whose methods are text that is executed."""
+    """For example while a dataclass is made: its methods are compiled from text."""
     (tmp_path / "sitecustomize.py").write_text(STRIKES)
     command = [sys.executable, "-m", "client.cli.main", "races", "127.0.0.1:1"]
     ran = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False)

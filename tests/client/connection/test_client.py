@@ -213,12 +213,7 @@ async def test_entered_waits_for_the_race_and_takes_nothing(server: FakeServer, 
 
 
 async def test_a_race_not_to_be_entered_is_one_sentence(server: FakeServer, nursery: trio.Nursery) -> None:
-    async def serve() -> None:
-        line = await server.greeted()
-        await line.heard()
-        await line.say(refusal(ErrorCode.ROOM_FULL, QUESTION_REFERENCE))
-
-    nursery.start_soon(serve)
+    nursery.start_soon(server.answer, None, refusal(ErrorCode.ROOM_FULL, QUESTION_REFERENCE))
     async with open_link(URL, ANNA, dial=server.dial) as link:
         with pytest.raises(RequestRefused, match="Every seat of that race is taken"):
             await link.entered(JoinRace(code="abcdef"))
@@ -291,14 +286,9 @@ async def test_a_seat_in_a_race_that_is_over_is_given_up_for_another_race(server
 async def test_a_race_that_closes_before_it_can_be_left_stands_in_nobodys_way(
     server: FakeServer, nursery: trio.Nursery, code: ErrorCode
 ) -> None:
-    async def serve() -> None:
-        line = await server.greeted(room="OTHERS")
-        await line.heard()
-        await line.say(race(code="OTHERS", phase="over"))
-        await line.heard()
-        await line.say(Left(code="OTHERS", reason="idle"), refusal(code, QUESTION_REFERENCE))
-
-    nursery.start_soon(serve)
+    nursery.start_soon(
+        server.answer, "OTHERS", race(code="OTHERS", phase="over"), (Left(code="OTHERS", reason="idle"), refusal(code, QUESTION_REFERENCE))
+    )
     async with open_link(URL, ANNA, dial=server.dial) as link:
         await link.entered()
         assert (await link.leave_what_is_over()).room is None
@@ -308,12 +298,7 @@ async def test_a_race_that_closes_before_it_can_be_left_stands_in_nobodys_way(
 async def test_a_seat_in_a_race_that_is_open_or_being_run_is_kept(server: FakeServer, nursery: trio.Nursery, phase: str) -> None:
     held = race(code="OTHERS", phase=phase)
 
-    async def serve() -> None:
-        line = await server.greeted(room="OTHERS")
-        await line.heard()
-        await line.say(held)
-
-    nursery.start_soon(serve)
+    nursery.start_soon(server.answer, "OTHERS", held)
     async with open_link(URL, ANNA, dial=server.dial) as link:
         await link.entered()
         assert (await link.leave_what_is_over()).room == "OTHERS"
@@ -328,12 +313,7 @@ async def test_a_race_that_is_over_is_not_left_by_who_wants_to_see_it(server: Fa
 
 
 async def test_a_seat_that_was_lost_meanwhile_stands_in_nobodys_way(server: FakeServer, nursery: trio.Nursery) -> None:
-    async def serve() -> None:
-        line = await server.greeted(room="OTHERS")
-        await line.heard()
-        await line.say(refusal(ErrorCode.NO_SUCH_ROOM, REJOIN_REFERENCE))
-
-    nursery.start_soon(serve)
+    nursery.start_soon(server.answer, "OTHERS", refusal(ErrorCode.NO_SUCH_ROOM, REJOIN_REFERENCE))
     async with open_link(URL, ANNA, dial=server.dial) as link:
         await link.entered()
         assert (await link.leave_what_is_over()).room is None

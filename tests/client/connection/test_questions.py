@@ -43,12 +43,7 @@ async def test_an_answer_is_found_among_the_news_of_the_tournament(server: FakeS
 
 
 async def test_what_is_refused_is_the_servers_sentence(server: FakeServer, nursery: trio.Nursery) -> None:
-    async def serve() -> None:
-        line = await server.greeted()
-        await line.heard()
-        await line.say(tournaments.told(), refusal(ErrorCode.NOT_THE_DIRECTOR, QUESTION_REFERENCE))
-
-    nursery.start_soon(serve)
+    nursery.start_soon(server.answer, None, (tournaments.told(), refusal(ErrorCode.NOT_THE_DIRECTOR, QUESTION_REFERENCE)))
     async with open_link(URL, ANNA, dial=server.dial) as link:
         with pytest.raises(RequestRefused, match="Only the director of a tournament may do that"):
             await link.ask(PAUSE, Decided)
@@ -58,24 +53,14 @@ async def test_a_refusal_that_lists_what_there_is_is_read_to_its_end(server: Fak
     listed = f"The server does not know that rule set. (no rule set 'nosuch'; there are: {', '.join(RULE_SETS)})"
     assert len(listed) > CHAT_LENGTH
 
-    async def serve() -> None:
-        line = await server.greeted()
-        await line.heard()
-        await line.say(replace(refusal(ErrorCode.UNKNOWN_RULES, QUESTION_REFERENCE), message=listed))
-
-    nursery.start_soon(serve)
+    nursery.start_soon(server.answer, None, replace(refusal(ErrorCode.UNKNOWN_RULES, QUESTION_REFERENCE), message=listed))
     async with open_link(URL, ANNA, dial=server.dial) as link:
         with pytest.raises(RequestRefused, match=r"persian-rug\)$"):
             await link.ask(PAUSE, Decided)
 
 
 async def test_a_server_that_says_nothing_is_not_waited_for(server: FakeServer, nursery: trio.Nursery) -> None:
-    async def serve() -> None:
-        line = await server.greeted()
-        await line.heard()
-        await line.say(tournaments.told())
-
-    nursery.start_soon(serve)
+    nursery.start_soon(server.answer, None, tournaments.told())
     async with open_link(URL, ANNA, dial=server.dial) as link:
         with pytest.raises(Unreachable, match="does not answer"):
             await link.ask(PAUSE, Decided)

@@ -130,7 +130,7 @@ def record(rules: str, seed: bytes, nonces: tuple[str, ...], moves: list[MoveRec
 
 
 async def test_two_places_typed_ahead_are_held_and_played_in_turn() -> None:
-    """`w` and then a pile, both before the answer to the turn that brings the waste's card."""
+    """`w` and then a pile, both typed before the answer to the turn that brings the card to the waste."""
     async with running() as run:
         position = RULE_SETS["colorado"].deal(bytes(32))
         await run.say(UP, scenes.welcome(), scenes.room(options=RaceOptions(rules="colorado")))

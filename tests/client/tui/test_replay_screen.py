@@ -340,7 +340,7 @@ def test_nothing_a_record_says_reaches_the_terminal_unclean() -> None:
 @pytest.mark.parametrize("rules", tables.ALL)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 def test_every_card_on_both_boards_is_drawn(rules: str, size: tuple[int, int]) -> None:
-    """The top card of every pile and of every reserve, at three moments."""
+    """Checks the top card of every pile and every reserve, at three moments."""
     race = replays.line(rules, 2)
     replay = replay_state_of(race)
     for tenths in (0, 4, 10):

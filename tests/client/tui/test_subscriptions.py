@@ -40,7 +40,7 @@ class Server:
 
 @given(st.lists(st.tuples(TOURNAMENTS, st.booleans(), st.booleans(), st.booleans()), max_size=20))
 def test_what_is_looked_at_is_followed_and_nothing_else(steps: list[tuple[TournamentView | None, bool, bool, bool]]) -> None:
-    """As a server would have it, over connections that come and go and lose what is sent."""
+    """The model is a server whose connections come and go and lose what is sent."""
     server, ui = Server(), Ui()
     for view_state, looks, is_up, is_new in steps:
         state = scenes.at_home() if looks else scenes.waiting()

@@ -91,13 +91,11 @@ async def test_a_race_that_is_ended_is_told_with_its_reason_and_is_not_rated(aut
             await eve.open(bots=("random",), rated=True)
             listed = await host.answer(Question(noun="rooms", verb="list"))
             assert seen(listed, "players", "rated")[-1] == ("Eve, random", False)
-            await eve.say(LeaveRace())
-            await eve.hear_of(Left)
+            await eve.ask(LeaveRace(), Left)
         assert await done(host, Question(noun="rooms", verb="end", target=room.code.lower(), reason=REASON)) == "ended"
         await hear_reason((ann, bob), ErrorCode.ENDED_BY_HOST)
         for client in (ann, bob):
             assert (await client.hear_of(Left)).reason == "closed"
-            assert client.welcome is not None
             (line,) = house.store.history(client.welcome.player, limit=5)
             assert line.aborted == f"the host of the server ended it: {REASON}"
             player = house.store.player(client.welcome.player)
@@ -110,7 +108,6 @@ async def test_a_race_that_is_ended_is_told_with_its_reason_and_is_not_rated(aut
 
 async def test_a_banned_player_is_put_out_with_the_reason_and_their_race_has_no_result(autojump_clock: MockClock) -> None:
     async with hosted() as (house, host), house.race("Ann", "Bob") as (ann, bob):
-        assert ann.welcome is not None
         told = await done(host, Question(noun="players", verb="ban", target="ann", reason=REASON))
         assert told == "Ann is banned; connections closed: 1, races ended: 1"
         await hear_reason((bob,), ErrorCode.ENDED_BY_HOST)
@@ -162,35 +159,29 @@ async def test_a_long_list_leaves_others_their_turns_and_takes_it_well_that_a_ra
 
 
 async def test_nobody_is_put_out_for_another_who_has_taken_their_id_for_a_name(autojump_clock: MockClock) -> None:
-    async with hosted() as (house, host), house.guest("Ann") as ann:
-        assert ann.welcome is not None
-        async with house.guest(ann.welcome.player) as eve:
-            assert eve.welcome is not None
-            told = await wrong(host, Question(noun="players", verb="ban", target=ann.welcome.player))
-            assert told == f"{ann.welcome.player} is the id of Ann and the name of {eve.welcome.player}: name one of these"
-            assert (await done(host, Question(noun="players", verb="ban", target=eve.welcome.player))).startswith(ann.welcome.player)
-            assert (await eve.hear_end())[0] == CloseCode.BANNED
+    async with hosted() as (house, host), house.guest("Ann") as ann, house.guest(ann.welcome.player) as eve:
+        told = await wrong(host, Question(noun="players", verb="ban", target=ann.welcome.player))
+        assert told == f"{ann.welcome.player} is the id of Ann and the name of {eve.welcome.player}: name one of these"
+        assert (await done(host, Question(noun="players", verb="ban", target=eve.welcome.player))).startswith(ann.welcome.player)
+        assert (await eve.hear_end())[0] == CloseCode.BANNED
 
 
 async def test_a_ban_outlives_the_server_and_holds_however_the_player_comes(autojump_clock: MockClock) -> None:
     store = MemoryStore()
     async with hosted(store) as (house, host):
         async with house.guest("Ann") as ann:
-            assert ann.welcome is not None
             token = ann.welcome.token
         assert await done(host, Question(noun="players", verb="ban", target=ann.welcome.player, reason=REASON))
     async with hosted(store) as (house, host):
         for hello in (Hello(name="Ann", token=token, ref=7), Hello(name="Ann", token=token, watch=True, ref=7)):
             async with house.client() as again:
-                await again.say(hello)
-                error = await again.error()
+                error = await again.error_for(hello)
                 assert (error.code, error.fault, error.ref) == (ErrorCode.BANNED, Fault.STATE, 7)
                 assert error.message == f"The host of this server has banned you. ({REASON})"
                 assert (await again.hear_end())[0] == CloseCode.BANNED
         async with house.guest("Bob") as bob:
             for question in (WhoAmI(token=token), ListChallenges(token=token)):
-                await bob.say(question)
-                assert (await bob.error()).code == ErrorCode.BANNED
+                assert (await bob.error_for(question)).code == ErrorCode.BANNED
         bans = await host.answer(Question(noun="players", verb="bans"))
         assert seen(bans, "subject", "reason") == [(ann.welcome.player, REASON)]
         assert await done(host, Question(noun="players", verb="unban", target="Ann")) == "Ann may come back"
@@ -201,7 +192,6 @@ async def test_a_ban_outlives_the_server_and_holds_however_the_player_comes(auto
 
 async def test_a_ban_given_at_another_server_of_the_place_holds_here_within_a_second(autojump_clock: MockClock) -> None:
     async with hosted() as (house, host), house.race("Ann", "Bob") as (ann, bob), trio.open_nursery() as nursery:
-        assert ann.welcome is not None
         elsewhere = Bans(journal=house.journal, clock=house.clock)
 
         def put_out_elsewhere(kind: BanKind, subject: str, reason: str) -> None:
@@ -215,8 +205,7 @@ async def test_a_ban_given_at_another_server_of_the_place_holds_here_within_a_se
             assert (await ann.hear_end())[0] == CloseCode.BANNED
         await hear_reason((bob,), ErrorCode.ENDED_BY_HOST)
         async with house.client() as again:
-            await again.say(Hello(name="Ann", token=ann.welcome.token))
-            assert (await again.error()).code == ErrorCode.BANNED
+            assert (await again.error_for(Hello(name="Ann", token=ann.welcome.token))).code == ErrorCode.BANNED
         # At the server that gave it, the other one lifts it.
         assert await done(host, Question(noun="players", verb="unban", target="Ann")) == "Ann may come back"
         await trio.sleep(1)
@@ -283,10 +272,8 @@ async def test_connections_and_players_are_listed_and_closed_one_by_one(autojump
 
 
 async def tournament(client: Client) -> str:
-    await client.say(CreateTournament(options=OPTIONS))
-    made = (await client.hear_of(Decided)).id
-    await client.say(FollowTournament(id=made))
-    await client.hear_of(Tournament)
+    made = (await client.ask(CreateTournament(options=OPTIONS), Decided)).id
+    await client.ask(FollowTournament(id=made), Tournament)
     return made
 
 
@@ -342,7 +329,7 @@ async def test_a_removal_that_has_to_wait_for_the_disk_says_what_is_done_later_a
 
 
 async def test_the_usual_folder_of_commands_is_made_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a server whose database is elsewhere."""
+    """The database is somewhere else."""
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "new"))
     settings = Settings(database="postgresql://nowhere.invalid/carpet")
     async with hosted() as (_, host), trio.open_nursery() as nursery:

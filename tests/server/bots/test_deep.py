@@ -111,7 +111,7 @@ def test_where_the_waste_fills_at_once_no_choice_matters() -> None:
 
 @pytest.mark.slow
 def test_strength_goes_up_from_bot_to_bot() -> None:
-    """Fixed deals and seeds: these are counts, not chances."""
+    """Deals and seeds are fixed, so the results are always the same."""
 
     def wins(bot: Strategy) -> int:
         seeds = [sha256(b"strength %d" % number).digest() for number in range(80)]

@@ -106,4 +106,4 @@ async def test_a_host_ends_a_race_and_bans_for_longer_than_the_server_runs(tmp_p
         await ask("connections", "unban", "192.0.2.7")
         assert await ask("connections", "list", "--banned") == "nobody is banned\n"
         async with connect(url, subprotocols=[Subprotocol(MSGPACK)], additional_headers=headers) as line:
-            await Client(line).hello("Ann", ann.welcome.token if ann.welcome else None)
+            await Client(line).hello("Ann", ann.welcome.token)

@@ -230,7 +230,7 @@ def test_the_first_winnable_deal_is_verified() -> None:
 
 @pytest.mark.parametrize("k", [k for k in range(FIRST + 3) if k != FIRST] + [64, 2**31])
 def test_any_other_number_is_refused(k: int) -> None:
-    """Records that are sealed and right in everything else, as a dishonest host would write them."""
+    """The records are sealed and correct in everything else, as a dishonest host would write them."""
     result = run("verify", "-", stdin=chosen(k))
     assert result.exit_code == 1
     assert complaint(result).startswith("carpet-server: not a true record: ")

@@ -31,7 +31,7 @@ def test_each_file_is_printed_as_it_is_in_the_package(kind: Kind) -> None:
 
 
 def test_the_program_is_installed_from_its_archive() -> None:
-    """No index has it: whatever pip found there by its name would be somebody else's."""
+    """The program is in no index: whatever pip found there under its name would be somebody else's."""
     installed = {kind: re.findall(r"pip install (.+)", printed(kind)) for kind in ("docker", "systemd")}
     for kind, (what,) in installed.items():
         assert re.search(r"carpet_race-\S+\.tar\.gz", what), kind

@@ -199,7 +199,7 @@ def test_without_a_command_it_shows_what_there_is(capsys: pytest.CaptureFixture[
     ],
 )
 def test_nobody_waits_for_what_is_not_needed(imported: str, heavy: set[str]) -> None:
-    """The help, a server that keeps nothing, and a database that is up to date."""
+    """Printing help, a server that keeps nothing, and a database that is up to date."""
     code = f"import sys, {imported}; print(*sorted({heavy} & sys.modules.keys()))"
     ran = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3], capture_output=True, text=True, check=True)
     assert ran.stdout == "\n"

@@ -129,12 +129,6 @@ def test_behind_a_proxy_each_client_has_a_share_and_the_proxy_itself_all_of_them
     ]
 
 
-def test_this_machine_counts_in_all() -> None:
-    admission = Admission(most=3, most_per_address=1)
-    assert [admission.enter("127.0.0.1").entry for _ in range(4)] == [AdmissionOutcome.ADMITTED] * 3 + [AdmissionOutcome.FULL]
-    assert admission.enter("192.0.2.1").entry is AdmissionOutcome.FULL
-
-
 def test_without_a_share_one_address_may_have_all() -> None:
     admission = Admission(most=500, most_per_address=0)
     assert {admission.enter("192.0.2.1").entry for _ in range(500)} == {AdmissionOutcome.ADMITTED}

@@ -46,8 +46,7 @@ async def test_of_one_address_so_many_new_players_come_at_once_and_those_who_are
             async with house.client() as ann:
                 known.append((await ann.hello("Ann")).token)
         async with house.client() as bob:
-            await bob.say(Hello(name="Bob", ref=3))
-            error = await bob.error()
+            error = await bob.error_for(Hello(name="Bob", ref=3))
             assert (error.code, error.ref, error.retry_after_ms) == (ErrorCode.SERVER_BUSY, 3, NEWCOMER_AGAIN_MS)
             assert (await bob.hello("Ann", known[-1])).token == known[-1]
         await trio.sleep(1 / NEWCOMERS_A_SECOND)
@@ -76,20 +75,17 @@ async def test_a_race_in_which_nobody_else_waits_is_given_up_for_one_with_other_
         assert [room.code for room in house.rooms] == [second.code]
         await bob.join(second.code)
         await ann.say(OpenRace(options=RaceOptions(seats=3), ref=7))
-        error = await ann.error()
-        assert (error.code, error.ref) == (ErrorCode.ALREADY_IN_ROOM, 7)
+        assert await ann.refusal() == (ErrorCode.ALREADY_IN_ROOM, 7)
 
 
 async def test_whoever_holds_a_seat_can_join_no_other_race_but_their_own_again(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         own, other = await ann.open(seats=3), await bob.open(seats=3)
-        await ann.say(JoinRace(code=other.code))
-        error = await ann.error()
+        error = await ann.error_for(JoinRace(code=other.code))
         assert error.code == ErrorCode.ALREADY_IN_ROOM
         assert own.code in error.message
         assert (await ann.join(own.code)).seat == 0
-        await ann.say(LeaveRace())
-        assert await ann.hear_of(Left) == Left(code=own.code, reason="left")
+        assert await ann.ask(LeaveRace(), Left) == Left(code=own.code, reason="left")
         assert (await ann.join(other.code)).seat == 1
 
 
@@ -99,13 +95,10 @@ async def test_an_answer_has_the_ref_of_its_request_and_what_comes_unasked_has_n
         await ann.say(QuickMatch(cancel=True, ref=2))
         assert [(await ann.hear_of(WaitingMatch)).ref, (await ann.hear_of(WaitingOver)).ref] == [1, 2]
         await ann.say(QuickMatch(ref=1))
-        await ann.say(OpenRace(options=RaceOptions(seats=3), ref=3))
-        assert (await ann.hear_of(WaitingOver)).ref == 0
+        assert (await ann.ask(OpenRace(options=RaceOptions(seats=3), ref=3), WaitingOver)).ref == 0
         opened = await ann.hear_of(Room)
-        await bob.say(WatchRace(code=opened.code, ref=4))
-        assert (await bob.hear_of(Watched)).ref == 4
-        await bob.say(Unwatch(ref=5))
-        assert (await bob.hear_of(Unwatched)).ref == 5
+        assert (await bob.ask(WatchRace(code=opened.code, ref=4), Watched)).ref == 4
+        assert (await bob.ask(Unwatch(ref=5), Unwatched)).ref == 5
         await bob.say(JoinRace(code=opened.code, ref=6))
         await bob.say(Say(text="Good luck!", ref=7))
         assert [(await bob.hear_of(Room)).ref, (await bob.hear_of(Said)).ref, (await ann.hear_of(Said)).ref] == [6, 7, 7]
@@ -116,8 +109,7 @@ async def test_an_answer_has_the_ref_of_its_request_and_what_comes_unasked_has_n
 
 async def test_whoever_watches_the_closest_race_is_told_which_request_that_answers(house: House) -> None:
     async with house.guest("Eve") as eve:
-        await eve.say(WatchRace(ref=4))
-        assert (await eve.hear_of(Unwatched)).ref == 4
+        assert (await eve.ask(WatchRace(ref=4), Unwatched)).ref == 4
         async with house.race("Ann", "Bob"):
             assert (await eve.hear_of(Watched)).ref == 0
 
@@ -126,8 +118,7 @@ async def test_a_move_that_was_not_played_is_answered_by_its_ref(house: House) -
     async with house.race("Ann", "Bob") as (ann, _):
         await ann.say(Move(race=1, seat=ann.seat, ply=5, move="c1", ref=70))
         assert [(await ann.hear_of(Error)).ref, (await ann.hear_of(CurrentView)).ref] == [70, 70]
-        await ann.say(JoinRace(code=house.only_room.code, version=ann.version, ref=71))
-        assert (await ann.hear_of(CurrentView)).ref == 71
+        assert (await ann.ask(JoinRace(code=house.only_room.code, version=ann.version, ref=71), CurrentView)).ref == 71
 
 
 async def test_a_race_that_refuses_the_player_leaves_them_free(house: House) -> None:
@@ -140,12 +131,9 @@ async def test_a_race_that_refuses_the_player_leaves_them_free(house: House) -> 
 
 async def test_a_race_that_refuses_the_player_leaves_them_looking_for_an_opponent(house: House) -> None:
     async with house.race("Ann", "Bob"), house.guest("Eve") as eve, house.guest("Zoe") as zoe:
-        await eve.say(QuickMatch())
-        await eve.hear_of(WaitingMatch)
-        await eve.say(JoinRace(code=house.only_room.code))
-        assert (await eve.error()).code == ErrorCode.ROOM_FULL
-        await zoe.say(QuickMatch())
-        assert (await zoe.hear_of(Room)).code == (await eve.hear_of(Room)).code
+        await eve.ask(QuickMatch(), WaitingMatch)
+        assert (await eve.error_for(JoinRace(code=house.only_room.code))).code == ErrorCode.ROOM_FULL
+        assert (await zoe.ask(QuickMatch(), Room)).code == (await eve.hear_of(Room)).code
         assert not [message for message in eve.heard if isinstance(message, WaitingOver)]
 
 
@@ -153,7 +141,7 @@ async def test_who_enters_a_race_while_nothing_can_be_written_is_told_why_the_an
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         code = (await ann.open()).code
         house.rooms.outage(Outage(trio.current_time(), "the disk is full"))
-        assert ((error := await ann.error()).code, error.ref) == (ErrorCode.CANNOT_WRITE, 0)
+        assert await ann.refusal() == (ErrorCode.CANNOT_WRITE, 0)
         await bob.say(JoinRace(code=code, ref=5))
         heard = {type(message): message for message in (await bob.hear(), await bob.hear())}
         assert heard.keys() == {Room, Error}
@@ -164,12 +152,6 @@ async def test_who_enters_a_race_while_nothing_can_be_written_is_told_why_the_an
         await house.start(ann, bob)
 
 
-async def test_without_a_room_there_is_nothing_to_ask(house: House) -> None:
-    async with house.guest("Ann") as ann:
-        await ann.say(Say(text="hello?"))
-        assert (await ann.error()).code == ErrorCode.NOT_IN_ROOM
-
-
 async def test_a_failure_of_the_server_is_told_logged_and_harms_nobody_else(
     house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -178,8 +160,7 @@ async def test_a_failure_of_the_server_is_told_logged_and_harms_nobody_else(
 
     monkeypatch.setattr(house.rooms, "find", fail)
     async with house.guest("Ann") as ann:
-        await ann.say(JoinRace(code="AAAAAA", ref=6))
-        error = await ann.error()
+        error = await ann.error_for(JoinRace(code="AAAAAA", ref=6))
         assert (error.code, error.fault, error.ref) == (ErrorCode.INTERNAL, Fault.SERVER, 6)
         assert "bug" not in error.message
         await ann.open()
@@ -195,12 +176,10 @@ async def test_of_what_cannot_be_read_it_is_said_that_it_may_be_asked_for_again_
     async with house.guest("Ann") as ann:
         monkeypatch.setattr(house.journal, "ask", away)
         for request in (ListRuns(kind="challenge", id="ABCDEF", ref=4), RunChallenge(id="ABCDEF", ref=4)):
-            await ann.say(request)
-            error = await ann.error()
+            error = await ann.error_for(request)
             assert (error.code, error.retry_after_ms, error.ref) == (ErrorCode.SERVER_BUSY, 1000, 4)
         await ann.say(OpenChallenge(nonce="ab" * 16, ref=5))
-        error = await ann.error()
-        assert (error.code, error.ref) == (ErrorCode.NOT_KEPT, 5)
+        assert await ann.refusal() == (ErrorCode.NOT_KEPT, 5)
 
 
 # ---- lines of the same player
@@ -208,24 +187,20 @@ async def test_of_what_cannot_be_read_it_is_said_that_it_may_be_asked_for_again_
 
 async def test_a_newer_connection_takes_over_and_the_older_one_is_closed_with_4009(house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, bob), house.client() as newer:
-        assert ann.welcome is not None
         welcome = await newer.hello("Ann", ann.welcome.token)
         assert (welcome.player, welcome.token) == (ann.welcome.player, ann.welcome.token)
         assert welcome.room == house.only_room.code
         assert await ann.hear_end() == (CloseCode.TAKEN_OVER, "another connection of this player took over")
         await newer.join(welcome.room or "")
-        await newer.move()
-        await newer.hear_of(PlayerView)
+        await newer.play()
         await bob.hear_of(Progress)
         assert len(house.players) == 2
 
 
 async def test_whoever_took_over_and_joined_is_never_shown_as_away(house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, bob), house.client() as newer:
-        assert ann.welcome is not None
         await newer.say(Hello(name="Ann", token=ann.welcome.token))
-        await newer.say(JoinRace(code=house.only_room.code))
-        await newer.hear_of(Room)
+        await newer.ask(JoinRace(code=house.only_room.code), Room)
         await ann.hear_end()
         await trio.sleep(10)
         await newer.move()
@@ -234,19 +209,16 @@ async def test_whoever_took_over_and_joined_is_never_shown_as_away(house: House)
 
 async def test_whoever_took_over_and_did_not_join_is_away_and_may_leave(house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, bob), house.client() as newer:
-        assert ann.welcome is not None
         await newer.hello("Ann", ann.welcome.token)
         assert (await bob.hear_of(Presence)).connected is False
         await newer.move()
         assert (await newer.error()).code == ErrorCode.NOT_IN_ROOM
-        await newer.say(LeaveRace())
-        await newer.hear_of(Left)
+        await newer.ask(LeaveRace(), Left)
         assert (await bob.hear_of(Progress)).state == "forfeited"
 
 
 async def test_a_hundred_connections_of_one_player_leave_one(house: House) -> None:
     async with house.guest("Ann") as ann:
-        assert ann.welcome is not None
         for _ in range(100):
             async with house.client() as newer:
                 await newer.hello("Ann", ann.welcome.token)
@@ -261,7 +233,6 @@ async def test_a_hundred_connections_of_one_player_leave_one(house: House) -> No
 
 async def test_a_player_renames_themselves_in_the_middle_of_a_race_which_keeps_their_name(house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, bob):
-        assert ann.welcome is not None
         await bob.say(FollowLobby())
         await ann.say(Rename(name=" Anna\x1b[2J ", ref=5))
         await ann.move()
@@ -270,8 +241,7 @@ async def test_a_player_renames_themselves_in_the_middle_of_a_race_which_keeps_t
         assert [seat.name for seat in house.only_room.core.race.seats] == ["Ann", "Bob"]
         while (await bob.hear_of(Lobby)).players != ("Anna", "Bob"):
             pass
-        await ann.say(LeaveRace())
-        await ann.hear_of(Left)
+        await ann.ask(LeaveRace(), Left)
         record = (await bob.hear_of(Result)).record
         assert [seat.name for seat in record.seats] == ["Ann", "Bob"]
         assert [seat.name for seat in (await ann.open()).seats] == ["Anna", None]
@@ -279,7 +249,6 @@ async def test_a_player_renames_themselves_in_the_middle_of_a_race_which_keeps_t
 
 async def test_by_their_token_a_player_is_asked_for_and_renamed_and_nothing_is_taken_over(house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, bob), house.client() as other:
-        assert ann.welcome is not None
         player, token = ann.welcome.player, ann.welcome.token
         await other.say(WhoAmI(token=token, ref=1))
         assert await other.hear() == YouAre(player=player, name="Ann", ref=1)
@@ -287,8 +256,7 @@ async def test_by_their_token_a_player_is_asked_for_and_renamed_and_nothing_is_t
         await other.say(WhoAmI(token=token, ref=3))
         assert [await other.hear(), await other.hear()] == [YouAre(player=player, name="Anna", ref=ref) for ref in (2, 3)]
         assert await ann.hear() == YouAre(player=player, name="Anna", ref=0)
-        await ann.move()
-        await ann.hear_of(PlayerView)
+        await ann.play()
         assert isinstance(await bob.hear(), Progress)
         assert [name.name for name in house.players.here()] == ["Anna", "Bob"]
 
@@ -316,27 +284,22 @@ async def test_what_cannot_be_renamed_stays_as_it_is_and_the_connection_too(
     house: House, greeted: bool, request_: Rename | WhoAmI, code: ErrorCode, path: str
 ) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob"), house.client() as other:
-        assert ann.welcome is not None
         asking = ann if greeted else other
-        await asking.say(replace(request_, token=ann.welcome.token) if request_.token == "TOKEN" else request_)
-        error = await asking.error()
+        error = await asking.error_for(replace(request_, token=ann.welcome.token) if request_.token == "TOKEN" else request_)
         assert (error.code, error.path, error.ref) == (code, path, 4)
-        await asking.say(WhoAmI(token=ann.welcome.token))
-        assert (await asking.hear_of(YouAre)).name == "Ann"
+        assert (await asking.ask(WhoAmI(token=ann.welcome.token), YouAre)).name == "Ann"
 
 
 @pytest.mark.parametrize("request_", [WhoAmI(ref=3), Rename(name="Anna", ref=3)])
 async def test_whoever_is_nobody_has_no_name_to_ask_for_or_change(house: House, request_: Rename | WhoAmI) -> None:
     async with house.client() as eve:
         await eve.say(request_)
-        error = await eve.error()
-        assert (error.code, error.ref) == (ErrorCode.HELLO_FIRST, 3)
+        assert await eve.refusal() == (ErrorCode.HELLO_FIRST, 3)
         assert (await eve.hello("Eve")).name == "Eve"
 
 
 async def test_whoever_only_asks_is_not_waited_for_longer_than_anybody(house: House) -> None:
     async with house.guest("Ann") as ann, house.client() as other:
-        assert ann.welcome is not None
         began = trio.current_time()
         await other.say(WhoAmI(token=ann.welcome.token))
         assert (await other.hear_end())[0] == CloseCode.HELLO_TIMEOUT
@@ -346,7 +309,6 @@ async def test_whoever_only_asks_is_not_waited_for_longer_than_anybody(house: Ho
 
 async def test_whoever_has_asked_for_a_name_and_gone_has_it_and_their_other_connection_is_told(house: House) -> None:
     async with house.guest("Ann") as ann:
-        assert ann.welcome is not None
         async with house.client() as other:
             await other.say(Rename(name="Anna", token=ann.welcome.token))
             await wait_all_tasks_blocked()
@@ -370,16 +332,14 @@ async def test_what_is_said_just_before_closing_is_still_heard(house: House) -> 
 
 async def test_followers_of_the_lobby_hear_of_races_until_they_stop(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
-        await ann.say(FollowLobby())
-        assert (await ann.hear_of(Lobby)).players == ("Ann", "Bob")
+        assert (await ann.ask(FollowLobby(), Lobby)).players == ("Ann", "Bob")
         room = await bob.open(seats=3)
         lobby = await ann.hear_of(Lobby)
         while not lobby.races:
             lobby = await ann.hear_of(Lobby)
         assert [(race.code, race.names, race.seats) for race in lobby.races] == [(room.code, ("Bob",), 3)]
         await ann.say(FollowLobby(follow=False))
-        await bob.say(LeaveRace())
-        await bob.hear_of(Left)
+        await bob.ask(LeaveRace(), Left)
         await trio.sleep(2)
         await ann.say(Say(text="still there?"))
         assert isinstance(await ann.hear(), Error)
@@ -411,8 +371,7 @@ async def test_a_stopping_server_tells_everybody_and_closes_with_1001() -> None:
 async def test_while_the_server_stops_no_race_is_opened(house: House) -> None:
     async with house.guest("Ann") as ann:
         await house.rooms.stop()
-        await ann.say(OpenRace(options=RaceOptions()))
-        assert (await ann.error()).code == ErrorCode.SERVER_STOPPING
+        assert (await ann.error_for(OpenRace(options=RaceOptions()))).code == ErrorCode.SERVER_STOPPING
 
 
 async def test_a_peer_that_never_reads_cannot_keep_the_server_from_stopping() -> None:

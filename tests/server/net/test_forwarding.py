@@ -94,8 +94,7 @@ async def test_players_and_watchers_are_told_of_a_node_that_has_come_since_their
     nursery.start_soon(house.dispatch.forwarding.tell_nodes)
     async with house.client() as ann, house.client() as bob, house.client() as nobody:
         await ann.hello("Ann")
-        await bob.say(Hello(name="Bob", token=None, watch=True))
-        await bob.hear_of(Welcome)
+        await bob.ask(Hello(name="Bob", token=None, watch=True), Welcome)
         for others in (OTHERS[:1], OTHERS, ()):
             node.others = others  # type: ignore[assignment]
             for each in (ann, bob):
@@ -193,8 +192,7 @@ async def test_whoever_has_a_seat_at_another_node_gets_none_here_until_they_have
         seats[welcome.player] = "FARAWY"
         async with house.client() as again:
             assert (await again.hello("Ann", welcome.token)).room == "FARAWY"
-            await again.say(request_)
-            error = await again.error()
+            error = await again.error_for(request_)
             assert (error.code, error.ref) == (ErrorCode.ALREADY_IN_ROOM, 3)
             assert "FARAWY" in error.message
             # The other nodes' news is half a second old.
@@ -216,8 +214,7 @@ async def test_whoever_opens_a_race_at_a_node_that_is_much_busier_or_too_busy_is
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         room = await bob.open()
         loads.hear([msgspec.msgpack.encode(there)])
-        await bob.say(OpenRace(options=RaceOptions(), ref=2))
-        assert (await bob.error()).code == ErrorCode.ALREADY_IN_ROOM, "they have a race here"
+        assert (await bob.error_for(OpenRace(options=RaceOptions(), ref=2))).code == ErrorCode.ALREADY_IN_ROOM, "they have a race here"
         for busy in (False, True):
             if busy:
                 here = Load(1, 0, 0, takes=False)
@@ -231,24 +228,20 @@ async def test_whoever_opens_a_race_at_a_node_that_is_much_busier_or_too_busy_is
         # Nobody else has less to do, or can be heard.
         loads.hear([])
         house.overload.note(1.0, trio.current_time())
-        await ann.say(request_)
-        assert (await ann.error()).code == ErrorCode.SERVER_BUSY
+        assert (await ann.error_for(request_)).code == ErrorCode.SERVER_BUSY
 
 
 async def test_whoever_has_a_run_here_goes_on_with_it_however_busy_this_node_is(house: House, node: FakeNode) -> None:
     house.dispatch.forwarding.loads = loads = Loads(lambda: Load(1, 100, 0, takes=True))
     async with house.guest("Ann") as ann:
-        await ann.say(RunDaily(ref=1))
-        room = await ann.hear_of(Room)
+        room = await ann.ask(RunDaily(ref=1), Room)
         loads.hear([msgspec.msgpack.encode(Load(2, 10, 0, takes=True))])
-        await ann.say(RunDaily(ref=2))
-        assert (await ann.hear_of(Room)).code == room.code
+        assert (await ann.ask(RunDaily(ref=2), Room)).code == room.code
 
 
 async def test_whoever_asks_for_a_run_that_they_have_at_another_node_is_sent_there(house: House, node: FakeNode) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
-        await bob.say(RunDaily(ref=1))
-        spec = house.rooms.find((await bob.hear_of(Room)).code).spec
+        spec = house.rooms.find((await bob.ask(RunDaily(ref=1), Room)).code).spec
         assert spec is not None
         run = replace(opened("r", options=daily_options("carpet")), room="FARAWY")
         (player,) = (each.id for each in house.players.here() if each.name == "Ann")
@@ -284,8 +277,7 @@ async def test_whoever_looks_for_an_opponent_waits_where_all_do_and_follows_when
         assert (await cleo.error()).code == ErrorCode.ELSEWHERE
         # It does not answer any more.
         node.answering = (4,)
-        await cleo.say(QuickMatch(rules="carpet", ref=4))
-        assert (await cleo.hear_of(Room)).code == (await ann.hear_of(Room)).code
+        assert (await cleo.ask(QuickMatch(rules="carpet", ref=4), Room)).code == (await ann.hear_of(Room)).code
 
 
 async def test_whoever_looks_for_an_opponent_does_not_wait_at_a_node_that_has_too_much_to_do(house: House, node: FakeNode) -> None:
@@ -303,5 +295,4 @@ async def test_whoever_looks_for_an_opponent_does_not_wait_at_a_node_that_has_to
             assert (await ann.error()).code == ErrorCode.ELSEWHERE
         loads.hear([])
         node.answering = (1,)
-        await ann.say(QuickMatch(ref=4))
-        assert (await ann.error()).code == ErrorCode.SERVER_BUSY
+        assert (await ann.error_for(QuickMatch(ref=4))).code == ErrorCode.SERVER_BUSY

@@ -20,8 +20,7 @@ from tests.server.net.wire import Client, House
 
 
 async def arrive(client: Client, name: str = "", token: str | None = None) -> Welcome:
-    await client.say(Hello(name=name, token=token, watch=True))
-    return await client.hear_of(Welcome)
+    return await client.ask(Hello(name=name, token=token, watch=True), Welcome)
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
@@ -30,12 +29,10 @@ async def test_a_guest_is_nobody_and_is_kept_nowhere(house: House, encoding: str
         welcome = await arrive(guest, "Ann", "no token of this server")
         assert (welcome.player, welcome.name, welcome.token, welcome.room) == ("", "", "", None)
         assert welcome.rules[0].id == "carpet"
-        await guest.say(FollowLobby())
-        lobby = await guest.hear_of(Lobby)
+        lobby = await guest.ask(FollowLobby(), Lobby)
         assert (lobby.players, lobby.players_here) == ((), 0)
         assert house.store.player_by_name("Ann") is None
         async with house.guest("Ann") as ann:
-            assert ann.welcome is not None
             assert ann.welcome.name == "Ann"
             assert (await guest.hear_of(Lobby)).players == ("Ann",)
 
@@ -44,15 +41,13 @@ async def test_a_guest_stays_as_long_as_they_like(house: House) -> None:
     async with house.client() as guest:
         await arrive(guest)
         await trio.sleep(10 * HELLO_S)
-        await guest.say(FollowLobby())
-        assert (await guest.hear_of(Lobby)).players_here == 0
+        assert (await guest.ask(FollowLobby(), Lobby)).players_here == 0
 
 
 @pytest.mark.usefixtures("both_kinds")
 async def test_whoever_only_watches_is_pinged_less_often_until_they_say_that_they_would_race(house: House) -> None:
     pings: list[float] = []
     async with house.guest("Ann") as ann, house.client() as watching:
-        assert ann.welcome is not None
         token = ann.welcome.token
         await arrive(watching, token=token)
         process_event = watching.line.process_event
@@ -66,8 +61,7 @@ async def test_whoever_only_watches_is_pinged_less_often_until_they_say_that_the
         # The first interval had begun before they said hello.
         await trio.sleep(PING_INTERVAL_S + 4.5 * WATCHER_PING_S)
         assert len(pings) == 5
-        await watching.say(Hello(name="Ann", token=token))
-        await watching.hear_of(Welcome)
+        await watching.ask(Hello(name="Ann", token=token), Welcome)
         # To the middle between two pings.
         await trio.sleep(WATCHER_PING_S + PING_INTERVAL_S / 2)
         pings.clear()
@@ -78,8 +72,7 @@ async def test_whoever_only_watches_is_pinged_less_often_until_they_say_that_the
 async def test_a_guest_sees_a_race_as_every_watcher_does(house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, _), house.client() as guest:
         await arrive(guest)
-        await guest.say(WatchRace(code=house.only_room.code))
-        watched = await guest.hear_of(Watched)
+        watched = await guest.ask(WatchRace(code=house.only_room.code), Watched)
         assert watched.room.seat is None
         assert watched.room.view is None
         assert watched.boards == ()
@@ -87,8 +80,7 @@ async def test_a_guest_sees_a_race_as_every_watcher_does(house: House) -> None:
         await ann.move()
         assert (await guest.hear_of(WatchedEvent)).event.version == watched.room.version + 1
         assert (await guest.hear_of(Board)).race == 1
-        await guest.say(Unwatch())
-        assert (await guest.hear_of(Unwatched)).reason == "asked"
+        assert (await guest.ask(Unwatch(), Unwatched)).reason == "asked"
     assert house.store.player_by_name("") is None
 
 
@@ -111,8 +103,7 @@ async def test_a_guest_may_do_nothing_else(house: House) -> None:
         ]
         for number, message in enumerate(asked, 1):
             await guest.say_map({**message, "ref": number})
-            error = await guest.error()
-            assert (error.code, error.ref) == (ErrorCode.WATCHES_ONLY, number)
+            assert await guest.refusal() == (ErrorCode.WATCHES_ONLY, number)
         assert len(house.rooms) == 1
         assert [seat.name for seat in house.only_room.core.race.seats] == ["Ann", ""]
 
@@ -120,13 +111,11 @@ async def test_a_guest_may_do_nothing_else(house: House) -> None:
 async def test_a_guest_says_hello_once_and_becomes_nobody_else(house: House) -> None:
     async with house.client() as guest, house.guest("Ann") as ann:
         await arrive(guest)
-        await guest.say(Hello(name="Ann", token=ann.welcome.token if ann.welcome else None))
-        assert (await guest.error()).code == ErrorCode.HELLO_TWICE
+        assert (await guest.error_for(Hello(name="Ann", token=ann.welcome.token))).code == ErrorCode.HELLO_TWICE
         # Whoever has a token may still ask whose it is, as before any hello.
-        await guest.say_map({"type": "who-am-i", "token": ann.welcome.token if ann.welcome else None})
+        await guest.say_map({"type": "who-am-i", "token": ann.welcome.token})
         assert (await guest.hear()).name == "Ann"  # type: ignore[union-attr]
-        await ann.say(FollowLobby())
-        assert (await ann.hear_of(Lobby)).players_here == 1
+        assert (await ann.ask(FollowLobby(), Lobby)).players_here == 1
 
 
 async def test_any_number_of_guests_may_be_here_at_once(house: House) -> None:
@@ -137,42 +126,33 @@ async def test_any_number_of_guests_may_be_here_at_once(house: House) -> None:
         counts = [(await guest.hear_of(Watched)).watchers for guest in (one, other)]
         assert max(counts) == 2
         for guest in (one, other):
-            await guest.say(Unwatch())
-            assert (await guest.hear_of(Unwatched)).reason == "asked"
+            assert (await guest.ask(Unwatch(), Unwatched)).reason == "asked"
 
 
 async def test_the_host_has_a_key_of_whole_boards_and_nobody_else_nor_in_a_rated_race(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.client() as second, house.client() as guest:
-        assert ann.welcome is not None
         room = await ann.open(rated=False)
         await bob.join(room.code)
         await arrive(second, token=ann.welcome.token)
         await arrive(guest)
         keys: list[str] = []
         for client in (ann, second):
-            await client.say(AskBoardsKey(code=room.code, ref=7))
-            told = await client.hear_of(BoardsKey)
+            told = await client.ask(AskBoardsKey(code=room.code, ref=7), BoardsKey)
             assert (told.code, told.ref) == (room.code, 7)
             keys.append(told.key)
-        await guest.say(WatchRace(code=room.code, key=keys[-1]))
-        assert (await guest.hear_of(Watched)).room.code == room.code
+        assert (await guest.ask(WatchRace(code=room.code, key=keys[-1]), Watched)).room.code == room.code
         assert (await bob.hear_of(Watchers)).whole
-        await bob.say(AskBoardsKey(code=room.code))
-        assert (await bob.error()).code == ErrorCode.NO_KEY
-        await guest.say(AskBoardsKey(code=room.code))
-        assert (await guest.error()).code == ErrorCode.WATCHES_ONLY
-        await guest.say(WatchRace(code=room.code, key="B" * 16))
-        assert (await guest.error()).code == ErrorCode.WRONG_KEY
+        assert (await bob.error_for(AskBoardsKey(code=room.code))).code == ErrorCode.NO_KEY
+        assert (await guest.error_for(AskBoardsKey(code=room.code))).code == ErrorCode.WATCHES_ONLY
+        assert (await guest.error_for(WatchRace(code=room.code, key="B" * 16))).code == ErrorCode.WRONG_KEY
     async with house.guest("Cleo") as cleo:
-        await cleo.say(AskBoardsKey(code=(await cleo.open(rated=True)).code))
-        assert (await cleo.error()).code == ErrorCode.NO_KEY
+        assert (await cleo.error_for(AskBoardsKey(code=(await cleo.open(rated=True)).code))).code == ErrorCode.NO_KEY
 
 
 async def test_the_host_of_a_race_that_cannot_be_rated_has_the_key_whatever_they_wished(house: House) -> None:
     async with house.guest("Ann") as ann:
         room = await ann.open(rated=True, bots=("random",))
-        await ann.say(AskBoardsKey(code=room.code))
-        assert (await ann.hear_of(BoardsKey)).code == room.code
+        assert (await ann.ask(AskBoardsKey(code=room.code), BoardsKey)).code == room.code
 
 
 async def test_a_line_of_the_log_says_which_connection_and_race_it_is_about(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -248,6 +248,8 @@ HOST = b"Host: carpet.test\r\n"
         (b"GET /healthz HTTP/1.1\r\n" + HOST + b"X-Note: one\r\n two\r\n\r\n", 400),
         (b"GET /healthz HTTP/1.1\r\nno colon\r\n\r\n", 400),
         (b"GET /healthz HTTP/1.1\nHost: carpet.test\n\n", 400),
+        (b"GET / HTTP/1.1\r\n" + HOST + b"Upgrade: websocket\r\nUpgrade: websocket\r\n\r\n", 426),
+        (b"GET / HTTP/1.1\r\n" + HOST + b"Connection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n", 200),
         (b"GET\r\n\r\n", 400),
         (b"hello there\r\n\r\n", 400),
         (b"GET /healthz HTTP/2.0\r\n\r\n", 400),
@@ -266,3 +268,4 @@ async def test_whatever_is_asked_is_answered_and_never_closed_without_a_word(
         received = await received_by(stream)
     assert received.count(b"HTTP/1.1 ") == 1
     assert received.startswith(f"HTTP/1.1 {status} ".encode())
+    assert (await house.ask("/healthz")).status == 200

@@ -27,7 +27,7 @@ def test_in_no_stretch_of_time_do_more_pass_than_the_burst_and_the_rate_allow(
 
 @given(rate=RATES, burst=BURSTS, asked=st.lists(st.tuples(st.floats(0, 2), st.integers(1, 30), st.floats(0, 40)), max_size=100))
 def test_whatever_is_asked_for_is_paid_for(rate: float, burst: int, asked: list[tuple[float, int, float]]) -> None:
-    """asked: a pause, the price of what comes then, and that of what is sent for it."""
+    """asked: for each request, the pause before it, its price, and the price of the answer."""
     limit = RateLimit(rate=rate, burst=burst)
     now = paid = 0.0
     for pause, price, sent in asked:

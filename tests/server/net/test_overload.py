@@ -15,7 +15,7 @@ from websockets.exceptions import InvalidStatus
 
 from protocol.client_messages import OpenRace, QuickMatch, WhoAmI
 from protocol.errors import ErrorCode
-from protocol.room_events import PlayerView, Progress
+from protocol.room_events import Progress
 from protocol.run_messages import RunDaily
 from protocol.server_messages import WaitingMatch, WaitingOver, YouAre
 from protocol.views import RaceOptions
@@ -310,17 +310,12 @@ async def test_whoever_begins_no_race_takes_no_place_from_those_who_do(house: Ho
         house.overload._looked_at = trio.current_time()
         for _ in range(3):
             for request in (OpenRace(options=RaceOptions()), QuickMatch(), RunDaily()):
-                await ann.say(request)
-                assert (await ann.error()).code == ErrorCode.ALREADY_IN_ROOM
-            await zoe.say(OpenRace(options=RaceOptions(rules="chess")))
-            assert (await zoe.error()).code == ErrorCode.UNKNOWN_RULES
-            await zoe.say(QuickMatch())
-            await zoe.hear_of(WaitingMatch)
-            await zoe.say(QuickMatch(cancel=True))
-            await zoe.hear_of(WaitingOver)
+                assert (await ann.error_for(request)).code == ErrorCode.ALREADY_IN_ROOM
+            assert (await zoe.error_for(OpenRace(options=RaceOptions(rules="chess")))).code == ErrorCode.UNKNOWN_RULES
+            await zoe.ask(QuickMatch(), WaitingMatch)
+            await zoe.ask(QuickMatch(cancel=True), WaitingOver)
         await eve.open()
-        await zoe.say(RunDaily())
-        assert (await zoe.error()).code == ErrorCode.SERVER_BUSY
+        assert (await zoe.error_for(RunDaily())).code == ErrorCode.SERVER_BUSY
 
 
 @pytest.mark.usefixtures("both_kinds")
@@ -328,21 +323,17 @@ async def test_a_busy_server_refuses_new_races_and_connections_and_goes_on_with_
     async with house.guest("Eve") as eve, house.race("Ann", "Bob") as (ann, bob):
         house.overload.note(ENOUGH * LATE_S, trio.current_time())
         for request in (OpenRace(options=RaceOptions()), QuickMatch(), RunDaily()):
-            await eve.say(request)
-            error = await eve.error()
+            error = await eve.error_for(request)
             assert error.code == ErrorCode.SERVER_BUSY
             assert 0.9 * CALM_S * 1000 < (error.retry_after_ms or 0) <= CALM_S * 1000
-        await eve.say(QuickMatch(cancel=True))
-        await eve.hear_of(WaitingOver)
+        await eve.ask(QuickMatch(cancel=True), WaitingOver)
         with pytest.raises(InvalidStatus) as refused:
             async with house.client():
                 pass
-        assert refused.value.response.status_code == 503
-        assert refused.value.response.headers["Retry-After"] == "1"
+        assert (refused.value.response.status_code, refused.value.response.headers["Retry-After"]) == (503, "1")
         assert (await house.ask("/healthz")).status == 200
         assert (await house.ask("/ladder.json")).status == 503
-        await ann.move()
-        await ann.hear_of(PlayerView)
+        await ann.play()
         await bob.hear_of(Progress)
         await trio.sleep(CALM_S)
         await eve.open()
@@ -360,7 +351,5 @@ async def test_a_server_whose_core_is_used_up_takes_no_new_races_by_whatever_kin
     async with house.guest("Eve") as eve:
         for _ in range(4):
             await trio.sleep(LOOK_S)
-            await eve.say(WhoAmI())
-            await eve.hear_of(YouAre)
-        await eve.say(OpenRace(options=RaceOptions()))
-        assert (await eve.error()).code == ErrorCode.SERVER_BUSY
+            await eve.ask(WhoAmI(), YouAre)
+        assert (await eve.error_for(OpenRace(options=RaceOptions()))).code == ErrorCode.SERVER_BUSY

@@ -88,7 +88,7 @@ def sizes(received: bytes, methods: list[str]) -> list[int]:
 
 @given(st.lists(ASKINGS, min_size=1, max_size=6), st.lists(st.integers(1, 400), max_size=5))
 def test_requests_are_answered_in_order_up_to_the_first_that_ends_the_connection(askings: list[Asking], cuts: list[int]) -> None:
-    """Behind a request that may have a body stands what could be one more; it must never be answered."""
+    """What follows a request with a body could look like another request; it must never be answered."""
 
     async def ask() -> bytes:
         ours, theirs = socket.socketpair()
@@ -178,7 +178,7 @@ async def test_a_connection_ends_after_as_many_requests_as_it_may_have(house: Ho
 
 
 async def test_what_is_sent_ahead_without_end_waits_where_it_comes_from(house: House) -> None:
-    """And costs the server no memory: it reads the next request when the last one is answered, and nobody takes the answers."""
+    """The server needs no memory for it: it reads the next request once the last answer is sent, and here nobody takes the answers."""
     sent = 0
     async with house.listener.dial(buffer=4096) as stream:
         with trio.move_on_after(5):

@@ -209,7 +209,7 @@ async def test_late_pongs_gain_nothing_at_the_first_move_and_no_photo_finish(
 
 @pytest.mark.slow
 async def test_whoever_holds_the_last_move_until_a_win_is_told_is_never_first() -> None:
-    """With all the credit there is, on a line that needs none, and with eyes in the room and in the lobby."""
+    """They have all the credit there is, a fast connection that needs none, and can watch both the room and the lobby."""
     async with open_house() as house:
         slow = house.listener.dial(kernel_ms=300)
         async with (

@@ -16,7 +16,7 @@ from trio.testing import MockClock
 from protocol.client_messages import JoinRace, Say, Stop
 from protocol.codec import JSON, MSGPACK
 from protocol.errors import ErrorCode, Refusal
-from protocol.room_events import PlayerView, Progress, Result
+from protocol.room_events import Progress, Result
 from protocol.server_messages import Moved, ServerMessage
 from protocol.views import SharedDeal
 from protocol.watch_messages import Board, Talk, Unwatched, Watched, WatchedEvent, Watchers, WatchRace
@@ -121,8 +121,7 @@ async def heard(client: Client, until: Callable[[ServerMessage], bool]) -> list[
 
 
 async def play(player: Client) -> None:
-    await player.move()
-    await player.hear_of(PlayerView)
+    await player.play()
 
 
 def is_result(message: ServerMessage) -> bool:
@@ -239,8 +238,7 @@ async def test_players_are_kept_from_their_own_race_at_every_server(cluster: Clu
             await client.say(WatchRace(code=room.code, ref=4))
         assert (await dan.hear_of(Watched)).ref == 4
         assert (await eve.error()).code == ErrorCode.OWN_RACE
-        await eve.say(WatchRace(code=room.code, ref=5))
-        assert (await eve.error()).ref == 5
+        assert (await eve.error_for(WatchRace(code=room.code, ref=5))).ref == 5
 
 
 def replace_id(player: Any, house: House) -> Any:
@@ -265,8 +263,7 @@ async def test_players_are_kept_from_their_own_race_where_it_is_taken_over_befor
         for room in by_room(store.running().races):
             far.rooms.go_on(room)
         assert (await dan.hear_of(Watched)).ref == 4
-        error = await eve.error()
-        assert (error.code, error.ref) == (ErrorCode.OWN_RACE, 4)
+        assert await eve.refusal() == (ErrorCode.OWN_RACE, 4)
 
 
 async def test_what_cannot_be_read_on_the_bus_is_left_out(cluster: Cluster, house: House) -> None:
@@ -286,8 +283,7 @@ async def test_of_races_that_are_not_shown_nothing_stays_behind(cluster: Cluster
         room = await ann.open()
         house.only_room.spec = SharedDealSpec(deal=SharedDeal(kind="daily", id="2026-01-01", nonces=()), invited=())
         before = len(house.spectators._by_connection)
-        await dan.say(WatchRace(code=room.code, ref=2))
-        assert (await dan.error()).code == ErrorCode.NOT_SHOWN
+        assert (await dan.error_for(WatchRace(code=room.code, ref=2))).code == ErrorCode.NOT_SHOWN
         assert len(house.spectators._by_connection) == before
 
 
@@ -295,14 +291,11 @@ async def test_what_cannot_be_relayed_is_refused_or_sent_to_the_owner(cluster: C
     cluster.join(house, 1)
     async with far_house(cluster) as far, house.guest("Ann") as ann, far.guest("Dan") as dan:
         room = await ann.open()
-        await dan.say(WatchRace(code="NBDYSC", ref=1))
-        assert (await dan.error()).code == ErrorCode.NO_SUCH_ROOM
+        assert (await dan.error_for(WatchRace(code="NBDYSC", ref=1))).code == ErrorCode.NO_SUCH_ROOM
         await dan.say(WatchRace(code="CLQSED", ref=2))
-        error = await dan.error()
-        assert (error.code, error.ref) == (ErrorCode.NO_SUCH_ROOM, 2)
+        assert await dan.refusal() == (ErrorCode.NO_SUCH_ROOM, 2)
         for request in (WatchRace(code=room.code, key="ABC", ref=3), JoinRace(code=room.code, ref=4)):
-            await dan.say(request)
-            assert await dan.hear_of(Moved) == Moved(url="ws://node-1", code=room.code, ref=request.ref)
+            assert await dan.ask(request, Moved) == Moved(url="ws://node-1", code=room.code, ref=request.ref)
             assert (await dan.error()).code == ErrorCode.ELSEWHERE
 
 
@@ -313,8 +306,7 @@ async def test_watchers_go_to_the_owner_when_the_bus_is_gone(cluster: Cluster, h
         await watch(dan, code)
         cluster.engine.go()
         assert await dan.hear_of(Moved) == Moved(url="ws://node-1", code=code)
-        await fay.say(WatchRace(code=code, ref=2))
-        assert (await fay.hear_of(Moved)).ref == 2
+        assert (await fay.ask(WatchRace(code=code, ref=2), Moved)).ref == 2
         for number in (1, 2):
             cluster.serve(number)
         await trio.sleep(1)
@@ -415,10 +407,8 @@ async def test_whoever_wants_the_closest_race_of_the_place_is_led_from_server_to
         tell()
         code = house.only_room.code
         assert [race.code for race in lobby.closest_elsewhere] == [code]
-        assert ann.welcome is not None
         async with far.guest("Dan") as dan:
-            await dan.say(WatchRace(code=None, ref=4))
-            watched = await dan.hear_of(Watched)
+            watched = await dan.ask(WatchRace(code=None, ref=4), Watched)
             assert (watched.room.code, watched.closest, watched.ref) == (code, True, 4)
             await play(ann)
             assert (await dan.hear_of(WatchedEvent)).code == code

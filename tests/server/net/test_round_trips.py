@@ -60,7 +60,7 @@ async def test_of_pings_and_kernel_the_smaller_counts(rule: RoundTripRule, count
 
 
 async def test_what_the_kernel_says_counts_for_no_more_than_it_has_said_before() -> None:
-    """It forgets what was more than five minutes ago. Messages that are read late, two at a time, are acknowledged late."""
+    """The kernel forgets what is older than five minutes. Messages that are read late, two at a time, are acknowledged late."""
     forgets_at = trio.current_time() + 5 * PING_INTERVAL_S
     rule = RoundTripRule(kernel_ms=lambda _: 20 if trio.current_time() < forgets_at else 60)
     async with open_house(round_trip_rule=rule) as house, trio.open_nursery() as nursery:

@@ -8,7 +8,7 @@ import trio
 
 from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, OpenRace, Rename, Say, WhoAmI
 from protocol.errors import ErrorCode
-from protocol.room_events import PlayerView, Result, Room, Seated
+from protocol.room_events import Result, Room, Seated
 from protocol.server_messages import Left, Lobby, Welcome, YouAre
 from protocol.views import RaceOptions
 from protocol.watch_messages import Board, Talk, Unwatched, Watched, WatchedEvent, WatchRace
@@ -17,25 +17,20 @@ from tests.server.rooms.test_secrecy_of_traffic import cards_in
 
 
 async def come_to_watch(client: Client, token: str | None, name: str = "") -> Welcome:
-    await client.say(Hello(name=name, token=token, watch=True))
-    return await client.hear_of(Welcome)
+    return await client.ask(Hello(name=name, token=token, watch=True), Welcome)
 
 
 def token_of(client: Client) -> str:
-    assert client.welcome is not None
     return client.welcome.token
 
 
 async def test_a_connection_that_comes_to_watch_takes_nothing_over(house: House) -> None:
     async with house.race("Ann", "Bob", delay_s=0) as (ann, _), house.client() as second:
         welcome = await come_to_watch(second, token_of(ann), "Nobody asks")
-        assert ann.welcome is not None
         assert (welcome.player, welcome.name, welcome.token) == (ann.welcome.player, "Ann", token_of(ann))
         assert welcome.room is None, "there is no way back to the seat by this line"
-        await second.say(FollowLobby())
-        assert (await second.hear_of(Lobby)).players_here == 2
-        await ann.move()
-        assert (await ann.hear_of(PlayerView)).ply == 1
+        assert (await second.ask(FollowLobby(), Lobby)).players_here == 2
+        assert (await ann.play()).ply == 1
 
 
 async def test_whoever_races_watches_another_race_by_it_and_talks_there(house: House) -> None:
@@ -43,17 +38,15 @@ async def test_whoever_races_watches_another_race_by_it_and_talks_there(house: H
         other = (await cid.open(seats=2, delay_s=0)).code
         await come_to_watch(second, token_of(ann))
         for client in (second, eve):
-            await client.say(WatchRace(code=other))
-            assert (await client.hear_of(Watched)).room.code == other
+            assert (await client.ask(WatchRace(code=other), Watched)).room.code == other
         await second.say(Say(text="Hello, Cid."))
         assert [(line.name, line.text) for line in (await eve.hear_of(Talk)).lines] == [("Ann", "Hello, Cid.")]
         own = next(room for room in house.rooms if room.code != other)
-        await second.say(Say(text="what I hold", code=own.code))
-        assert (await second.error()).code == ErrorCode.NOT_IN_ROOM
+        assert (await second.error_for(Say(text="what I hold", code=own.code))).code == ErrorCode.NOT_IN_ROOM
 
 
 async def test_by_no_connection_is_a_player_shown_their_own_race(house: House) -> None:
-    """Whatever they ask for, in whatever order; the others' traffic shows that there was something to see."""
+    """They ask for anything in any order; what others are sent shows that there was something to see."""
     chance = random.Random(7)
     async with house.race("Ann", "Bob", delay_s=0) as (ann, bob), house.guest("Eve") as eve, house.client() as early:
         room = house.only_room
@@ -65,12 +58,10 @@ async def test_by_no_connection_is_a_player_shown_their_own_race(house: House) -
             await come_to_watch(late, token_of(bob))
             for _ in range(20):
                 await chance.choice(lines).say(WatchRace(code=chance.choice([room.code, None])))
-                await ann.move()
-                await ann.hear_of(PlayerView)
+                await ann.play()
                 await trio.sleep(chance.uniform(0.2, 2))
             # Who has left is told no more than who stays.
-            await bob.say(LeaveRace())
-            await bob.hear_of(Left)
+            await bob.ask(LeaveRace(), Left)
             await late.say(WatchRace(code=room.code))
             await ann.say_map({"type": "stop", "race": 1, "seat": ann.seat})
             await ann.hear_of(Result)
@@ -90,8 +81,7 @@ async def test_a_seat_that_is_taken_by_the_one_connection_ends_the_watching_by_t
     async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.client() as second:
         code = (await bob.open(seats=2, delay_s=0)).code
         await come_to_watch(second, token_of(ann))
-        await second.say(WatchRace(code=code))
-        await second.hear_of(Watched)
+        await second.ask(WatchRace(code=code), Watched)
         await ann.say(JoinRace(code=code))
         assert (await second.hear_of(Unwatched)).reason == "seated"
         await bob.hear_of(Seated)
@@ -100,34 +90,26 @@ async def test_a_seat_that_is_taken_by_the_one_connection_ends_the_watching_by_t
 async def test_whoever_watches_by_their_token_may_go_on_to_race_by_the_same_connection(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.client() as second:
         await come_to_watch(second, token_of(ann))
-        await second.say(OpenRace(options=RaceOptions(), ref=3))
-        refused = await second.error()
+        refused = await second.error_for(OpenRace(options=RaceOptions(), ref=3))
         assert (refused.code, refused.ref) == (ErrorCode.WATCHES_ONLY, 3)
         # Somebody else they cannot become, nor watch once more.
         for hello in (Hello(name="", token=token_of(bob)), Hello(name="Cid"), Hello(name="", token=token_of(ann), watch=True)):
-            await second.say(hello)
-            assert (await second.error()).code == ErrorCode.HELLO_TWICE
+            assert (await second.error_for(hello)).code == ErrorCode.HELLO_TWICE
         await second.say(Hello(name="Ann", token=token_of(ann)))
-        await second.say(OpenRace(options=RaceOptions()))
-        assert (await second.hear_of(Welcome)).name == "Ann"
+        assert (await second.ask(OpenRace(options=RaceOptions()), Welcome)).name == "Ann"
         assert (await second.hear_of(Room)).seat == 0
         assert (await ann.hear_end())[0] == 4009
-        await second.say(Hello(name="Ann", token=token_of(ann)))
-        assert (await second.error()).code == ErrorCode.HELLO_TWICE
+        assert (await second.error_for(Hello(name="Ann", token=token_of(ann)))).code == ErrorCode.HELLO_TWICE
 
 
 async def test_both_connections_of_a_player_hear_of_their_new_name(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.client() as second:
         code = (await bob.open(seats=2)).code
         await come_to_watch(second, token_of(ann))
-        await second.say(WatchRace(code=code))
-        await second.hear_of(Watched)
-        await second.say(Rename(name="Anna", ref=5))
-        assert await second.hear_of(YouAre) == YouAre(player=ann.welcome.player if ann.welcome else "", name="Anna", ref=5)
+        await second.ask(WatchRace(code=code), Watched)
+        assert await second.ask(Rename(name="Anna", ref=5), YouAre) == YouAre(player=ann.welcome.player, name="Anna", ref=5)
         assert (await ann.hear_of(YouAre)).ref == 0
         await ann.say(Rename(name="Annie"))
         assert (await second.hear_of(YouAre)).name == "Annie"
-        await second.say(WhoAmI())
-        assert (await second.hear_of(YouAre)).name == "Annie"
-        await second.say(Say(text="Good evening."))
-        assert (await second.hear_of(Talk)).lines[0].name == "Annie"
+        assert (await second.ask(WhoAmI(), YouAre)).name == "Annie"
+        assert (await second.ask(Say(text="Good evening."), Talk)).lines[0].name == "Annie"

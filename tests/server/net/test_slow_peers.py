@@ -87,8 +87,7 @@ async def test_nobody_waits_for_one_that_never_reads_and_their_connection_is_cut
     caplog.set_level("INFO")
     async with house.race("Ann", "Bob") as (ann, bob), house.guest("Eve", buffer=SMALL, max_queue=1, close_timeout=0.1) as eve:
         del bob
-        await ann.say(Say(phrase="hello"))
-        await ann.hear_of(Said)
+        await ann.ask(Say(phrase="hello"), Said)
         await eve.say(FollowLobby())
         end = house.connections[2]
         began = trio.current_time()
@@ -193,8 +192,7 @@ async def test_one_message_of_any_size_goes_through_an_empty_outbox(house: House
 
 async def test_a_follower_of_the_lobby_gets_its_newest_state_after_missing_some(house: House) -> None:
     async with house.guest("Ann", buffer=SMALL, max_queue=1) as ann:
-        await ann.say(FollowLobby())
-        await ann.hear_of(Lobby)
+        await ann.ask(FollowLobby(), Lobby)
         (end,) = house.connections
         for number in range(1000):
             end.post(said(number))
@@ -340,7 +338,7 @@ async def test_several_messages_to_a_peer_that_does_not_read_are_dropped_as_one_
 
 @pytest.mark.parametrize("is_framed", [False, True])
 async def test_a_bundle_comes_whole_or_not_at_all(house: House, is_framed: bool) -> None:
-    """is_framed: somebody before them has been sent it."""
+    """is_framed: whether somebody else has been sent it before."""
     bundles = [Bundle([said(2 * number + 1), said(2 * number + 2)]) for number in range(500)]
     async with house.guest("Ann", buffer=SMALL, max_queue=1) as ann:
         (end,) = house.connections

@@ -8,7 +8,6 @@ from trio.testing import MockClock
 
 from protocol.client_messages import OpenRace, WhoAmI
 from protocol.errors import CloseCode, ErrorCode
-from protocol.room_events import PlayerView
 from protocol.run_messages import PlayOn
 from protocol.server_messages import CurrentView
 from protocol.views import RaceOptions
@@ -23,8 +22,7 @@ async def test_moves_are_counted_and_timed_and_refused_ones_by_their_code(house:
     traffic = house.dispatch.traffic
     async with house.race("Ann", "Bob") as (ann, bob):
         for client in (ann, bob, ann):
-            await client.move()
-            await client.hear_of(PlayerView)
+            await client.play()
         assert (traffic.moves, sum(traffic.move_s.counts), traffic.refused_moves) == (3, 3, {})
         await ann.move("a9")
         await ann.hear_of(CurrentView)
@@ -36,14 +34,11 @@ async def test_moves_are_counted_and_timed_and_refused_ones_by_their_code(house:
         await ann.move(ply=0)
         await ann.hear_of(CurrentView)
         await trio.sleep(100)
-        await bob.move()
-        await bob.hear_of(PlayerView)
-        await ann.move()
-        await ann.hear_of(PlayerView)
+        await bob.play()
+        await ann.play()
         assert (traffic.moves, traffic.move_s.sum_s < 1) == (5, True)
         # Of what is no move, the error alone is counted.
-        await ann.say(OpenRace(options=RaceOptions()))
-        await ann.error()
+        await ann.error_for(OpenRace(options=RaceOptions()))
         assert traffic.errors == {**traffic.refused_moves, ErrorCode.ALREADY_IN_ROOM: 1}
         assert sum(traffic.move_s.counts) == 5
 
@@ -60,17 +55,14 @@ async def test_the_time_of_a_move_ends_when_it_is_kept(house: House, monkeypatch
             write(entries, done)  # type: ignore[arg-type]
 
         monkeypatch.setattr(house.journal, "submit", late)
-        await ann.move()
-        await ann.hear_of(PlayerView)
+        await ann.play()
         assert house.dispatch.traffic.move_s.sum_s == pytest.approx(0.3, abs=0.1)
 
 
 async def test_messages_beyond_the_rate_are_counted_by_why(autojump_clock: MockClock) -> None:
     async with open_house(rate=1, burst=25) as house, house.guest("Ann") as ann:
-        await ann.say(PlayOn(race="nowhere", seat=0, ply=0))
-        await ann.error()
-        await ann.say(PlayOn(race="nowhere", seat=0, ply=0))
-        assert (await ann.error()).code == ErrorCode.TOO_FAST
+        await ann.error_for(PlayOn(race="nowhere", seat=0, ply=0))
+        assert (await ann.error_for(PlayOn(race="nowhere", seat=0, ply=0))).code == ErrorCode.TOO_FAST
         await ann.flood(WhoAmI(), 60)
         assert (await ann.hear_end())[0] == CloseCode.FLOOD
         # All beyond the burst, up to the one that closes.

@@ -12,7 +12,7 @@ from protocol.cards import FACE_DOWN
 from protocol.client_messages import FollowLobby, LeaveRace, Say, Stop
 from protocol.codec import JSON
 from protocol.errors import CloseCode, ErrorCode, Fault
-from protocol.room_events import PlayerView, Progress, Result, Started
+from protocol.room_events import Progress, Result, Started
 from protocol.server_messages import Left, Lobby
 from protocol.watch_messages import Board, Talk, Unwatch, Unwatched, Watched, WatchedEvent, Watchers, WatchRace
 from server.net.connection import OUTBOX_BYTES
@@ -24,8 +24,7 @@ Kind = TypeVar("Kind")
 
 
 async def watch(client: Client, code: str | None = None) -> Watched:
-    await client.say(WatchRace(code=code))
-    return await client.hear_of(Watched)
+    return await client.ask(WatchRace(code=code), Watched)
 
 
 async def event(client: Client, kind: type[Kind]) -> Kind:
@@ -43,8 +42,7 @@ async def test_a_race_is_watched_by_its_code_in_either_encoding(house: House) ->
             watched = await watch(client, code.lower())
             assert (watched.room.code, watched.room.phase, watched.boards) == (code, "racing", ())
         await trio.sleep(0.5)
-        await ann.move()
-        view = (await ann.hear_of(PlayerView)).view
+        view = (await ann.play()).view
         assert (await bob.hear_of(Progress)).ply == 1
         for client in (eve, dan):
             assert (await event(client, Progress)).ply == 1
@@ -53,8 +51,7 @@ async def test_a_race_is_watched_by_its_code_in_either_encoding(house: House) ->
             # The card turned is one that Bob, who still races, has not seen.
             assert boards[-1].view == replace(view, waste=(FACE_DOWN,), moves=())
         assert (await ann.hear_of(Watchers)).count in (1, 2)
-        await eve.say(Unwatch())
-        assert await eve.hear_of(Unwatched) == Unwatched(code=code, reason="asked")
+        assert await eve.ask(Unwatch(), Unwatched) == Unwatched(code=code, reason="asked")
         await trio.aclose_forcefully(dan.line.stream)
         await trio.sleep(3)
         assert house.only_room.watchers == 0
@@ -62,13 +59,10 @@ async def test_a_race_is_watched_by_its_code_in_either_encoding(house: House) ->
 
 async def test_what_cannot_be_watched_is_refused(house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, _), house.guest("Eve") as eve, house.client() as stranger:
-        await stranger.say(WatchRace())
-        assert (await stranger.error()).code == ErrorCode.HELLO_FIRST
+        assert (await stranger.error_for(WatchRace())).code == ErrorCode.HELLO_FIRST
         await eve.say(WatchRace(code="AAAAAA", ref=3))
-        error = await eve.error()
-        assert (error.code, error.ref) == (ErrorCode.NO_SUCH_ROOM, 3)
-        await ann.say(WatchRace(code=house.only_room.code, ref=4))
-        error = await ann.error()
+        assert await eve.refusal() == (ErrorCode.NO_SUCH_ROOM, 3)
+        error = await ann.error_for(WatchRace(code=house.only_room.code, ref=4))
         assert (error.code, error.fault, error.ref) == (ErrorCode.OWN_RACE, Fault.STATE, 4)
 
 
@@ -81,27 +75,23 @@ async def test_whoever_comes_to_watch_when_the_race_is_over_and_the_room_gone_is
             await player.say(Stop(race=1, seat=seat))
         record = (await ann.hear_of(Result)).record
         for player in (ann, bob):
-            await player.say(LeaveRace())
-            await player.hear_of(Left)
+            await player.ask(LeaveRace(), Left)
         assert len(house.rooms) == 0
-        await eve.say(WatchRace(code=code.lower(), ref=7))
-        watched = await eve.hear_of(Watched)
+        watched = await eve.ask(WatchRace(code=code.lower(), ref=7), Watched)
         assert (watched.ref, watched.room.code, watched.room.phase, watched.room.record) == (7, code, "over", record)
         assert [(seat.name, seat.connected) for seat in watched.room.seats] == [("Ann", False), ("Bob", False)]
         # Nobody has a room by that.
         assert len(house.rooms) == 0
         monkeypatch.setattr(resumption, "STANDS_S", -1)
         await eve.say(WatchRace(code=code, ref=8))
-        error = await eve.error()
-        assert (error.code, error.ref) == (ErrorCode.NO_SUCH_ROOM, 8)
+        assert await eve.refusal() == (ErrorCode.NO_SUCH_ROOM, 8)
 
 
 async def test_whoever_has_left_one_room_and_watches_another_talks_to_that_one(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Eve") as eve:
         code = (await ann.open(seats=2)).code
         await eve.open(seats=2)
-        await eve.say(LeaveRace())
-        await eve.hear_of(Left)
+        await eve.ask(LeaveRace(), Left)
         await watch(eve, code)
         await eve.say(Say(text="hello"))
         assert [line.name for line in (await ann.hear_of(Talk)).lines] == ["Eve"]
@@ -109,8 +99,7 @@ async def test_whoever_has_left_one_room_and_watches_another_talks_to_that_one(h
 
 async def test_followers_of_the_lobby_see_the_races_that_are_being_run(house: House) -> None:
     async with house.guest("Eve") as eve:
-        await eve.say(FollowLobby())
-        assert (await eve.hear_of(Lobby)).running == ()
+        assert (await eve.ask(FollowLobby(), Lobby)).running == ()
         async with house.race("Ann", "Bob", deal="143", delay_s=20) as (ann, _):
             lobby = await eve.hear_of(Lobby)
             while not lobby.running:
@@ -118,7 +107,6 @@ async def test_followers_of_the_lobby_see_the_races_that_are_being_run(house: Ho
             (running,) = lobby.running
             assert (running.code, running.rules, running.delay_s, running.watchers) == (house.only_room.code, "carpet", 20, 0)
             assert [(seat.name, seat.home) for seat in running.seats] == [("Ann", 4), ("Bob", 4)]
-            assert ann.view is not None
             await ann.move(next(move for move in ann.view.moves if move != "s"))
             while [seat.home for seat in (await eve.hear_of(Lobby)).running[0].seats] != [5, 4]:
                 pass
@@ -144,14 +132,12 @@ async def test_a_watcher_who_falls_behind_is_shown_everything_anew_and_the_secon
     ):
         await watch(eve, house.only_room.code)
         await fill(house, 2)
-        await ann.move()
-        await ann.hear_of(PlayerView)
+        await ann.play()
         watched = await eve.hear_of(Watched)
         assert (watched.room.seats[0].ply, watched.boards[0].ply) == (1, 1)
         await fill(house, 2)
         assert (await eve.hear_end())[0] == CloseCode.TOO_SLOW
-        await ann.move(ply=1)
-        assert (await ann.hear_of(PlayerView)).ply == 2
+        assert (await ann.play(ply=1)).ply == 2
         assert house.only_room.watchers == 0
 
 

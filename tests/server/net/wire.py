@@ -14,9 +14,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
+import pytest
 import trio
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.frames import Frame, Opcode
+from websockets.http11 import Response
 from websockets.trio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
@@ -106,13 +108,25 @@ class Client:
     def __init__(self, line: ClientConnection) -> None:
         self.line = line
         self.heard: list[ServerMessage] = []
-        self.welcome: Welcome | None = None
+        self._welcome: Welcome | None = None
         self.room: Room | None = None
-        self.view: View | None = None
+        self._view: View | None = None
         self.seat = self.ply = self.version = 0
         self.gaps = 0
         assert line.subprotocol is not None
         self.encoding: Subprotocol = line.subprotocol
+
+    @property
+    def welcome(self) -> Welcome:
+        """The last one that was heard."""
+        assert self._welcome is not None
+        return self._welcome
+
+    @property
+    def view(self) -> View:
+        """The last one of their own race."""
+        assert self._view is not None
+        return self._view
 
     async def say(self, message: ClientMessage) -> None:
         await self.say_document(encode(message, self.encoding))
@@ -141,13 +155,13 @@ class Client:
             self.version = version
         match message:
             case Welcome():
-                self.welcome = message
+                self._welcome = message
             case Room(seat=seat, view=view):
-                self.room, self.seat, self.view = message, seat or 0, view
+                self.room, self.seat, self._view = message, seat or 0, view
             case Dealt(view=view):
-                self.view, self.ply = view, 0
+                self._view, self.ply = view, 0
             case PlayerView(view=view, ply=ply) | CurrentView(view=view, ply=ply):
-                self.view, self.ply = view, ply
+                self._view, self.ply = view, ply
             case _:
                 pass
         return message
@@ -158,6 +172,15 @@ class Client:
             message = await self.hear()
             if isinstance(message, kind):
                 return message
+
+    async def ask(self, message: ClientMessage, kind: type[Kind]) -> Kind:
+        """Send a message. Returns the answer of this kind."""
+        await self.say(message)
+        return await self.hear_of(kind)
+
+    async def error_for(self, message: ClientMessage) -> Error:
+        """Send a message. Returns the next error."""
+        return await self.ask(message, Error)
 
     async def hear_end(self) -> tuple[int, str]:
         """Read until the connection ends. Returns the close code and reason."""
@@ -170,25 +193,40 @@ class Client:
     async def error(self) -> Error:
         return await self.hear_of(Error)
 
+    async def refusal(self) -> tuple[str, int]:
+        """The code of the next error, and the ref of what it answers."""
+        error = await self.error()
+        return error.code, error.ref
+
     # ---- the usual steps
 
     async def hello(self, name: str = "Ann", token: str | None = None) -> Welcome:
-        await self.say(Hello(name=name, token=token))
-        return await self.hear_of(Welcome)
+        return await self.ask(Hello(name=name, token=token), Welcome)
 
     async def open(self, **options: Any) -> Room:
-        await self.say(OpenRace(options=RaceOptions(**options)))
-        return await self.hear_of(Room)
+        return await self.ask(OpenRace(options=RaceOptions(**options)), Room)
 
     async def join(self, code: str, version: int = 0) -> Room:
-        await self.say(JoinRace(code=code, version=version))
-        return await self.hear_of(Room)
+        return await self.ask(JoinRace(code=code, version=version), Room)
 
     async def ready(self) -> None:
         await self.say(Ready(race=1, nonce="ab" * 16))
 
     async def move(self, move: str = "s", **changes: Any) -> None:
         await self.say(Move(**{"race": 1, "seat": self.seat, "ply": self.ply, "move": move, **changes}))
+
+    async def play(self, move: str = "s", **changes: Any) -> PlayerView:
+        """Make a move and wait until it is played."""
+        await self.move(move, **changes)
+        return await self.hear_of(PlayerView)
+
+
+async def refused(line: connect) -> Response:
+    """The answer to an opening handshake that is refused."""
+    with pytest.raises(InvalidStatus) as refusal:
+        async with line:
+            pass
+    return refusal.value.response
 
 
 def request_bytes(encoding: str = MSGPACK) -> bytes:

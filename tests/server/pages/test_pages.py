@@ -69,8 +69,7 @@ async def test_the_positions_of_a_race_are_those_that_its_players_saw(house: Hou
         await begin(ann)
         await play(ann, 25, pause_s=1)
         seen = ann.view
-        await ann.say(Resign(race=1, seat=0))
-        record = (await ann.hear_of(Result)).record
+        record = (await ann.ask(Resign(race=1, seat=0), Result)).record
     documents: list[RaceBoards] = []
     for zipped in (False, True):
         answered = await house.ask(f"/races/{record.id}/boards.json", headers="Accept-Encoding: br, gzip\r\n" if zipped else "")

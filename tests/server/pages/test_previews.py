@@ -13,7 +13,7 @@ import pytest
 import trio
 
 from protocol.client_messages import LeaveRace, Resign
-from protocol.room_events import PlayerView, Result
+from protocol.room_events import Result
 from protocol.server_messages import Left
 from server.net.http import Site
 from server.pages.documents import Documents
@@ -31,11 +31,9 @@ async def finished_race(house: House) -> tuple[str, str]:
     """The code of a room that is gone and the id of its race."""
     async with house.race("<b>Ann", "Bob") as (ann, bob):
         code = house.only_room.summary.code
-        await ann.say(Resign(race=1, seat=0))
-        race = (await ann.hear_of(Result)).record.id
+        race = (await ann.ask(Resign(race=1, seat=0), Result)).record.id
         for client in (ann, bob):
-            await client.say(LeaveRace())
-            await client.hear_of(Left)
+            await client.ask(LeaveRace(), Left)
     await trio.sleep(3600)
     return code, race
 
@@ -88,8 +86,7 @@ async def test_the_picture_of_a_race_that_is_being_run_has_the_curves_that_watch
         assert before[0] == ["Ann", "4 cards home", "Bob", "4 cards home"]
         home = 4
         while home == 4:
-            await bob.move(next((move for move in bob.view.moves if move not in ("s", "r")), "s") if bob.view else "s")
-            home = (await bob.hear_of(PlayerView)).view.home
+            home = (await bob.play(next((move for move in bob.view.moves if move not in ("s", "r")), "s"))).view.home
         after = await drawn()
         # The one who leads comes first.
         assert after[0] == ["Bob", f"{home} cards home", "Ann", "4 cards home"]

@@ -89,7 +89,6 @@ def test_the_seat_of_a_record_is_judged_by_its_own_moves() -> None:
 
 @pytest.mark.parametrize("rules", RULE_SETS)
 def test_every_kind_of_move_has_words(rules: str) -> None:
-    """Games whose first moves are played and whose slip, wherever it is, is put into words; all moves of a long game among them."""
     position = rule_set(rules).deal(bytes(32))
     moves: list[str] = []
     while not position.is_over and len(moves) < 40:

@@ -22,12 +22,9 @@ from tests.server.net.wire import House
 
 async def test_what_a_server_answers_is_what_openapi_says(house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, _):
-        await ann.say(Resign(race=1, seat=0))
-        record = (await ann.hear_of(Result)).record
-        await ann.say(OpenChallenge(nonce="00" * 16))
-        challenge = (await ann.hear_of(ChallengeMade)).challenge.id
-        await ann.say(CreateTournament(options=TournamentOptions(name="Cup", format="swiss", rules="carpet")))
-        tournament = (await ann.hear_of(Decided)).id
+        record = (await ann.ask(Resign(race=1, seat=0), Result)).record
+        challenge = (await ann.ask(OpenChallenge(nonce="00" * 16), ChallengeMade)).challenge.id
+        tournament = (await ann.ask(CreateTournament(options=TournamentOptions(name="Cup", format="swiss", rules="carpet")), Decided)).id
     openapi = json.loads((await house.ask("/openapi.json")).body)
     (*_, day) = json.loads((await house.ask("/daily.json")).body)["days"]
     values = {"name": "Ann", "date": day["date"], "rules": "carpet", "document": "record"}

@@ -83,8 +83,7 @@ async def test_what_is_nowhere_is_not_found(house: House, query: str) -> None:
 async def test_tournaments_are_found_by_their_names_and_days_by_their_dates(house: House) -> None:
     async with house.guest("Grace") as grace:
         for name in ("Autumn Open", "Winter Cup"):
-            await grace.say(CreateTournament(options=TournamentOptions(name=name, format="swiss", rules="carpet")))
-            await grace.hear_of(Decided)
+            await grace.ask(CreateTournament(options=TournamentOptions(name=name, format="swiss", rules="carpet")), Decided)
         assert [each.name for each in (await search(house, "?q=open")).tournaments] == ["Autumn Open"]
         assert (await search(house, "?q=open&rules=colorado")).tournaments == ()
     days = (await search(house, "?q=2")).days

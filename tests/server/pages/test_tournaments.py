@@ -33,8 +33,7 @@ OPTIONS = TournamentOptions(name="=SUM(A1)", check_in_s=0, pause_s=0, rounds=1, 
 
 
 async def made(client: Client, options: TournamentOptions = OPTIONS, code: str | None = None) -> str:
-    await client.say(CreateTournament(options=options, code=code, ref=5))
-    answer = await client.hear_of(Decided)
+    answer = await client.ask(CreateTournament(options=options, code=code, ref=5), Decided)
     assert (answer.ref, answer.number) == (5, 0)
     return answer.id
 
@@ -43,10 +42,8 @@ async def test_a_tournament_is_given_out_whole_and_as_a_table(house: House) -> N
     async with house.guest("@Ada") as ada:
         identity = await made(ada)
         await ada.say(FollowTournament(id=identity))
-        await ada.say(EnterTournament(id=identity, ref=6))
-        assert (await ada.hear_of(Decided)).number == 1
-        await ada.say(AddBot(id=identity, ref=7))
-        assert (await ada.hear_of(Decided)).number == 2
+        assert (await ada.ask(EnterTournament(id=identity, ref=6), Decided)).number == 1
+        assert (await ada.ask(AddBot(id=identity, ref=7), Decided)).number == 2
         answered = await house.ask(f"/tournaments/{identity}.json")
         assert answered.status == 200
         document = msgspec.json.decode(answered.body, type=TournamentDocument)
@@ -55,8 +52,7 @@ async def test_a_tournament_is_given_out_whole_and_as_a_table(house: House) -> N
         assert (document.phase, document.director, document.rounds) == ("registration", "@Ada", ())
         zipped = await house.ask(f"/tournaments/{identity}.json", headers="Accept-Encoding: gzip\r\n")
         assert gzip.decompress(zipped.body) == answered.body
-        await ada.say(AddBot(id=identity, ref=8))
-        await ada.hear_of(Decided)
+        await ada.ask(AddBot(id=identity, ref=8), Decided)
         assert len(msgspec.json.decode((await house.ask(f"/tournaments/{identity}.json")).body, type=TournamentDocument).entrants) == 3
         answered = await house.ask(f"/tournaments/{identity.lower()}.csv")
         assert answered.headers["content-type"] == "text/csv; charset=utf-8"
@@ -96,15 +92,12 @@ async def test_tables_of_a_public_tournament_are_listed_while_they_race(house: H
         shown, hidden = await made(ada), await made(bob, msgspec.structs.replace(OPTIONS, public=False))
         for player, identity in ((bob, hidden), (ada, shown)):
             for message in (EnterTournament(id=identity), AddBot(id=identity)):
-                await player.say(message)
-                await player.hear_of(Decided)
+                await player.ask(message, Decided)
             await player.say(StartTournament(id=identity))
             await player.say(JoinRace(code=(await player.hear_of(Called)).code))
-            await player.say(Ready(race=1, nonce="00" * 16))
-            await player.hear_of(Started)
+            await player.ask(Ready(race=1, nonce="00" * 16), Started)
         await guest.say(Hello(name="", watch=True))
-        await guest.say(FollowLobby())
-        told = await guest.hear_of(Lobby)
+        told = await guest.ask(FollowLobby(), Lobby)
         assert [race.tournament for race in told.running] == [shown]
         assert (told.races, told.races_running) == ((), 2)
 
@@ -114,16 +107,12 @@ async def test_guests_follow_and_do_not_enter(house: House) -> None:
         identity = await made(ada)
         hidden = await made(ada, msgspec.structs.replace(OPTIONS, public=False, name="Hidden"))
         await guest.say(Hello(name="", watch=True))
-        await guest.say(FollowTournaments())
-        told = await guest.hear_of(Tournaments)
+        told = await guest.ask(FollowTournaments(), Tournaments)
         assert [(found.id, found.phase) for found in told.tournaments] == [(identity, "registration")]
         assert told.running == 2
-        await guest.say(FollowTournament(id=hidden))
-        assert (await guest.hear_of(Tournament)).options.name == "Hidden"
-        await guest.say(EnterTournament(id=identity))
-        assert (await guest.hear_of(Error)).code == "hello/watches-only"
-        await guest.say(FollowTournament(id="NOSUCH", ref=3))
-        error = await guest.hear_of(Error)
+        assert (await guest.ask(FollowTournament(id=hidden), Tournament)).options.name == "Hidden"
+        assert (await guest.ask(EnterTournament(id=identity), Error)).code == "hello/watches-only"
+        error = await guest.ask(FollowTournament(id="NOSUCH", ref=3), Error)
         assert (error.code, error.ref) == ("tournament/no-such-id", 3)
 
 

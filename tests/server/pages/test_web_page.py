@@ -37,8 +37,7 @@ def content(name: str) -> bytes:
 async def test_every_address_has_a_document_that_says_what_it_is_about(house: House) -> None:
     async with house.race("<b>Ann", "Bob") as (ann, _):
         code = house.only_room.summary.code
-        await ann.say(Resign(race=1, seat=0))
-        race = (await ann.hear_of(Result)).record.id
+        race = (await ann.ask(Resign(race=1, seat=0), Result)).record.id
         titles = {
             "/": "Carpet Race",
             "/play": "Play · Carpet Race",
@@ -75,8 +74,8 @@ async def test_the_document_of_a_race_that_is_run_has_how_far_everybody_is(house
         code = house.only_room.summary.code
         text = (await house.ask(f"/watch/{code}", headers=BROWSER)).body.decode()
         seats = [
-            {"seat": 0, "name": "</script><!--", "bot": None, "home": ann.view.home if ann.view else None},
-            {"seat": 1, "name": "Bob", "bot": None, "home": ann.view.home if ann.view else None},
+            {"seat": 0, "name": "</script><!--", "bot": None, "home": ann.view.home},
+            {"seat": 1, "name": "Bob", "bot": None, "home": ann.view.home},
         ]
         assert first(text) == {"seats": seats, "cards": 104}
         assert text.count("<script") == text.count("</script>") == 2
@@ -84,8 +83,7 @@ async def test_the_document_of_a_race_that_is_run_has_how_far_everybody_is(house
         home = (await house.ask("/", headers=BROWSER)).body.decode()
         assert {"id": "colorado", "name": "Colorado", "decks": 2} in first(home)["rules"]
         assert 'href="/races.json"' in home
-        await ann.say(Resign(race=1, seat=0))
-        await ann.hear_of(Result)
+        await ann.ask(Resign(race=1, seat=0), Result)
         assert 'id="first"' not in (await house.ask(f"/watch/{code}", headers=BROWSER)).body.decode()
 
 
@@ -95,23 +93,19 @@ async def test_a_title_names_three_players_at_most_and_tells_bots_apart(house: H
         ("Ben", ("greedy",) * 7, "Ben against greedy (bot) and 6 more"),
     ):
         async with house.guest(name) as ann:
-            await ann.say(OpenRace(options=RaceOptions(seats=1 + len(bots), bots=bots)))
-            code = (await ann.hear_of(Room)).code
+            code = (await ann.ask(OpenRace(options=RaceOptions(seats=1 + len(bots), bots=bots)), Room)).code
             text = (await house.ask(f"/watch/{code}", headers=BROWSER)).body.decode()
             assert f"<title>{title} · Carpet Race</title>" in text
-            await ann.say(LeaveRace())
-            await ann.hear_of(Left)
+            await ann.ask(LeaveRace(), Left)
 
 
 @pytest.mark.parametrize("public", [True, False])
 async def test_the_link_of_a_race_that_is_over_leads_to_it_for_ever(house: House, public: bool) -> None:
     async with house.race("Ann", "Bob", public=public) as (ann, bob):
         code = house.only_room.summary.code
-        await ann.say(Resign(race=1, seat=0))
-        race = (await ann.hear_of(Result)).record.id
+        race = (await ann.ask(Resign(race=1, seat=0), Result)).record.id
         for client in (ann, bob):
-            await client.say(LeaveRace())
-            await client.hear_of(Left)
+            await client.ask(LeaveRace(), Left)
     await trio.sleep(3600)
     for place in ("watch", "play"):
         answered = await house.ask(f"/{place}/{code.lower()}", headers=BROWSER)

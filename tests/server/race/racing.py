@@ -16,7 +16,7 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.fairness import named_seed
 from protocol.record import Record
 from protocol.views import Phase, RaceOptions, SharedDeal
-from server.race.commands import Command, GetReady, MeasureConnection, PlayMove, TakeSeat
+from server.race.commands import Command, GetReady, MeasureConnection, PlayMove, StopSeat, TakeSeat
 from server.race.events import RaceEvent
 from server.race.machine import Race
 from server.race.seat import Seat
@@ -153,30 +153,38 @@ def seated(
     return driven
 
 
-def counting_down(
-    chosen: RaceOptions | None = None,
-    *,
-    round_trips: Sequence[int] = (),
-    place: SeriesPlace | None = None,
-    shared: SharedDeal | None = None,
-) -> Driven:
+def counting_down(chosen: RaceOptions | None = None, **how: Any) -> Driven:
     """The same race with everybody ready, so that the start is at 0."""
-    driven = seated(chosen, round_trips=round_trips, place=place, shared=shared)
+    driven = seated(chosen, **how)
     for seat in range(driven.race.options.seats):
         driven.do(GetReady(seat, nonce(seat)), -driven.race.options.countdown_s * 1000)
     return driven
 
 
-def started(
-    chosen: RaceOptions | None = None,
-    *,
-    round_trips: Sequence[int] = (),
-    place: SeriesPlace | None = None,
-    shared: SharedDeal | None = None,
-) -> Driven:
+def started(chosen: RaceOptions | None = None, **how: Any) -> Driven:
     """The same race at its start."""
-    driven = counting_down(chosen, round_trips=round_trips, place=place, shared=shared)
+    driven = counting_down(chosen, **how)
     driven.advance(0)
+    return driven
+
+
+def won() -> Driven:
+    """A race on a named deal that seat 0 wins, which stops seat 1."""
+    driven = started(round_trips=(0, 40))
+    for ply, move in enumerate(greedy_line(WINNABLE)):
+        driven.do(PlayMove(0, ply, move), 100 * (ply + 1))
+        if ply < 12:
+            driven.do(PlayMove(1, ply, move), 100 * (ply + 1) + 50)
+    return driven
+
+
+def played_and_stopped(driven: Driven) -> Driven:
+    """The race after both seats have made some moves and stopped."""
+    for at in range(1000, 9000, 500):
+        for seat in (0, 1):
+            driven.play(seat, driven.position(seat).legal_moves()[:1], at)
+    for seat in (0, 1):
+        driven.do(StopSeat(seat), 9500)
     return driven
 
 

@@ -11,21 +11,10 @@ from msgspec.structs import replace
 
 from protocol.record import BadRecord, Record, digest, from_json, sealed, to_json
 from server.race.audit import audit
-from server.race.commands import LoseConnection, PlayMove, ResignSeat, StopSeat
-from tests.server.race.racing import STALLING, WINNABLE, Driven, greedy_line, options, started
+from server.race.commands import LoseConnection, ResignSeat, StopSeat
+from tests.server.race.racing import STALLING, Driven, greedy_line, options, started, won
 
 Document = dict[str, Any]
-LINE = greedy_line(WINNABLE)
-
-
-def won() -> Driven:
-    """A named deal: seat 0 wins, seat 1 is stopped by it."""
-    driven = started(round_trips=(0, 40))
-    for ply, move in enumerate(LINE):
-        driven.do(PlayMove(0, ply, move), 100 * (ply + 1))
-        if ply < 12:
-            driven.do(PlayMove(1, ply, move), 100 * (ply + 1) + 50)
-    return driven
 
 
 def forfeited() -> Driven:
@@ -67,7 +56,7 @@ def read(document: Document) -> Record:
 
 
 def test_winnable_deals_are_only_true_where_they_are_offered() -> None:
-    """Sealed and right in everything else, as a dishonest host would write it."""
+    """The record is sealed and correct in everything else, as a dishonest host would write it."""
     record = record_of(forfeited)
     audit(sealed(replace(record, deal=replace(record.deal, winnable=True))))
     teppich = started(options(deal=None, rules="teppich")).finish()

@@ -127,13 +127,3 @@ def test_whoever_is_left_alone_by_forfeits_in_the_countdown_has_won_at_the_start
     driven.advance(167)
     record = driven.record
     assert [(seat.state, seat.place, seat.ended_at_ms) for seat in record.seats] == [("stopped", 1, 0), ("forfeited", 2, 0)]
-
-
-def test_a_race_that_all_have_left_in_the_countdown_is_over_at_the_start() -> None:
-    driven = counting_down()
-    driven.do(LeaveSeat(1), -1000)
-    driven.do(LeaveSeat(0), -500)
-    assert driven.phase() == "countdown"
-    driven.advance(0)
-    assert [(seat.state, seat.place) for seat in driven.record.seats] == [("stopped", 1), ("forfeited", 2)]
-    assert driven.record.ended_at_ms == 0

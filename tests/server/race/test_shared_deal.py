@@ -18,7 +18,7 @@ from server.race.events import MovePlayed, RaceEnded
 from server.race.replay import frames
 from server.race.view import see, snapshot, tell
 from server.rules.catalogue import rule_set
-from tests.server.race.racing import SECRET, Driven, options, started
+from tests.server.race.racing import SECRET, Driven, options, played_and_stopped, started
 
 NONCE = "7c" * 16
 ROUND = SharedDeal(kind="round", id="spring-open/1", nonces=(NONCE,))
@@ -27,13 +27,7 @@ ROUND = SharedDeal(kind="round", id="spring-open/1", nonces=(NONCE,))
 @cache
 def raced(number: int = 1) -> Driven:
     """Two seats make moves and stop."""
-    driven = started(options(deal=None, time_limit_s=60), shared=replace(ROUND, number=number))
-    for at in range(1000, 9000, 500):
-        for seat in (0, 1):
-            driven.play(seat, driven.position(seat).legal_moves()[:1], at)
-    for seat in (0, 1):
-        driven.do(StopSeat(seat), 9500)
-    return driven
+    return played_and_stopped(started(options(deal=None, time_limit_s=60), shared=replace(ROUND, number=number)))
 
 
 @pytest.mark.parametrize("number", [1, 2])

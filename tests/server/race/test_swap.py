@@ -16,14 +16,14 @@ from protocol.fairness import derive_seed
 from protocol.record import BadRecord, Record, SeriesRecord, check_deal, sealed, seed_of
 from protocol.views import RaceOptions, SeriesOptions
 from server.race.audit import audit
-from server.race.commands import GetReady, LoseConnection, ResignSeat, StopSeat, TakeSeat
+from server.race.commands import GetReady, LoseConnection, ResignSeat, TakeSeat
 from server.race.events import SeatFreed
 from server.race.machine import Race
 from server.race.replay import frames
 from server.race.shuffles import SeriesPlace
 from server.race.view import see
 from server.rules.catalogue import rule_set
-from tests.server.race.racing import SECRET, Driven, nonce, options, started
+from tests.server.race.racing import SECRET, Driven, nonce, options, played_and_stopped, started
 from tests.server.race.test_secrecy import random_command
 from tests.server.race.watching import Watch
 
@@ -35,13 +35,7 @@ PLACE = SeriesPlace(id="ABCDEF-1-00", number=2, nonces=NONCES)
 @cache
 def played(number: int) -> Driven:
     """One of the two races: some moves of each seat, and both stop."""
-    driven = started(SWAP, place=PLACE if number == 2 else None)
-    for at in range(1000, 9000, 500):
-        for seat in (0, 1):
-            driven.play(seat, driven.position(seat).legal_moves()[:1], at)
-    for seat in (0, 1):
-        driven.do(StopSeat(seat), 9500)
-    return driven
+    return played_and_stopped(started(SWAP, place=PLACE if number == 2 else None))
 
 
 def test_each_seat_plays_what_the_other_has_played() -> None:

@@ -65,7 +65,7 @@ async def test_the_next_race_goes_on_from_there_and_forgets_what_the_last_one_di
 
 @pytest.mark.parametrize("knows_version", [True, False])
 async def test_a_player_who_lost_the_connection_hears_of_it_when_they_are_back(table: Table, knows_version: bool) -> None:
-    """By the event that they missed, or by a snapshot."""
+    """Either from the event they missed, or from a snapshot."""
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     for guest in (ann, bob):

@@ -115,7 +115,7 @@ async def test_what_was_said_stays_for_the_next_race(table: Table, ann: Guest, b
 
 @pytest.mark.parametrize("public", [False, True])
 async def test_a_seat_that_is_freed_before_a_rematch_of_a_private_race_is_for_nobody_new(table: Table, public: bool) -> None:
-    """The code of a race that is over is in its record, and in histories."""
+    """The code of a race that is over can be read in its record and in histories."""
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.over(ann, bob, public=public)
     for guest in (ann, bob):

@@ -8,7 +8,7 @@ import trio
 import trio.testing
 from trio.testing import MockClock
 
-from protocol.client_messages import ClientMessage, Move, Ready, Stop
+from protocol.client_messages import Move, Ready, Stop
 from protocol.room_events import Dealt, Ended, PlayerView, Room, Started
 from protocol.run_messages import ListRuns, RunChallenge, RunDaily, Runs
 from server.store.errors import StoreError
@@ -22,32 +22,23 @@ DAY_MS = 24 * 3600 * 1000
 Kind = TypeVar("Kind")
 
 
-async def asked(client: Client, message: ClientMessage, kind: type[Kind]) -> Kind:
-    """Send a message. Returns the answer of this kind."""
-    await client.say(message)
-    return await client.hear_of(kind)
-
-
 async def enter(client: Client, message: RunDaily | RunChallenge | None = None) -> Room:
-    return await asked(client, message or RunDaily(), Room)
+    return await client.ask(message or RunDaily(), Room)
 
 
 async def begin(client: Client) -> None:
     """Get ready, and wait for the start."""
-    await client.say(Ready(race=1, nonce="ab" * 16))
-    await client.hear_of(Dealt)
+    await client.ask(Ready(race=1, nonce="ab" * 16), Dealt)
     await client.hear_of(Started)
 
 
 async def play(client: Client, moves: int, *, pause_s: float = 1.0, choose: int = 0) -> None:
     """Keep playing the legal move with this number, as long as there is one."""
     for _ in range(moves):
-        assert client.view is not None
         if not client.view.moves:
             return
         await trio.sleep(pause_s)
-        await client.say(Move(race=1, seat=0, ply=client.ply, move=client.view.moves[choose % len(client.view.moves)]))
-        await client.hear_of(PlayerView)
+        await client.ask(Move(race=1, seat=0, ply=client.ply, move=client.view.moves[choose % len(client.view.moves)]), PlayerView)
 
 
 async def run(client: Client, message: RunDaily | RunChallenge | None = None, *, moves: int = 5, pause_s: float = 1.0) -> Ended:
@@ -57,12 +48,11 @@ async def run(client: Client, message: RunDaily | RunChallenge | None = None, *,
     await play(client, moves, pause_s=pause_s)
     # Not in the same millisecond as the last move, or a ghost would show both as one.
     await trio.sleep(0.005)
-    await client.say(Stop(race=1, seat=0))
-    return await client.hear_of(Ended)
+    return await client.ask(Stop(race=1, seat=0), Ended)
 
 
 async def board(client: Client, kind: str = "daily", deal: str | None = None, rules: str = "carpet") -> Runs:
-    return await asked(client, ListRuns(kind=kind, id=deal, rules=rules), Runs)  # type: ignore[arg-type]
+    return await client.ask(ListRuns(kind=kind, id=deal, rules=rules), Runs)  # type: ignore[arg-type]
 
 
 def cannot_be_asked(*asked: object) -> NoReturn:

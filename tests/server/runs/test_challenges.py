@@ -26,14 +26,14 @@ from server.runs.ghost_lines import RecordedGhosts
 from server.store.availability import Outage
 from server.store.memory import MemoryStore
 from tests.server.net.wire import Client, House, open_house
-from tests.server.runs.running import NOON, asked, begin, board, cannot_be_asked, enter, play, run, until
+from tests.server.runs.running import NOON, begin, board, cannot_be_asked, enter, play, run, until
 
 HOUR_S = 3600
 NONCE = "5e" * 16
 
 
 async def opened(client: Client, **fields: object) -> ChallengeInfo:
-    return (await asked(client, OpenChallenge(nonce=NONCE, **fields), Challenge)).challenge  # type: ignore[arg-type]
+    return (await client.ask(OpenChallenge(nonce=NONCE, **fields), Challenge)).challenge  # type: ignore[arg-type]
 
 
 async def test_a_challenge_is_dealt_by_the_servers_secret_and_its_openers_nonce(house: House) -> None:
@@ -54,13 +54,13 @@ async def test_it_is_listed_while_it_can_be_run_and_to_its_opener_for_good(house
         public = await opened(anna, closes_in_s=HOUR_S)
         private = await opened(anna, public=False)
         await run(bert, RunChallenge(id=public.id))
-        assert [(each.id, each.runs, each.ran) for each in (await asked(bert, ListChallenges(), Challenges)).challenges] == [
+        assert [(each.id, each.runs, each.ran) for each in (await bert.ask(ListChallenges(), Challenges)).challenges] == [
             (public.id, 1, True)
         ]
-        assert {each.id for each in (await asked(anna, ListChallenges(), Challenges)).challenges} == {public.id, private.id}
+        assert {each.id for each in (await anna.ask(ListChallenges(), Challenges)).challenges} == {public.id, private.id}
         await until(house, public.closes_at_ms)
-        assert (await asked(bert, ListChallenges(), Challenges)).challenges == ()
-        assert {each.id for each in (await asked(anna, ListChallenges(), Challenges)).challenges} == {public.id, private.id}
+        assert (await bert.ask(ListChallenges(), Challenges)).challenges == ()
+        assert {each.id for each in (await anna.ask(ListChallenges(), Challenges)).challenges} == {public.id, private.id}
 
 
 async def test_one_that_nobody_begins_to_run_is_listed_for_a_day_and_can_be_run_for_longer(house: House) -> None:
@@ -68,11 +68,11 @@ async def test_one_that_nobody_begins_to_run_is_listed_for_a_day_and_can_be_run_
         used, unused = await opened(anna), await opened(anna)
         await run(bert, RunChallenge(id=used.id))
         await until(house, unused.made_at_ms + UNUSED_MS - 60_000)
-        assert {each.id for each in (await asked(bert, ListChallenges(), Challenges)).challenges} == {used.id, unused.id}
+        assert {each.id for each in (await bert.ask(ListChallenges(), Challenges)).challenges} == {used.id, unused.id}
         await until(house, unused.made_at_ms + UNUSED_MS)
-        assert [each.id for each in (await asked(bert, ListChallenges(), Challenges)).challenges] == [used.id]
-        assert {each.id for each in (await asked(anna, ListChallenges(), Challenges)).challenges} == {used.id, unused.id}
-        await asked(bert, LeaveRace(), Left)
+        assert [each.id for each in (await bert.ask(ListChallenges(), Challenges)).challenges] == [used.id]
+        assert {each.id for each in (await anna.ask(ListChallenges(), Challenges)).challenges} == {used.id, unused.id}
+        await bert.ask(LeaveRace(), Left)
         await run(bert, RunChallenge(id=unused.id), moves=1)
 
 
@@ -80,39 +80,34 @@ async def test_each_runs_it_once_and_nobody_after_it_has_closed(house: House) ->
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         challenge = await opened(anna, closes_in_s=HOUR_S)
         await run(anna, RunChallenge(id=challenge.id))
-        await asked(anna, LeaveRace(), Left)
-        await anna.say(RunChallenge(id=challenge.id))
-        assert (await anna.error()).code == ErrorCode.ALREADY_RUN
+        await anna.ask(LeaveRace(), Left)
+        assert (await anna.error_for(RunChallenge(id=challenge.id))).code == ErrorCode.ALREADY_RUN
         await until(house, challenge.closes_at_ms)
-        await bert.say(RunChallenge(id=challenge.id))
-        assert (await bert.error()).code == ErrorCode.RUN_CLOSED
+        assert (await bert.error_for(RunChallenge(id=challenge.id))).code == ErrorCode.RUN_CLOSED
 
 
 async def test_what_there_is_not_cannot_be_run(house: House) -> None:
     async with house.guest("Anna") as anna:
-        await anna.say(RunChallenge(id="ABCDEF"))
-        assert (await anna.error()).code == ErrorCode.NO_SUCH_DEAL
+        assert (await anna.error_for(RunChallenge(id="ABCDEF"))).code == ErrorCode.NO_SUCH_DEAL
 
 
 @pytest.mark.parametrize("asked_for", [RunChallenge(id="A\0B"), ListRuns(kind="challenge", id="A\0B")], ids=["run", "board"])
 async def test_the_store_is_not_asked_for_what_is_no_code(
     house: House, monkeypatch: pytest.MonkeyPatch, asked_for: RunChallenge | ListRuns
 ) -> None:
-    """PostgreSQL takes no text with a zero byte, which looks as if the store had failed."""
+    """PostgreSQL accepts no text with a zero byte, and its error would look like a failure of the store."""
     monkeypatch.setattr(house.store, "shared_deal", cannot_be_asked)
     async with house.guest("Anna") as anna:
-        await anna.say(asked_for)
-        assert (await anna.error()).code == ErrorCode.NO_SUCH_DEAL
+        assert (await anna.error_for(asked_for)).code == ErrorCode.NO_SUCH_DEAL
 
 
 async def test_one_player_has_so_many_open_and_no_more(house: House) -> None:
     async with house.guest("Anna") as anna:
         for _ in range(OPEN_AT_ONCE - 1):
             await opened(anna)
-        await opened(anna, closes_in_s=HOUR_S)
-        await anna.say(OpenChallenge(nonce=NONCE))
-        assert (await anna.error()).code == ErrorCode.TOO_MANY_CHALLENGES
-        await trio.sleep(HOUR_S + 1)
+        closing = await opened(anna, closes_in_s=HOUR_S)
+        assert (await anna.error_for(OpenChallenge(nonce=NONCE))).code == ErrorCode.TOO_MANY_CHALLENGES
+        await until(house, closing.closes_at_ms)
         await opened(anna)
 
 
@@ -126,7 +121,6 @@ async def test_so_many_are_open_from_one_address_and_the_list_has_room_for_every
 
     for name in ("early", "another", *(f"{place}{number}" for place in "ab" for number in range(3))):
         async with house.guest(name) as client:
-            assert client.welcome is not None
             ids[name] = client.welcome.player
     first = await open_from("early", "198.51.100.7")
     for number in range(OPEN_FROM_PLACE):
@@ -172,7 +166,6 @@ async def test_a_ghost_has_come_as_far_as_it_had_when_its_own_clock_showed_that(
         await begin(bert)
         started = trio.current_time()
         # It begins with what the deal brings home, like the run beside it, and not with nothing.
-        assert bert.view is not None
         dealt = GhostInfo(ghost=0, name="Anna", state="racing", ply=0, home=bert.view.home, elapsed_ms=0)
         assert (await bert.hear_of(Ghost)).ghost == dealt
         for ply in range(1, 13):
@@ -189,7 +182,6 @@ async def test_a_ghost_has_come_as_far_as_it_had_when_its_own_clock_showed_that(
 
 async def test_ghosts_are_in_the_snapshot_as_far_as_they_are_by_then(house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
-        assert bert.welcome is not None
         challenge = await opened(anna)
         await run(anna, RunChallenge(id=challenge.id), moves=12, pause_s=2)
         code = (await enter(bert, RunChallenge(id=challenge.id))).code
@@ -198,10 +190,9 @@ async def test_ghosts_are_in_the_snapshot_as_far_as_they_are_by_then(house: Hous
         await trio.sleep(9.5)
         async with house.client() as again:
             await again.hello("Bert", bert.welcome.token)
-            room = await asked(again, JoinRace(code=code), Room)
+            room = await again.ask(JoinRace(code=code), Room)
             (ghost,) = room.ghosts
             assert (ghost.ply, ghost.elapsed_ms, ghost.state) == (4, 8000, "racing")
-            assert first is not None
             assert ghost.home >= first.home
             assert (await again.hear_of(Ghost)).ghost.ply == 5
 
@@ -209,7 +200,6 @@ async def test_ghosts_are_in_the_snapshot_as_far_as_they_are_by_then(house: Hous
 async def test_a_ghost_is_there_again_behind_a_restart_of_the_server(autojump_clock: MockClock) -> None:
     store = MemoryStore()
     async with open_house(wall_s=NOON / 1000, store=store) as house, house.guest("Anna") as anna, house.guest("Bert") as bert:
-        assert bert.welcome is not None
         token = bert.welcome.token
         challenge = await opened(anna)
         await run(anna, RunChallenge(id=challenge.id), moves=12, pause_s=2)
@@ -240,7 +230,7 @@ async def test_while_the_ghosts_of_a_run_are_still_read_its_player_can_enter_no_
     async with house.guest("Anna") as anna, house.guest("Bert") as bert, house.guest("Eve") as eve:
         challenge = await opened(anna)
         await run(anna, RunChallenge(id=challenge.id))
-        await asked(anna, LeaveRace(), Left)
+        await anna.ask(LeaveRace(), Left)
         other = await anna.open(seats=3)
         await bert.say(RunChallenge(id=challenge.id))
         await bert.say(OpenRace(options=RaceOptions(seats=3), ref=1))
@@ -254,7 +244,7 @@ async def test_while_the_ghosts_of_a_run_are_still_read_its_player_can_enter_no_
         assert (await bert.hear_of(Room)).code == code
         assert (await eve.error()).code == ErrorCode.NOT_INVITED
         assert (await eve.join(other.code)).seat == 1
-        assert await asked(bert, LeaveRace(), Left) == Left(code=code, reason="left")
+        assert await bert.ask(LeaveRace(), Left) == Left(code=code, reason="left")
         assert (await bert.join(other.code)).seat == 2
 
 
@@ -262,7 +252,6 @@ async def test_while_the_ghosts_of_a_run_are_still_read_its_player_can_enter_no_
 async def test_nor_can_they_behind_a_restart_of_the_server(autojump_clock: MockClock) -> None:
     store = MemoryStore()
     async with open_house(wall_s=NOON / 1000, store=store) as house, house.guest("Anna") as anna, house.guest("Bert") as bert:
-        assert bert.welcome is not None
         token = bert.welcome.token
         challenge = await opened(anna)
         await run(anna, RunChallenge(id=challenge.id))
@@ -272,7 +261,7 @@ async def test_nor_can_they_behind_a_restart_of_the_server(autojump_clock: MockC
         assert (await bert.hello("Bert", token)).room == code
         assert not house.rooms.find(code).has_begun
         await bert.say(OpenRace(options=RaceOptions(seats=3), ref=1))
-        assert ((error := await bert.error()).code, error.ref) == (ErrorCode.ALREADY_IN_ROOM, 1)
+        assert await bert.refusal() == (ErrorCode.ALREADY_IN_ROOM, 1)
         assert (await bert.join(code)).code == code
         assert [room.code for room in house.rooms] == [code]
 
@@ -282,16 +271,15 @@ async def test_who_leaves_a_run_while_its_ghosts_are_read_and_who_comes_behind_t
     async with house.guest("Anna") as anna, house.guest("Bert") as bert, house.guest("Eve") as eve:
         challenge = await opened(anna)
         await run(anna, RunChallenge(id=challenge.id))
-        await asked(anna, LeaveRace(), Left)
+        await anna.ask(LeaveRace(), Left)
         await bert.say(RunChallenge(id=challenge.id, ref=1))
         await bert.say(LeaveRace(ref=2))
         await bert.say(RunChallenge(id=challenge.id, ref=3))
-        await bert.say(OpenRace(options=RaceOptions(), ref=4))
-        assert (await bert.error()).ref == 4
+        assert (await bert.error_for(OpenRace(options=RaceOptions(), ref=4))).ref == 4
         (room,) = {room for room in house.rooms if not room.has_begun}
         await eve.say(JoinRace(code=room.code, ref=1))
         for client, ref in ((bert, 3), (eve, 1)):
-            assert ((error := await client.error()).code, error.ref) == (ErrorCode.ROOM_CLOSED, ref)
+            assert await client.refusal() == (ErrorCode.ROOM_CLOSED, ref)
         assert (await bert.hear_of(Left)).ref == 2
         await bert.join((await eve.open()).code)
 
@@ -306,11 +294,10 @@ async def test_who_asked_for_a_run_that_cannot_begin_is_told_so_and_free(
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         challenge = await opened(anna)
         await run(anna, RunChallenge(id=challenge.id))
-        await asked(anna, LeaveRace(), Left)
+        await anna.ask(LeaveRace(), Left)
         with monkeypatch.context() as patched:
             patched.setattr(broken, method, breaks)
-            await bert.say(RunChallenge(id=challenge.id, ref=1))
-            assert ((error := await bert.error()).code, error.ref) == (ErrorCode.ROOM_CLOSED, 1)
+            assert ((error := await bert.error_for(RunChallenge(id=challenge.id, ref=1))).code, error.ref) == (ErrorCode.ROOM_CLOSED, 1)
         await trio.sleep(1)
         assert len(house.rooms) == 0
         await bert.open()
@@ -323,10 +310,9 @@ async def test_who_waits_for_the_ghosts_of_a_run_is_told_of_an_outage(house: Hou
         await run(anna, RunChallenge(id=challenge.id))
         await bert.say(RunChallenge(id=challenge.id, ref=1))
         await bert.say(RunChallenge(id=challenge.id, ref=2))
-        await bert.say(OpenRace(options=RaceOptions(), ref=3))
-        assert (await bert.error()).ref == 3
+        assert (await bert.error_for(OpenRace(options=RaceOptions(), ref=3))).ref == 3
         house.rooms.outage(Outage(trio.current_time(), "the disk is full"))
-        assert ((error := await bert.error()).code, error.ref) == (ErrorCode.CANNOT_WRITE, 0)
+        assert await bert.refusal() == (ErrorCode.CANNOT_WRITE, 0)
         house.rooms.outage(None)
         assert [(await bert.hear_of(Room)).ref for _ in range(2)] == [1, 2]
         assert [message.code for message in bert.heard if isinstance(message, Error)] == [ErrorCode.ALREADY_IN_ROOM, ErrorCode.CANNOT_WRITE]
@@ -338,7 +324,7 @@ async def test_no_more_than_seven_ghosts_and_only_of_runs_that_are_over(house: H
         for number in range(9):
             async with house.guest(f"Runner {number}") as runner:
                 await run(runner, RunChallenge(id=challenge.id), moves=number)
-                await asked(runner, LeaveRace(), Left)
+                await runner.ask(LeaveRace(), Left)
         async with house.guest("Anna") as anna, house.guest("Bert") as bert:
             await enter(anna, RunChallenge(id=challenge.id))
             await begin(anna)

@@ -26,12 +26,12 @@ from server.store.errors import StoreFull
 from server.store.journal import Journal
 from server.store.memory import MemoryStore
 from tests.server.net.wire import House, open_house
-from tests.server.runs.running import DAY, DAY_MS, NOON, asked, begin, board, enter, play, run, until
+from tests.server.runs.running import DAY, DAY_MS, NOON, begin, board, enter, play, run, until
 
 
 async def test_today_and_the_coming_seven_days_are_committed_to_from_the_first_moment_on(house: House) -> None:
     async with house.guest() as anna:
-        told = await asked(anna, ListDailies(ref=7), Dailies)
+        told = await anna.ask(ListDailies(ref=7), Dailies)
     assert told.ref == 7
     assert [day.date for day in told.days] == [days.before(DAY, -ahead) for ahead in range(7, -1, -1)]
     assert all(day.secret is None for day in told.days)
@@ -45,20 +45,20 @@ async def test_today_and_the_coming_seven_days_are_committed_to_from_the_first_m
 
 async def test_each_midnight_commits_to_one_day_more_and_changes_none(house: House) -> None:
     async with house.guest() as anna:
-        before = await asked(anna, ListDailies(), Dailies)
+        before = await anna.ask(ListDailies(), Dailies)
         await until(house, days.ends_at_ms(DAY))
-        after = await asked(anna, ListDailies(), Dailies)
+        after = await anna.ask(ListDailies(), Dailies)
     assert after.days[1:] == before.days
     assert after.days[0].date == days.before(DAY, -8)
 
 
 async def test_a_wall_clock_that_is_set_a_day_ahead_is_another_day_within_a_minute(house: House) -> None:
     async with house.guest() as anna:
-        await asked(anna, ListDailies(), Dailies)
+        await anna.ask(ListDailies(), Dailies)
         assert house.clock._wall_offset is not None
         house.clock._wall_offset += DAY_MS / 1000
         await trio.sleep(LOOK_S + 1)
-        after = await asked(anna, ListDailies(), Dailies)
+        after = await anna.ask(ListDailies(), Dailies)
         assert after.days[0].date == days.before(DAY, -8)
         room = await enter(anna, RunDaily())
     assert room.shared is not None
@@ -68,10 +68,10 @@ async def test_a_wall_clock_that_is_set_a_day_ahead_is_another_day_within_a_minu
 async def test_a_secret_is_told_fifteen_minutes_after_its_day_and_is_what_was_committed_to(house: House) -> None:
     async with house.guest() as anna:
         await until(house, days.reveals_at_ms(DAY) - 1000)
-        (today,) = [day for day in (await asked(anna, ListDailies(), Dailies)).days if day.date == DAY]
+        (today,) = [day for day in (await anna.ask(ListDailies(), Dailies)).days if day.date == DAY]
         assert today.secret is None
         await until(house, days.reveals_at_ms(DAY))
-        (told,) = [day for day in (await asked(anna, ListDailies(), Dailies)).days if day.date == DAY]
+        (told,) = [day for day in (await anna.ask(ListDailies(), Dailies)).days if day.date == DAY]
     assert told.secret is not None
     assert sha256(bytes.fromhex(told.secret)).hexdigest() == today.commitment
 
@@ -79,13 +79,12 @@ async def test_a_secret_is_told_fifteen_minutes_after_its_day_and_is_what_was_co
 async def test_a_run_is_dealt_by_the_days_secret_as_its_record_says(house: House) -> None:
     async with house.guest() as anna:
         room = await enter(anna, RunDaily(rules="crazy-quilt"))
-        (today,) = [day for day in (await asked(anna, ListDailies(), Dailies)).days if day.date == DAY]
+        (today,) = [day for day in (await anna.ask(ListDailies(), Dailies)).days if day.date == DAY]
         assert room.commitment == today.commitment
         assert (room.options.seats, room.options.time_limit_s, room.options.public, room.options.counts) == (1, 600, False, False)
         await begin(anna)
         await play(anna, 3)
-        await anna.say(LeaveRace())
-        await anna.hear_of(Left)
+        await anna.ask(LeaveRace(), Left)
     (kept,) = house.store.runs("daily", DAY)
     record = house.store.record(kept.race)
     assert record is not None
@@ -104,8 +103,6 @@ async def test_two_players_are_dealt_the_same_and_two_rule_sets_are_not(house: H
         await anna.say(LeaveRace())
         await enter(anna, RunDaily(rules="carpet-free"))
         await begin(anna)
-        assert first is not None
-        assert anna.view is not None
         assert anna.view.piles != first.piles
 
 
@@ -114,8 +111,7 @@ async def test_a_second_run_is_refused_and_another_rule_set_is_another_deal(hous
         await run(anna)
         await anna.say(LeaveRace())
         await anna.say(RunDaily(ref=5))
-        error = await anna.error()
-        assert (error.code, error.ref) == (ErrorCode.ALREADY_RUN, 5)
+        assert await anna.refusal() == (ErrorCode.ALREADY_RUN, 5)
         await run(anna, RunDaily(rules="colorado"), moves=1)
 
 
@@ -123,32 +119,26 @@ async def test_a_run_that_was_left_under_way_counts(house: House) -> None:
     async with house.guest() as anna:
         await enter(anna)
         await begin(anna)
-        await anna.say(LeaveRace())
-        await anna.hear_of(Left)
-        await anna.say(RunDaily())
-        assert (await anna.error()).code == ErrorCode.ALREADY_RUN
+        await anna.ask(LeaveRace(), Left)
+        assert (await anna.error_for(RunDaily())).code == ErrorCode.ALREADY_RUN
 
 
 async def test_a_run_that_was_left_before_its_start_does_not_count(house: House) -> None:
     async with house.guest() as anna:
         await enter(anna)
-        await anna.say(LeaveRace())
-        await anna.hear_of(Left)
+        await anna.ask(LeaveRace(), Left)
         await trio.testing.wait_all_tasks_blocked()
         await run(anna)
 
 
 async def test_two_connections_at_once_lead_to_one_run(house: House) -> None:
-    async with house.guest() as anna:
-        assert anna.welcome is not None
-        async with house.client() as again:
-            await anna.say(RunDaily())
-            await again.hello("Anna", anna.welcome.token)
-            await again.say(RunDaily())
-            await again.say(RunDaily())
-            await again.hear_of(Room)
-            await trio.testing.wait_all_tasks_blocked()
-            assert len(house.rooms) == 1
+    async with house.guest() as anna, house.client() as again:
+        await anna.say(RunDaily())
+        await again.hello("Anna", anna.welcome.token)
+        await again.say(RunDaily())
+        await again.ask(RunDaily(), Room)
+        await trio.testing.wait_all_tasks_blocked()
+        assert len(house.rooms) == 1
     assert len(house.store.runs("daily", DAY)) == 1
 
 
@@ -156,7 +146,6 @@ async def test_a_server_that_comes_back_goes_on_with_the_run_and_refuses_another
     del autojump_clock
     store = MemoryStore()
     async with open_house(wall_s=NOON / 1000, store=store) as house, house.guest("Anna") as anna:
-        assert anna.welcome is not None
         token = anna.welcome.token
         code = (await enter(anna)).code
         await begin(anna)
@@ -165,12 +154,10 @@ async def test_a_server_that_comes_back_goes_on_with_the_run_and_refuses_another
         assert (await anna.hello("Anna", token)).room == code
         room = await enter(anna)
         assert (room.code, room.phase, room.seats[0].ply) == (code, "racing", 3)
-        await anna.say(LeaveRace())
-        await anna.hear_of(Left)
+        await anna.ask(LeaveRace(), Left)
     async with open_house(wall_s=NOON / 1000 + 40, store=store) as house, house.client() as anna:
         await anna.hello("Anna", token)
-        await anna.say(RunDaily())
-        assert (await anna.error()).code == ErrorCode.ALREADY_RUN
+        assert (await anna.error_for(RunDaily())).code == ErrorCode.ALREADY_RUN
     assert [len(store.runs("daily", DAY)), len(store.shared_deals("daily", limit=99))] == [1, 8]
 
 
@@ -200,9 +187,8 @@ async def test_in_the_middle_of_ones_run_one_sees_nothing_of_others(house: House
 
 async def test_a_token_is_enough_to_see_ones_board_and_takes_nothing_over(house: House) -> None:
     async with house.guest("Anna") as anna, house.client() as asking:
-        assert anna.welcome is not None
         await run(anna)
-        seen = await asked(asking, ListRuns(kind="daily", token=anna.welcome.token), Runs)
+        seen = await asking.ask(ListRuns(kind="daily", token=anna.welcome.token), Runs)
         assert seen.own is not None
         assert seen.own.name == "Anna"
         assert len(house.connections) == 2
@@ -210,17 +196,14 @@ async def test_a_token_is_enough_to_see_ones_board_and_takes_nothing_over(house:
 
 async def test_without_a_hello_or_a_token_nothing_is_told(house: House) -> None:
     async with house.client() as nobody:
-        await nobody.say(ListRuns(kind="daily"))
-        assert (await nobody.error()).code == ErrorCode.HELLO_FIRST
-        await nobody.say(ListRuns(kind="daily", token="no such token"))
-        assert (await nobody.error()).code == ErrorCode.UNKNOWN_TOKEN
+        assert (await nobody.error_for(ListRuns(kind="daily"))).code == ErrorCode.HELLO_FIRST
+        assert (await nobody.error_for(ListRuns(kind="daily", token="no such token"))).code == ErrorCode.UNKNOWN_TOKEN
 
 
 @pytest.mark.parametrize("day", ["2026-11-22", "2026-11-20", "yesterday", "2026-W47-6"])
 async def test_there_is_no_board_of_a_day_to_come_or_of_one_that_had_no_deal(house: House, day: str) -> None:
     async with house.guest() as anna:
-        await anna.say(ListRuns(kind="daily", id=day))
-        assert (await anna.error()).code == ErrorCode.NO_SUCH_DEAL
+        assert (await anna.error_for(ListRuns(kind="daily", id=day))).code == ErrorCode.NO_SUCH_DEAL
 
 
 async def test_after_the_reveal_all_see_the_board_and_who_is_there_is_told_the_record(house: House) -> None:
@@ -242,8 +225,7 @@ async def test_whoever_is_not_ready_in_time_is_sent_home_and_has_not_run(house: 
         await enter(anna)
         await until(house, days.ends_at_ms(DAY) - 3000)
         assert (await anna.hear_of(Left)).reason == "called-off"
-        await anna.say(RunDaily())
-        assert (await anna.error()).code == ErrorCode.RUN_CLOSED
+        assert (await anna.error_for(RunDaily())).code == ErrorCode.RUN_CLOSED
         await until(house, days.ends_at_ms(DAY))
         await run(anna)
     assert [len(house.store.runs("daily", day)) for day in (DAY, days.before(DAY, -1))] == [1, 1]
@@ -271,7 +253,7 @@ async def test_a_run_that_an_outage_keeps_from_its_end_is_stopped_when_anybody_m
         await play(anna, 2)
         house.rooms.outage(Outage(trio.current_time(), "the disk is full"))
         await trio.sleep(20 * 60)
-        (told,) = [day for day in (await asked(bert, ListDailies(), Dailies)).days if day.date == DAY]
+        (told,) = [day for day in (await bert.ask(ListDailies(), Dailies)).days if day.date == DAY]
         assert told.secret is not None
         house.rooms.outage(None)
         record = (await anna.hear_of(Result)).record
@@ -293,9 +275,7 @@ async def test_no_move_counts_from_the_reveal_on_however_the_wall_clock_comes_to
         await play(anna, 2)
         assert house.clock._wall_offset is not None
         house.clock._wall_offset += (days.reveals_at_ms(DAY) + late_ms - house.clock.wall_ms()) / 1000
-        assert anna.view is not None
-        await anna.say(Move(race=1, seat=0, ply=2, move=anna.view.moves[0]))
-        record = (await anna.hear_of(Result)).record
+        record = (await anna.ask(Move(race=1, seat=0, ply=2, move=anna.view.moves[0]), Result)).record
         assert (await anna.error()).code == ErrorCode.RACE_OVER
     (seat,) = record.seats
     assert (seat.state, seat.plies) == ("stopped", 2)
@@ -308,7 +288,7 @@ async def test_days_in_a_row_are_counted_up_to_the_day_that_is_asked_for(house: 
             day = days.before(DAY, -number)
             for client in [anna, bert] if number != 1 else [anna]:
                 await run(client, moves=0)
-                await asked(client, LeaveRace(), Left)
+                await client.ask(LeaveRace(), Left)
             counted = {row.name: row.days for row in (await board(anna)).rows}
             assert counted["Anna"] == number + 1
             await until(house, days.begins_at_ms(day) + DAY_MS + DAY_MS // 2)
@@ -336,7 +316,7 @@ async def test_a_day_whose_last_run_an_outage_kept_from_its_end_is_counted_when_
             (kept,) = house.store.runs("daily", DAY)
             assert kept.phase == "running"
         await anna.hear_of(Result)
-        await asked(anna, LeaveRace(), Left)
+        await anna.ask(LeaveRace(), Left)
         await run(anna)
         assert {row.name: row.days for row in (await board(anna)).rows} == {"Anna": 2, "Bert": 1}
 
@@ -344,17 +324,14 @@ async def test_a_day_whose_last_run_an_outage_kept_from_its_end_is_counted_when_
 async def test_an_unknown_rule_set_is_refused(house: House) -> None:
     async with house.guest() as anna:
         for message in (RunDaily(rules="whist"), ListRuns(kind="daily", rules="whist")):
-            await anna.say(message)
-            assert (await anna.hear_of(Error)).code == ErrorCode.UNKNOWN_RULES
+            assert (await anna.ask(message, Error)).code == ErrorCode.UNKNOWN_RULES
 
 
 async def test_whoever_races_elsewhere_cannot_begin_a_run(house: House) -> None:
     async with house.guest() as anna:
         await anna.open()
-        await anna.say(RunDaily())
-        assert (await anna.error()).code == ErrorCode.ALREADY_IN_ROOM
-        await anna.say(LeaveRace())
-        await anna.hear_of(Left)
+        assert (await anna.error_for(RunDaily())).code == ErrorCode.ALREADY_IN_ROOM
+        await anna.ask(LeaveRace(), Left)
         await run(anna)
 
 
@@ -362,10 +339,8 @@ async def test_a_run_is_its_players_alone(house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         code = (await enter(anna)).code
         await begin(anna)
-        await bert.say(JoinRace(code=code))
-        assert (await bert.error()).code == ErrorCode.NOT_INVITED
-        await bert.say(WatchRace(code=code))
-        assert (await bert.error()).code == ErrorCode.NOT_SHOWN
+        assert (await bert.error_for(JoinRace(code=code))).code == ErrorCode.NOT_INVITED
+        assert (await bert.error_for(WatchRace(code=code))).code == ErrorCode.NOT_SHOWN
 
 
 async def test_a_server_that_stops_meanwhile_leaves_them_to_the_next_one(nursery: trio.Nursery, caplog: pytest.LogCaptureFixture) -> None:

@@ -24,7 +24,7 @@ from server.rooms.ports import GhostWanted
 from server.rules.catalogue import RULE_SETS
 from server.runs.ghost_lines import RecordedGhosts
 from tests.server.net.wire import Client, House
-from tests.server.runs.running import asked, begin, cannot_be_asked, enter, play, run
+from tests.server.runs.running import begin, cannot_be_asked, enter, play, run
 
 
 async def raced(client: Client, rules: str = "carpet", moves: int = 20, **options: object) -> Result:
@@ -32,7 +32,7 @@ async def raced(client: Client, rules: str = "carpet", moves: int = 20, **option
     await client.open(seats=1, rules=rules, **options)
     await begin(client)
     await play(client, moves, pause_s=2)
-    if client.view is not None and client.view.moves:
+    if client.view.moves:
         await client.say(Stop(race=1, seat=0))
     return await client.hear_of(Result)
 
@@ -41,10 +41,10 @@ async def raced(client: Client, rules: str = "carpet", moves: int = 20, **option
 async def test_one_plays_on_from_after_any_move_beside_ones_past_self(house: House, rules: str) -> None:
     async with house.guest("Anna") as anna:
         record = (await raced(anna, rules)).record
-        await asked(anna, LeaveRace(), Left)
+        await anna.ask(LeaveRace(), Left)
         replay = frames(record)
         ply = len(record.moves) // 2
-        room = await asked(anna, PlayOn(race=record.id, seat=0, ply=ply), Room)
+        room = await anna.ask(PlayOn(race=record.id, seat=0, ply=ply), Room)
         assert (room.options.rated, room.options.public, [ghost.name for ghost in room.ghosts]) == (False, False, ["Anna"])
         await begin(anna)
         assert anna.view == replay.frames[ply - 1].view
@@ -77,10 +77,10 @@ async def test_playing_on_is_not_given_up_for_another_race_before_it_has_begun(h
     monkeypatch.setattr(RecordedGhosts, "__call__", slowly)
     async with house.guest("Anna") as anna:
         record = (await raced(anna)).record
-        await asked(anna, LeaveRace(), Left)
+        await anna.ask(LeaveRace(), Left)
         await anna.say(PlayOn(race=record.id, seat=0, ply=3, ref=1))
         await anna.say(OpenRace(options=RaceOptions(seats=3), ref=2))
-        assert ((error := await anna.error()).code, error.ref) == (ErrorCode.ALREADY_IN_ROOM, 2)
+        assert await anna.refusal() == (ErrorCode.ALREADY_IN_ROOM, 2)
         assert (await anna.hear_of(Room)).ref == 1
         await begin(anna)
 
@@ -89,12 +89,11 @@ async def test_what_was_played_on_can_be_played_on_in_its_turn(house: House) -> 
     async with house.guest("Anna") as anna:
         record = (await raced(anna)).record
         for ply in (4, 3):
-            await asked(anna, LeaveRace(), Left)
-            await asked(anna, PlayOn(race=record.id, seat=0, ply=ply), Room)
+            await anna.ask(LeaveRace(), Left)
+            await anna.ask(PlayOn(race=record.id, seat=0, ply=ply), Room)
             await begin(anna)
             await play(anna, 5)
-            await anna.say(Stop(race=1, seat=0))
-            record = (await anna.hear_of(Result)).record
+            record = (await anna.ask(Stop(race=1, seat=0), Result)).record
             audit(record)
     assert record.deal.past is not None
     assert len(record.deal.past.moves) == 7
@@ -105,20 +104,18 @@ async def test_there_is_no_playing_on_from_what_is_not_open_to_all(house: House)
         await run(anna, RunDaily(), moves=5)
         (kept,) = house.store.runs("daily", "2026-11-21")
         running = await enter(bert, RunDaily(rules="twenty"))
-        await asked(anna, LeaveRace(), Left)
+        await anna.ask(LeaveRace(), Left)
         for race in (kept.race, f"{running.code}-1-00", "nothing of the kind"):
-            await anna.say(PlayOn(race=race, seat=0, ply=2))
-            assert (await anna.error()).code == ErrorCode.NO_SUCH_POSITION
+            assert (await anna.error_for(PlayOn(race=race, seat=0, ply=2))).code == ErrorCode.NO_SUCH_POSITION
 
 
 async def test_whoever_sits_in_a_race_opens_no_other_by_playing_on(house: House) -> None:
     async with house.guest("Anna") as anna:
         record = (await raced(anna)).record
-        await asked(anna, LeaveRace(), Left)
-        await asked(anna, PlayOn(race=record.id, seat=0, ply=2), Room)
+        await anna.ask(LeaveRace(), Left)
+        await anna.ask(PlayOn(race=record.id, seat=0, ply=2), Room)
         rooms = len(house.rooms)
-        await anna.say(PlayOn(race=record.id, seat=0, ply=2))
-        assert (await anna.error()).code == ErrorCode.ALREADY_IN_ROOM
+        assert (await anna.error_for(PlayOn(race=record.id, seat=0, ply=2))).code == ErrorCode.ALREADY_IN_ROOM
         assert len(house.rooms) == rooms
 
 
@@ -135,27 +132,26 @@ async def test_whoever_is_seated_while_the_record_is_checked_leaves_no_room_that
     monkeypatch.setattr(house.runs, "_compute", slowly)
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         record = (await raced(anna)).record
-        await asked(anna, LeaveRace(), Left)
+        await anna.ask(LeaveRace(), Left)
         await anna.say(QuickMatch())
         await anna.say(PlayOn(race=record.id, seat=0, ply=2, ref=1))
         await checking.wait()
         await bert.say(QuickMatch())
         found = await anna.hear_of(Room)
-        assert ((error := await anna.error()).code, error.ref) == (ErrorCode.ALREADY_IN_ROOM, 1)
+        assert await anna.refusal() == (ErrorCode.ALREADY_IN_ROOM, 1)
         assert [room.code for room in house.rooms] == [found.code]
 
 
 async def test_the_store_is_not_asked_for_a_race_whose_id_cannot_be_printed(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(house.store, "race_status", cannot_be_asked)
     async with house.guest("Anna") as anna:
-        await anna.say(PlayOn(race="ABCDEF-1-\0", seat=0, ply=2))
-        assert (await anna.error()).code == ErrorCode.NO_SUCH_POSITION
+        assert (await anna.error_for(PlayOn(race="ABCDEF-1-\0", seat=0, ply=2))).code == ErrorCode.NO_SUCH_POSITION
 
 
 async def test_there_is_no_playing_on_from_a_position_that_there_was_not(house: House) -> None:
     async with house.guest("Anna") as anna:
         record = (await raced(anna, moves=80)).record
-        await asked(anna, LeaveRace(), Left)
+        await anna.ask(LeaveRace(), Left)
         assert record.seats[0].state == "stalled"
         made = len(record.moves)
         for seat, ply, why in (
@@ -163,32 +159,29 @@ async def test_there_is_no_playing_on_from_a_position_that_there_was_not(house: 
             (0, made + 1, f"that seat made {made} moves; start from move {made} at the latest"),
             (0, made, "no move is left there; start earlier"),
         ):
-            await anna.say(PlayOn(race=record.id, seat=seat, ply=ply))
-            error = await anna.error()
+            error = await anna.error_for(PlayOn(race=record.id, seat=seat, ply=ply))
             assert (error.code, error.message) == (ErrorCode.NO_SUCH_POSITION, f"Nobody can play on from that position. ({why})")
 
 
 async def test_a_whole_race_is_checked_by_a_worker_and_only_where_it_has_the_position(house: House) -> None:
     async with house.guest("Anna") as anna:
         record = (await raced(anna)).record
-        await asked(anna, LeaveRace(), Left)
+        await anna.ask(LeaveRace(), Left)
         for seat, ply in ((1, 0), (0, len(record.moves) + 1)):
-            await anna.say(PlayOn(race=record.id, seat=seat, ply=ply))
-            assert (await anna.error()).code == ErrorCode.NO_SUCH_POSITION
+            assert (await anna.error_for(PlayOn(race=record.id, seat=seat, ply=ply))).code == ErrorCode.NO_SUCH_POSITION
         assert house.computed == []
-        await asked(anna, PlayOn(race=record.id, seat=0, ply=2), Room)
+        await anna.ask(PlayOn(race=record.id, seat=0, ply=2), Room)
         assert house.computed == [audited_start_position]
 
 
 async def test_the_moves_before_the_start_are_checked_with_the_record(house: House) -> None:
     async with house.guest("Anna") as anna:
         record = (await raced(anna)).record
-        await asked(anna, LeaveRace(), Left)
-        await asked(anna, PlayOn(race=record.id, seat=0, ply=3), Room)
+        await anna.ask(LeaveRace(), Left)
+        await anna.ask(PlayOn(race=record.id, seat=0, ply=3), Room)
         await begin(anna)
         first = anna.view
-        await anna.say(Stop(race=1, seat=0))
-        again = (await anna.hear_of(Result)).record
+        again = (await anna.ask(Stop(race=1, seat=0), Result)).record
     assert see(first_positions(again)[0]) == first
     assert again.deal.past is not None
     for moves in ((*again.deal.past.moves[:2], "z9"), (*again.deal.past.moves, "r")):

@@ -63,7 +63,7 @@ def test_places_are_one_more_than_the_number_of_those_that_are_better(standings:
     ],
 )
 def test_days_in_a_row_are_counted_backwards_from_the_last_one(table: str, expected: Streak) -> None:
-    """The last day first: r for a run, w for one that was won, - for none."""
+    """The last day comes first: r is a run, w a win, - neither."""
     counted = [Day({"p"} if kind in "rw" else set(), {"p"} if kind == "w" else set()) for kind in table]
     assert streak("p", counted) == expected
 

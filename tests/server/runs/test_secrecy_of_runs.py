@@ -24,7 +24,7 @@ from protocol.server_messages import Left, ServerMessage
 from server.runs import days
 from tests.server.net.wire import Client, House
 from tests.server.rooms.test_secrecy_of_traffic import CarpetBySight, cards_in, texts
-from tests.server.runs.running import DAY, asked, begin, board, enter, run, until
+from tests.server.runs.running import DAY, begin, board, enter, run, until
 
 NONCE = "5e" * 16
 
@@ -32,12 +32,10 @@ NONCE = "5e" * 16
 async def wander(client: Client, chance: random.Random, moves: int) -> None:
     """Random moves, and then a stop unless it is over."""
     for _ in range(moves):
-        assert client.view is not None
         if not client.view.moves:
             break
         await trio.sleep(chance.uniform(0.05, 3))
-        await client.say(Move(race=1, seat=0, ply=client.ply, move=chance.choice(client.view.moves)))
-        if (await client.hear_of(PlayerView)).state != "racing":
+        if (await client.ask(Move(race=1, seat=0, ply=client.ply, move=chance.choice(client.view.moves)), PlayerView)).state != "racing":
             break
     await client.say(Stop(race=1, seat=0))
 
@@ -76,7 +74,7 @@ def results_told(message: ServerMessage | Any) -> Iterator[Any]:
 async def test_ghosts_tell_no_card_and_nothing_before_its_moment(house: House, seed: int) -> None:
     chance = random.Random(seed)
     async with house.guest("Anna") as anna:
-        challenge = (await asked(anna, OpenChallenge(nonce=NONCE), Challenge)).challenge
+        challenge = (await anna.ask(OpenChallenge(nonce=NONCE), Challenge)).challenge
         told: dict[str, list[ServerMessage]] = {}
         for name in ("Bert", "Cleo", "Dora", "Emil"):
             async with house.guest(name) as runner:
@@ -126,10 +124,10 @@ async def test_nobody_hears_of_a_result_by_connection_or_by_page_before_their_ow
         entry: RunDaily | RunChallenge = RunDaily()
         reveals_at_ms = days.reveals_at_ms(DAY)
         if kind == "challenge":
-            challenge = (await asked(anna, OpenChallenge(nonce=NONCE), Challenge)).challenge
+            challenge = (await anna.ask(OpenChallenge(nonce=NONCE), Challenge)).challenge
             deal, entry, reveals_at_ms = challenge.id, RunChallenge(id=challenge.id), challenge.reveals_at_ms
         ended = await run(anna, entry, moves=30)
-        await asked(anna, LeaveRace(), Left)
+        await anna.ask(LeaveRace(), Left)
         (kept,) = house.store.runs(kind, deal)  # type: ignore[arg-type]
         record = house.store.record(kept.race)
         assert record is not None
@@ -161,8 +159,7 @@ async def test_nobody_hears_of_a_result_by_connection_or_by_page_before_their_ow
         for message in bert.heard:
             if not isinstance(message, (Room, Ghost)):
                 assert [told for told in results_told(message) if told.get("name") == "Anna"] == []
-        await bert.say(Stop(race=1, seat=0))
-        await bert.hear_of(Ended)
+        await bert.ask(Stop(race=1, seat=0), Ended)
         assert {row.name for row in (await board(bert, kind, deal)).rows} == {"Anna", "Bert"}
         # Who has run may tell of it, but the pages are for all, and so are the records.
         await check_pages()
@@ -177,6 +174,6 @@ async def test_nobody_hears_of_a_result_by_connection_or_by_page_before_their_ow
 async def test_a_guest_and_a_player_who_has_not_run_are_told_the_same(house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         await run(anna, moves=5)
-        by_line = await asked(bert, ListRuns(kind="daily"), Runs)
+        by_line = await bert.ask(ListRuns(kind="daily"), Runs)
         by_page = (await house.ask(f"/daily/{DAY}/carpet.json")).document
         assert msgspec.convert(by_page, Runs) == by_line

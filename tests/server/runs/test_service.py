@@ -11,7 +11,6 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.run_messages import Challenge, Challenges, Dailies, ListChallenges, ListDailies, ListRuns, OpenChallenge, RunQuestion
 from server.runs.service import ASKED_AT_ONCE, ASKED_WAITING
 from tests.server.net.wire import House
-from tests.server.runs.running import asked
 
 
 async def test_few_questions_are_looked_up_at_once_and_of_those_that_wait_no_more_than_some(
@@ -63,7 +62,7 @@ async def test_a_list_or_a_board_is_read_once_a_second_however_many_ask_and_anew
         return await ask(call, *arguments)
 
     async with house.guest("Anna") as anna:
-        await asked(anna, OpenChallenge(nonce="ab" * 16), Challenge)
+        await anna.ask(OpenChallenge(nonce="ab" * 16), Challenge)
         monkeypatch.setattr(house.journal, "ask", counted)
         for question in (ListDailies(), ListChallenges(), ListRuns(kind="daily")):
             first = await house.runs.answer("", question)
@@ -72,7 +71,7 @@ async def test_a_list_or_a_board_is_read_once_a_second_however_many_ask_and_anew
             for _ in range(50):
                 assert await house.runs.answer("", question) == first
             assert reads == []
-        await asked(anna, OpenChallenge(nonce="cd" * 16), Challenge)
+        await anna.ask(OpenChallenge(nonce="cd" * 16), Challenge)
         listed = await house.runs.answer("", ListChallenges())
         assert isinstance(listed, Challenges)
         assert len(listed.challenges) == 2
@@ -91,7 +90,7 @@ async def test_what_was_read_before_the_clock_was_set_back_is_read_again(house: 
         return await ask(call, *arguments)
 
     async with house.guest("Anna") as anna:
-        await asked(anna, OpenChallenge(nonce="ab" * 16), Challenge)
+        await anna.ask(OpenChallenge(nonce="ab" * 16), Challenge)
         questions: tuple[RunQuestion, ...] = ListDailies(), ListChallenges(), ListRuns(kind="daily")
         for question in questions:
             await house.runs.answer("", question)

@@ -91,7 +91,7 @@ def test_a_slip_lies_between_a_position_that_keeps_the_best_and_one_that_does_no
 
 
 def test_a_search_that_finds_more_later_corrects_itself() -> None:
-    """With budgets too small for a proof, a review may know less but never says what its own line does not bear out."""
+    """With a budget too small for a proof, a review may know less, but it never claims what its own line does not show."""
     choose = Random(5)
     for number in range(30):
         first = FAMILY["carpet-aces-in"].deal(sha256(b"%d" % number).digest())

@@ -79,7 +79,7 @@ def test_choice_and_free_refill_win_the_same_deals() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILY)
 def test_the_share_of_deals_that_can_be_won_is_the_known_one(name: str) -> None:
-    """Few deals, so wide bounds: to see that nothing is badly off. The bench measures it."""
+    """Only a few deals, so the bounds are wide: this shows that nothing is far off. The benchmark measures it."""
     known = {"carpet-aces-in": (0.75, 0.97), "carpet-redeal": (0.97, 1.0), "carpet-whist": (0.3, 0.58)}
     low, high = known.get(name, (0.88, 0.995))
     assert low <= sum(solve(deal(name, number)).outcome == "won" for number in range(120)) / 120 <= high
@@ -93,7 +93,7 @@ def test_with_waste_first_and_turning_only_when_stuck_every_way_to_play_ends_ali
 
 
 def test_a_redeal_may_want_a_playable_card_left_in_the_waste() -> None:
-    """What the redeal makes of the waste depends on every card in it, so sending a card home at once can lose the deal."""
+    """The order after the redeal depends on every card in the waste, so sending a card home at once can lose the game."""
     position = replace(
         ending("carpet-redeal", carpet="QS", stock="TS JS KS 9S", heights=(8, 13, 13, 13)), seed=bytes([158]) * 32, redeals_left=1
     )

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, closing
 from functools import cache
+from pathlib import Path
 
+import trio
 from msgspec.structs import replace
 
 from protocol.record import Record, sealed
@@ -13,10 +18,12 @@ from server.race.commands import Command, PlayMove
 from server.race.rating import FIRST, POINTS, Rating
 from server.store.compaction import batches
 from server.store.documents import Taken, decode_commands, encode_commands
+from server.store.journal import Journal
 from server.store.port import CommandTaken, Entry, PlayedSeat, PlayerMade, RaceOpened, RaceOver
 from server.store.sql import Sql
 from server.store.store import Store
-from tests.server.race.racing import SECRET, WINNABLE, Driven, greedy_line, started
+from tests.server.race import racing
+from tests.server.race.racing import SECRET, WINNABLE, Driven
 
 NOW = 1_700_000_000_000
 
@@ -44,11 +51,7 @@ def taken(race: str, sequence: int, command: Command | None = None, *, at: int =
 @cache
 def driven() -> Driven:
     """A race that seat 0 wins."""
-    race = started(round_trips=(0, 40))
-    for ply, move in enumerate(greedy_line(WINNABLE)):
-        race.do(PlayMove(0, ply, move), 100 * (ply + 1))
-        if ply < 12:
-            race.do(PlayMove(1, ply, move), 100 * (ply + 1) + 50)
+    race = racing.won()
     race.finish()
     return race
 
@@ -96,6 +99,26 @@ def change_log(sql: Sql, change: Callable[[Taken], Taken | None]) -> None:
         sql.run(
             "UPDATE batches SET commands = :commands WHERE number = :number", [{"number": row.number, "commands": encode_commands(kept)}]
         )
+
+
+def damage_records(path: str) -> None:
+    """Overwrite the first page of the records in a SQLite file."""
+    with closing(sqlite3.connect(path)) as file:
+        ((root,),) = file.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'records'").fetchall()
+        ((size,),) = file.execute("PRAGMA page_size").fetchall()
+    with Path(path).open("r+b") as raw:
+        raw.seek((root - 1) * size)
+        raw.write(os.urandom(size))
+
+
+@asynccontextmanager
+async def journalling(store: Store, **options: int) -> AsyncIterator[Journal]:
+    """A journal that is closed, and has written all, at the end of the block."""
+    journal = Journal(store, **options)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(journal.run)
+        yield journal
+        journal.close()
 
 
 def write(store: Store, *entries: Entry) -> None:

@@ -43,7 +43,7 @@ def test_every_command_has_a_tag_of_its_own() -> None:
 
 
 def test_the_text_of_commands_stays_what_it_is() -> None:
-    """What is written today has to be read by every later program."""
+    """Every later version must be able to read what is written today."""
     assert encode_command(PlayMove(1, 7, "b3")) == b'[1,"play-move",{"seat":1,"ply":7,"move":"b3"}]'
     assert encode_command(TakeSeat("p", "Anna")) == b'[1,"take-seat",{"player":"p","name":"Anna","bot":null,"seat":null}]'
     assert encode_command(GetReady(0, b"\x00\xff")) == b'[1,"get-ready",{"seat":0,"nonce":"AP8="}]'

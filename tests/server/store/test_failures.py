@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +18,12 @@ from server.store.maintenance import check
 from server.store.opening import NOTHING_KEPT, open_store
 from server.store.port import RaceAborted
 from server.store.sql import Sql
-from tests.server.store.keeping import change_log, logged, made, opened, over, taken, won, write
+from tests.server.store.keeping import change_log, damage_records, logged, made, opened, over, taken, won, write
 
 
 @pytest.fixture(autouse=True)
 def _little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "BUSY_S", 1)
-
-
-@contextmanager
-def opened_store(where: str) -> Iterator[DatabaseStore]:
-    store = open_database(where)
-    try:
-        yield store
-    finally:
-        store.close()
 
 
 def pragma(store: DatabaseStore, text: str) -> int:
@@ -42,7 +32,7 @@ def pragma(store: DatabaseStore, text: str) -> int:
 
 
 def test_a_full_disk_is_said_and_what_was_there_stays(empty_sqlite: str) -> None:
-    with opened_store(empty_sqlite) as store:
+    with closing(open_database(empty_sqlite)) as store:
         write(store, opened("r"), taken("r", 1))
         pragma(store, f"max_page_count = {pragma(store, 'page_count')}")
         much = [[taken("r", sequence)] for sequence in range(2, 2000)]
@@ -59,7 +49,7 @@ def test_nothing_of_a_refused_request_stays_where_it_cannot_be_undone_alone(empt
     def forbid(action: int, what: str | None, *_: object) -> int:
         return sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_SAVEPOINT and what == "ROLLBACK" else sqlite3.SQLITE_OK
 
-    with opened_store(empty_sqlite) as store:
+    with closing(open_database(empty_sqlite)) as store:
         write(store, made("anna"))
         half, whole = [made("ben"), made("thief", "ANNA")], [made("cleo")]
         with store._writing() as sql:
@@ -73,7 +63,7 @@ def test_nothing_of_a_refused_request_stays_where_it_cannot_be_undone_alone(empt
 
 
 def test_a_database_that_another_program_holds_is_busy_and_can_be_read(empty_sqlite: str) -> None:
-    with opened_store(empty_sqlite) as store:
+    with closing(open_database(empty_sqlite)) as store:
         write(store, opened("r"))
         with closing(sqlite3.connect(empty_sqlite, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
@@ -85,7 +75,7 @@ def test_a_database_that_another_program_holds_is_busy_and_can_be_read(empty_sql
 
 def test_postgres_tables_that_another_program_holds_are_busy(postgres: str) -> None:
     psycopg = pytest.importorskip("psycopg")
-    with opened_store(postgres) as store:
+    with closing(open_database(postgres)) as store:
         write(store, opened("r"))
         with psycopg.connect(postgres) as other:
             other.execute("LOCK TABLE batches IN EXCLUSIVE MODE")
@@ -97,7 +87,7 @@ def test_postgres_tables_that_another_program_holds_are_busy(postgres: str) -> N
 
 
 def test_a_postgres_connection_that_breaks_is_said_and_made_anew(postgres: str) -> None:
-    with opened_store(postgres) as store:
+    with closing(open_database(postgres)) as store:
         write(store, opened("r"))
         with store._writing() as sql, store._reading() as reader:
             (process,) = sql.rows("SELECT pg_backend_pid() AS id")
@@ -115,16 +105,11 @@ def test_a_file_that_is_no_database_is_damaged(sqlite: str) -> None:
 
 
 def test_a_page_that_is_damaged_is_said_when_it_is_read(empty_sqlite: str) -> None:
-    with opened_store(empty_sqlite) as store:
+    with closing(open_database(empty_sqlite)) as store:
         for number in range(20):
             write(store, opened(f"r{number}"), *logged(f"r{number}"), over(f"r{number}"))
-    with closing(sqlite3.connect(empty_sqlite)) as file:
-        ((root,),) = file.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'records'").fetchall()
-        ((size,),) = file.execute("PRAGMA page_size").fetchall()
-    with Path(empty_sqlite).open("r+b") as raw:
-        raw.seek((root - 1) * size)
-        raw.write(os.urandom(size))
-    with opened_store(empty_sqlite) as store, pytest.raises(StoreCorrupt, match="is damaged"):
+    damage_records(empty_sqlite)
+    with closing(open_database(empty_sqlite)) as store, pytest.raises(StoreCorrupt, match="is damaged"):
         store.record("r3")
 
 
@@ -135,10 +120,10 @@ def alter(where: str, statement: str, *values: Any) -> None:
 
 
 def test_a_record_that_was_altered_is_not_given_out(empty_sqlite: str) -> None:
-    with opened_store(empty_sqlite) as store:
+    with closing(open_database(empty_sqlite)) as store:
         write(store, opened("r"), over("r"))
     alter(empty_sqlite, "UPDATE records SET record = replace(record, ?, 'Mallory')", won().seats[0].name)
-    with opened_store(empty_sqlite) as store, pytest.raises(StoreCorrupt, match=r"record of race r cannot be read: .* altered"):
+    with closing(open_database(empty_sqlite)) as store, pytest.raises(StoreCorrupt, match=r"record of race r cannot be read: .* altered"):
         store.record("r")
 
 
@@ -179,13 +164,13 @@ def test_a_record_that_was_altered_is_not_given_out(empty_sqlite: str) -> None:
 def test_a_damaged_race_does_not_keep_the_others_from_coming_back(
     empty_sqlite: str, damage: Callable[[Sql], None], what: str, readable: RunningRace | None
 ) -> None:
-    with opened_store(empty_sqlite) as store:
+    with closing(open_database(empty_sqlite)) as store:
         for race in ("good", "bad"):
             write(store, opened(race))
             write(store, *[taken(race, sequence) for sequence in range(1, 4)])
         with store.maintaining() as sql:
             damage(sql)
-    with opened_store(empty_sqlite) as store:
+    with closing(open_database(empty_sqlite)) as store:
         running = store.running()
         assert [race.opened.race for race in running.races] == ["good"]
         (damaged,) = running.damaged
@@ -200,14 +185,14 @@ def test_a_damaged_race_does_not_keep_the_others_from_coming_back(
 
 
 def test_one_server_a_store(where: str) -> None:
-    with opened_store(where), pytest.raises(StoreInUse, match="another carpet-server uses"):
+    with closing(open_database(where)), pytest.raises(StoreInUse, match="another carpet-server uses"):
         open_database(where)
-    with opened_store(where):
+    with closing(open_database(where)):
         pass
 
 
 def test_another_name_of_the_file_is_the_same_store(empty_sqlite: str, tmp_path: Path) -> None:
-    with opened_store(empty_sqlite):
+    with closing(open_database(empty_sqlite)):
         (tmp_path / "alias").symlink_to(empty_sqlite)
         with pytest.raises(StoreInUse):
             open_database(str(tmp_path / "alias"))

@@ -7,8 +7,7 @@ gate that they open themselves.
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -21,7 +20,7 @@ from server.store.errors import EntryRefused, JournalClosed, LeaseLost, NameTake
 from server.store.journal import FLOOR_S, LOOK_S, SLOW_S, Journal
 from server.store.memory import MemoryStore
 from server.store.port import Entry, Request
-from tests.server.store.keeping import made, opened, taken
+from tests.server.store.keeping import journalling, made, opened, taken
 
 
 class GatedStore(MemoryStore):
@@ -51,15 +50,6 @@ def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between tries and looks; and nothing counts as slow, however busy the machine is."""
     for name, seconds in {"FIRST_RETRY_S": 0.005, "RETRY_S": 0.005, "LOOK_S": 0.005, "SLOW_S": 600.0}.items():
         monkeypatch.setattr(f"server.store.journal.{name}", seconds)
-
-
-@asynccontextmanager
-async def journalling(store: MemoryStore | DatabaseStore, **options: int) -> AsyncIterator[Journal]:
-    journal = Journal(store, **options)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(journal.run)
-        yield journal
-        journal.close()
 
 
 async def outcome_of(journal: Journal, outcomes: dict[str, BaseException | None], name: str, *entries: Entry) -> None:

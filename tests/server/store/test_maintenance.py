@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
 from contextlib import closing
@@ -21,7 +20,7 @@ from server.store.documents import encode
 from server.store.errors import StoreBusy, StoreCorrupt, StoreError, StoreInUse, StoreTooOld, StoreUnavailable
 from server.store.schema import newest
 from server.store.tables import IN_ORDER
-from tests.server.store.keeping import change_log, logged, made, opened, over, taken, won, write
+from tests.server.store.keeping import change_log, damage_records, logged, made, opened, over, taken, won, write
 
 
 def change(store: str | Path, statement: str) -> None:
@@ -84,19 +83,13 @@ def test_a_damaged_file_is_named(empty_sqlite: str) -> None:
     for number in range(20):
         write(store, opened(f"r{number}"), over(f"r{number}"))
     store.close()
-    with closing(sqlite3.connect(empty_sqlite)) as file:
-        ((root,),) = file.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'records'").fetchall()
-        ((size,),) = file.execute("PRAGMA page_size").fetchall()
-    with Path(empty_sqlite).open("r+b") as raw:
-        raw.seek((root - 1) * size)
-        raw.write(os.urandom(size))
+    damage_records(empty_sqlite)
     faults = care.check(empty_sqlite).faults
     assert faults
     assert "damaged" in faults[0]
 
 
 def test_what_belongs_to_nothing_is_named(empty_sqlite: str) -> None:
-    open_database(empty_sqlite).close()
     change(empty_sqlite, "INSERT INTO records VALUES ('nowhere', '{}', '', 0, 1)")
     assert care.check(empty_sqlite).faults == ("row 1 of records belongs to nothing in races",)
 
@@ -121,7 +114,6 @@ def test_a_copy_made_while_a_server_writes_is_whole_and_private(empty_sqlite: st
 
 
 def test_a_copy_overwrites_nothing(empty_sqlite: str, tmp_path: Path) -> None:
-    open_database(empty_sqlite).close()
     target = tmp_path / "precious"
     target.write_text("precious")
     with pytest.raises(StoreUnavailable, match="precious exists already"):
@@ -130,7 +122,6 @@ def test_a_copy_overwrites_nothing(empty_sqlite: str, tmp_path: Path) -> None:
 
 
 def test_a_copy_that_cannot_be_written_leaves_nothing(empty_sqlite: str, tmp_path: Path) -> None:
-    open_database(empty_sqlite).close()
     with pytest.raises(StoreUnavailable, match=r"cannot write .*nowhere/copy: No such file"):
         care.backup(tmp_path / "nowhere" / "copy", empty_sqlite)
 
@@ -138,7 +129,6 @@ def test_a_copy_that_cannot_be_written_leaves_nothing(empty_sqlite: str, tmp_pat
 def test_a_copy_for_which_there_is_no_space_is_blamed_and_not_the_database(
     empty_sqlite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    open_database(empty_sqlite).close()
     connect = sqlite3.connect
 
     def cramped(path: Path, **options: Any) -> sqlite3.Connection:
@@ -156,7 +146,6 @@ def test_a_copy_for_which_there_is_no_space_is_blamed_and_not_the_database(
 def test_a_database_that_cannot_be_read_any_further_is_blamed_and_not_the_copy(
     empty_sqlite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    open_database(empty_sqlite).close()
     connect = sqlite3.connect
 
     class OnABadDisk(sqlite3.Connection):
@@ -175,7 +164,6 @@ def test_a_database_that_cannot_be_read_any_further_is_blamed_and_not_the_copy(
 def test_a_database_that_another_program_has_locked_is_blamed_and_not_the_copy(
     empty_sqlite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    open_database(empty_sqlite).close()
     monkeypatch.setattr(connections, "BUSY_S", 0)
     with closing(sqlite3.connect(empty_sqlite, isolation_level=None)) as other:
         other.execute("PRAGMA locking_mode = EXCLUSIVE")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from server.store.documents import decode_command
 from server.store.errors import EntryRefused, LeaseLost, StoreInUse, StoreUnavailable
 from server.store.port import RaceAborted, SharedDealMade
 from server.store.shared import SharedStore, open_shared
+from server.store.takeover import TakenOver
 from tests.server.store.keeping import logged, made, opened, over, rated_over, taken, write
 from tests.server.store.test_outages import Faulty
 from tests.server.store.test_tournaments import decided, tournament
@@ -41,6 +43,12 @@ def node(postgres: str) -> Iterator[Open]:
 def lapse(store: SharedStore) -> None:
     """As when it has not renewed its lease for too long."""
     store.leave()
+
+
+def take_over(store: SharedStore, node: int, *how: Any) -> TakenOver:
+    found = store.take_over(node, *how)
+    assert found is not None
+    return found
 
 
 def commands(store: SharedStore) -> dict[str, int]:
@@ -72,8 +80,7 @@ def test_a_node_that_others_have_taken_for_dead_writes_nothing_and_knows_it(node
     write(asleep, opened("r"), taken("r", 1))
     write(asleep, taken("r", 2))
     lapse(asleep)
-    found = taker.take_over(asleep.holding.node, 1)
-    assert found is not None
+    found = take_over(taker, asleep.holding.node, 1)
     assert [(race.opened.race, len(race.commands)) for race in found.running.races] == [("r", 2)]
     for awakened in (
         lambda: write(asleep, taken("r", 3)),
@@ -113,11 +120,9 @@ def test_races_go_to_several_takers_with_their_commands_and_rooms_stay_whole(nod
     write(dead, replace(opened("second", at=9), room="ROOM0", number=2), taken("second", 1))
     lapse(dead)
     monkeypatch.setattr(takeover, "SHARE", 1)
-    first = one.take_over(dead.holding.node, 3)
-    assert first is not None
+    first = take_over(one, dead.holding.node, 3)
     assert first.left == 3
-    second = two.take_over(dead.holding.node, 1)
-    assert second is not None
+    second = take_over(two, dead.holding.node, 1)
     assert second.left == 0
     assert commands(one) == {"own": 1, "r0": 0, "r1": 1, "second": 1}
     assert commands(two) == {"r2": 2, "r3": 3, "r4": 4}
@@ -135,8 +140,7 @@ def test_a_room_that_stands_after_its_race_goes_with_the_others(node: Open) -> N
     write(dead, opened("r"), *logged("r"), over("r", "anna", "ben", here=(0, 1)))
     assert [race.opened.race for race in dead.standing()] == ["r"]
     lapse(dead)
-    found = taker.take_over(dead.holding.node, 1)
-    assert found is not None
+    found = take_over(taker, dead.holding.node, 1)
     assert found.standing == {"r"}
     assert [race.opened.race for race in taker.standing()] == ["r"]
     assert dead.standing() == ()
@@ -159,16 +163,13 @@ def test_all_tournaments_go_to_the_first_taker_and_their_tables_to_all(node: Ope
     write(second, decided("A", 2))
     with pytest.raises(EntryRefused, match="cannot follow decision 2"):
         write(first, decided("A", 2))
-    found = first.take_over(dead.holding.node, 2)
-    assert found is not None
+    found = take_over(first, dead.holding.node, 2)
     assert found.tournaments == {"A", "B"}
     assert (len(found.running.races), found.left) == (3, 2)
     assert {head.tournament for head in first.tournament_heads([]) if head.is_led_here} == {"A", "B", "D"}
-    rest = second.take_over(dead.holding.node, 2)
-    assert rest is not None
+    rest = take_over(second, dead.holding.node, 2)
     assert (rest.tournaments, rest.left) == (frozenset(), 1)
-    last = first.take_over(dead.holding.node, 2)
-    assert last is not None
+    last = take_over(first, dead.holding.node, 2)
     taken_over = [race.opened.race for each in (found, rest, last) for race in each.running.races]
     assert sorted(taken_over) == ["r", "s", "t0", "t1", "t2"]
 
@@ -206,8 +207,7 @@ def test_the_races_of_a_process_that_has_ended_are_taken_over_before_its_lease_i
     # The database hears of it in a moment.
     assert any(hung_up(other) == [gone.holding.node] for _ in range(2_000))
     assert other.take_over(gone.holding.node, 1) is None, "its lease is not over"
-    found = other.take_over(gone.holding.node, 1, (), True)
-    assert found is not None
+    found = take_over(other, gone.holding.node, 1, (), True)
     assert [race.opened.race for race in found.running.races] == ["r"]
     # It was only another connection that it had to open.
     with pytest.raises(LeaseLost):
@@ -295,8 +295,7 @@ def test_a_server_alone_and_a_cluster_keep_off_each_other_and_follow_each_other(
     third = node("three")
     (left,) = [each for each in third.renew() if each.id == 0]
     assert (left.has_left, left.is_settled) == (True, False)
-    found = third.take_over(0, 1)
-    assert found is not None
+    found = take_over(third, 0, 1)
     assert found.tournaments == {"A"}
     assert commands(third) == {"r": 2, "s": 0}
     assert all(each.is_settled for each in third.renew() if each.id == 0)
@@ -355,15 +354,13 @@ def test_a_race_comes_back_to_a_node_that_still_has_the_beginning_of_it(node: Op
     write(one, opened("r"), taken("r", 1))
     write(one, replace(opened("s", at=1), room="OTHERS"))
     lapse(one)
-    found = two.take_over(one.holding.node, 2)
-    assert found is not None
+    found = take_over(two, one.holding.node, 2)
     assert found.left == 1
     # The first one is started anew before the rest is taken.
     again = node("one")
     write(two, taken("r", 2))
     lapse(two)
-    back = again.take_over(two.holding.node, 1)
-    assert back is not None
+    back = take_over(again, two.holding.node, 1)
     assert back.running.damaged == ()
     assert commands(again) == {"r": 2, "s": 0}
     write(again, taken("r", 3))
@@ -417,8 +414,7 @@ def test_races_that_a_newer_version_has_written_to_are_left_to_a_newer_server_an
     lapse(newer)
     left, found, left_over = set[str](), list[RunningRace](), -1
     for _ in range(3):
-        took = older.take_over(newer.holding.node, 3, left)
-        assert took is not None
+        took = take_over(older, newer.holding.node, 3, left)
         left |= took.newer
         found += took.running.races
         left_over = took.left
@@ -429,7 +425,6 @@ def test_races_that_a_newer_version_has_written_to_are_left_to_a_newer_server_an
     # One that can read it.
     monkeypatch.setattr(running, "is_newer", lambda _: False)
     monkeypatch.setattr(running, "decode_command", lambda text: decode_command(b'[1,"pass-time",{}]' if text == command else text))
-    rest = another.take_over(newer.holding.node, 1)
-    assert rest is not None
+    rest = take_over(another, newer.holding.node, 1)
     assert [len(race.commands) for race in rest.running.races] == [3, 3]
     assert [each.is_settled for each in maintenance.nodes(postgres) if each.id == newer.holding.node] == [True]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, closing, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from server.store.answers import RunningRace
 from server.store.database import DatabaseStore, open_database
 from server.store.errors import StoreError, StoreUnavailable
 from server.store.journal import Journal
-from tests.server.store.keeping import made, opened, taken, write
+from tests.server.store.keeping import journalling, made, opened, taken, write
 
 
 @pytest.fixture(autouse=True)
@@ -25,15 +25,6 @@ def _little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("server.store.connections.BUSY_S", 1)
     monkeypatch.setattr("server.store.journal.RETRY_S", 0.1)
     monkeypatch.setattr("server.store.journal.LOOK_S", 0.02)
-
-
-@asynccontextmanager
-async def journalling(store: DatabaseStore) -> AsyncIterator[Journal]:
-    journal = Journal(store)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(journal.run)
-        yield journal
-        journal.close()
 
 
 async def outage(journal: Journal) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -17,7 +18,7 @@ from server.store.errors import StoreCorrupt, StoreInUse
 from server.store.journal import Journal
 from server.store.port import Request
 from server.store.rerating import repair, rerate
-from tests.server.store.keeping import made, opened, over, rated_over, write
+from tests.server.store.keeping import journalling, made, opened, over, rated_over, write
 
 PLAYERS = ("anna", "ben", "cleo", "dora")
 
@@ -49,7 +50,7 @@ def test_what_is_stored_agrees_after_any_history(made_sqlite: Path, batches: lis
 
 
 async def test_what_is_stored_agrees_after_races_of_many_rooms_at_once(empty: str, database: DatabaseStore) -> None:
-    """The journal puts what comes at once into batches; the records' numbers are the order that came of it."""
+    """The journal writes what arrives at once in batches; records are numbered in the order of writing."""
     chance = Random(4)
 
     async def room(journal: Journal, code: int) -> None:
@@ -60,14 +61,11 @@ async def test_what_is_stored_agrees_after_races_of_many_rooms_at_once(empty: st
             at = chance.randrange(9)
             await journal.write(rated_over(race, {player: chance.randint(1, 3) for player in seated}, at=at))
 
-    journal = Journal(database)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(journal.run)
+    async with journalling(database) as journal:
         await journal.write(*map(made, PLAYERS))
         async with trio.open_nursery() as rooms:
             for code in range(12):
                 rooms.start_soon(room, journal, code)
-        journal.close()
     assert journal.statistics.largest > 1
     found = rerate(empty)
     assert (found.agrees, found.races, found.players) == (True, 72, 4), (found.seats_wrong, found.players_wrong)
@@ -86,8 +84,7 @@ def kept(empty: str, database: DatabaseStore) -> str:
 
 def test_each_number_that_was_changed_is_found_and_put_right(kept: str) -> None:
     assert rerate(kept).agrees
-    store = open_database(kept)
-    with store.maintaining() as sql:
+    with closing(open_database(kept)) as store, store.maintaining() as sql:
         sql.run("UPDATE players SET mu = 99.0 WHERE id = 'anna'")
         sql.run("UPDATE players SET races = 4 WHERE id = 'ben'")
         sql.run("UPDATE players SET mu = NULL, sigma = NULL, races = 0 WHERE id = 'cleo'")
@@ -96,7 +93,6 @@ def test_each_number_that_was_changed_is_found_and_put_right(kept: str) -> None:
         sql.run("UPDATE seats SET rated_races = NULL WHERE race = 't' AND seat = 0")
         all_one = "mu_before = 1, sigma_before = 1, mu_after = 1, sigma_after = 1, rated_races = 1"
         sql.run(f"UPDATE seats SET {all_one} WHERE race = 'bot' AND seat = 0")
-    store.close()
     found = rerate(kept)
     assert [wrong.player for wrong in found.players_wrong] == ["anna", "ben", "cleo", "dora"]
     assert sorted((wrong.race, wrong.seat) for wrong in found.seats_wrong) == [("bot", 0), ("s", 1), ("t", 0)]
@@ -108,31 +104,25 @@ def test_each_number_that_was_changed_is_found_and_put_right(kept: str) -> None:
 
 
 def test_a_record_that_is_taken_out_is_found_by_all_that_came_after_it(kept: str) -> None:
-    store = open_database(kept)
-    with store.maintaining() as sql:
+    with closing(open_database(kept)) as store, store.maintaining() as sql:
         sql.run("DELETE FROM records WHERE race = 'r'")
-    store.close()
     found = rerate(kept)
     assert {wrong.race for wrong in found.seats_wrong} == {"s", "t"}
     assert {wrong.player for wrong in found.players_wrong} == {"anna", "ben", "cleo"}
 
 
 def test_what_cannot_be_put_right_is_said_and_left(kept: str) -> None:
-    store = open_database(kept)
-    with store.maintaining() as sql:
+    with closing(open_database(kept)) as store, store.maintaining() as sql:
         sql.run("DELETE FROM seats WHERE race = 'r' AND seat = 0")
         sql.run("UPDATE players SET mu = 99.0 WHERE id = 'anna'")
-    store.close()
     with pytest.raises(StoreCorrupt, match="more is wrong than ratings, and nothing was changed; run carpet-server db check"):
         repair(kept)
     assert [wrong.player for wrong in rerate(kept).players_wrong] == ["anna"]
 
 
 def test_an_altered_record_is_no_ground_for_ratings(kept: str) -> None:
-    store = open_database(kept)
-    with store.maintaining() as sql:
+    with closing(open_database(kept)) as store, store.maintaining() as sql:
         sql.run("UPDATE records SET digest = :digest WHERE race = 'r'", [{"digest": "0" * 64}])
-    store.close()
     with pytest.raises(StoreCorrupt, match=r"the record of race r cannot be read: .* altered"):
         rerate(kept)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import closing
 from pathlib import Path
 from unittest import mock
 
@@ -138,10 +139,8 @@ def test_the_migrations_make_the_tables_that_the_program_uses(database: Database
 
 
 def test_the_migrations_and_the_tables_in_memory_have_the_same_types_keys_and_indexes(sqlite: str) -> None:
-    store = open_database(sqlite)
-    with store._reading() as sql, MemoryStore()._reading() as memory:
+    with closing(open_database(sqlite)) as store, store._reading() as sql, MemoryStore()._reading() as memory:
         assert rules(sql) == rules(memory)
-    store.close()
 
 
 def test_an_older_database_is_upgraded_and_keeps_what_it_has(where: str, later: Path) -> None:
@@ -156,12 +155,10 @@ def test_an_older_database_is_upgraded_and_keeps_what_it_has(where: str, later: 
 
 
 def test_a_database_of_the_first_tables_keeps_its_histories_and_learns_when_each_seat_ended(where: str, first: Path) -> None:
-    store = opened_by(first, where)
-    with store.maintaining() as sql:
+    with closing(opened_by(first, where)) as store, store.maintaining() as sql:
         old_players(sql)
         for race, record in (("r", encode(won())), ("damaged", "{"), ("damaged too", '{"seats": [{"ended_at_ms": "late"}]}')):
             old_race(sql, race, record)
-    store.close()
     store = open_database(where)
     assert str(store.upgraded).startswith(f"schema 0001 → {NEWEST}: Keep the seats of aborted races")
     assert store.record("r") == won()
@@ -175,12 +172,10 @@ def test_a_database_of_the_first_tables_keeps_its_histories_and_learns_when_each
 
 
 def test_more_records_than_are_read_at_once_are_all_seen_to(sqlite: str, first: Path) -> None:
-    store = opened_by(first, sqlite)
-    with store.maintaining() as sql:
+    with closing(opened_by(first, sqlite)) as store, store.maintaining() as sql:
         old_players(sql)
         for number in range(250):
             old_race(sql, f"r{number:03}", '{"seats": [{"ended_at_ms": 7}, {"ended_at_ms": 8}]}')
-    store.close()
     store = open_database(sqlite)
     races = store.history("anna", limit=1000)
     assert len(races) == 250
@@ -192,8 +187,7 @@ def test_more_records_than_are_read_at_once_are_all_seen_to(sqlite: str, first: 
 
 
 def test_races_that_ran_with_a_row_for_each_command_go_on(where: str, tmp_path: Path) -> None:
-    store = opened_by(until(6, tmp_path), where)
-    with store.maintaining() as sql:
+    with closing(opened_by(until(6, tmp_path), where)) as store, store.maintaining() as sql:
         rows = [{"id": race, "phase": phase, "options": encode(RaceOptions()), "secret": SECRET} for race, phase in RACES.items()]
         columns = "id, room, number, options, secret, software, opened_at_ms, phase"
         sql.run(f"INSERT INTO races ({columns}) VALUES (:id, 'ABCDEF', 1, :options, :secret, 'carpet-server 0', 1, :phase)", rows)
@@ -203,7 +197,6 @@ def test_races_that_ran_with_a_row_for_each_command_go_on(where: str, tmp_path: 
             for number, (race, it) in enumerate(each, 1)
         ]
         sql.run("INSERT INTO commands VALUES (:number, :race, :sequence, :at, :command)", logged)
-    store.close()
     store = open_database(where)
     assert [(race.opened.race, len(race.commands)) for race in store.running().races] == [("r", 701), ("s", 701)]
     assert store.running().races[1].commands == tuple(taken("s", sequence) for sequence in range(1, 702))
@@ -244,8 +237,7 @@ def test_each_place_has_a_name_of_its_own_and_one_with_servers_keeps_what_these_
 
 
 def test_who_had_left_before_the_end_of_an_older_race_is_not_known_and_who_was_there_is(where: str, tmp_path: Path) -> None:
-    store = opened_by(until(13, tmp_path), where)
-    with store.maintaining() as sql:
+    with closing(opened_by(until(13, tmp_path), where)) as store, store.maintaining() as sql:
         old_players(sql)
         race = {"options": encode(RaceOptions()), "secret": SECRET}
         columns = "id, room, number, options, secret, software, opened_at_ms, phase, ended_at_ms"
@@ -254,7 +246,6 @@ def test_who_had_left_before_the_end_of_an_older_race_is_not_known_and_who_was_t
         columns = "race, seat, player, name, state, place, home, finished_at_ms, ended_at_ms, here"
         rows = [(seat, player, seat == 0) for seat, player in enumerate(("anna", None))]
         sql.run(f"INSERT INTO seats ({columns}) VALUES ('r', ?, ?, 'x', 'stopped', 1, 9, 2, 1, ?)", rows)
-    store.close()
     store = open_database(where)
     (standing,) = store.standing()
     assert (standing.here, standing.gone) == (frozenset({0}), frozenset())
@@ -292,23 +283,3 @@ def test_the_names_of_the_files_are_the_versions_that_alembic_goes_by(later: Pat
     script = ScriptDirectory(str(later))
     assert schema.versions() == [step.revision for step in reversed([*script.walk_revisions()])]
     assert schema.newest() == script.get_current_head()
-
-
-def test_the_migrations_are_shipped_with_the_package() -> None:
-    assert {path.name for path in (schema.MIGRATIONS / "versions").glob("v*.py")} == {
-        "v0001_first_tables.py",
-        "v0002_seats_of_aborted_races.py",
-        "v0003_ratings.py",
-        "v0004_shared_deals.py",
-        "v0005_rooms_that_stand.py",
-        "v0006_tournaments.py",
-        "v0007_batches_of_commands.py",
-        "v0008_bans.py",
-        "v0009_nodes.py",
-        "v0010_tournaments_of_nodes.py",
-        "v0011_races_of_a_rule_set.py",
-        "v0012_races_by_code.py",
-        "v0013_place.py",
-        "v0014_who_left_before_the_end.py",
-    }
-    assert (schema.MIGRATIONS / "env.py").is_file()

@@ -83,7 +83,7 @@ def check_results(place: Place, identity: str, *, number: int) -> None:
 async def test_tables_are_raced_at_all_servers_start_at_one_moment_and_have_one_result_each_whatever_is_lost(
     place: Place, lost: float, fast_s: int, apart_s: float
 ) -> None:
-    """fast_s: by how much the clock of a server is. apart_s: the first and the last start, at most."""
+    """fast_s: how far the second server's clock is ahead. apart_s: how far apart the first and the last start may be."""
     place.venues[1].clock._wall_offset += fast_s  # type: ignore[operator]
     people = await field(place, 12)
     place.lost = lost

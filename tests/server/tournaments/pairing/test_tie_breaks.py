@@ -128,7 +128,7 @@ def places_by_direct_encounter(tournament: Crosstable, rounds: int) -> dict[int,
 
 
 def test_direct_encounter_says_nothing_where_too_many_have_not_met() -> None:
-    """Exercises 23 and 24: those with 3.5 points, and those with 2.5."""
+    """Exercises 23 (players with 3.5 points) and 24 (with 2.5)."""
     places = places_by_direct_encounter(FIVE, 5)
     assert {entrant: places[entrant] for entrant in (1, 3, 4, 16, 5, 8, 11)} == {1: 2, 3: 2, 4: 2, 16: 2, 5: 7, 8: 7, 11: 7}
 
@@ -150,7 +150,7 @@ def test_direct_encounter_of_nine_rounds_is_the_published_one() -> None:
 
 
 def test_direct_encounter_of_a_round_robin_is_the_published_one() -> None:
-    """Exercise 26. The forfeit counts as a race."""
+    """Exercise 26. The forfeit counts as played."""
     assert places_by_direct_encounter(SIX, 5) == {1: 1, 2: 2, 3: 2, 6: 4, 5: 5, 4: 6}
 
 
@@ -160,7 +160,7 @@ def test_sonneborn_berger_of_a_round_robin_is_the_published_one() -> None:
 
 
 def test_whoever_is_first_whatever_a_missing_race_brings_is_first() -> None:
-    """1, 2 and 3 have 2 points. 2 and 3 have not met, and 1 beat both: they are first among them, and they stay equal."""
+    """1, 2 and 3 have 2 points each. 1 beat both 2 and 3, who have not met: 1 comes first, and 2 and 3 stay equal."""
     tournament = played(Swiss(3), 6, "1-2 3-4 5-6\n1-3 2-6 4-5\n6-1 2-4 3-5", {})
     assert places_by_direct_encounter(tournament, 3) == {1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4}
 
