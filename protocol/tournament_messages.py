@@ -213,6 +213,18 @@ class Called(Struct, frozen=True, kw_only=True, tag_field="type", tag="called"):
     until_ms: int | None
 
 
+class CheckInDue(Struct, frozen=True, kw_only=True, tag_field="type", tag="check-in-due"):
+    """Tells an entrant that a check-in is open and waits for them: send `check-in`. Repeated after `hello`.
+
+    id, name, commitment: the tournament's. left_ms: the time left until they are left out; null once it no longer waits for them.
+    """
+
+    id: str
+    name: str
+    commitment: str
+    left_ms: int | None
+
+
 class Decided(Struct, frozen=True, kw_only=True, tag_field="type", tag="decided"):
     """A tournament request has been carried out and saved. id: the tournament's. number: of the log entry, 0 for making the tournament; if
     nothing had to change, of the last entry. ref: the request's."""
@@ -222,4 +234,4 @@ class Decided(Struct, frozen=True, kw_only=True, tag_field="type", tag="decided"
     ref: int
 
 
-TournamentMessage: TypeAlias = Tournaments | Tournament | Called | Decided
+TournamentMessage: TypeAlias = Tournaments | Tournament | Called | CheckInDue | Decided

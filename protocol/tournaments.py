@@ -120,6 +120,8 @@ class TournamentEntrant(Struct, frozen=True, kw_only=True):
 
     checked_in: has confirmed being here. withdrawn: no longer plays. here: connected now; bots always are.
     first_round: the first one they play; above 1 for a late entry.
+    out: why they no longer play: `withdrew`, `not-checked-in`, `missed` (their tables, in two rounds running), `removed` (by the director)
+    or `banned`; empty while they play, and from older servers. There may be more words. out_reason: what the director or host said of it.
     """
 
     id: str
@@ -131,6 +133,8 @@ class TournamentEntrant(Struct, frozen=True, kw_only=True):
     withdrawn: bool
     here: bool
     first_round: int
+    out: str = ""
+    out_reason: str = ""
 
 
 class TournamentRound(Struct, frozen=True, kw_only=True):
@@ -149,14 +153,15 @@ class TournamentRound(Struct, frozen=True, kw_only=True):
 
 
 class TournamentSide(Struct, frozen=True, kw_only=True):
-    """How one side stands in its table's current race. present: sits at the table. home: cards home. ready: to begin."""
+    """How one side stands in its table's current race. present: sits at the table. home: cards home. ready: to begin; null from
+    older servers, which do not say."""
 
     entrant: str | None
     name: str
     present: bool
     state: SeatState
     home: int
-    ready: bool = False
+    ready: bool | None = None
 
 
 class TableDocument(Struct, frozen=True, kw_only=True):

@@ -42,7 +42,7 @@ from protocol.server_messages import (
     YouAre,
 )
 from protocol.text import clean_chat, clean_name
-from protocol.tournament_messages import Called, Decided, Tournament, Tournaments
+from protocol.tournament_messages import Called, CheckInDue, Decided, Tournament, Tournaments
 from protocol.views import BotInfo, RulesInfo, View
 from protocol.watch_messages import Board, BoardsKey, Talk, Unwatched, Watched, WatchedEvent, Watchers
 
@@ -224,7 +224,7 @@ def _reduced(model: Model, event: Event, now_ms: int) -> Model:  # noqa: C901  (
         # Watched races and tournaments are not part of one's own room: see `watching` and `tournament` in this package.
         case Watched() | WatchedEvent(event=Result() | Ended()) | Tournaments() | Tournament():
             return _at_rest(model)
-        case WatchedEvent() | Board() | Called() | Decided():
+        case WatchedEvent() | Board() | Called() | CheckInDue() | Decided():
             return model
         case Room():
             # A notice from the home screen, such as of an unknown code, is of no interest in the room.

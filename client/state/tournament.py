@@ -1,7 +1,8 @@
 """Tournaments as one frozen value, and the pure reducer that makes the next value from each event.
 
-Owns the list, the one tournament that is followed, and the call to a table. A snapshot replaces everything about a tournament, so there is
-nothing to resume. Must not know of screens, sockets or clocks: the server's "ms from now" is converted to local time at once.
+Owns the list, the one tournament that is followed, the call to a table, and the check-ins that wait for this player. A snapshot replaces
+everything about a tournament, so there is nothing to resume. Must not know of screens, sockets or clocks: the server's "ms from now" is
+converted to local time at once.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 
 from client.connection.events import Lost
 from protocol.server_messages import Left, Welcome
-from protocol.tournament_messages import Called, Tournament, Tournaments
+from protocol.tournament_messages import Called, CheckInDue, Tournament, Tournaments
 from protocol.tournaments import TournamentEntrant, TournamentListing, TournamentPhase, TournamentRound, TournamentTable
 
 OPEN_PHASES: frozenset[TournamentPhase] = frozenset({"registration", "check-in"})
@@ -63,13 +64,23 @@ class Call(Struct, frozen=True):
     until_ms: int | None
 
 
+class AwaitedCheckIn(Struct, frozen=True):
+    """A check-in that waits for this player. id, name: the tournament's. until_ms: local time at which they are left out."""
+
+    id: str
+    name: str
+    until_ms: int
+
+
 class TournamentsModel(Struct, frozen=True):
-    """listed: None while the list is not known. shown: the tournament heard last. call: the last one to a table, until it is left."""
+    """listed: None while the list is not known. shown: the tournament heard last. call: the last one to a table, until it is left.
+    check_ins: those that wait for this player, in the order in which they opened."""
 
     listed: tuple[TournamentListing, ...] | None = None
     running: int = 0
     shown: TournamentModel | None = None
     call: Call | None = None
+    check_ins: tuple[AwaitedCheckIn, ...] = ()
 
     def tournament(self, tournament: str | None) -> TournamentModel | None:
         """The tournament of this id, if it is the one shown."""
@@ -86,29 +97,20 @@ def tournaments_after(model: TournamentsModel, event: object, now_ms: int) -> To
         case Called(until_ms=until_ms):
             call = Call(event.name, event.table, event.code, None if until_ms is None else now_ms + until_ms)
             return replace(model, call=call)
-        case Welcome(room=room) if model.call is not None and model.call.code != room:
-            # A call that still stands is repeated after hello.
-            return replace(model, call=None)
+        case CheckInDue(id=id_, left_ms=left_ms):
+            others = tuple(each for each in model.check_ins if each.id != id_)
+            due = () if left_ms is None else (AwaitedCheckIn(id_, event.name, now_ms + left_ms),)
+            return replace(model, check_ins=(*others, *due))
+        case Welcome(room=room):
+            # Calls that still stand are repeated after hello, and so are check-ins.
+            at_table = model.call is not None and model.call.code == room
+            return replace(model, call=model.call if at_table else None, check_ins=())
         case Left(code=code) if model.call is not None and model.call.code == code:
             return replace(model, call=None)
         case Lost():
-            # The list changes by the second: without a connection it is not shown.
-            return replace(model, listed=None)
+            # The list changes by the second: without a connection it is not shown. Nor can anybody check in.
+            return replace(model, listed=None, check_ins=())
     return model
-
-
-def played_in(model: TournamentsModel, player: str) -> TournamentModel | None:
-    """The tournament told last, if this player is one of its entrants, has not withdrawn, and it is not over."""
-    shown = model.shown
-    own = shown.entrant(player) if shown is not None and player else None
-    return None if shown is None or own is None or own.withdrawn or shown.told.phase in DONE_PHASES else shown
-
-
-def awaited_check_in(model: TournamentsModel, player: str) -> TournamentModel | None:
-    """The tournament whose check-in is open and waits for this player."""
-    known = played_in(model, player)
-    own = known.entrant(player) if known is not None and known.told.phase == "check-in" else None
-    return known if own is not None and not own.checked_in else None
 
 
 def table_name(model: TournamentModel, entrant: str | None) -> str:

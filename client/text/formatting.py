@@ -10,7 +10,6 @@ from typing import Final
 from client.game.moves import goes_home
 from client.state.room import RoomModel
 from client.state.store import Model, Search
-from client.state.tournament import awaited_check_in
 from protocol.record import Record
 from protocol.text import clean_name, counted
 from protocol.views import RATED_DELAY_S, RaceOptions, RulesInfo, RunningRaceInfo, SeatInfo, SeriesFormat, SeriesInfo, Unrated
@@ -104,8 +103,8 @@ def is_called(before: Model, after: Model) -> bool:
 
 def is_check_in_due(before: Model, after: Model) -> bool:
     """A check-in waits for this player that did not wait before."""
-    due, known = (awaited_check_in(each.tournaments, each.player) for each in (after, before))
-    return due is not None and (known is None or known.told.id != due.told.id)
+    due, known = ({each.id for each in model.tournaments.check_ins} for model in (after, before))
+    return not due <= known
 
 
 def search_sentence(search: Search, rules: str, now_ms: int) -> str:

@@ -46,8 +46,14 @@ TIE_BREAK_WORDS: Final[dict[str, str]] = {
     "direct-encounter": "place among equals by their own races",
     "cards-home": "cards home",
 }
-NOT_CHECKED_IN: Final = "did not check in"
-"""The reason in the log for an entrant who was left out for it."""
+OUT_WORDS: Final[dict[str, tuple[str, str]]] = {
+    "withdrew": ("withdrawn", "You have withdrawn"),
+    "not-checked-in": ("no check-in", "You were left out, since you had not checked in"),
+    "missed": ("missed rounds", "You are out, since you missed two rounds running"),
+    "removed": ("removed", "{director} has removed you"),
+    "banned": ("banned", "You are out, since the host of this server has banned you"),
+}
+"""Why an entrant is out: a word or two, and what they themselves are told."""
 _QUARTERS: Final = ("", "¼", "½", "¾")
 _PLAIN_QUARTERS: Final = ("", ".25", ".5", ".75")
 
@@ -132,21 +138,17 @@ def outcome_sentence(tournament: Tournament, player: str) -> str:
     return " ".join(told)
 
 
+def out_word(entrant: TournamentEntrant) -> str:
+    """Why an entrant plays no more, in a word or two."""
+    return OUT_WORDS.get(entrant.out, ("withdrawn", ""))[0]
+
+
 def out_sentence(tournament: Tournament, entrant: TournamentEntrant, *, back: str = "") -> str:
-    """Why an entrant plays no more, as far as the log tells. back: what is said to those who can come back by themselves."""
-    # The log names entrants in its sentences alone, and what is told of it are the last decisions.
-    mine = (each for each in reversed(tournament.log) if each.kind == "withdraw" and each.text.startswith(f"{entrant.name} "))
-    out = next(mine, None)
-    reason = clean_chat(out.reason).rstrip(".") if out is not None else ""
-    if out is None:
-        told = "You are not playing any more."
-    elif out.reason == NOT_CHECKED_IN:
-        told = "You were left out, since you had not checked in."
-    elif out.author in ("", entrant.name):
-        told = f"You are out: {reason}." if reason else "You have withdrawn."
-    else:
-        return f"{clean_name(out.author)} has removed you{f': {reason}' if reason else ''}."
-    return f"{told} {back}".rstrip()
+    """Why an entrant plays no more, as they are told. back: what is said to those who can come back by themselves."""
+    _, told = OUT_WORDS.get(entrant.out, ("", "You are not playing any more"))
+    told = told.replace("{director}", clean_name(tournament.director_name))
+    reason = clean_chat(entrant.out_reason).rstrip(".")
+    return f"{told}{f': {reason}' if reason else ''}. {back if entrant.out != 'removed' else ''}".rstrip()
 
 
 def _ending(tournament: Tournament) -> LoggedDecision | None:

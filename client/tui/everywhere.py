@@ -5,7 +5,6 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from client.state.store import Model
-from client.state.tournament import awaited_check_in
 from client.text.tournaments import title_text
 from client.tui.actions import Quit
 from client.tui.keymap import Command
@@ -50,10 +49,10 @@ def _next_bell(step: Step) -> Step:
 
 
 def _check_in(step: Step) -> Step:
-    due = awaited_check_in(step.state.tournaments, step.state.player)
-    if due is None or not step.ui.followed.has(due.told.id):
+    due = next(iter(step.state.tournaments.check_ins), None)
+    if due is None:
         return step.note("No check-in is waiting for you.")
-    return step.send(CheckIn(id=due.told.id, nonce=""), fresh_nonce=True).note(f"Checking in to {title_text(due.told.options.name)}.")
+    return step.send(CheckIn(id=due.id, nonce=""), fresh_nonce=True).note(f"Checking in to {title_text(due.name)}.")
 
 
 def open_help(step: Step) -> Step:

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from client.connection.events import Back, Connected, Lost
 from client.state.room import RoomModel
 from client.state.store import Event, Model, is_held_up
-from client.state.tournament import played_in
 from client.state.watching import WatchModel, watch_after
 from client.text.formatting import bell_due, is_called, is_check_in_due, is_found
 from client.tui import ending, lessons
@@ -34,7 +33,7 @@ from protocol.errors import ErrorCode
 from protocol.room_events import Ended, Result, Room, Scored
 from protocol.run_messages import ListRuns
 from protocol.server_messages import Error, Left, Welcome
-from protocol.tournament_messages import Called, Decided, Tournament
+from protocol.tournament_messages import Called, Decided
 from protocol.views import RaceOptions, View
 from protocol.watch_messages import Unwatch, Unwatched, Watched
 
@@ -229,11 +228,8 @@ def _watched(watch: WatchModel | None) -> RoomModel | None:
 
 def _at_tournaments(step: Step, event: Event) -> Step:
     """Bring what is looked at of tournaments into line."""
-    view_state, own = step.ui.tournament_view, step.ui.followed.own_tournament
+    view_state = step.ui.tournament_view
     match event:
-        case Tournament(id=tournament):
-            plays = played_in(step.state.tournaments, step.state.player) is not None
-            step = follow(followed(step, own_tournament=tournament if plays else None if own == tournament else own))
         case Called(id=tournament) if view_state is None or view_state.id != tournament:
             # After the race the player comes back to its tournament.
             step = follow(step.but(tournament_view=TournamentView(tournament), item=0))
@@ -244,7 +240,7 @@ def _at_tournaments(step: Step, event: Event) -> Step:
             refused = step.ui.followed.tournament
             if view_state is not None and (refused is None or view_state.id == refused[0]):
                 step = step.but(tournament_view=TournamentView(), item=0)
-            step = follow(followed(step, own_tournament=None if refused is None or own == refused[0] else own, tournament=None))
+            step = follow(followed(step, tournament=None))
         case _:
             pass
     if step.ui.tournament_view is None and step.state.is_at_table:

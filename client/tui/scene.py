@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from client.replay.timeline import SPEEDS
 from client.state.room import RoomModel, race_clock_ms
 from client.state.store import Model
-from client.state.tournament import awaited_check_in
 from client.text.formatting import clock_text, search_sentence
 from client.text.tournaments import format_text, title_text
 from client.tui.picture import Line, Picture, block, clip, fit, line_width, spread, stacked, text_width, wrap_text
@@ -209,14 +208,12 @@ def replay_head(scene: Scene, replay: ReplayState, width: int, *, paced: bool = 
 def check_in_sentence(scene: Scene) -> str:
     """That a check-in waits for this player, unless they look at that tournament, whose screen says so; else empty."""
     model, ui = scene.model, scene.ui
-    due = awaited_check_in(model.tournaments, model.player)
-    looks = model.room is None and not ui.followed.race and ui.replay is None and ui.tournament_view is not None
-    if due is None or not ui.followed.has(due.told.id):
+    due = next(iter(model.tournaments.check_ins), None)
+    looks = model.room is None and not ui.followed.race and ui.replay is None
+    if due is None or (looks and ui.tournament_view is not None and ui.tournament_view.id == due.id):
         return ""
-    if looks and ui.tournament_view is not None and ui.tournament_view.id == due.told.id:
-        return ""
-    left = "" if due.phase_until_ms is None else f" within {clock_text(due.phase_until_ms - scene.clock_ms, tenths=False)}"
-    return f"Press T to check in to {title_text(due.told.options.name)}{left}, or you will be left out."
+    left = clock_text(due.until_ms - scene.clock_ms, tenths=False)
+    return f"Press T to check in to {title_text(due.name)} within {left}, or you will be left out."
 
 
 def notice_lines(scene: Scene, width: int) -> list[Line]:

@@ -1,8 +1,8 @@
 """What the client subscribes to as the player looks around: the lobby, a race they watch, the list of tournaments or one tournament.
 
-A player who plays or watches a race looks at neither lobby nor tournaments, and gets no news of them, except of a tournament that they have
-entered: its check-in may open at any time. At one of its tables they get no news of it until their race is over. A new connection follows
-nothing yet. A request that could not be sent is repeated at the next opportunity.
+A player who plays or watches a race looks at neither lobby nor tournaments, and gets no news of them, except of their tournament when their
+race at one of its tables is over. Calls to tables and check-ins come in any case. A new connection follows nothing yet. A request that
+could not be sent is repeated at the next opportunity.
 """
 
 from __future__ import annotations
@@ -69,14 +69,8 @@ def _wanted(step: Step, looked_at: TournamentView | None) -> tuple[str, int | No
     """The tournament, and the round, of which there should be news."""
     if looked_at is not None and looked_at.id is not None:
         return looked_at.id, looked_at.round
-    room, own = step.state.room, step.ui.followed.own_tournament
-    if room is not None and step.state.is_at_table:
-        return (own or step.state.table_of, None) if room.phase == "over" else None
-    known = step.state.tournaments.tournament(own)
-    if room is not None and room.phase in ("countdown", "racing") and known is not None and known.told.phase in ("running", "between"):
-        # They are called to a table in any case, and the rest is much for the line that their moves go by.
-        return None
-    return (own, None) if own is not None else None
+    room = step.state.room
+    return (step.state.table_of, None) if step.state.is_at_table and room is not None and room.phase == "over" else None
 
 
 def unsent(step: Step, message: ClientMessage) -> Step:

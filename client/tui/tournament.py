@@ -14,6 +14,7 @@ from client.text.tournaments import (
     TIE_BREAK_HEADS,
     TIE_BREAK_WORDS,
     out_sentence,
+    out_word,
     outcome_sentence,
     phase_sentence,
     points_text,
@@ -249,7 +250,8 @@ def _side(scene: Scene, side: TournamentSide, width: int, *, cards: int, role: s
     if not side.present:
         return [("bad", f"{clip('absent', width):^{width}}")]
     if side.state == "waiting":
-        role, word = ("good", f"{scene.theme.glyphs.tick} ready") if side.ready else ("faint", "not ready")
+        words = {True: f"{scene.theme.glyphs.tick} ready", False: "not ready", None: "here"}
+        role, word = "good" if side.ready else "faint", words[side.ready]
         return [(role, f"{clip(word, width):^{width}}")]
     return bar(side.home, cards, width, scene.theme, role)
 
@@ -305,10 +307,10 @@ def _standing(scene: Scene, tournament: TournamentModel, standing: StandingsLine
         return [(role, f"{pointer} {entrant.seed:>3} {fit(name, width - 32)} {rating:>7}  "), *_presence(scene, tournament, standing)]
     text = f"{pointer} "
     row_ = standing.row
-    gone = " (withdrawn)" if entrant.withdrawn else ""
+    gone = f" ({out_word(entrant)})" if entrant.withdrawn else ""
     name_width = _name_width(tournament, width)
     if row_ is None:
-        return [(role, f"{text}    {fit(name + gone, name_width)}"), ("faint", "  joins next round")]
+        return [(role, f"{text}    {fit(name + gone, name_width)}"), ("faint", "" if entrant.withdrawn else "  joins next round")]
     ties = "".join(f"{quarters_text(value, plain=plain):>7}" for value in row_.tie_breaks)
     record = f"{row_.won} {row_.drawn} {row_.lost}"
     return [
@@ -322,7 +324,7 @@ def _standing(scene: Scene, tournament: TournamentModel, standing: StandingsLine
 def _presence(scene: Scene, tournament: TournamentModel, standing: StandingsLine) -> Line:
     glyphs, entrant = scene.theme.glyphs, standing.entrant
     if entrant.withdrawn:
-        return [("faint", f"{glyphs.cross} withdrawn")]
+        return [("faint", f"{glyphs.cross} {out_word(entrant)}")]
     if entrant.checked_in:
         return [("good", f"{glyphs.tick} checked in")]
     if tournament.told.phase == "check-in":

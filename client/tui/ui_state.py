@@ -83,7 +83,6 @@ class RulesPage(Struct, frozen=True):
 
 class Followed(Struct, frozen=True):
     """What the server sends news of. race: whether one is watched. tournament: id and round. before: `tournament` before the last request.
-    own_tournament: the one that this player is known to play in, which is followed while they look at no other.
 
     ready_at_once: the player is ready as soon as they enter the room, or the rematch, that was asked for.
     """
@@ -92,13 +91,8 @@ class Followed(Struct, frozen=True):
     race: bool = False
     tournaments: bool = False
     tournament: tuple[str, int | None] | None = None
-    own_tournament: str | None = None
     before: tuple[str, int | None] | None = None
     ready_at_once: bool = False
-
-    def has(self, tournament: str) -> bool:
-        """Whether there is news of this tournament. What was told of any other may be long out of date."""
-        return self.tournament is not None and self.tournament[0] == tournament
 
 
 class Ui(Struct, frozen=True):

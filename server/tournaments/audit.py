@@ -106,7 +106,13 @@ def _check_standings(document: TournamentDocument) -> None:
                 raise BadTournament(f"round {paired.number}, table {table.table}: the result does not follow from its races")
     if document.tie_breaks != crosstable.format.tie_breaks:
         raise BadTournament(f"tie-breaks of this format are {', '.join(crosstable.format.tie_breaks) or 'none'}")
-    follows = standings_rows(crosstable)
+    follows = standings_rows(crosstable.standings())
+    if len(document.standings) == len(document.entrants):
+        # Servers used to list also entrants who never came.
+        follows = standings_rows(crosstable.format.standings(crosstable))
+    if follows and follows[0].place == 2 and document.standings and document.standings[0].place == 1:
+        # And both finalists as first if neither came to the final.
+        follows = tuple(msgspec.structs.replace(row, place=1) if row.place == 2 else row for row in follows)
     if len(follows) != len(document.standings):
         raise BadTournament(f"{len(document.standings)} rows of standings for {len(follows)} entrants")
     for row, due in zip(document.standings, follows, strict=True):

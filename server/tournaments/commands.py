@@ -29,6 +29,8 @@ from protocol.tournaments import REASON_LENGTH, TableResult, TournamentOptions
 from server.bots.house import HOUSE_BOTS
 from server.rooms.member import Member
 from server.tournaments.events import (
+    BANNED,
+    NO_CHECK_IN,
     CalledOff,
     CheckedIn,
     CheckInOpened,
@@ -55,8 +57,6 @@ have one round a week."""
 
 MISSED_RUNNING: Final = 2
 """An entrant who misses their table in so many rounds in a row is withdrawn."""
-
-NO_CHECK_IN: Final = "did not check in"
 
 OWN_DECISIONS: Final = 100
 """How many events one entrant may cause about themselves: entering, checking in, leaving."""
@@ -185,8 +185,7 @@ def _start(state: TournamentState) -> Decision:
 def _settle_field(state: TournamentState) -> tuple[tuple[Event, ...], bool]:
     """What happens just before the first round: entrants who have not checked in are withdrawn, and bots fill the free places. Also gives
     whether a round can then be paired."""
-    absent = state.absent if state.stage == "check-in" else ()
-    events: list[Event] = [Withdrawn(entrant, NO_CHECK_IN) for entrant in absent]
+    events: list[Event] = [Withdrawn(entrant, NO_CHECK_IN) for entrant in state.awaited]
     settled = state.after_all(events, at_ms=state.since_ms)
     for _ in range(min(state.options.fill, state.options.places) - settled.crosstable.size):
         events.append(next_bot(settled, state.options.bot))
@@ -298,27 +297,23 @@ def _settled_by(state: TournamentState, event: CheckedIn | Withdrawn) -> Decisio
     if state.stage == "check-in":
         after = state.after(event, at_ms=state.since_ms)
         # If only bots are left, keep waiting: they do not mind, and somebody may still come.
-        if not after.absent and any(after.people[entrant].bot is None for entrant in after.crosstable.active):
+        if not after.awaited and any(after.people[entrant].bot is None for entrant in after.crosstable.active):
             events, can_be_paired = _settle_field(after)
             if can_be_paired:
                 return Decision((event, *events), pairs=True)
     return Decision((event,))
 
 
-def withdrawn(state: TournamentState, entrant: str, reason: str) -> Decision:
-    """Withdraw an entrant on somebody else's say; nothing happens if they are out already."""
+def banned(state: TournamentState, entrant: str, reason: str) -> Decision:
+    """Withdraw an entrant whom the host has banned; nothing happens if they are out already."""
     if state.is_closed or not state.crosstable.plays(entrant):
         return Decision()
-    return _settled_by(state, Withdrawn(entrant, clean_reason(reason)))
+    return _settled_by(state, Withdrawn(entrant, clean_reason(f"{BANNED}: {reason}" if reason else BANNED)))
 
 
 def _check_not_removed(state: TournamentState, entrant: str) -> None:
     """Raises Refusal if the director removed the entrant: they cannot come back on their own. Those who only missed the check-in can."""
-    log = ((entry.author, entry.event) for entry in reversed(state.log))
-    author, reason = next(
-        ((author, event.reason) for author, event in log if isinstance(event, Withdrawn) and event.entrant == entrant), (None, "")
-    )
-    if author not in (None, entrant) and reason != NO_CHECK_IN:
+    if state.people[entrant].out == "removed":
         raise Refusal(ErrorCode.NOT_NOW, "the director has removed you")
 
 

@@ -27,7 +27,7 @@ import trio
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
-from protocol.tournament_messages import Called, Decided
+from protocol.tournament_messages import Called, CheckInDue, Decided
 from server.rooms.driver import Room
 from server.rooms.outgoing import Outgoing, refused
 from server.store.errors import EntryRefused, StoreError
@@ -35,12 +35,12 @@ from server.tournaments.commands import (
     AskedCommand,
     Expiry,
     as_refusal,
+    banned,
     clean_reason,
     decide,
     expiry,
     when_due,
     with_withdrawals,
-    withdrawn,
 )
 from server.tournaments.documents import entries_of, replayed
 from server.tournaments.events import BadTournamentLog, CalledOff, Event, Finished, RoundPaired
@@ -50,7 +50,7 @@ from server.tournaments.ports import TournamentPorts
 from server.tournaments.state import TournamentState
 from server.tournaments.table_room import call_to
 from server.tournaments.table_rooms import LOOK_S, RETRY_S, TableRooms
-from server.tournaments.views import LiveTable, TableNews
+from server.tournaments.views import LiveTable, TableNews, check_in_due
 
 logger = logging.getLogger("carpet.tournaments")
 
@@ -185,8 +185,10 @@ class Director:
         if self.tables.are_to_be_looked_at or self.tables.deadline(self.state) < self._wakes_at:
             self._wake.set()
 
-    def calls_of(self, entrant: str) -> tuple[Called, ...]:
+    def calls_of(self, entrant: str) -> tuple[Called | CheckInDue, ...]:
         """What to tell an entrant who has just connected."""
+        if entrant in self.state.awaited:
+            return (check_in_due(self.state, self.check_in_ms),)
         if not self.leads:
             return tuple(
                 call_to(race, live, self.state, entrant) for race, live in self.races_elsewhere() if entrant in race.pairing.entrants
@@ -194,6 +196,11 @@ class Director:
         now = self._ports.clock.now_ms()
         waiting = (table for table in self.tables if entrant in table.seating.invited and table.room.summary.phase != "over")
         return tuple(table.call(self.state, entrant, now) for table in waiting)
+
+    @property
+    def check_in_ms(self) -> int:
+        """What is left of the check-in, which is open."""
+        return max((self._next_due_ms or 0) - self._ports.clock.now_ms(), 0)
 
     @property
     def is_live(self) -> bool:
@@ -322,8 +329,7 @@ class Director:
 
     async def _obey_host(self) -> None:
         for player, reason in list(self._banned.items()):
-            why = f"banned by the host of the server: {reason}" if reason else "banned by the host of the server"
-            decision = await self._ports.beside(partial(withdrawn, self.state, player, why))
+            decision = await self._ports.beside(partial(banned, self.state, player, reason))
             await self._happen(decision.events, pairs=decision.pairs)
             del self._banned[player]
         if self._by_host is None:

@@ -8,6 +8,11 @@ from typing import Final, TypeAlias
 from server.store.tagged_codec import TaggedCodec
 from server.tournaments.pairing.rounds import RaceResult, Round
 
+NO_CHECK_IN: Final = "did not check in"
+BANNED: Final = "banned by the host of the server"
+"""Reasons for which the server withdraws entrants. They are in stored logs, so they are never changed. The host's own words follow after
+`: `."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entered:

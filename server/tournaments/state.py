@@ -22,6 +22,8 @@ from protocol.fairness import chained, shared_nonce
 from protocol.tournaments import MAX_ROUNDS, TournamentOptions, TournamentPhase
 from protocol.views import SharedDeal
 from server.tournaments.events import (
+    BANNED,
+    NO_CHECK_IN,
     CalledOff,
     CheckedIn,
     CheckInOpened,
@@ -53,7 +55,8 @@ class PlacesTaken(Refused): ...
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who an entrant is. nonce: their contribution to the shuffles; None before they gave one."""
+    """Who an entrant is. nonce: their contribution to the shuffles; None before they gave one. out, out_reason: as in
+    `TournamentEntrant`."""
 
     id: str
     name: str
@@ -61,6 +64,8 @@ class Person:
     bot: str | None
     checked_in: bool = False
     nonce: str | None = None
+    out: str = ""
+    out_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +148,10 @@ class TournamentState:
         return None
 
     @property
-    def absent(self) -> tuple[str, ...]:
-        """Entrants who still play and have not checked in."""
-        return tuple(entrant for entrant in self.crosstable.active if not self.people[entrant].checked_in)
+    def awaited(self) -> tuple[str, ...]:
+        """Entrants whose check-in is open."""
+        entrants = self.crosstable.active if self.stage == "check-in" else ()
+        return tuple(entrant for entrant in entrants if not self.people[entrant].checked_in)
 
     @property
     def can_be_paired(self) -> bool:
@@ -212,7 +218,7 @@ class TournamentState:
         if self.is_closed and not isinstance(event, ResultCorrected):
             raise NotNow(f"the tournament is {self.stage}")
         logged = LoggedEvent(len(self.log) + 1, at_ms, author, event)
-        changed = replace(self._applied(event, at_ms), log=(*self.log, logged))
+        changed = replace(self._applied(event, at_ms, author), log=(*self.log, logged))
         # Once over, a round stays over, because its secret is public.
         if changed.shuffles and not changed.is_round_over and not changed.crosstable.open_races:
             *before, last = changed.shuffles
@@ -226,7 +232,7 @@ class TournamentState:
             state = state.after(event, at_ms=at_ms, author=author)
         return state
 
-    def _applied(self, event: Event, at_ms: int) -> TournamentState:
+    def _applied(self, event: Event, at_ms: int, author: str | None) -> TournamentState:
         match event:
             case Entered():
                 return self._entered(event)
@@ -236,10 +242,11 @@ class TournamentState:
             case CheckedIn():
                 return self._checked_in(event)
             case Withdrawn(entrant):
-                return replace(self, crosstable=self.crosstable.withdraw(entrant), missed=_without(self.missed, entrant))
+                crosstable, missed = self.crosstable.withdraw(entrant), _without(self.missed, entrant)
+                return replace(self, crosstable=crosstable, missed=missed, people=self._with_out(entrant, *_why_out(event, author)))
             case Returned(entrant):
                 self._check_places()
-                return replace(self, crosstable=self.crosstable.readmit(entrant))
+                return replace(self, crosstable=self.crosstable.readmit(entrant), people=self._with_out(entrant, "", ""))
             case RoundPaired():
                 return self._paired(event, at_ms)
             case ResultEntered():
@@ -279,6 +286,9 @@ class TournamentState:
         person = Person(entered.entrant, entered.name, entered.rating, entered.bot, checked_in=entered.bot is not None)
         crosstable = self.crosstable.enter(entered.entrant, entered.rating)
         return replace(self, crosstable=crosstable, people={**self.people, person.id: person})
+
+    def _with_out(self, entrant: str, out: str, reason: str) -> dict[str, Person]:
+        return {**self.people, entrant: replace(self.people[entrant], out=out, out_reason=reason)}
 
     def _checked_in(self, event: CheckedIn) -> TournamentState:
         if self.stage == "registration" and self.options.check_in_s:
@@ -350,6 +360,18 @@ class TournamentState:
 
     def _next_number(self, key: TableKey) -> dict[TableKey, int]:
         return {**self.numbers, key: self.deal_number(key) + 1}
+
+
+def _why_out(event: Withdrawn, author: str | None) -> tuple[str, str]:
+    """`out` and `out_reason` of an entrant."""
+    if event.reason == NO_CHECK_IN:
+        # By whoever decided last before the first round.
+        return "not-checked-in", ""
+    if author == event.entrant:
+        return "withdrew", ""
+    if author is not None:
+        return "removed", event.reason
+    return ("banned", event.reason.removeprefix(BANNED).removeprefix(": ")) if event.reason.startswith(BANNED) else ("missed", "")
 
 
 def _without(missed: Mapping[str, int], *entrants: str) -> dict[str, int]:

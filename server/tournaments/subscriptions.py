@@ -1,4 +1,5 @@
-"""Tells the followers of tournaments what they follow: the list, or one tournament, at most twice a second.
+"""Tells the followers of tournaments what they follow: the list, or one tournament, at most twice a second. Tells entrants of a check-in
+that waits for them, whatever they follow.
 
 Must not know how a tournament is run; it looks at directors when something has changed.
 """
@@ -23,7 +24,7 @@ from server.rooms.member import Member
 from server.rooms.outgoing import CANNOT_WRITE, Outgoing
 from server.tournaments.director import Director
 from server.tournaments.ports import Beside
-from server.tournaments.views import snapshot
+from server.tournaments.views import check_in_due, snapshot
 
 INTERVAL_S: Final = 0.5
 """Least seconds between two messages to the same followers."""
@@ -63,6 +64,7 @@ class Subscriptions:
         self._is_news = False
         self._are_clocks_wrong = False
         self._told: dict[Shown, Tournament] = {}
+        self._awaited: dict[Director, frozenset[str]] = {}  # the entrants who were last told that their check-in is open
         self._wake = trio.Event()
         players.on_change.append(self.presence_changed)
 
@@ -111,15 +113,27 @@ class Subscriptions:
 
     def changed(self, director: Director) -> None:
         """Something happened in it, or one of its rooms has changed."""
+        self._tell_entrants(director, frozenset(director.state.awaited))
         self._changed.add(director)
         self._list_changed = True
         self._list = None
         self._tell_soon()
 
+    def _tell_entrants(self, director: Director, awaited: frozenset[str]) -> None:
+        """Tell those whose check-in has opened, and those whom it no longer waits for. awaited: the entrants whose check-in is open."""
+        known = self._awaited.pop(director, frozenset())
+        if awaited:
+            self._awaited[director] = awaited
+        for players in (awaited - known, known - awaited):
+            told = [member for member in map(self._players.connection, players) if member is not None]
+            if told:
+                self._post(Outgoing(check_in_due(director.state, director.check_in_ms if players <= awaited else None)), told)
+
     def removed(self, director: Director) -> None:
         """The tournament no longer exists: tell its followers for the last time how it ended."""
         self._removed.add(director)
         self.changed(director)
+        self._tell_entrants(director, frozenset())
 
     def presence_changed(self) -> None:
         """Somebody has come or gone."""
@@ -135,6 +149,9 @@ class Subscriptions:
     def tell_anew(self) -> None:
         """Tell everything again after time has stood still, because times passed or left do not count as changes."""
         self._are_clocks_wrong = True
+        awaited, self._awaited = self._awaited, {}
+        for director, entrants in awaited.items():
+            self._tell_entrants(director, entrants)
         self._tell_soon()
 
     def _tell_soon(self) -> None:

@@ -6,14 +6,14 @@ The rule of the file: nothing about a round's secret is told before the round is
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
 from protocol.fairness import commitment
-from protocol.tournament_messages import Tournament
+from protocol.tournament_messages import CheckInDue, Tournament
 from protocol.tournaments import (
     LISTED_DECISIONS,
     EntrantDocument,
@@ -111,6 +111,10 @@ def snapshot(
     )
 
 
+def check_in_due(state: TournamentState, left_ms: int | None) -> CheckInDue:
+    return CheckInDue(id=state.id, name=state.options.name, commitment=state.commitment.hex(), left_ms=left_ms)
+
+
 def document(state: TournamentState) -> TournamentDocument:
     return TournamentDocument(
         format=DOCUMENT_FORMAT,
@@ -133,27 +137,26 @@ def standings(crosstable: Crosstable) -> tuple[StandingsRow, ...]:
     """Cached per crosstable, because they take a twentieth of a second once many entrants have played many rounds."""
     known = _ranked.get(id(crosstable))
     if known is None or known[0] is not crosstable:
-        known = _ranked[id(crosstable)] = crosstable, standings_rows(crosstable)
+        known = _ranked[id(crosstable)] = crosstable, standings_rows(crosstable.standings())
         if len(_ranked) > RANKED_KEPT:
             _ranked.popitem(last=False)
     return known[1]
 
 
-def standings_rows(crosstable: Crosstable) -> tuple[StandingsRow, ...]:
-    return tuple(_row(row) for row in crosstable.standings())
-
-
-def _row(row: RankedEntrant) -> StandingsRow:
-    return StandingsRow(
-        place=row.place,
-        entrant=row.entrant,
-        half_points=round(2 * row.points),
-        tie_breaks=tuple(round(4 * value) for value in row.tie_breaks),
-        won=row.won,
-        drawn=row.drawn,
-        lost=row.lost,
-        home=row.home,
-        withdrawn=row.withdrawn,
+def standings_rows(ranked: Iterable[RankedEntrant]) -> tuple[StandingsRow, ...]:
+    return tuple(
+        StandingsRow(
+            place=row.place,
+            entrant=row.entrant,
+            half_points=round(2 * row.points),
+            tie_breaks=tuple(round(4 * value) for value in row.tie_breaks),
+            won=row.won,
+            drawn=row.drawn,
+            lost=row.lost,
+            home=row.home,
+            withdrawn=row.withdrawn,
+        )
+        for row in ranked
     )
 
 
@@ -175,6 +178,8 @@ def _entrant(state: TournamentState, seed: int, entrant: str, is_here: Callable[
         withdrawn=not seeded.active,
         here=person.bot is not None or is_here(entrant),
         first_round=seeded.first_round,
+        out=person.out,
+        out_reason=person.out_reason,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from client.state.store import Model
-from protocol.tournament_messages import Called, Tournament, Tournaments
+from protocol.tournament_messages import Called, CheckInDue, Tournament, Tournaments
 from protocol.tournaments import (
     LoggedDecision,
     StandingsRow,
@@ -154,6 +154,10 @@ def running(**more: Any) -> Tournament:
 def called(**more: Any) -> Called:
     fields = {"id": ID, "name": "Carpet Open", "round": 2, "table": 1, "race": 1, "code": scenes.CODE, "opponent": "Benedikt", "bot": None}
     return Called(**(fields | {"until_ms": 120_000} | more))  # type: ignore[arg-type]
+
+
+def check_in_due(left_ms: int | None = 40_000, **more: Any) -> CheckInDue:
+    return CheckInDue(**({"id": ID, "name": "Carpet Open", "commitment": "ef" * 32} | more), left_ms=left_ms)
 
 
 def large() -> Tournament:

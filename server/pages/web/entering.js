@@ -56,13 +56,27 @@ function sentenceOf(told, { own, plays, isDone, mine, table }) {
   return "You are in. When the next round is paired, this page takes you to your table.";
 }
 
-/** Why an entrant plays no more, as far as the log tells: it names entrants in its sentences alone. @param {any} told @param {any} own */
-function outSentence({ log }, own) {
-  const out = log.findLast((each) => each.kind === "withdraw" && each.text.startsWith(`${own.name} `));
-  if (!out) return "You are not playing any more.";
-  if (out.reason === "did not check in") return "You were left out, since you had not checked in.";
-  if (["", own.name].includes(out.author)) return out.reason ? `You are out: ${clean(out.reason)}.` : "You have withdrawn.";
-  return `${clean(out.author)} has removed you${out.reason ? `: ${clean(out.reason)}` : ""}.`;
+/** What an entrant is told who plays no more, by `out` of `TournamentEntrant`. */
+const OUT_WORDS = {
+  withdrew: "You have withdrawn",
+  "not-checked-in": "You were left out, since you had not checked in",
+  missed: "You are out, since you missed two rounds running",
+  removed: "{director} has removed you",
+  banned: "You are out, since the host of this server has banned you",
+};
+
+/** @param {any} told @param {any} own */
+function outSentence(told, own) {
+  const words = (OUT_WORDS[own.out] ?? "You are not playing any more").replace("{director}", () => clean(told.director_name));
+  return `${words}${own.out_reason ? `: ${clean(own.out_reason)}` : ""}.`;
+}
+
+/** The request to check in, with a new nonce. @param {string} id of the tournament @param {string} commitment its own */
+export function checkIn(id, commitment) {
+  const nonce = hex(crypto.getRandomValues(new Uint8Array(16)));
+  // Kept before the server has it, so that the shuffle can be checked against it.
+  keeping.entries.add(id, commitment, nonce);
+  return { type: "check-in", id, nonce };
 }
 
 export class TakingPart {
@@ -84,7 +98,7 @@ export class TakingPart {
     this.codeField = field("Its code", this.code);
     this.codeField.hidden = true;
     this.enter = button("Enter", () => this.send({ type: "enter-tournament", id, code: this.codeField.hidden ? null : this.code.value }), { class: "main-button" });
-    this.checkIn = button("Check in", () => this.#checkIn(), { class: "main-button" });
+    this.checkIn = button("Check in", () => this.send(checkIn(id, this.#commitment)), { class: "main-button" });
     this.leave = button("Withdraw", () => ask("Withdraw from the tournament?", ["Withdraw", "Stay"], () => this.send({ type: "leave-tournament", id })));
     this.go = element("a", { class: "main-link" }, "Go to your table");
     this.node = element("section", { class: "part", "aria-label": "Your part", hidden: true }, this.sentence, this.notice, this.name.node, this.codeField,
@@ -133,13 +147,6 @@ export class TakingPart {
     this.#wish = asked;
     this.#isPlayer = true;
     this.connection.restart();
-  }
-
-  #checkIn() {
-    const nonce = hex(crypto.getRandomValues(new Uint8Array(16)));
-    // Kept before the server has it, so that the shuffle can be checked against it.
-    keeping.entries.add(this.id, this.#commitment, nonce);
-    this.send({ type: "check-in", id: this.id, nonce });
   }
 
   /** @param {import("carpet-wire").ServerMessage} message */

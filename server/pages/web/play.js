@@ -5,6 +5,7 @@ import { choose } from "./dialog.js";
 import { against, announce, arrange, button, clean, clockText, element, fill, nameOf, setText } from "./dom.js";
 import { Elsewhere, askToBe, takenToken } from "./elsewhere.js";
 import { Ending } from "./ending.js";
+import { checkIn } from "./entering.js";
 import { Game } from "./game.js";
 import * as keeping from "./identity.js";
 import { WatchedRace, byId, cardsOf, endWord, holds } from "./model.js";
@@ -25,8 +26,9 @@ const LEFT = {
   "called-off": "That race was called off. It does not count.",
 };
 
-/** `ref` of a line that is said. */
+/** `ref` of a line that is said, and of a check-in. */
 const SAID = 2;
+const CHECKED_IN = 8;
 
 export class PlayPage {
   #rules = new Map();
@@ -67,6 +69,7 @@ export class PlayPage {
     this.elsewhere = element("p", { class: "actions", hidden: true });
     this.former = element("p", { class: "actions" });
     this.call = element("p", { class: "notice actions", role: "status", hidden: true });
+    this.due = element("p", { class: "notice actions", role: "status", hidden: true });
     this.back = element("p", { class: "actions", hidden: true });
     this.look = element("div", { class: "waiting-room" }, this.lookedRules, element("p", { class: "actions" }, this.take));
     this.stopLooking = button("Stop looking", () => this.#ask({ type: "quick-match", cancel: true }));
@@ -84,7 +87,7 @@ export class PlayPage {
     this.here.hidden = true;
     this.parts = element("div", { class: "parts" });
     this.node = element("div", { class: "play" }, element("div", { class: "title" }, element("div", {}, this.heading, this.facts), this.clock),
-      this.notice, this.here, this.elsewhere, this.call, this.back, this.parts, this.goOn.node);
+      this.notice, this.here, this.elsewhere, this.call, this.due, this.back, this.parts, this.goOn.node);
     const token = takenToken();
     if (token && token !== keeping.identity.token) askToBe(() => this.#be(token));
     this.text.addEventListener("keydown", (event) => event.key === "Enter" && this.#say({ text: this.text.value }));
@@ -109,6 +112,7 @@ export class PlayPage {
 
   lost() {
     this.player.lost();
+    this.due.hidden = true;
     this.#soon();
   }
 
@@ -125,8 +129,9 @@ export class PlayPage {
     // Whatever it was refused for: the seat may not have come back yet.
     if (message.type === "error" && message.ref === SAID) this.text.value ||= this.#sent;
     if (message.type === "called") this.#called(message);
+    else if (message.type === "check-in-due") this.#checkInDue(message);
     else if (message.type === "runs") this.ending.showRuns(message);
-    else if (message.type === "decided") location.assign(`/tournament/${encodeURIComponent(message.id)}`);
+    else if (message.type === "decided" && message.ref !== CHECKED_IN) location.assign(`/tournament/${encodeURIComponent(message.id)}`);
     else if (!this.player.hear(message, now)) this.#look(message, now);
     this.#soon();
   }
@@ -243,6 +248,15 @@ export class PlayPage {
     if (this.call.hidden) return;
     const go = element("a", { class: "main-link", href: `/play/${encodeURIComponent(code)}#sit` }, "Go to your table");
     this.call.replaceChildren(`Round ${round}: your table${opponent ? ` against ${clean(opponent)}` : ""} waits for you. `, go);
+  }
+
+  /** A check-in waits for them, wherever they are; or no longer does. */
+  #checkInDue({ id, name, commitment, left_ms: left }) {
+    if (left === null && id !== this.due.dataset.id) return;
+    this.due.hidden = left === null;
+    this.due.dataset.id = id;
+    this.due.replaceChildren(`The check-in of ${clean(name)} is open. Without it you are left out. `,
+      button("Check in", () => this.#ask({ ...checkIn(id, commitment), ref: CHECKED_IN })));
   }
 
   /** From a table back to its tournament. */

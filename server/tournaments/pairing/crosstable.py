@@ -62,7 +62,7 @@ class Format(Protocol):
         return races[0] if races else None
 
     def standings(self, crosstable: Crosstable) -> tuple[RankedEntrant, ...]:
-        """Everybody who ever entered, best first, equals in the order of the seeds. Can be asked at any time."""
+        """All entrants, best first, equals in the order of the seeds. Can be asked at any time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,8 @@ class Crosstable:
         return self.format.next_round(self)
 
     def standings(self) -> tuple[RankedEntrant, ...]:
-        return self.format.standings(self)
+        """Without those who never came. FIDE's rules exclude them from the tournament (handbook C.04.2)."""
+        return self.format.standings(replace(self, entrants={id_: entrant for id_, entrant in self.entrants.items() if entrant.came}))
 
     # ---- how it changes. Each method raises the fitting kind of Refused.
 

@@ -31,6 +31,11 @@ class Entrant:
     def active(self) -> bool:
         return self.withdrawn_after is None
 
+    @property
+    def came(self) -> bool:
+        """False if they withdrew before they could be paired: they missed the check-in, say."""
+        return self.withdrawn_after is None or self.withdrawn_after >= self.first_round
+
 
 @dataclass(frozen=True, slots=True)
 class Pairing:

@@ -240,8 +240,7 @@ async def test_a_check_in_that_opens_is_said_over_the_replay_and_answered_from_t
     async with raced(start=StartTournaments(tournaments.ID), record=LINE.record, replayer=answer) as run:
         await run.say(tournaments.told())
         await run.give("y")
-        waiting = tuple(replace(each, checked_in=False) for each in tournaments.ENTRANTS)
-        await run.say(tournaments.told("check-in", entrants=waiting, phase_ms=40_000))
+        await run.say(tournaments.check_in_due())
         assert run.screen.shows("Replay · Carpet")
         assert run.screen.shows("Press T to check in to Carpet Open within 0:40, or you will be left out.")
         await run.give("T")

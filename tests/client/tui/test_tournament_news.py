@@ -34,7 +34,6 @@ def rung(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 
 ID = tournaments.ID
-OPEN = own(tournaments.told(), checked_in=False)
 CHECK_IN = own(tournaments.told("check-in", phase_ms=40_000), checked_in=False)
 DUE = "Press T to check in to Carpet Open within 0:40, or you will be left out."
 
@@ -45,9 +44,9 @@ def followed(run: Run) -> list[FollowTournament]:
 
 async def check_in_from_here(run: Run, rung: list[bool]) -> None:
     """The check-in opens: it is said at once, with the bell, and can be answered where one is."""
-    assert not [each for each in followed(run) if not each.follow], "it is followed still"
+    run.link.taken()
     rung.clear()
-    await run.say(CHECK_IN)
+    await run.say(tournaments.check_in_due())
     assert run.screen.shows(DUE)
     assert rung == [True]
     await run.later(2)
@@ -55,81 +54,89 @@ async def check_in_from_here(run: Run, rung: list[bool]) -> None:
     await run.give("T")
     (check_in,) = (message for message in run.link.taken() if isinstance(message, CheckIn))
     assert (check_in.id, len(bytes.fromhex(check_in.nonce))) == (ID, 16)
-    await run.say(tournaments.told("check-in", phase_ms=38_000))
+    await run.say(tournaments.check_in_due(None))
     assert not run.screen.shows("Press T")
+    assert rung == [True]
 
 
 async def test_a_check_in_that_opens_is_said_at_home_and_in_the_list_of_tournaments(rung: list[bool]) -> None:
-    async with running(StartTournaments(ID)) as run:
-        await run.say(UP, scenes.welcome(), scenes.lobby(), OPEN)
-        await run.give("esc")
-        await run.say(tournaments.listed())
+    async with running(StartTournaments()) as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby(), tournaments.listed())
         await check_in_from_here(run, rung)
-        await run.say(OPEN)
         await run.give("esc")
         assert run.screen.shows("C A R P E T")
         await check_in_from_here(run, rung)
 
 
 async def test_a_check_in_that_opens_is_said_while_a_race_is_watched_waited_for_and_run(rung: list[bool]) -> None:
-    async with running(StartTournaments(ID)) as run:
-        await run.say(UP, scenes.welcome(), OPEN)
+    async with running() as run:
+        await run.say(UP, scenes.welcome())
         run.link.send(WatchRace(code=scenes.CODE))
         await run.say(watched())
         await check_in_from_here(run, rung)
     for room in (scenes.room(), scenes.room(phase="racing", view=scenes.middle_view())):
-        async with running(StartTournaments(ID)) as run:
-            await run.say(UP, scenes.welcome(), OPEN, room)
+        async with running() as run:
+            await run.say(UP, scenes.welcome(), room)
             await check_in_from_here(run, rung)
 
 
 async def test_a_check_in_that_opens_is_said_on_the_result_of_another_tournaments_table(rung: list[bool]) -> None:
     other = SharedDeal(kind="round", id="PLMNBV/2", nonces=("00" * 16,))
-    async with running(StartTournaments(ID)) as run:
-        await run.say(UP, scenes.welcome(room=scenes.CODE), OPEN)
+    async with running() as run:
+        await run.say(UP, scenes.welcome(room=scenes.CODE))
         await run.say(scenes.room(shared=other, phase="over", version=2, ended=seats()))
+        await check_in_from_here(run, rung)
+
+
+async def test_a_check_in_that_opens_is_said_to_who_looks_at_another_tournament(rung: list[bool]) -> None:
+    async with running(StartTournaments("PLMNBV")) as run:
+        await run.say(UP, scenes.welcome(), replace(tournaments.running(), id="PLMNBV"))
         await check_in_from_here(run, rung)
 
 
 async def test_at_its_own_screen_a_check_in_that_opens_rings_and_is_said_once(rung: list[bool]) -> None:
     async with running(StartTournaments(ID)) as run:
-        await run.say(UP, scenes.welcome(), OPEN)
-        await run.say(CHECK_IN)
+        await run.say(UP, scenes.welcome(), tournaments.check_in_due(), CHECK_IN)
         assert rung == [True]
         assert run.screen.shows("Press c to check in, or you will be left out.")
         assert not run.screen.shows("Press T")
 
 
+async def test_the_second_check_in_that_opens_is_said_once_the_first_is_answered(rung: list[bool]) -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        await run.say(tournaments.check_in_due(), tournaments.check_in_due(id="PLMNBV", name="Rug knock-out"))
+        assert rung == [True, True]
+        assert run.screen.shows(DUE)
+        await run.say(tournaments.check_in_due(None))
+        assert run.screen.shows("Press T to check in to Rug knock-out")
+
+
+async def test_a_check_in_is_said_no_more_without_a_connection_and_again_when_the_server_repeats_it() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby(), tournaments.check_in_due())
+        await run.say(Lost("no route", 1000))
+        assert not run.screen.shows("Press T")
+        await run.say(UP, scenes.welcome(), scenes.lobby(), tournaments.check_in_due(30_000))
+        assert run.screen.shows("within 0:30")
+
+
 async def test_an_answer_of_the_server_stands_before_a_check_in_that_waits() -> None:
-    async with running(StartTournaments(ID)) as run:
-        await run.say(UP, scenes.welcome(), scenes.lobby(), OPEN)
-        await run.give("esc", "esc")
-        await run.say(replace(CHECK_IN, options=replace(CHECK_IN.options, name="Reykjavik Winter Open 2026")))
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby(), tournaments.check_in_due(name="Reykjavik Winter Open 2026"))
         assert run.screen.shows("Press T to check in to Reykjavik")
         await run.say(Error(code=ErrorCode.NO_SUCH_ROOM, fault=Fault.STATE, path="", message="No race has that code.", ref=0))
         assert run.screen.shows("No race has that code.")
 
 
-async def test_a_tournament_that_was_removed_is_asked_for_no_more_and_leads_nobody_away() -> None:
-    async with running(StartTournaments(ID)) as run:
-        await run.say(UP, scenes.welcome(), scenes.lobby(), CHECK_IN)
-        await run.give("esc", "esc")
-        run.link.taken()
-        await run.say(Error(code=ErrorCode.NO_SUCH_TOURNAMENT, fault=Fault.STATE, path="", message="Gone.", ref=FOLLOW_REFERENCE))
-        assert run.screen.shows("C A R P E T")
-        assert not run.screen.shows("Press T")
-        await run.say(Lost("no route", 1000), UP, scenes.welcome(), scenes.lobby())
-        assert not followed(run)
-
-
-async def test_while_a_race_is_run_a_tournament_that_has_begun_sends_no_news() -> None:
+async def test_while_a_race_is_run_no_tournament_sends_news() -> None:
     async with running(StartTournaments(ID)) as run:
         await run.say(UP, scenes.welcome(), own(tournaments.running()))
         run.link.taken()
         await run.say(scenes.room(phase="racing", view=scenes.middle_view()))
         assert followed(run) == [FollowTournament(id=ID, follow=False, ref=FOLLOW_REFERENCE)]
         await run.say(Result(version=2, record=scenes.record()))
-        assert followed(run) == [FollowTournament(id=ID, ref=FOLLOW_REFERENCE)]
+        assert not followed(run)
 
 
 async def test_without_a_check_in_the_key_says_so() -> None:
@@ -138,18 +145,6 @@ async def test_without_a_check_in_the_key_says_so() -> None:
         await run.give("T")
         assert run.screen.shows("No check-in is waiting for you.")
         assert not any(isinstance(message, CheckIn) for message in run.link.taken())
-
-
-async def test_who_looks_at_another_tournament_comes_back_to_news_of_their_own() -> None:
-    async with running(StartTournaments(ID)) as run:
-        await run.say(UP, scenes.welcome(), scenes.lobby(), OPEN)
-        await run.give("esc")
-        await run.say(tournaments.listed())
-        await run.give("down", "enter")
-        await run.say(replace(own(tournaments.running(), withdrawn=True), id="PLMNBV"))
-        run.link.taken()
-        await run.give("esc")
-        assert followed(run) == [FollowTournament(id=ID, ref=FOLLOW_REFERENCE)]
 
 
 async def at_result(run: Run, told: Tournament) -> None:

@@ -174,19 +174,44 @@ def test_without_a_check_in_nobody_is_asked_to_check_in() -> None:
 
 
 def test_who_is_out_is_told_why_and_how_to_come_back_while_that_is_so() -> None:
-    def out(author: str, reason: str, **options: Any) -> str:
-        log = (tournaments.decision(4, "withdraw", "Anna is out.", author, reason),)
+    def out(why: str, reason: str = "", **options: Any) -> str:
         options = {"options": replace(tournaments.OPTIONS, rounds=0, **options)} if options else {}
-        return sentence(with_anna(tournaments.running(log=log, tables=(), **options), withdrawn=True, checked_in=False))
+        told = tournaments.running(tables=(), **options)
+        return sentence(with_anna(told, withdrawn=True, checked_in=False, out=why, out_reason=reason))
 
     left_out = "You were left out, since you had not checked in."
-    assert out("", "did not check in") == f"{left_out} Press i to come back."
-    assert out("Benedikt", "did not check in", format="elimination") == left_out, "the last to check in has the round paired"
-    assert out("Anna", "") == "You have withdrawn. Press i to come back."
-    assert out("", "missed 2 rounds running") == "You are out: missed 2 rounds running. Press i to come back."
-    assert out("Grace", "plays under two names") == "Grace has removed you: plays under two names."
-    told = with_anna(tournaments.running(log=(), tables=()), withdrawn=True)
-    assert sentence(told) == "You are not playing any more. Press i to come back."
+    assert out("not-checked-in") == f"{left_out} Press i to come back."
+    assert out("not-checked-in", format="elimination") == left_out
+    assert out("withdrew") == "You have withdrawn. Press i to come back."
+    assert out("missed") == "You are out, since you missed two rounds running. Press i to come back."
+    assert out("removed", "plays under two names") == "Grace has removed you: plays under two names."
+    assert out("banned", "bot") == "You are out, since the host of this server has banned you: bot. Press i to come back."
+    for unknown in ("", "abducted"):
+        assert out(unknown) == "You are not playing any more. Press i to come back.", "from an older server, and from a newer one"
+
+
+def page(told: Tournament, name: TournamentPage) -> list[str]:
+    return render_text(Painted(view(scene_at(tournaments.at(told), name, 0), (100, 24))), (100, 24))
+
+
+def test_the_standings_say_why_somebody_is_out_and_list_those_who_never_came_last() -> None:
+    told = with_anna(tournaments.running(), withdrawn=True, out="removed")
+    gone = replace(told.entrants[0], id="p9", name="Cleo", withdrawn=True, out="not-checked-in")
+    lines = page(replace(told, entrants=(*told.entrants, gone)), "standings")
+    assert any("Anna (you) (removed)" in line for line in lines)
+    (last,) = (line for line in lines if "Cleo" in line)
+    assert last.split() == ["Cleo", "(no", "check-in)"]
+
+
+def test_a_side_of_an_older_server_is_neither_ready_nor_not_ready() -> None:
+    table = tournaments.running().tables[2]
+    words = {True: "ready", False: "not ready", None: "here"}
+    for ready, word in words.items():
+        sides = tuple(replace(side, present=True, state="waiting", ready=ready) for side in table.sides)
+        told = tournaments.running(tables=(replace(table, sides=sides),))
+        (line,) = (line for line in page(told, "tables") if "until" in line)
+        assert f" {word} " in line
+        assert ("not ready" in line) is (ready is False)
 
 
 def test_what_was_called_off_says_by_whom_and_why_and_gives_no_places_where_nothing_was_raced() -> None:

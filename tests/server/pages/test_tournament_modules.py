@@ -212,9 +212,9 @@ def test_the_page_says_why_somebody_is_out_and_why_a_tournament_was_called_off()
     script = """
         const { ownPart } = await import(`${web}/entering.js`);
         const { phaseSentence } = await import(`${web}/tournaments.js`);
-        const out = (author, reason) => ownPart({
-          phase: "between", entrants: [{ id: "me", name: "Ida", withdrawn: true }], rounds: [1], round: 1, tables: [], standings: [],
-          options: { format: "swiss" }, log: [{ kind: "withdraw", text: "Ida is out.", author, reason }] }, "me").sentence;
+        const out = (out, out_reason = "") => ownPart({
+          phase: "between", entrants: [{ id: "me", name: "Ida", withdrawn: true, out, out_reason }], rounds: [1], round: 1, tables: [],
+          standings: [], director_name: "Grace", options: { format: "swiss" } }, "me").sentence;
         const ended = (rounds, author, won) => {
           const told = { phase: "ended", entrants: [{ id: "me", name: "Ida", withdrawn: false }], rounds, round: 0, tables: [],
             standings: [{ entrant: "me", place: 1, won, drawn: 0, lost: 0 }], options: { format: "swiss" },
@@ -222,14 +222,16 @@ def test_the_page_says_why_somebody_is_out_and_why_a_tournament_was_called_off()
           return `${phaseSentence(told, null)} ${ownPart(told, "me").sentence}`;
         };
         console.log(JSON.stringify([
-          out("", "did not check in"), out("Ida", ""), out("", "missed 2 rounds running"), out("Grace", "two names"),
+          out("not-checked-in"), out("withdrew"), out("missed"), out("removed", "two names"), out("banned"), out(undefined),
           ended([], "Grace", 0), ended([], "", 0), ended([{ number: 1 }], "Grace", 1)]));
     """
     assert node(script, None) == [
         "You were left out, since you had not checked in.",
         "You have withdrawn.",
-        "You are out: missed 2 rounds running.",
+        "You are out, since you missed two rounds running.",
         "Grace has removed you: two names.",
+        "You are out, since the host of this server has banned you.",
+        "You are not playing any more.",
         "Called off by its director before the first round. Reason: no light.",
         "Called off before the first round. Reason: no light.",
         "Called off by its director before it was decided. Reason: no light. You placed 1 of 1, as it stood.",

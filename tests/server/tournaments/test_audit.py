@@ -20,9 +20,11 @@ from protocol.tournament_messages import CorrectResult, Decided, LeaveTournament
 from protocol.tournaments import TableResult, TournamentDocument
 from server.cli.commands import app
 from server.tournaments.audit import BadTournament, audit_tournament, read_tournament
+from server.tournaments.events import NO_CHECK_IN, Entered, ResultEntered, RoundPaired, Withdrawn
+from server.tournaments.pairing.rounds import RaceResult
 from server.tournaments.views import document
 from tests.server.tournaments.fields import randoms
-from tests.server.tournaments.test_state import OPTIONS, played
+from tests.server.tournaments.test_state import OPTIONS, played, state_with
 from tests.server.tournaments.venue import FAST, Venue
 
 Change = Callable[[dict[str, Any]], None]
@@ -36,6 +38,25 @@ def test_the_document_of_any_tournament_is_true(kind: str, chance: Random) -> No
     told = read_tournament(msgspec.json.encode(document(state)))
     assert told is not None
     assert audit_tournament(told).rounds == sum(shuffle.over_at_ms is not None for shuffle in state.shuffles)
+
+
+def test_documents_of_older_servers_list_who_never_came_and_place_both_first_of_a_final_without_players() -> None:
+    state = state_with(replace(OPTIONS, format="elimination"))
+    state = state.after_all([Entered(each, each, None) for each in "abc"] + [Withdrawn("c", NO_CHECK_IN)], at_ms=5)
+    paired = state.settled()[0].next_round()
+    assert paired is not None
+    state = state.after_all([RoundPaired(paired), ResultEntered(1, 1, 1, RaceResult("neither", forfeit=True))], at_ms=6)
+    told = document(state)
+    assert [(row.place, row.entrant) for row in told.standings] == [(2, "a"), (2, "b")]
+    audit_tournament(told)
+    gone = replace(told.standings[1], place=3, entrant="c", lost=0, withdrawn=True)
+    everybody = replace(told, standings=(*told.standings, gone))
+    audit_tournament(everybody)
+    for older in (told, everybody):
+        first = tuple(replace(row, place=1) if row.place == 2 else row for row in older.standings)
+        audit_tournament(replace(told, standings=first))
+        with pytest.raises(BadTournament, match="place is 2"):
+            audit_tournament(replace(told, standings=(first[0], *older.standings[1:])))
 
 
 async def run_one(venue: Venue) -> tuple[TournamentDocument, list[Record]]:

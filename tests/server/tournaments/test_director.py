@@ -19,6 +19,7 @@ from protocol.tournament_messages import (
     AddBot,
     Called,
     CheckIn,
+    CheckInDue,
     CorrectResult,
     CreateTournament,
     Decided,
@@ -491,6 +492,33 @@ async def test_nobody_waits_for_the_time_once_the_last_who_is_not_here_has_gone(
     state = await venue.over(identity)
     assert trio.current_time() - began < 60
     assert state.crosstable.active == (ann.player.id, ben.player.id)
+
+
+async def test_every_connected_entrant_hears_of_a_check_in_that_waits_for_them_and_when_it_no_longer_does(venue: Venue) -> None:
+    ann, ben, cleo, dan, director = await venue.people("Ann", "Ben", "Cleo", "Dan", "Director")
+    identity = await director.make(replace(FAST, rounds=1, check_in_s=60), ann, ben, cleo, dan)
+    await dan.lose_connection()
+    await director.do(StartTournament(id=identity))
+    state = venue.state(identity)
+    due = CheckInDue(id=identity, name=state.options.name, commitment=state.commitment.hex(), left_ms=60_000)
+    assert [person.all(CheckInDue) for person in (ann, ben, cleo, director)] == [[due], [due], [due], []]
+    await trio.sleep(20)
+    await ann.check_in(identity)
+    await ben.do(LeaveTournament(id=identity))
+    await dan.come_to(venue)
+    await venue.until(lambda: venue.state(identity).phase != "check-in")
+    over = replace(due, left_ms=None)
+    assert [person.all(CheckInDue) for person in (ann, ben, cleo)] == [[due, over]] * 3
+    first, last = dan.all(CheckInDue)
+    assert (first.left_ms, last) == (pytest.approx(40_000, abs=500), over)
+
+
+async def test_a_check_in_of_a_tournament_that_is_removed_waits_for_nobody(venue: Venue) -> None:
+    ann, director = await venue.people("Ann", "Director")
+    identity = await director.make(replace(FAST, rounds=1, check_in_s=60), ann)
+    await director.do(StartTournament(id=identity))
+    await venue.tournaments.remove(identity, "")
+    assert [message.left_ms for message in ann.all(CheckInDue)] == [60_000, None]
 
 
 async def test_the_check_in_goes_on_where_those_who_are_left_are_too_few_or_bots(venue: Venue) -> None:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from protocol.server_messages import Error
 from protocol.tournament_messages import (
     Called,
+    CheckInDue,
     CorrectResult,
     Decided,
     EndTournament,
@@ -49,8 +50,12 @@ async def test_entrants_at_another_server_are_called_to_their_tables_and_all_ser
     # By a server that does not lead it, and has not heard of what was decided elsewhere in this moment.
     await there[0].move(two)
     assert isinstance(await here[0].ask(StartTournament(id=identity)), Decided)
+    await trio.sleep(1)
     for person in (*there, *here):
         await person.check_in(identity)
+    for person in (*there, *here):
+        first, *_, last = [message.left_ms for message in person.all(CheckInDue)]
+        assert (first is not None, last) == (True, None)
     states = [await venue.over(identity) for venue in place.venues]
     assert states[0].log == states[1].log
     # Whoever is called elsewhere is told so there once more.

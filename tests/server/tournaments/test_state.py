@@ -15,6 +15,8 @@ from server.store.port import TournamentDecided, TournamentMade
 from server.tournaments.commands import Asker, decide, next_bot
 from server.tournaments.documents import Making, encode_making, state_of
 from server.tournaments.events import (
+    BANNED,
+    NO_CHECK_IN,
     TAGS,
     BadTournamentLog,
     CalledOff,
@@ -197,6 +199,33 @@ def test_why_a_round_is_not_paired_now_is_said_plainly() -> None:
     state = state.after(ResultEntered(1, 1, 1, RaceResult("first", (52, 17)), "RACE-1-ab"), at_ms=30)
     assert why(state, 3) == "the next round is round 2, not round 3"
     assert why(state.after(Finished(), at_ms=40), 2) == "the tournament is over"
+
+
+def test_an_entrant_who_is_out_is_told_why_also_by_logs_of_older_servers() -> None:
+    state = state_with().after(Entered("a", "Ann", None), at_ms=6, author="a")
+    outs = {
+        ("a", ""): ("withdrew", ""),
+        ("d", "two names"): ("removed", "two names"),
+        ("d", NO_CHECK_IN): ("not-checked-in", ""),
+        (None, NO_CHECK_IN): ("not-checked-in", ""),
+        (None, "missed 2 rounds running"): ("missed", ""),
+        (None, BANNED): ("banned", ""),
+        (None, f"{BANNED}: plays by program"): ("banned", "plays by program"),
+    }
+    for (author, reason), out in outs.items():
+        gone = state.after(Withdrawn("a", reason), at_ms=7, author=author)
+        (entrant,) = snapshot(gone, shown=None, live={}, is_here=bool, since_ms=0, now_ms=0).entrants
+        assert (entrant.withdrawn, entrant.out, entrant.out_reason) == (True, *out)
+        back = gone.after(Returned("a"), at_ms=8).people["a"]
+        assert (back.out, back.out_reason) == ("", "")
+
+
+def test_whoever_was_out_before_they_could_be_paired_is_not_in_the_standings_and_others_keep_their_places() -> None:
+    state = state_with().after_all([Entered(each, each, None) for each in "abc"] + [Withdrawn("c", NO_CHECK_IN)], at_ms=6)
+    state = state.after_all([RoundPaired(seat(1, [("a", "b")]), 2), Entered("e", "e", None), Withdrawn("e")], at_ms=7)
+    state = state.after_all([ResultEntered(1, 1, 1, RaceResult("first", (52, 3))), Withdrawn("b")], at_ms=8)
+    assert [(row.place, row.entrant) for row in document(state).standings] == [(1, "a"), (2, "b")]
+    assert [row.entrant for row in document(state.after(Returned("c"), at_ms=9)).standings] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("kind", ["swiss", "round-robin", "elimination", "session"])
