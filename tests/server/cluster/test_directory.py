@@ -7,7 +7,7 @@ import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any, cast
 
 import anyio
 import msgspec
@@ -157,6 +157,30 @@ async def arrive_at_both(one: Listener, two: Listener, player: str) -> None:
     async with trio.open_nursery() as nursery:
         for each in (one, two):
             nursery.start_soon(each.directory.arrive, player)
+
+
+async def test_a_hello_told_twice_that_lost_the_first_time_sends_nobody_else_away() -> None:
+    with redis_server() as redis:
+        async with two_nodes(redis.url) as (one, two):
+            await until(lambda: one.directory.available and two.directory.available)
+            client = cast(Any, one.directory)._client
+            telling, is_on_its_way = client.eval, trio.Event()
+
+            async def held_up(*arguments: object) -> object:
+                await is_on_its_way.wait()
+                return await telling(*arguments)
+
+            client.eval = held_up
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(one.directory.arrive, "anna")
+                await trio.sleep(0.01)
+                await two.directory.arrive("anna")
+                await until(lambda: one.moved_on == ["anna"])
+                is_on_its_way.set()
+            await two.directory.arrive("bob")
+            await one.directory.arrive("bob")
+            await until(lambda: two.moved_on)
+            assert two.moved_on == ["bob"]
 
 
 async def test_of_two_hellos_at_one_moment_at_two_nodes_one_wins_with_an_engine_that_is_there_slow_away_or_emptied() -> None:
