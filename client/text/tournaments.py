@@ -105,7 +105,7 @@ def phase_sentence(tournament: Tournament, left_ms: int | None) -> str:
         case "registration":
             return f"Open to enter: {count}."
         case "check-in":
-            return f"Check-in: {sum(entrant.checked_in for entrant in playing)} of {len(playing)} are here.{left}"
+            return f"Check-in: {sum(entrant.checked_in for entrant in playing)} of {len(playing)} checked in.{left}"
         case "running" if last is not None:
             tables = "table is" if last.tables == 1 else "tables are"
             return f"R{round_text(tournament)[1:]} is being raced: {last.tables - last.open} of {last.tables} {tables} done."
@@ -116,8 +116,13 @@ def phase_sentence(tournament: Tournament, left_ms: int | None) -> str:
         case "paused":
             return "Paused: races go on, but no new one starts."
         case "over":
-            first = [clean_name(_name(tournament, row.entrant)) for row in tournament.standings if row.place == 1]
-            return f"It is over: {' and '.join(first)} won." if first else "It is over."
+            # Nobody has won where every table was forfeited by both sides.
+            first = [
+                clean_name(_name(tournament, row.entrant))
+                for row in tournament.standings
+                if row.place == 1 and (row.half_points or row.home)
+            ]
+            return f"It is over: {' and '.join(first)} won." if first else "It is over. Nobody won."
         case "ended":
             by = " by its director" if (ending := _ending(tournament)) is not None and ending.author else ""
             return f"Called off{by} before {'it was decided' if tournament.rounds else 'the first round'}."

@@ -314,7 +314,7 @@ def banned(state: TournamentState, entrant: str, reason: str) -> Decision:
 def _check_not_removed(state: TournamentState, entrant: str) -> None:
     """Raises Refusal if the director removed the entrant: they cannot come back on their own. Those who only missed the check-in can."""
     if state.people[entrant].out == "removed":
-        raise Refusal(ErrorCode.NOT_NOW, "the director has removed you")
+        raise Refusal(ErrorCode.DECISION_REFUSED, "the director has removed you")
 
 
 def _result(said: TableResult) -> RaceResult:

@@ -76,7 +76,7 @@ def test_a_tournament_is_made_entered_played_and_looked_at_by_keys(tmp_path: Pat
         anna.wait_for("You have entered. Press S")
         assert "here" in found_at(anna, "anna (you)")
         anna.type("S")
-        anna.wait_for("Check-in: 0 of 1 are here.")
+        anna.wait_for("Check-in: 0 of 1 checked in.")
         anna.wait_for("Press c to check in")
         anna.type("c")
         play(anna)

@@ -41,7 +41,7 @@ def test_a_format_is_told_with_what_it_is_played_with(options: dict[str, object]
     ("phase", "left_ms", "text"),
     [
         ("registration", None, "Open to enter: 4 entered."),
-        ("check-in", 61_000, "Check-in: 2 of 4 are here. 1:01 left."),
+        ("check-in", 61_000, "Check-in: 2 of 4 checked in. 1:01 left."),
         ("running", None, "Round 2 of 9 is being raced: 1 of 3 tables are done."),
         ("between", 5_000, "Round 2 of 9 is over; the next one is paired in 0:05."),
         ("between", 0, "Round 2 of 9 is over; the next one is being paired."),

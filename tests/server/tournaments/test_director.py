@@ -960,7 +960,7 @@ async def test_the_director_lets_back_in_whom_they_removed(venue: Venue) -> None
     director, identity = await started(venue, replace(FAST, rounds=3, pause_s=None), ann, ben, cleo)
     await venue.until(lambda: venue.state(identity).phase == "between")
     await director.ask(RemoveEntrant(id=identity, entrant=ann.player.id))
-    assert refused(await ann.ask(EnterTournament(id=identity))) == "tournament/not-now"
+    assert refused(await ann.ask(EnterTournament(id=identity))) == "tournament/refused"
     assert refused(await ann.ask(RemoveEntrant(id=identity, entrant=ann.player.id, remove=False))) == "tournament/not-the-director"
     back = RemoveEntrant(id=identity, entrant=ann.player.id, remove=False, reason="a mistake")
     await director.do(back)
