@@ -265,13 +265,17 @@ def _same_line(step: Step, before: Model) -> Step:
 
 
 def _keep_records(step: Step, before: Model, event: Event) -> Step:
-    """Keep each record once, however often it is heard. The record of a swap's first race comes with the score, after the second.
+    """Keep each record once, however often it is heard, in the order in which the races were raced.
 
-    A player who comes back to a result that they have seen before has not raced again.
+    The record of a swap's first race comes with the score, just after that of the second, which therefore waits for it. A player who comes
+    back to a result that they have seen before has not raced again.
     """
     room = step.state.room
     seat = room.seat if room is not None and before.room is not None and before.room.code == room.code else None
-    for record in (event.record if isinstance(event, Scored) else None, room.record if room is not None else None):
+    series = room.series if room is not None else None
+    is_unscored = series is not None and series.format == "swap" and not series.over
+    last = room.record if room is not None and not is_unscored else None
+    for record in (event.record if isinstance(event, Scored) else None, last):
         if record is not None and record.digest not in step.ui.kept:
             step = step.but(kept=step.ui.kept | {record.digest}).then(Keep(record, seat))
             if record.deal.winnable:

@@ -1189,15 +1189,17 @@ async def test_between_two_races_of_a_series_the_result_stands_until_one_is_read
         assert run.link.taken() == []
 
 
-async def test_the_record_of_the_first_race_of_a_swap_is_kept_when_it_is_told() -> None:
+async def test_the_record_of_the_first_race_of_a_swap_is_kept_when_it_is_told_and_before_that_of_the_second() -> None:
     first = sealed(replace(scenes.record(), software="the first one"))
-    score = scenes.standing((1, 1), 2, format="swap", races=2, over=True)
-    async with racing() as run:
+    half, score = (scenes.standing((1, 1), raced, format="swap", races=2, over=raced == 2) for raced in (1, 2))
+    second = scenes.next_race(7, half, phase="racing", view=scenes.middle_view())
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), second)
         await run.say(Result(version=8, record=scenes.record()), Scored(version=9, series=score, record=first))
         assert run.screen.shows("Anna has won the swap: Anna 1 : 1 Benedikt (96 : 66 cards).")
         await run.give("q")
     assert run.outcome is not None
-    assert [record.digest for record in run.outcome.records] == [scenes.record().digest, first.digest]
+    assert [record.digest for record in run.outcome.records] == [first.digest, scenes.record().digest]
 
 
 async def test_a_record_is_handed_over_when_it_comes_and_once() -> None:
