@@ -20,7 +20,7 @@ Milliseconds = Annotated[int, Meta(ge=0, lt=2**53)]
 RulesId = Annotated[str, Meta(min_length=1, max_length=32, pattern="^[a-z0-9-]+$")]
 
 REMEMBERED = 64
-"""Digests of the races counted last. A race is counted within moments of its end, or when a window comes back to it, hours later at most."""
+"""Digests of the races counted last. A race is counted at its end, or hours later when a window comes back to it."""
 
 
 class Best(Struct, frozen=True, kw_only=True):

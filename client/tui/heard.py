@@ -122,6 +122,9 @@ def _entered(step: Step) -> Step:
 def ready_at_once(step: Step) -> Step:
     """Be ready, if that was asked for, as soon as the table can be seen."""
     room = step.state.room
+    if room is not None and room.phase in ("countdown", "racing"):
+        # They were ready without it.
+        return followed(step, ready_at_once=False)
     # If the room's race is over, the rematch that was asked for has not begun.
     is_due = step.ui.followed.ready_at_once and room is not None and room.phase == "waiting"
     return ready(step) if is_due and is_large_enough(step.ui.size) else step
