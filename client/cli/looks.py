@@ -43,6 +43,7 @@ def menu_start() -> StartMenu:
     known: list[str] = []
     with contextlib.suppress(IdentityError):
         known = list(IdentityStore(home_folder()).read().servers)
+    # The last one is the one visited last.
     return StartMenu(parse_address(known[-1]).typed if known else "", is_new=not known and is_new(home_folder()))
 
 
