@@ -10,6 +10,7 @@ from typing import Final
 
 from client.connection.address import parse_address
 from client.connection.errors import Failure
+from client.storage.files import DocumentFile, Versioned
 from client.storage.identity import IdentityError, IdentityStore, home_folder
 from client.storage.saved_records import is_new
 from client.tui.start import Start, StartMenu, UiSettings, start_of
@@ -29,10 +30,30 @@ class BadTheme(Failure):
     """The file has no theme in it or cannot be read. str() says why, in one sentence."""
 
 
+class Usual(Versioned, frozen=True, kw_only=True):
+    """What the player chose last, for the next time: the looks by keys, as in UiSettings. palette: empty for the usual theme.
+
+    name: on a server of their own; empty for the login name.
+    """
+
+    palette: str = ""
+    ascii: bool = False
+    bell: bool = True
+    tones: bool = False
+    motion: bool = True
+    name: str = ""
+
+
+def usual_file() -> DocumentFile[Usual]:
+    """The file with what the player chose last. Its methods raise BadTheme."""
+    path = home_folder() / "usual.json"
+    return DocumentFile(path, Usual(), failure=BadTheme, what="what you chose last", anew="afresh", held="your choice is not kept")
+
+
 def first_of(arguments: Sequence[str]) -> tuple[Start, UiSettings] | None:
     """What `carpet` and `carpet play` start with; None if a problem is in the way, which the command will report."""
     try:
-        settings = settings_with(palette_used())
+        settings = settings_with()
     except BadTheme:
         return None
     return (start_of(RaceOptions(bots=("greedy",))) if arguments else menu_start()), settings
@@ -43,13 +64,23 @@ def menu_start() -> StartMenu:
     known: list[str] = []
     with contextlib.suppress(IdentityError):
         known = list(IdentityStore(home_folder()).read().servers)
+    # The last one is the one visited last.
     return StartMenu(parse_address(known[-1]).typed if known else "", is_new=not known and is_new(home_folder()))
 
 
-def settings_with(palette: Palette, *, ascii_only: bool = False) -> UiSettings:
-    """Settings with this theme."""
-    own = None if built_in(palette.name) else palette
-    return UiSettings(palette=palette.name, own_palette=own, ascii=ascii_only or not prints("♠│█"))
+def settings_with(palette: Palette | None = None) -> UiSettings:
+    """What the player chose last, with this theme if one is named. Raises BadTheme."""
+    usual = usual_file().read()
+    used = palette or palette_used()
+    by_key = palette is None and any(usual.palette == each.name for each in PALETTES)
+    return UiSettings(
+        palette=usual.palette if by_key else used.name,
+        own_palette=None if built_in(used.name) else used,
+        ascii=usual.ascii or not prints("♠│█"),
+        bell=usual.bell,
+        tones=usual.tones,
+        motion=usual.motion,
+    )
 
 
 def prints(characters: str) -> bool:

@@ -25,6 +25,7 @@ from client.cli.shared import (
     fail,
     finish,
     need_terminal,
+    own_name,
     print_sentence,
     print_text,
     run,
@@ -190,7 +191,7 @@ def play_on(
     if not record.id:
         fail("That record is too old to play on from: it has no id.")
     number = own_seat(record) if seat is None else seat - 1
-    finish(run(lambda: played_on(record, seat=number, ply=ply, name=name, settings=settings)))
+    finish(run(lambda: played_on(record, seat=number, ply=ply, name=own_name(name), settings=settings)))
 
 
 def own_seat(record: Record) -> int:

@@ -24,8 +24,9 @@ from client.cli.shared import (
     examples,
     fail,
     finish,
-    looks_of,
+    keep_looks,
     need_terminal,
+    own_name,
     race_options,
     run,
     series_fields,
@@ -83,7 +84,7 @@ def play(
 ) -> None:
     """Race a house bot or the clock, on a server of your own.
 
-    The server starts with the game and ends with it.
+    The server starts with the game and ends with it: it keeps no race that you leave, nor one in which your terminal dies.
     """
     if alone and bot is not None:
         fail("--alone and --bot do not go together: alone, you race the clock.", MISUSED)
@@ -94,6 +95,7 @@ def play(
         rules=rules, bots=[] if alone else [bot or "greedy"], seats=1 if alone else 2, deal=deal, winnable=winnable, series=series
     )
     need_terminal("play")
+    name = own_name(name)
     opening.show(start_of(options), settings)
     from client.local import sitting
 
@@ -268,15 +270,16 @@ def menu() -> None:
 
     while True:
         outcome = run(functools.partial(run_menu, start, settings=settings))
-        settings = outcome.settings
         if not outcome.command:
             finish(outcome)
             return
         errors = io.StringIO()
         with contextlib.redirect_stderr(errors):
             # The menu would hide error messages, so it shows them itself.
-            status = commands.run((*outcome.command, *looks_of(settings, outcome.command[0])))
+            keep_looks(outcome.settings)
+            status = commands.run(outcome.command)
         said = errors.getvalue().strip()
         if status and not said:
             raise typer.Exit(status)
         start = replace(menu_start(), item=outcome.item, note=said.removeprefix("carpet: "))
+        settings = settings_of()

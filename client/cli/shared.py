@@ -194,12 +194,15 @@ def finish(outcome: AppOutcome, address: Address | None = None) -> None:
 
     address: of somebody's server, where the player may still hold a seat.
     """
+    keep_looks(outcome.settings)
     while (wanted := outcome.play_on) is not None:
         # Imported late: most commands end without it.
         from client.local.sitting import play_on
 
-        ended = run(functools.partial(play_on, wanted.record, seat=wanted.seat, ply=wanted.ply, name=None, settings=outcome.settings))
+        name, settings = own_name(None), outcome.settings
+        ended = run(functools.partial(play_on, wanted.record, seat=wanted.seat, ply=wanted.ply, name=name, settings=settings))
         outcome = replace(ended, kept=ended.kept or outcome.kept, not_kept=ended.not_kept or outcome.not_kept)
+        keep_looks(outcome.settings)
     held = outcome.code if address is not None else None
     if held is not None and address is not None:
         still = f"Race {held} goes on without you" if outcome.is_running else f"You still have a seat in race {held}"
@@ -234,12 +237,7 @@ def palette_from(path: Path) -> Palette:
     return built_in(str(path)) or _theme(lambda: looks.palette_in(path))
 
 
-def palette_used() -> Palette:
-    """The player's usual theme. Ends the command if it cannot be read."""
-    return _theme(looks.palette_used)
-
-
-def _theme(read: Callable[[], Palette]) -> Palette:
+def _theme(read: Callable[[], Outcome]) -> Outcome:
     try:
         return read()
     except looks.BadTheme as error:
@@ -265,23 +263,36 @@ def settings_of(
         fail("--theme goes with neither --four-colour nor --colour-blind: choose one.", MISUSED)
 
     named = "four" if four_colour else "safe" if colour_blind else theme
-    palette = palette_used() if named is None else palette_from(Path(named))
-    settings = looks.settings_with(palette, ascii_only=ascii_only)
-    return replace(settings, bell=not no_bell, tones=tones, pictures=pictures, motion=not no_motion)
+    palette = None if named is None else palette_from(Path(named))
+    usual = _theme(lambda: looks.settings_with(palette))
+    return replace(
+        usual,
+        ascii=usual.ascii or ascii_only,
+        bell=tones or (usual.bell and not no_bell),
+        tones=tones or (usual.tones and not no_bell),
+        pictures=pictures,
+        motion=usual.motion and not no_motion,
+    )
 
 
-def looks_of(settings: UiSettings, command: str) -> list[str]:
-    """The options that give a command these looks, except for those that it would have anyway."""
-    asked = {
-        "--ascii": settings.ascii,
-        "--pictures": settings.pictures,
-        "--no-motion": not settings.motion,
-        "--no-bell": not settings.bell and command not in ("watch", "replay"),
-        "--tones": settings.bell and settings.tones and command not in ("watch", "replay"),
-    }
-    # Custom colours can only be those of the usual theme, which apply anyway.
-    theme = ["--theme", settings.palette] if built_in(settings.palette) else []
-    return [*(option for option, is_asked in asked.items() if is_asked), *theme]
+def keep_looks(settings: UiSettings) -> None:
+    """Keep what the player has chosen by keys."""
+    keep_usual(**{name: getattr(settings, name) for name in settings.by_key})
+
+
+def keep_usual(**changes: Any) -> None:
+    """Keep these fields of `Usual` for the next time, or say why they cannot be kept."""
+    try:
+        looks.usual_file().change(lambda usual: replace(usual, **changes))
+    except looks.BadTheme as error:
+        complain(f"carpet: {error}")
+
+
+def own_name(name: str | None) -> str:
+    """The player's name on a server of their own: the typed one, which is kept, or the last one. Empty for the login name."""
+    if name is not None:
+        keep_usual(name=name)
+    return name or looks.usual_file().read().name
 
 
 def need_terminal(command: str, *, keys: bool = True, instead: str = "carpet demo shows a race in plain text") -> None:

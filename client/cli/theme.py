@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from client.cli.looks import FILED, USED, built_in
-from client.cli.shared import MISUSED, examples, fail, palette_from, palette_used, print_sentence, print_text, write_new
+from client.cli.shared import MISUSED, examples, fail, keep_usual, palette_from, print_sentence, print_text, settings_of, write_new
 from client.storage.identity import home_folder
 from client.tui.theme import PALETTES
 from client.tui.theme_file import text_of
@@ -27,11 +27,11 @@ Chosen = Annotated[Path, typer.Argument(metavar="NAME|FILE", help="A theme that 
 @theme_app.command("list", epilog="Example: carpet theme list")
 def list_() -> None:
     """List the themes that are built in, and say which one is used."""
-    used = palette_used()
+    used = settings_of()
     for palette in FILED:
-        print_text(f"{palette.name:<9}{palette.title}{' (used)' if palette == used else ''}")
-    if used not in FILED:
-        print_text(f"{used.name:<9}a theme of your own (used)")
+        print_text(f"{palette.name:<9}{palette.title}{' (used)' if palette.name == used.palette else ''}")
+    if used.own_palette is not None:
+        print_text(f"{used.own_palette.name:<9}a theme of your own{' (used)' if used.own_palette.name == used.palette else ''}")
 
 
 @theme_app.command(epilog="Example: carpet theme show safe")
@@ -68,4 +68,5 @@ def use(theme: Chosen) -> None:
     except OSError as error:
         fail(f"{error.filename} cannot be used: {error.strerror}.")
     write_new(folder / USED, text, force=True)
+    keep_usual(palette="")
     print_sentence(f"Theme {palette.name} is used from now on.")

@@ -19,7 +19,7 @@ import trio
 from msgspec.structs import replace
 
 from client.connection.address import Address, BadAddress, parse_address
-from client.connection.errors import LOST, TAKEN_OVER, TURNED_AWAY, Ending, LinkError, OtherVersion
+from client.connection.errors import LOST, TAKEN_OVER, TURNED_AWAY, Ending, LinkError, NotCarpetServer, OtherVersion
 from client.connection.events import Back, Connected, Connecting, Identity, LinkEvent, Lost, RoundTrip
 from client.connection.hello import HELLO_REFERENCE, Introduction
 from client.connection.outbox import Unanswered
@@ -234,7 +234,10 @@ class NetLink:
                     except LinkError as error:
                         if not stood:
                             raise
-                        ending = Ending(str(error), final=isinstance(error, OtherVersion))
+                        # It was a Carpet Race server before. What answers now is something on the way to it, such as a proxy.
+                        is_down = isinstance(error, NotCarpetServer)
+                        reason = f"The server at {self._route.current.url} does not answer." if is_down else str(error)
+                        ending = Ending(reason, final=isinstance(error, OtherVersion))
                         self._route.failed()
                         self._questions.connection_lost(ending.reason)
                     if self._route.moving and not self._closing:

@@ -47,7 +47,7 @@ from client.tui.start import (
 from protocol.client_messages import ClientMessage, JoinRace, OpenRace
 from protocol.errors import ErrorCode
 from protocol.record import Record, to_json
-from protocol.run_messages import PlayOn, RunDaily
+from protocol.run_messages import PlayOn, RunChallenge, RunDaily
 from protocol.server_messages import ServerMessage
 from protocol.text import clean_name
 from protocol.tournament_messages import Decided, EnterTournament, FollowTournament, Tournament
@@ -244,9 +244,14 @@ async def visit(
         try:
             await link.entered(request)
         except RequestRefused as refused:
-            if not isinstance(request, JoinRace) or refused.error.code != ErrorCode.ROOM_FULL:
-                raise
-            raise LinkError(f"{refused}{await _seat_of_another(link, request.code)}") from refused
+            match request, refused.error.code:
+                case JoinRace(code=code), ErrorCode.ROOM_FULL:
+                    way_on = await _seat_of_another(link, code)
+                case RunDaily() | RunChallenge(), ErrorCode.ALREADY_RUN:
+                    way_on = _board_of(link.url, request, name)
+                case _:
+                    raise
+            raise LinkError(f"{refused}{way_on}") from refused
         let_in()
         return replace(await _app(link, settings, begins), name=welcome.name)
 
@@ -261,6 +266,12 @@ async def _seat_of_another(link: NetLink, code: str) -> str:
     known = [each.identity.name for each in IdentityStore(home_folder()).known(link.url)]
     way = ["carpet", "join", link.url, code, "--name"]
     return next((f" You have one as {name}: {shlex.join([*way, name])}" for name in known if name in taken), "")
+
+
+def _board_of(url: str, run: RunDaily | RunChallenge, name: str | None) -> str:
+    """How to see what became of a run. name: as typed; a refused visit has made nobody the default."""
+    which = ["daily", "board", url, run.rules] if isinstance(run, RunDaily) else ["challenge", "board", url, run.id]
+    return f" To see how it compares: {shlex.join(['carpet', *which, *(['--name', name] if name is not None else [])])}"
 
 
 async def attend(url: str, tournament: str | None, *, name: str | None, code: str | None, enters: bool, settings: UiSettings) -> AppOutcome:

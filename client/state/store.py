@@ -66,6 +66,8 @@ _KEPT_FIRST: Final = (Countdown, Dealt, Started, PlayerView, Progress, Ended, Re
 LocalEvent: TypeAlias = ReadySent | MoveSent
 Event: TypeAlias = ServerMessage | LinkEvent | LocalEvent
 
+CONNECTED_AGAIN: Final = "Connected again."
+
 
 class LinkModel(Struct, frozen=True):
     """The state of the connection. retry_at_ms: local time of the next attempt; None if there is none. reason: why it is down, until all is
@@ -245,7 +247,7 @@ def _link(model: Model, event: LinkEvent, now_ms: int) -> Model:
                 return replace(model, link=replace(link, state="returning"))
             return replace(model, link=LinkModel(state="connected"))
         case Back():
-            notice = Notice("info", "Connected again.", now_ms)
+            notice = Notice("info", CONNECTED_AGAIN, now_ms)
             return replace(model, link=LinkModel(state="connected", round_trip_ms=link.round_trip_ms), notice=model.notice or notice)
         case RoundTrip(ms=ms):
             return replace(model, link=replace(link, round_trip_ms=ms))
@@ -256,6 +258,8 @@ def _link(model: Model, event: LinkEvent, now_ms: int) -> Model:
             link = LinkModel(
                 state=state, attempt=link.attempt, reason=clean_chat(event.reason), retry_at_ms=retry_at_ms, held_at_ms=held_at_ms
             )
+            if model.notice is not None and model.notice.text == CONNECTED_AGAIN:
+                model = replace(model, notice=None)
             # Players and open races change by the second: without a connection they are not shown.
             return replace(model, link=link, lobby=None, search=None)
         case _:

@@ -19,6 +19,9 @@ Count = Annotated[int, Meta(ge=0, lt=2**31)]
 Milliseconds = Annotated[int, Meta(ge=0, lt=2**53)]
 RulesId = Annotated[str, Meta(min_length=1, max_length=32, pattern="^[a-z0-9-]+$")]
 
+REMEMBERED = 64
+"""Digests of the races counted last. A race is counted at its end, or hours later when a window comes back to it."""
+
 
 class Best(Struct, frozen=True, kw_only=True):
     """At one rule set. best_ms: the shortest time for bringing every card home; None before the first win. most_home: cards home."""
@@ -30,13 +33,14 @@ class Best(Struct, frozen=True, kw_only=True):
 
 
 class Bests(Versioned, frozen=True, kw_only=True):
-    """The whole content of the file. rules: by the id of the rule set."""
+    """The whole content of the file. rules: by the id of the rule set. counted: the digests of the races counted last, newest last."""
 
     rules: dict[RulesId, Best] = field(default_factory=dict)
+    counted: tuple[str, ...] = ()
 
 
 class BestChange(NamedTuple):
-    """A player's best before and after a race."""
+    """A player's best before and after a race. The same twice if the race was counted before."""
 
     before: Best
     after: Best
@@ -73,10 +77,13 @@ class BestsStore:
         return self._file.read()
 
     def add(self, record: Record, seat: int) -> BestChange:
-        """Add a race that `counts` for this seat. Raises BestsError, and then nothing has changed."""
+        """Add a race that `counts` for this seat, unless another window has added it. Raises BestsError, and then nothing has changed."""
         with self._file.locked():
             bests = self.read()
             before = bests.rules.get(record.rules, Best())
+            if record.digest in bests.counted:
+                return BestChange(before, before)
             after = after_race(before, record, seat)
-            self._file.write(Bests(rules={**bests.rules, record.rules: after}))
+            counted = (*bests.counted, record.digest)[-REMEMBERED:]
+            self._file.write(Bests(rules={**bests.rules, record.rules: after}, counted=counted))
         return BestChange(before, after)

@@ -120,8 +120,8 @@ class DocumentFile(Generic[Document]):
     def change(self, to: Callable[[Document], Document]) -> None:
         """Replace the document by `to` of it. Nobody else writes in between. `to` may be called twice."""
         document = self.read()
-        # Most visits change nothing, and then the file need not be writable.
-        if to(document) == document:
+        # Most visits change nothing, and then the file need not be writable. Compared as text, since the order of its parts may matter.
+        if document_text(to(document)) == document_text(document):
             return
         with self.locked():
             self.write(to(self.read()))

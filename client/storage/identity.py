@@ -86,7 +86,7 @@ class Server(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Document(Versioned, frozen=True, kw_only=True):
-    """The whole content of the file: servers by URL."""
+    """The whole content of the file: servers by URL, the one visited last at the end."""
 
     servers: dict[str, Server] = field(default_factory=dict)
 
@@ -140,7 +140,8 @@ class IdentityStore:
             place = place_of(document.servers, url)
             before = document.servers.get(place) or Server(name="", tokens={})
             after = before.with_aside(identity).with_player(identity, asked=asked, last=last)
-            return Document(servers={**document.servers, place: after})
+            others = {url: server for url, server in document.servers.items() if url != place or not last}
+            return Document(servers={**others, place: after})
 
         self.change(kept)
 

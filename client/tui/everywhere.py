@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from client.state.store import Model
@@ -21,13 +23,13 @@ def done_everywhere(step: Step, command: Command) -> Step | None:
     settings = step.ui.settings
     match command:
         case Command.COLOURS:
-            return step.but(settings=replace(settings, palette=next_palette(settings.palette, settings.own_palette)))
+            return _chosen(step, palette=next_palette(settings.palette, settings.own_palette))
         case Command.ASCII:
-            return step.but(settings=replace(settings, ascii=not settings.ascii))
+            return _chosen(step, ascii=not settings.ascii)
         case Command.BELL:
             return _next_bell(step)
         case Command.MOTION:
-            return step.but(settings=replace(settings, motion=not settings.motion), note=f"Motion is {'off' if settings.motion else 'on'}.")
+            return _chosen(step, motion=not settings.motion).but(note=f"Motion is {'off' if settings.motion else 'on'}.")
         case Command.CHECK_IN_FROM_HERE:
             return _check_in(step)
         case Command.HELP:
@@ -38,14 +40,19 @@ def done_everywhere(step: Step, command: Command) -> Step | None:
             return None
 
 
+def _chosen(step: Step, **changes: Any) -> Step:
+    settings = step.ui.settings
+    return step.but(settings=replace(settings, **changes, by_key=settings.by_key | changes.keys()))
+
+
 def _next_bell(step: Step) -> Step:
     """Cycle from the bell to silence, then to tones, and back to the bell."""
     settings = step.ui.settings
     if settings.bell and not settings.tones:
-        return step.but(settings=replace(settings, bell=False), note="The bell is off.")
+        return _chosen(step, bell=False, tones=False).but(note="The bell is off.")
     if not settings.bell:
-        return step.but(settings=replace(settings, bell=True, tones=True), note="Tones in place of the bell, if the terminal has them.")
-    return step.but(settings=replace(settings, tones=False), note="The bell is on.")
+        return _chosen(step, bell=True, tones=True).but(note="Tones in place of the bell, if the terminal has them.")
+    return _chosen(step, bell=True, tones=False).but(note="The bell is on.")
 
 
 def _check_in(step: Step) -> Step:

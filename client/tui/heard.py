@@ -121,6 +121,9 @@ def _entered(step: Step) -> Step:
 def ready_at_once(step: Step) -> Step:
     """Be ready, if that was asked for, as soon as the table can be seen."""
     room = step.state.room
+    if room is not None and room.phase in ("countdown", "racing"):
+        # They were ready without it.
+        return followed(step, ready_at_once=False)
     # If the room's race is over, the rematch that was asked for has not begun.
     is_due = step.ui.followed.ready_at_once and room is not None and room.phase == "waiting"
     return ready(step) if is_due and is_large_enough(step.ui.size) else step
@@ -261,13 +264,17 @@ def _same_line(step: Step, before: Model) -> Step:
 
 
 def _keep_records(step: Step, before: Model, event: Event) -> Step:
-    """Keep each record once, however often it is heard. The record of a swap's first race comes with the score, after the second.
+    """Keep each record once, however often it is heard, in the order in which the races were raced.
 
-    A player who comes back to a result that they have seen before has not raced again.
+    The record of a swap's first race comes with the score, just after that of the second, which therefore waits for it. A player who comes
+    back to a result that they have seen before has not raced again.
     """
     room = step.state.room
     seat = room.seat if room is not None and before.room is not None and before.room.code == room.code else None
-    for record in (event.record if isinstance(event, Scored) else None, room.record if room is not None else None):
+    series = room.series if room is not None else None
+    is_unscored = series is not None and series.format == "swap" and not series.over
+    last = room.record if room is not None and not is_unscored else None
+    for record in (event.record if isinstance(event, Scored) else None, last):
         if record is not None and record.digest not in step.ui.kept:
             step = step.but(kept=step.ui.kept | {record.digest}).then(Keep(record, seat))
             if record.deal.winnable:

@@ -102,7 +102,7 @@ _PLAYING = frozenset(
         Command.SEND_ALL,
     }
 )
-"""The keys that mean nothing any more when one's own part has ended."""
+"""The keys that mean nothing when one's own part has ended, or without a connection."""
 
 
 class _Layout(NamedTuple):
@@ -130,7 +130,7 @@ def _view(scene: Scene, size: Size) -> Picture:
         # The board changes at the key, and the answer corrects it.
         view = preview(view, sent.move)
     board = scene.model.board(room, view)
-    marks = marks_of(room, view, board, scene.ui)
+    marks = marks_of(room, view, board, scene.ui, is_connected=scene.model.link.state == "connected")
     arrange = _below_each_other if board.is_wide else _side_by_side
     body, talks, margin = arrange(scene, room, marks, width, height - 1 - FEET)
     # What is to be done stands where the cards stand.
@@ -164,6 +164,8 @@ def _hidden(scene: Scene, room: RoomModel) -> frozenset[Command]:
     """The actions that mean nothing now."""
     if room.own is not None and room.own.state not in ("waiting", "racing"):
         return _PLAYING | {Command.BACK}
+    if scene.model.link.state != "connected":
+        return _PLAYING if scene.ui.held else _PLAYING | {Command.BACK}
     moves: tuple[str, ...] = room.view.moves if room.view is not None else ()
     board = scene.model.board(room, room.view) if room.view is not None else Board()
     hidden = {

@@ -29,9 +29,11 @@ def still_racing(step: Step) -> bool:
 def ready(step: Step) -> Step:
     """Be ready, with a fresh nonce unless one was sent before; do nothing if that makes no sense."""
     room = step.state.room
-    if room is None or room.phase != "waiting" or room.own is None or room.own.ready:
+    if room is None or room.phase != "waiting" or room.own is None:
         return step
     step = _asked_for(step, at_once=False)
+    if room.own.ready:
+        return step
     held = step.state.evidence
     if held is not None and held.has_nonce_of(room):
         # The key was pressed again before the answer; or the second race of a swap is dealt with the nonces of the first.

@@ -223,7 +223,9 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
         return [[("title", f" Slot: {ui.typed.lstrip(chr(39))}_"), ("faint", "  (esc cancels)")]]
     noted = is_noted(scene)
     back = ", ".join("next card home" if place == "home" else place for place in ui.taken_back)
-    lines: list[Line] = [[("bad", f" Not played: {back}.")]] if back and noted else []
+    # While a move is not confirmed, it is named above: what was pressed after it may have the same name.
+    after = " after it" if scene.model.in_flight is not None else ""
+    lines: list[Line] = [[("bad", f" Not played{after}: {back}.")]] if back and noted else []
     if ui.note and noted:
         return [*lines, *[[("strong", f" {text}")] for text in wrap_text(ui.note, width - 1)]]
     if notice is not None and scene.now_ms - notice.at_ms < NOTICE_MS and notice.text != link.reason:

@@ -23,7 +23,7 @@ class UiSettings(Struct, frozen=True):
     palette: by its name; own_palette: one of a file. tones: short ones in place of the bell. pictures: of cards, where the terminal shows
     them. motion: cards glide. autoplay: what fits goes home by itself, in races that allow it.
 
-    colours: 1, 16, 88, 256 or 2**24, or None to ask the terminal (and `NO_COLOR`).
+    colours: 1, 16, 88, 256 or 2**24, or None to ask the terminal (and `NO_COLOR`). by_key: those that the player has changed by keys.
     """
 
     palette: str = "classic"
@@ -38,6 +38,7 @@ class UiSettings(Struct, frozen=True):
     server: str = ""
     is_near: bool = False
     colours: Literal[1, 16, 88, 256, 16777216] | None = None
+    by_key: frozenset[str] = frozenset()
 
 
 class StartHome(Struct, frozen=True):

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from client.tui.step import Step
 from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Prompt
-from protocol.client_messages import ClientMessage, FollowLobby, LeaveRace, OpenRace, Say
+from protocol.client_messages import ClientMessage, FollowLobby, LeaveRace, OpenRace, Ready, Say
 from protocol.tournament_messages import CorrectResult, EndTournament, FollowTournament, FollowTournaments, RemoveEntrant
 from protocol.watch_messages import Unwatch
 
@@ -89,6 +89,9 @@ def unsent(step: Step, message: ClientMessage) -> Step:
             return followed(step, race=True)
         case OpenRace():
             return followed(step, ready_at_once=False).note(step.offline)
+        case Ready() if step.state.link.state != "gone":
+            # Said once the room is there again, like a Ready that was lost on the way.
+            return followed(step, ready_at_once=True).note("Not connected. You will be ready once the connection is back.")
         case LeaveRace():
             # What was to follow it would come at a moment when nobody expects it.
             return step.but(start=None).note(step.offline)

@@ -76,7 +76,8 @@ def test_the_deal_of_the_day_is_run_by_keys_once(tmp_path: Path) -> None:
         anna.wait_for_end()
         assert anna.given_back()
         again = table.sit("anna", "daily", table.url)
-        assert "You have had your run of that deal, and only one counts." in again.wait_for_end()
+        told = " ".join(again.wait_for_end().split())
+        assert "You have had your run of that deal, and only one counts. To see how it compares: carpet daily board ws://" in told
         # Bert has not run it, and is told how many have; they go to it from the home screen.
         assert "1 run so far.\nYou see the runs once" in table.ask("bert", "daily", "board", table.url)
         bert = table.sit("bert", "home", table.url)

@@ -531,6 +531,30 @@ async def test_another_version_of_the_wire_after_a_restart_is_final(autojump_clo
             assert lost.retry_in_ms is None
 
 
+async def test_a_proxy_whose_server_is_down_is_not_said_to_be_something_else(server: FakeServer, nursery: trio.Nursery) -> None:
+    is_down = False
+
+    async def hang_up(stream: trio.abc.Stream) -> None:
+        await stream.receive_some()
+        await stream.aclose()
+
+    async def dial() -> trio.abc.Stream:
+        if not is_down:
+            return await server.dial()
+        ours, theirs = memory_stream_pair()
+        nursery.start_soon(hang_up, theirs)
+        return ours
+
+    async with open_link(URL, ANNA, dial=dial) as link:
+        line = await server.greeted()
+        is_down = True
+        await line.cut()
+        await next_of(link, Lost)
+        lost = await next_of(link, Lost)
+        assert lost.reason == f"The server at {URL} does not answer."
+        assert lost.retry_in_ms is not None
+
+
 # ---- gaps
 
 

@@ -290,6 +290,7 @@ def test_in_a_room_the_connection_counts_as_back_when_the_link_says_so_and_that_
     assert (model.link.state, model.link.reason, model.link.round_trip_ms) == ("connected", "", 9)
     assert model.notice is not None
     assert (model.notice.text, model.notice.at_ms) == ("Connected again.", 60_000)
+    assert reduced(model, Lost("gone", 100), now_ms=61_000).notice is None
 
 
 def test_at_home_there_is_nothing_to_come_back_to_and_a_seat_that_was_lost_is_the_greater_news() -> None:

@@ -13,15 +13,18 @@ from msgspec import structs
 from client.storage import files
 from client.storage.bests import Best, BestChange, Bests, BestsError, BestsStore, after_race, counts
 from client.text.runs import best_sentence
-from protocol.record import Record
+from protocol.record import Record, sealed
 from tests.client import scenes
 
 
-def race(state: str = "stopped", home: int = 40, ended_at_ms: int = 192_400, rules: str = "carpet", deal: str | None = None) -> Record:
+def race(
+    state: str = "stopped", home: int = 40, ended_at_ms: int = 192_400, rules: str = "carpet", deal: str | None = None, number: int = 1
+) -> Record:
     record = scenes.record()
     (seat, *_) = record.seats
     only = structs.replace(seat, state=state, home=home, ended_at_ms=ended_at_ms)
-    return structs.replace(record, rules=rules, seats=(only,), deal=structs.replace(record.deal, name=deal))
+    dealt = structs.replace(record.deal, name=deal)
+    return sealed(structs.replace(record, race=number, rules=rules, seats=(only,), deal=dealt))
 
 
 def test_only_a_race_on_a_shuffle_nobody_could_know_counts_and_only_for_who_had_the_seat() -> None:
@@ -88,12 +91,22 @@ def test_of_many_terminals_at_once_no_try_is_lost(tmp_path: Path, monkeypatch: p
 
     def add(number: int) -> None:
         start.wait()
-        for _ in range(3):
-            BestsStore(tmp_path).add(race("won", 52, 200_000 + number), 0)
+        for nth in range(1, 4):
+            BestsStore(tmp_path).add(race("won", 52, 200_000 + number, number=nth), 0)
 
     with ThreadPoolExecutor(8) as terminals:
         list(terminals.map(add, range(8)))
     assert BestsStore(tmp_path).read().rules["carpet"] == Best(tries=24, wins=24, best_ms=200_000, most_home=52)
+
+
+def test_a_race_that_two_windows_have_seen_to_its_end_is_one_try(tmp_path: Path) -> None:
+    first, second = BestsStore(tmp_path), BestsStore(tmp_path)
+    first.add(race("won", 52), 0)
+    change = second.add(race("won", 52), 0)
+    assert change.before == change.after == Best(tries=1, wins=1, best_ms=192_400, most_home=52)
+    assert best_sentence(change) == "Your best is 3:12.4. 1 try, 1 all home."
+    assert second.read().rules == {"carpet": change.after}
+    assert second.add(race(number=2), 0).after.tries == 2
 
 
 @pytest.mark.parametrize("carpet", ['"carpet": {"tries": -1}', '"carpet": {"best_ms": "soon"}', '"\\u001b[2J": {}'])

@@ -37,6 +37,14 @@ def test_what_is_kept_is_there_for_that_server_only(store: IdentityStore) -> Non
     assert store.identity("ws://other.example:1") == Identity("anna", None)
 
 
+def test_the_server_visited_last_stands_last_and_one_that_did_not_let_anybody_in_stays_where_it_was(store: IdentityStore) -> None:
+    other, third = "ws://other.example:1", "ws://third.example:1"
+    for url in (URL, other, third, URL):
+        store.keep(url, Identity("bert", url))
+    store.keep(other, Identity("bert", other), last=False)
+    assert list(store.read().servers) == [other, third, URL]
+
+
 def test_two_names_on_one_machine_are_two_players(store: IdentityStore) -> None:
     store.keep(URL, Identity("anna", "a"))
     store.keep(URL, Identity("bert", "b"))

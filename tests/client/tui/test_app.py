@@ -853,12 +853,47 @@ async def test_a_line_of_chat_that_could_not_be_sent_stays_and_goes_out_by_the_n
         assert not run.screen.shows("Say:")
 
 
+async def test_whoever_says_ready_without_a_connection_is_ready_in_that_race_and_no_other() -> None:
+    both = (scenes.seat(0, "Anna"), scenes.seat(1, "Benedikt"))
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.room(version=2, seats=both))
+        run.link.up = False
+        await run.say(Lost("no route", 3000))
+        run.link.taken()
+        await run.give("r")
+        assert run.screen.shows("Not connected. You will be ready once the connection is back.")
+        run.link.up = True
+        await run.say(UP, scenes.welcome(room=scenes.CODE))
+        assert run.link.taken() == []
+        await run.say(scenes.room(version=2, seats=both), Back())
+        assert ready_sent(run).race == 1
+        await run.say(scenes.room(version=3, race=2, seats=both))
+        assert run.link.taken() == []
+
+
+async def test_whoever_turned_out_to_be_ready_already_is_not_made_ready_for_the_next_race() -> None:
+    both = (scenes.seat(0, "Anna", ready=True), scenes.seat(1, "Benedikt"))
+    series = scenes.standing((0, 0), 0)
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.next_race(2, series, race=1))
+        run.link.up = False
+        await run.say(Lost("no route", 3000))
+        run.link.taken()
+        await run.give("r")
+        run.link.up = True
+        await run.say(UP, scenes.welcome(room=scenes.CODE), scenes.next_race(3, series, race=1, seats=both), Back())
+        await run.say(scenes.next_race(4, scenes.standing((1, 0), 1)))
+        assert run.link.taken() == []
+
+
 async def test_a_move_the_connection_was_lost_with_is_the_links_and_is_not_sent_by_a_second_press() -> None:
     async with racing() as run:
         await run.give("c", "1", "w")
         assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
         await run.say(Lost("no route", 3000))
         assert run.screen.shows("Your move c1 is not confirmed yet")
+        assert run.screen.shows("Not played after it: w.")
+        assert not run.screen.shows("enter play")
         await run.say(UP, scenes.welcome(room=scenes.CODE))
         await run.say(CurrentView(race=1, seat=0, ply=0, state="racing", elapsed_ms=9, view=scenes.middle_view()), Back())
         assert not run.screen.shows("Your move c1")
@@ -1189,15 +1224,17 @@ async def test_between_two_races_of_a_series_the_result_stands_until_one_is_read
         assert run.link.taken() == []
 
 
-async def test_the_record_of_the_first_race_of_a_swap_is_kept_when_it_is_told() -> None:
+async def test_the_record_of_the_first_race_of_a_swap_is_kept_when_it_is_told_and_before_that_of_the_second() -> None:
     first = sealed(replace(scenes.record(), software="the first one"))
-    score = scenes.standing((1, 1), 2, format="swap", races=2, over=True)
-    async with racing() as run:
+    half, score = (scenes.standing((1, 1), raced, format="swap", races=2, over=raced == 2) for raced in (1, 2))
+    second = scenes.next_race(7, half, phase="racing", view=scenes.middle_view())
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), second)
         await run.say(Result(version=8, record=scenes.record()), Scored(version=9, series=score, record=first))
         assert run.screen.shows("Anna has won the swap: Anna 1 : 1 Benedikt (96 : 66 cards).")
         await run.give("q")
     assert run.outcome is not None
-    assert [record.digest for record in run.outcome.records] == [scenes.record().digest, first.digest]
+    assert [record.digest for record in run.outcome.records] == [first.digest, scenes.record().digest]
 
 
 async def test_a_record_is_handed_over_when_it_comes_and_once() -> None:

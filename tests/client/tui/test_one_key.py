@@ -141,7 +141,7 @@ async def test_what_is_typed_ahead_and_cannot_be_played_is_taken_back_with_a_wor
     async with racing() as run:
         await run.give("c", "1", "a", "1", "w", " ")
         await run.say(Lost("no route", 3000) if lost else answer("c1", 1, scenes.middle_view()))
-        assert run.screen.shows(f"Not played: {'a1, ' if lost else ''}w, next card home.")
+        assert run.screen.shows("Not played after it: a1, w, next card home." if lost else "Not played: w, next card home.")
         assert sent(run) == ["c1"]
         await run.give("left")
         assert not run.screen.shows("Not played")

@@ -7,9 +7,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from client.cli.shared import looks_of, settings_of
+from client.cli.shared import keep_looks, own_name, settings_of
+from client.state.store import Model
+from client.tui.actions import Key, SlowTerminal
+from client.tui.start import UiSettings
 from client.tui.theme import FOUR, PALETTES, SAFE, Colour, entries, next_palette, theme_for
 from client.tui.theme_file import BadTheme, palette_of, text_of
+from client.tui.ui_state import Ui
+from client.tui.update import update
 from protocol import HOME_VARIABLE
 from tests.client.cli.test_main import run
 
@@ -87,9 +92,11 @@ def test_a_theme_that_is_chosen_is_used_by_every_command_and_the_menu_until_anot
     assert settings.own_palette == palette_of((tmp_path / "new" / "theme").read_text())
     assert settings.palette == "sea"
     assert [line for line in run(capsys, "theme", "list").out.splitlines() if "(used)" in line] == ["sea      a theme of your own (used)"]
-    # What the menu runs has it by itself, and another one that was come to by keys by name.
-    assert looks_of(settings, "play") == []
-    assert looks_of(replace(settings, palette="four"), "play") == ["--theme", "four"]
+    # One that was come to by keys goes before it, and keys come back to it.
+    keep_looks(replace(settings, palette="four", by_key=frozenset({"palette"})))
+    assert settings_of() == replace(settings, palette="four")
+    assert "green table (used)" in (listed := run(capsys, "theme", "list").out)
+    assert "a theme of your own\n" in listed
     assert settings_of(colour_blind=True).palette == settings_of(theme=Path("safe")).palette == "safe"
     assert "goes with neither" in run(capsys, "play", "--theme", "safe", "--four-colour").sentence
 
@@ -101,3 +108,28 @@ def test_a_theme_that_is_chosen_is_used_by_every_command_and_the_menu_until_anot
     assert settings_of().palette == "classic"
     assert "cannot be read" in run(capsys, "theme", "use", "none").sentence
     assert "Built in are classic, four, safe." in run(capsys, "theme", "use", "nothing").sentence
+
+
+def test_what_was_chosen_by_keys_is_there_the_next_time_and_a_word_on_the_command_line_goes_before_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
+    keep_looks(UiSettings(ascii=True, palette="safe"))
+    assert not list(tmp_path.iterdir()), "none of it by a key"
+    chosen = UiSettings(palette="none", ascii=True, bell=False, motion=False, tones=True)
+    keep_looks(replace(chosen, by_key=frozenset({"palette", "ascii", "bell", "motion"})))
+    assert settings_of() == replace(chosen, tones=False)
+    assert settings_of(theme=Path("four"), tones=True) == replace(chosen, palette="four", bell=True)
+    assert settings_of(no_bell=True) == settings_of()
+    assert [own_name(None), own_name("Cara"), own_name(None), own_name("")] == ["", "Cara", "Cara", ""]
+    (tmp_path / "usual.json").write_text("[]")
+    keep_looks(replace(chosen, by_key=frozenset({"ascii"})))
+    assert "with what you chose last is damaged" in capsys.readouterr().err
+    assert "delete it to begin afresh" in run(capsys, "play").sentence
+
+
+def test_of_the_looks_that_have_changed_those_that_keys_have_changed_are_kept() -> None:
+    ui = Ui()
+    for action in (SlowTerminal(), Key("A"), Key("B")):
+        ui, _ = update(Model(), ui, action, 0)
+    assert ui.settings == UiSettings(motion=False, ascii=True, bell=False, by_key=frozenset({"ascii", "bell", "tones"}))
