@@ -15,6 +15,7 @@ from protocol.tournaments import (
     TournamentFormat,
     TournamentOptions,
     TournamentPhase,
+    TournamentTable,
     Verdict,
 )
 
@@ -172,6 +173,27 @@ def _name(tournament: Tournament, entrant: str) -> str:
 
 VERDICT_WORDS: Final[dict[Verdict, str]] = {"first": "1 : 0", "second": "0 : 1", "draw": "½ : ½", "neither": "0 : 0"}
 _PLAIN_VERDICTS: Final[dict[Verdict, str]] = {"first": "1 : 0", "second": "0 : 1", "draw": "1/2 : 1/2", "neither": "0 : 0"}
+
+
+def own_result_sentence(table: TournamentTable, player: str) -> str:
+    """`You won your table, 52 : 31 cards.`, as one of its two sides is told; their own cards come first."""
+    result, is_first = table.result, table.first == player
+    assert result is not None
+    own, other = (result.first_home, result.second_home) if is_first else (result.second_home, result.first_home)
+    if table.second is None:
+        # Alone: the table is won only with every card home.
+        return f"Your table is finished: {counted(own, 'card')} home."
+    if result.verdict == "neither":
+        return "Neither of you won your table: both forfeited."
+    if result.verdict == "draw":
+        return f"Your table is a draw, {own} : {other} cards."
+    won = (result.verdict == "first") == is_first
+    told = f"You {'won' if won else 'lost'} your table"
+    if result.forfeit:
+        return f"{told} by forfeit."
+    if own != other or any(side.state == "forfeited" for side in table.sides):
+        return f"{told}, {own} : {other} cards."
+    return f"{told}, {own} : {other} cards: {'you' if won else 'the other player'} had them first."
 
 
 def result_text(result: TableResult, *, plain: bool = False) -> str:

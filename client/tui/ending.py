@@ -1,4 +1,7 @@
-"""The ending: after the last card has gone home, cards fall over the table until all have fallen or a key is pressed."""
+"""The ending: after the last card has gone home, cards fall over the table until all have fallen or a key is pressed.
+
+Whoever sends their last cards home by hand often presses once too often, so the very first moment takes keys and does nothing.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +44,8 @@ def _view(scene: Scene, size: Size) -> Picture:
 
 
 def begun(step: Step, before: RoomModel | None) -> Step:
-    """Let the cards fall if this player has just brought the last one home and has motion on. If others ended the race, keys for the table
-    do nothing for a moment."""
+    """Let the cards fall if this player has just brought the last one home and has motion on. Unless they have chosen to end
+    their race themselves, keys for the table do nothing for a moment."""
     room = step.state.room
     if room is None or room.own is None or before is None or before.own is None or room.view is None:
         return step
@@ -63,8 +66,9 @@ def _is_chosen(room: RoomModel, own: SeatInfo) -> bool:
 
 
 def _ended(step: Step, action: ScreenAction | str) -> Step:
-    """Any action or key ends it, except a leftover timer for sending the next card home."""
-    return step if isinstance(action, GoOn) else step.but(falls=False)
+    """Any action or key ends it, except those meant for the table: a leftover timer for sending the next card home, a key too many."""
+    is_late = not isinstance(action, Rest) and step.now_ms < step.ui.quiet_until_ms
+    return step if is_late or isinstance(action, GoOn) else step.but(falls=False)
 
 
 def _is_shown(state: Model, ui: Ui) -> bool:

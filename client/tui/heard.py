@@ -33,6 +33,7 @@ from protocol.errors import ErrorCode
 from protocol.room_events import Ended, Result, Room, Scored
 from protocol.run_messages import ListRuns
 from protocol.server_messages import Error, Left, Welcome
+from protocol.text import clean_chat
 from protocol.tournament_messages import Called, Decided
 from protocol.views import RaceOptions, View
 from protocol.watch_messages import Unwatch, Unwatched, Watched
@@ -192,7 +193,7 @@ def _another_view(step: Step, view: View, *, begins: bool) -> Step:
 
 def _cleared(step: Step) -> Step:
     ui = step.ui
-    keeps = ui.prompt is not None and ui.prompt.kind == "chat" and step.state.room is not None
+    line = ui.prompt if ui.prompt is not None and ui.prompt.kind == "chat" and step.state.room is not None else None
     step = step.but(
         ahead=(),
         taken_back=(),
@@ -207,7 +208,12 @@ def _cleared(step: Step) -> Step:
         note="",
         item=0,
     )
-    return step.but(details=False, review=None, replay=None, standing="", prompt=ui.prompt if keeps else None)
+    step = step.but(details=False, review=None, replay=None, standing="", prompt=line)
+    if line is None or step.state.room is None or step.state.room.phase != "racing":
+        return step
+    # The keys are the table's now, but the player may still be typing.
+    step = step.but(prompt=None, unsaid=clean_chat(line.text), quiet_until_ms=step.now_ms + ending.QUIET_MS)
+    return step.note("The race has begun. Your line is kept: t after the race.") if step.ui.unsaid else step
 
 
 def _watching(step: Step, event: Event) -> Step:

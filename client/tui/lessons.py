@@ -17,7 +17,7 @@ from client.tui.picture import Line, Picture, block, clip, spread
 from client.tui.room import still_racing
 from client.tui.scene import Scene, notice_lines
 from client.tui.step import Step
-from client.tui.ui_state import QuitNow
+from client.tui.ui_state import QuitNow, Ui
 from protocol.client_messages import Move
 from protocol.views import RaceOptions, View
 
@@ -92,13 +92,19 @@ def told(scene: Scene, room: RoomModel, width: int) -> Picture:
         task = next((text for text, fits in _PRACTICE if fits(view)), "") if lesson is None else lesson.task
         task, why = task.format(chip=chip, gap=view.pending), lesson.why if lesson is not None else ""
     count = f" {len(learned)}/{len(LESSONS)}  "
-    out: Line = [("panel faint", "esc: no more lessons ")]
+    # In a question, or with a card in hand, the same key means something else.
+    out: Line = [("panel faint", "esc: no more lessons ")] if scene.ui.question is None and not _lets_go(scene.ui) else []
     said = "".join(text for _, text in (notice_lines(scene, width - len(count)) or [[]])[0]).strip()
     lines: list[Line] = [
         spread([("panel faint", count), ("panel strong", task)], out, width, "panel"),
         [("panel", " " * len(count)), ("panel strong" if said else "panel", clip(said or why, width - len(count)))],
     ]
     return block(lines, width, role="panel")
+
+
+def _lets_go(ui: Ui) -> object:
+    """Whether esc would first put something back."""
+    return ui.held or ui.ahead or ui.typed
 
 
 def _can_be_taught(lesson: Lesson, room: RoomModel, view: View) -> bool:
@@ -110,7 +116,7 @@ def learned(before: Step, after: Step, action: ScreenAction | None) -> Step:
     room, known = before.state.room, before.ui.learned
     if known is None or room is None or room.view is None:
         return after
-    if isinstance(action, Do) and action.command is Command.BACK and not (before.ui.held or before.ui.ahead or before.ui.typed):
+    if isinstance(action, Do) and action.command is Command.BACK and not _lets_go(before.ui):
         return after.but(learned=None).note(FAREWELL)
     moves = [effect.message.move for effect in after.effects if isinstance(effect, Send) and isinstance(effect.message, Move)]
     known |= {skill for move in moves for skill in _shown_by(move, action, room.view)} | ({"all"} if after.ui.homing else set())

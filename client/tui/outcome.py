@@ -68,13 +68,13 @@ def _is_close(room: RoomModel) -> bool:
 def turning_point(room: RoomModel) -> Swing | None:
     """Where a beaten player fell back the most against the winner; None for anybody else, and if nothing stands out.
 
-    Only while they raced: after that house bots hurry. Nor for those who gave up, whatever the cards.
+    Only while they raced: after that house bots hurry. Nor for those who gave up, whatever the cards, or never made a move.
     """
     record, own = room.record, room.seat
     if record is None or own is None or not 0 <= own < len(record.seats) or len(record.seats) < 2:
         return None
     winner = next((number for number, seat in enumerate(record.seats) if seat.place == 1), own)
-    if record.seats[own].place == 1 or winner == own or record.seats[own].state == "forfeited":
+    if record.seats[own].place == 1 or winner == own or record.seats[own].state == "forfeited" or not record.seats[own].plies:
         return None
     lines = curves(record)
     ended_at_ms = record.seats[own].ended_at_ms
@@ -117,7 +117,7 @@ def large_headline(scene: Scene, room: RoomModel, width: int) -> Picture:
 
 
 def banner(scene: Scene, room: RoomModel, width: int, total: int) -> Picture:
-    """The player's count in large letters, and beside it the time, rating, personal best, and where the race was lost.
+    """The player's count in large letters, and beside it time and moves, rating, personal best, and where the race was lost.
 
     Empty for a viewer without a seat.
     """
@@ -127,7 +127,7 @@ def banner(scene: Scene, room: RoomModel, width: int, total: int) -> Picture:
     seat = seats[own]
     count = f"{seat.home}/{total}"
     letters = 2 * len(count) if scene.theme.is_ascii else 5 * len(count)
-    facts: list[Line] = [[("strong", clock_text(counted_at(seat))), ("faint", f"   {counted(seat.plies, 'move')}")]]
+    facts: list[Line] = [_time_and_moves(seat)]
     beside = width - letters - 4
     if own < len(room.ratings):
         facts += [[("felt", text)] for text in wrap_text(f"Rating {_change(scene, room.ratings[own])}", beside)]
@@ -144,21 +144,29 @@ def banner(scene: Scene, room: RoomModel, width: int, total: int) -> Picture:
     return row((letters + 4, big_text(count, scene.theme, role, letters)), (beside, block([*above, *facts])))
 
 
+def _time_and_moves(seat: SeatRecord) -> Line:
+    """`1:52.3   61 moves`; of a player with cards left, when the last one went home, which is not how long they raced."""
+    moves = counted(seat.plies, "move")
+    if seat.state == "won":
+        return [("strong", clock_text(counted_at(seat))), ("faint", f"   {moves}")]
+    return [("strong", moves), ("faint", f"   last card home at {clock_text(counted_at(seat))}" if counted_at(seat) else "")]
+
+
 def _change(scene: Scene, rating: SeatRating) -> str:
     """`1500 → 1512 (+12)`."""
     return f"{rating.before} {'->' if scene.theme.is_ascii else '→'} {rating.after} ({rating.after - rating.before:+})"
 
 
 def places_table(scene: Scene, room: RoomModel, width: int, total: int) -> list[Line]:
-    """Everybody's place, count and time, best first. total: cards to bring home."""
+    """Everybody's place, their count and when its last card came home, best first. total: cards to bring home."""
     ordered = sorted(enumerate(room.ended), key=lambda pair: (pair[1].place, pair[0]))
     indent = "    " if scene.theme.is_ascii else "  "
     cell = 2 * len(str(total)) + 1
-    lines: list[Line] = [[("faint", fit(f"{indent}  player{'home':>{cell + 21}}     time      moves   ended", width))]]
+    lines: list[Line] = [[("faint", fit(f"{indent}  player{'home':>{cell + 21}}  last card    moves   ended", width))]]
     for number, seat in ordered:
         own = number == room.seat
         name = clean_name(seat.name) + (" (you)" if own else "") + (" (bot)" if seat.bot is not None else "")
-        text = f"{fit(name, 26)} {f'{seat.home}/{total}':>{cell}}  {clock_text(counted_at(seat)):>8} {seat.plies:>9}   "
+        text = f"{fit(name, 26)} {f'{seat.home}/{total}':>{cell}}  {clock_text(counted_at(seat)):>9} {seat.plies:>8}   "
         sign = f"-{number + 1}- " if scene.theme.is_ascii else f"{scene.theme.glyphs.dot} "
         lines.append(
             [

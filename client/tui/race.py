@@ -44,7 +44,7 @@ from client.tui.picture import (
 from client.tui.playing import DOWN, HOME, UP, all_fit, go_on, let_go, place, send_all, turn_autoplay, typed_move
 from client.tui.quilt import quilt, quilt_height, quilt_size, quilt_width
 from client.tui.race_progress import bars, below_bars, own_moves, times
-from client.tui.room import leave, say, still_racing, talk
+from client.tui.room import leave, still_racing, talk
 from client.tui.scene import Scene, chat_lines, head, remarks
 from client.tui.screen import Screen
 from client.tui.step import Step
@@ -310,8 +310,6 @@ def _played(step: Step, action: ScreenAction) -> Step:  # noqa: C901  (a case fo
             return _in_room(step, command)
         case Typed("move", text):
             return typed_move(step, text)
-        case Typed():
-            return say(step, action)
         case _:
             return step
 
@@ -353,7 +351,9 @@ def _end(step: Step, command: Command) -> Step:
 
 
 def _type_key(step: Step, key: str) -> Step | None:
-    """A key that is part of a slot's name."""
+    """A key that is part of a slot's name. If the start has cut short what they were typing, keys do nothing for a moment."""
+    if still_racing(step) and step.now_ms < step.ui.quiet_until_ms:
+        return step
     room = step.state.room
     view = room.view if room is not None else None
     if key == "g" and not step.ui.typed and view is not None and all_home_key(view) == key:

@@ -115,9 +115,6 @@ def say(step: Step, line: Typed, code: str | None = None) -> Step:
     text = clean_chat(line.text)
     if line.kind != "chat" or not text:
         return step
-    if code is None and step.state.room is not None and step.state.room.phase == "racing":
-        # The line was begun before the start. Keep it for later: an open prompt would take the keys meant for the table.
-        return step.but(unsaid=text).note("In a race only phrases can be said. Your line is kept: t after the race.")
     return step.but(said=text).send(Say(text=text, code=code))
 
 

@@ -16,6 +16,7 @@ from client.text.tournaments import (
     out_sentence,
     out_word,
     outcome_sentence,
+    own_result_sentence,
     phase_sentence,
     points_text,
     quarters_text,
@@ -141,7 +142,7 @@ def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
         return f"You have entered. {starts}"
     mine = tournament.table_of(own.id)
     if told.phase == "running" and mine is not None and mine.result is not None:
-        return f"Your table is finished: {result_text(mine.result, plain=scene.theme.is_ascii)}. The round goes on."
+        return f"{own_result_sentence(mine, own.id)} The round goes on."
     if is_out(told, own.id):
         return "You are out, and can watch the rest of it here."
     if told.phase == "paused":

@@ -25,7 +25,7 @@ FLASH_MS = 120
 TURN_MS = 160
 GROW_MS = 250
 LIGHT_MS = 500
-FALL_MS = 1500
+FALL_MS = 2400
 _FALL_STEP_MS = 33
 
 
@@ -232,7 +232,8 @@ def _fallen(lines: list[Line], cards: tuple[Falling, ...], since_ms: int) -> lis
     """The lines under all cards that have begun to fall by then, at every step of their ways: each leaves a trail."""
     width = max(map(line_width, lines), default=0)
     cells = [[(role, sign) for role, text in fit_line(line, width) for sign in text] for line in lines]
-    apart_ms = FALL_MS * 0.8 / max(len(cards), 1)
+    # The last one has time enough to reach the lowest row, and to bounce.
+    apart_ms = FALL_MS * 0.5 / max(len(cards), 1)
     for number, (start, drawn) in enumerate(cards):
         steps = int((since_ms - number * apart_ms) // _FALL_STEP_MS)
         faces = [[(role, sign) for role, text in line for sign in text] for line in drawn]

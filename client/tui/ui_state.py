@@ -99,8 +99,8 @@ class Ui(Struct, frozen=True):
     """At the table. cursor: a slot, a reserve, `w` or `s`. held: the place that was pressed first, see `client.game.moves`. typed: the
     start of a slot's name. ahead: presses queued until the server answers. taken_back: those never played. homing: cards are being sent
     home one by one. falls: the last card went home, and the cards fall over the table. quiet_until_ms: until then, keys for the table do
-    nothing, because others have just ended the race. chips: the keys of playable cards. learned: the lessons learned so far, None if none
-    are given.
+    nothing, because the race has just ended, or has begun while the player was typing. chips: the keys of playable cards. learned: the
+    lessons learned so far, None if none are given.
 
     On any screen. note: a remark about the last key. noted_at_ms: when the note, or what was taken back, was shown; None if it stays until
     the next key. item: the marked line of a menu or question. form, tournament_form: the race and the tournament about to be made. rules:

@@ -121,8 +121,8 @@ def _key(step: Step, key: str) -> Step:
     if command is not None:
         return _act(step, Do(command, key))
     if len(key) == 1 or key == "esc":
-        # What lies over a screen has all its keys in the last row, and no other page about them.
-        more = "" if ui.question is not None else "; ? shows the keys"
+        # A question has no page about its keys: they all stand beside its lines and in the last row.
+        more = "; the box and the last row show the keys" if ui.question is not None else "; ? shows the keys"
         return step.note("" if key == "esc" else f"{KEY_NAMES.get(key, key)} does nothing here{more}.")
     return step
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from client.text.tournaments import format_text, phase_sentence, points_text, quarters_text, result_text, title_text
+from client.text.tournaments import format_text, own_result_sentence, phase_sentence, points_text, quarters_text, result_text, title_text
 from protocol.tournaments import TableResult, TournamentOptions
 from tests.client import tournament_scenes as tournaments
 
@@ -65,6 +65,33 @@ def test_results_say_points_and_cards_or_that_nobody_came() -> None:
     assert result_text(TableResult(verdict="second", first_home=31, second_home=52)) == "0 : 1 (31 : 52 cards)"
     assert result_text(TableResult(verdict="draw", first_home=31, second_home=31), plain=True) == "1/2 : 1/2 (31 : 31 cards)"
     assert result_text(TableResult(verdict="neither", forfeit=True)) == "0 : 0 by forfeit"
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        (TableResult(verdict="first", first_home=52, second_home=31), "You lost your table, 31 : 52 cards."),
+        (TableResult(verdict="second", first_home=31, second_home=40), "You won your table, 40 : 31 cards."),
+        (TableResult(verdict="second", first_home=5, second_home=5), "You won your table, 5 : 5 cards: you had them first."),
+        (TableResult(verdict="first", first_home=5, second_home=5), "You lost your table, 5 : 5 cards: the other player had them first."),
+        (TableResult(verdict="draw", first_home=31, second_home=31), "Your table is a draw, 31 : 31 cards."),
+        (TableResult(verdict="second", forfeit=True), "You won your table by forfeit."),
+        (TableResult(verdict="neither", forfeit=True), "Neither of you won your table: both forfeited."),
+    ],
+)
+def test_a_player_is_told_their_own_result_and_with_as_many_cards_why_it_is_not_a_draw(result: TableResult, told: str) -> None:
+    assert own_result_sentence(tournaments.table(1, "p2", tournaments.ANNA, result=result), tournaments.ANNA) == told
+
+
+def test_whoever_won_because_the_other_gave_up_had_no_need_to_be_first() -> None:
+    result = TableResult(verdict="first", first_home=5, second_home=5)
+    gave_up = tournaments.table(1, tournaments.ANNA, "p2", result=result, sides=(tournaments.side("p2", "Benedikt", state="forfeited"),))
+    assert own_result_sentence(gave_up, tournaments.ANNA) == "You won your table, 5 : 5 cards."
+
+
+def test_alone_at_a_table_the_cards_home_are_the_result() -> None:
+    alone = tournaments.table(1, tournaments.ANNA, None, result=TableResult(verdict="second", first_home=31))
+    assert own_result_sentence(alone, tournaments.ANNA) == "Your table is finished: 31 cards home."
 
 
 def test_a_title_cannot_touch_the_terminal_and_is_never_empty() -> None:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from client.connection.events import NO_SEAT, Back, Connecting, Lost, RoundTrip
 from client.connection.outbox import FIRST_NUMBER
 from client.state.evidence import Evidence
+from client.tui.ending import QUIET_MS
 from client.tui.start import AppOutcome, SeatRequest, Start, StartBot, StartMatch, StartRequest, UiSettings
 from client.tui.terminal import Terminal
 from protocol.client_messages import (
@@ -471,7 +472,9 @@ async def test_while_something_is_asked_the_keys_at_the_foot_are_those_of_the_qu
         await run.give("K")
         assert run.screen.last_text[-1].split() == ["enter", "choose", "esc", "back", "y", "yes", "n", "no"]
         await run.give("q")
-        assert run.screen.shows("q does nothing here.")
+        assert run.screen.shows("q does nothing here; the box and the last row show the keys.")
+        await run.give("?")
+        assert run.screen.shows("? does nothing here; the box and the last row show the keys.")
         await run.click("n no")
         assert "w waste" in run.screen.last_text[-1]
         assert run.link.taken() == []
@@ -520,25 +523,25 @@ async def test_while_the_race_is_run_talk_is_one_of_nine_phrases() -> None:
         assert [type(message) for message in run.link.taken()] == [Move]
 
 
-async def test_a_line_begun_before_the_start_does_not_go_out_in_the_race_and_is_there_again_after_it() -> None:
+async def test_a_line_begun_before_the_start_leaves_the_keys_to_the_table_and_is_there_again_after_the_race() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), scenes.room(), Seated(version=2, seat=1, name="Benedikt", bot=None))
         await run.give("r", "t", *"have fun")
         await run.say(PlayerReady(version=3, seat=0), PlayerReady(version=4, seat=1))
         await run.say(Countdown(version=5, starts_in_ms=3000, round_trips_ms=(20, 30)))
         await run.say(Dealt(version=6, seat=0, starts_in_ms=0, view=scenes.middle_view()), Started(version=7))
-        assert run.screen.shows("Say: have fun")
+        assert run.screen.shows("The race has begun. Your line is kept: t after the race.")
         run.link.taken()
-        await run.give("!", "enter")
-        assert run.link.taken() == []
-        assert run.screen.shows("In a race only phrases can be said. Your line is kept: t after the race.")
+        await run.give(*" dear", "enter")
+        assert run.link.taken() == [], "typed on before they saw that the race had begun"
+        await run.later(QUIET_MS / 1000)
         await run.give("c", "1")
         assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
         await run.say(Result(version=8, record=scenes.record()))
         run.link.taken()
         await run.give("t")
-        assert run.screen.shows("Say: have fun!")
-        await run.give("enter")
+        assert run.screen.shows("Say: have fun")
+        await run.give("!", "enter")
         assert run.link.taken() == [Say(text="have fun!")]
         await run.give("t", "x", "enter")
         assert run.link.taken() == [Say(text="x")]

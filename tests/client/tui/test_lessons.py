@@ -115,6 +115,17 @@ def test_esc_ends_the_lessons_and_quitting_the_deal_of_theirs_asks_nothing() -> 
     assert table.ui.note == lessons.FAREWELL
 
 
+def test_the_lesson_says_that_esc_ends_it_only_where_esc_does() -> None:
+    table = Table()
+    assert "no more lessons" in table.told
+    table.type("t")
+    assert table.ui.question is not None
+    assert "no more lessons" not in table.told
+    table.type("esc")
+    assert "no more lessons" in table.told
+    assert table.ui.learned is not None
+
+
 def test_new_is_who_has_neither_raced_nor_learned(tmp_path: Path) -> None:
     assert is_new(tmp_path)
     (tmp_path / TAUGHT).touch()

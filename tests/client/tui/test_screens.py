@@ -865,6 +865,14 @@ def test_of_what_a_winner_did_after_ones_own_end_it_is_not_said_that_one_fell_ba
     assert (turning_point(room) is not None) is is_told
 
 
+def test_whoever_never_made_a_move_did_not_fall_back_at_any_moment() -> None:
+    record, over = scenes.record(), scenes.over().room
+    assert over is not None
+    idle = structs.replace(record, seats=(record.seats[0], structs.replace(record.seats[1], plies=0)))
+    assert turning_point(replace(over, seat=1, record=record)) is not None
+    assert turning_point(replace(over, seat=1, record=idle)) is None
+
+
 def test_a_race_is_a_try_at_ones_best_for_who_saw_it_raced_and_not_for_who_comes_back_to_its_result() -> None:
     def kept(before: Model) -> list[Keep]:
         _, effects = update(scenes.over(), UI, Heard(Result(version=11, record=scenes.record()), before), 144_000)

@@ -150,7 +150,7 @@ def test_a_player_is_told_what_to_do_at_every_stage() -> None:
     assert told(tournaments.running(entrants=absent)) == "You are not playing."
     assert told(tournaments.running()) == "Table 1 against Benedikt is waiting for you: press enter to go there."
     done = tuple(tournaments.table(1, "p2", tournaments.ANNA, result=tournaments.WON) for _ in range(1))
-    assert told(tournaments.running(tables=done)) == "Your table is finished: 1 : 0 (52 : 31 cards). The round goes on."
+    assert told(tournaments.running(tables=done)) == "You lost your table, 31 : 52 cards. The round goes on."
     assert told(tournaments.running(phase="over")) == "You placed 2 of 5."
 
 
