@@ -51,7 +51,7 @@ def test_a_tournament_is_followed_from_registration_to_its_end(browser: Browser,
         browser.wait_for_text(".summary", "2 players so far")
         assert rows(browser) == [["Ada"], ["Zoë"]], "nobody has a place or points before the first round"
         grace.decide("start-tournament", id=tournament)
-        browser.wait_for_text(".summary", "Check-in: 0 of 2 are here.")
+        browser.wait_for_text(".summary", "Check-in: 0 of 2 checked in.")
         for player in (ada, zoe):
             player.check_in(tournament)
         browser.wait_for_text(".summary", "Round 1 is being played: 0 of 1 table done.")
