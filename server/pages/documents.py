@@ -29,6 +29,7 @@ from server.rooms.registry import Rooms
 from server.rooms.spectator_port import Shown
 from server.rules.catalogue import RULE_SETS
 from server.runs.service import RunService
+from server.store.store import Store
 from server.tournaments.service import TournamentService
 
 NAMED: Final = 3
@@ -128,10 +129,15 @@ class Documents:
     async def _race(self, asked: Asked) -> Description:
         race = asked.values["id"]
         if not is_race_id(race):
-            raise NoPage(HTTPStatus.NOT_FOUND, "There is no race with that id.")
-        record = await self._readers.ask(partial(record_of, race=race, now_ms=self._clock.wall_ms()))
+            # Players know a race by its code.
+            code = read_code(race)
+            if not is_code(code):
+                raise NoPage(HTTPStatus.NOT_FOUND, "There is no race with that id.")
+            await self._room(replace(asked, values={"code": code}))
+            raise Elsewhere(f"/watch/{code}")
+        record, ratings = await self._readers.ask(partial(_record_and_ratings, race=race, now_ms=self._clock.wall_ms()))
         names = _against([_titled(seat.name, seat.bot) for seat in record.seats])
-        return Description(f"{names} · Carpet Race", f"{_result(record)} Replay it, board by board.", curves_of(record))
+        return Description(f"{names} · Carpet Race", f"{_result(record)} Replay it, board by board.", curves_of(record), ratings)
 
     async def _embed(self, asked: Asked) -> Description:
         if not self._embeds:
@@ -177,6 +183,13 @@ class Documents:
         told = await ask_runs(self._readers, self._run_service, question)
         assert isinstance(told, Runs)
         return told
+
+
+def _record_and_ratings(store: Store, *, race: str, now_ms: int) -> tuple[Record, object]:
+    """The record, and what the race did to its seats' ratings: that is no part of the record, and the page of the race shows it."""
+    record = record_of(store, race=race, now_ms=now_ms)
+    changes = store.rating_changes(race)
+    return record, {"ratings": [change.shown for change in changes]} if changes else None
 
 
 def _first(room: Room) -> object:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Final, TypeAlias
@@ -22,7 +24,7 @@ from server.race.boards import boards_document
 from server.rooms.clock import Clock
 from server.store.answers import Mark, PlayedRace
 from server.store.errors import StoreCorrupt
-from server.store.port import room_shown
+from server.store.port import NEVER_MS, room_shown
 from server.store.store import Store
 
 Compute: TypeAlias = Callable[[Callable[[bytes], tuple[bytes, bytes]], bytes], Awaitable[tuple[bytes, bytes]]]
@@ -123,11 +125,21 @@ def record_of(store: Store, *, race: str, now_ms: int) -> Record:
     if status.phase == "aborted":
         raise NoPage(HTTPStatus.GONE, f"That race was aborted and has no record: {_reason(status.reason)}.")
     if status.sealed_until_ms > now_ms:
-        raise NoPage(HTTPStatus.FORBIDDEN, "Others have yet to play the deal of that race; its record is available once they have.")
+        raise NoPage(
+            HTTPStatus.FORBIDDEN, f"Others have yet to play the deal of that race; its record is available {_from(status.sealed_until_ms)}."
+        )
     record = store.record(race)
     if record is None:
         raise StoreCorrupt(f"race {race} is over and has no record")
     return record
+
+
+def _from(moment_ms: int) -> str:
+    """From when on something sealed until this moment can be had, to the next full minute."""
+    if moment_ms == NEVER_MS:
+        return "once they have"
+    minute = datetime.fromtimestamp(math.ceil(moment_ms / 60_000) * 60, UTC)
+    return f"from {minute:%H:%M} UTC on {minute:%Y-%m-%d} on"
 
 
 def _record(store: Store, *, race: str, now_ms: int) -> bytes:

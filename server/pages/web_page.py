@@ -109,6 +109,7 @@ ALWAYS: Final[Mapping[str, Description]] = {
     "/ladder": Description("Ladder · Carpet Race", "The best players by rating."),
     "/search": Description("Search · Carpet Race", "Players, their races, tournaments and deals of the day."),
     "/daily": Description("Deals of the day · Carpet Race", "The same shuffle for everybody, once each, until midnight in UTC."),
+    "/tournaments": Description("Tournaments · Carpet Race", "Tournaments that are open or being played, then the latest."),
     "/challenges": Description("Challenges · Carpet Race", "Deals that somebody has opened for others to run, once each."),
 }
 """Addresses that always exist."""
@@ -125,7 +126,7 @@ ENTRIES: Final[Mapping[str, str]] = {
     "embed": "race.js",
     "tournament": "tournament.js",
     "screen": "screen.js",
-    **dict.fromkeys(("ladder", "search", "player", "daily", "challenges", "challenge"), "tables.js"),
+    **dict.fromkeys(("ladder", "search", "player", "daily", "tournaments", "challenges", "challenge"), "tables.js"),
 }
 """By the first part of an address: the module of its page, which `app.js` imports."""
 

@@ -69,6 +69,7 @@ def every_page() -> Iterator[dict[str, tuple[str, str]]]:
             "/player/{name}": (f"/player/{ada.name}", ".standings td"),
             "/daily": ("/daily", "#rules option + option"),
             "/daily/{date}/{rules}": (f"/daily/{today}/carpet", "#rules option + option"),
+            "/tournaments": ("/tournaments", ".races h3"),
             "/challenges": ("/challenges", ".standings td"),
             "/challenge/{id}": (f"/challenge/{challenge}", ".main-link"),
             "/tournament/{id}": (f"/tournament/{tournament}", ".match-link"),

@@ -86,9 +86,9 @@ async function pageOf(path) {
         return [new ScreenPage(connection, step), ""];
       }
       const { TournamentPage } = await import("./tournament.js");
-      return [new TournamentPage(connection, step), ""];
+      return [new TournamentPage(connection, step), "tournaments"];
     }
-    case "ladder": case "search": case "player": case "daily": case "challenges": case "challenge": {
+    case "ladder": case "search": case "player": case "daily": case "tournaments": case "challenges": case "challenge": {
       const { tablePage } = await import("./tables.js");
       return [tablePage(place, step, rest), place === "challenge" ? "challenges" : place];
     }

@@ -8,6 +8,8 @@ const ROWS = 40;
 /** Of a race at a table: what it was worth for one side, in words and as a score. */
 const WORTH = { won: "1", drawn: "½", lost: "0" };
 const HOW = { won: "Won", drawn: "Drew", lost: "Lost" };
+/** What decides with equally many cards home. */
+const REACHED = { won: ", reached sooner", lost: ", reached later" };
 
 /** How it went for an entrant at a table that has a result. */
 function outcome({ verdict }, isFirst) {
@@ -137,7 +139,7 @@ export function pathNodes(rounds, entrant, names) {
   return pathOf(rounds, entrant).map((step) => {
     const other = step.other === null ? ["the house"] : [nameOf(names.get(step.other) ?? step.other)];
     const words = step.isBye ? ["A bye"] : step.how === null ? ["Against ", ...other, ": not over yet"] : [`${HOW[step.how]} against `, ...other];
-    const facts = step.isForfeit ? ", by forfeit" : step.homes && !step.isBye ? `, ${step.homes[0]} : ${counted(step.homes[1], "card")} home` : "";
+    const facts = step.isForfeit ? ", by forfeit" : step.homes && !step.isBye ? `, ${step.homes[0]} : ${counted(step.homes[1], "card")} home${step.homes[0] > 0 && step.homes[0] === step.homes[1] ? REACHED[step.how] ?? "" : ""}` : "";
     const races = step.races.map((race, at) => element("span", {}, " · ", element("a", { href: `/race/${encodeURIComponent(race)}`,
       "aria-label": `${replayWord(step.races, at)} of round ${step.round}` }, replayWord(step.races, at))));
     return element("li", { value: String(step.round) }, ...words, facts, races);

@@ -185,7 +185,7 @@ export function ratingChange(rating) {
   if (!rating) return [];
   const change = rating.after - rating.before;
   const sign = change < 0 ? "−" : "+";
-  return [" · ", element("span", { class: "rating" }, `rating ${rating.before} → ${rating.after} (${sign}${Math.abs(change)})`)];
+  return [" ", element("span", { class: "rating" }, `· rating ${rating.before} → ${rating.after} (${sign}${Math.abs(change)})`)];
 }
 
 const BETWEEN_NEWS_MS = 4000;

@@ -2,7 +2,7 @@
 
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
-import { against, againstText, button, clean, clockText, counted, element, homeText, nameOf, seatTitle, section, setText } from "./dom.js";
+import { against, againstText, button, clean, clockText, counted, element, firstKnown, homeText, nameOf, ratingChange, seatTitle, section, setText } from "./dom.js";
 import { checkNodes } from "./ending.js";
 import { checks, entryChecks, verdict } from "./fairness.js";
 import { entries, proofs } from "./identity.js";
@@ -83,9 +83,10 @@ export class FinishedPage {
     const day = new Date(record.started_at_ms);
     setText(this.facts, [rules.name, `${day.toLocaleDateString()} ${day.toLocaleTimeString([], { timeStyle: "short" })}`, record.rated ? "rated" : "", record.deal.name ? `deal “${clean(record.deal.name)}”` : ""].filter(Boolean).join(" · "));
     const order = seats.map((seat, number) => ({ ...seat, number })).sort((one, other) => one.place - other.place);
+    const ratings = firstKnown()?.ratings ?? [];
     this.places.replaceChildren(...order.map((seat) => element("li", { value: String(seat.place) },
       seat.bot ? nameOf(seat.name) : element("a", { href: `/player/${encodeURIComponent(seat.name)}` }, nameOf(seat.name)),
-      `${seat.bot ? " (bot)" : ""}: ${homeText(seat)} · ${endWord(seat, seats)}`)));
+      `${seat.bot ? " (bot)" : ""}: ${homeText(seat)} · ${endWord(seat, seats)}`, ...ratingChange(ratings[seat.number]))));
     this.#timeline = new Timeline(boards, record.ended_at_ms);
     this.cards = rules.decks * 52;
     this.bars = seats.map((seat, number) => bar(number));

@@ -38,7 +38,7 @@ export class LobbyPage {
     this.openList = element("ul", { class: "open", "aria-labelledby": "open" });
     this.noneOpen = element("p", { class: "none", hidden: true }, "No race is waiting for a player. ", element("a", { href: "/play" }, "Open one"), ".");
     this.here = element("p", { class: "here" });
-    this.tournaments = new TournamentList();
+    this.tournaments = new TournamentList("Tournaments");
     this.node = element("div", { class: "lobby" },
       element("h1", {}, "Races"), this.summary,
       element("div", { class: "welcome" }, element("p", { class: "flourish" }, cardFaces(["AS", "KH", "QD", "JC", "TS"])),

@@ -374,7 +374,9 @@ export class PlayPage {
   #showRoom(room, isOver) {
     const rules = this.#rules.get(room.options.rules);
     const others = room.seats.filter((seat) => seat.seat !== room.seat);
-    this.heading.replaceChildren(...(others.length ? ["Against ", ...against(others.map((seat) => seat.name ?? "an open seat"), [], " and ")] : ["A run alone"]));
+    const known = others.filter((seat) => seat.name !== null);
+    const title = known.length ? ["Against ", ...against(known.map((seat) => seat.name), [], " and ")] : [others.length ? "Your race" : "A run alone"];
+    this.heading.replaceChildren(...title);
     document.title = `${others.map((seat) => clean(seat.name ?? "…")).join(", ") || clean(rules?.name ?? "")} · Carpet Race`;
     const cards = cardsOf(rules);
     if (room.isToBegin) this.waiting.show(room, rules, performance.now());

@@ -5,7 +5,7 @@ import { bracketNodes, bracketOf, roundsOf } from "./bracket.js";
 import { arrange, counted, element, nameOf, setText } from "./dom.js";
 import { isOwnMachine, originToTell, serverAddress } from "./connection.js";
 import { STATE_WORDS } from "./model.js";
-import { namesOf, quarters } from "./tournaments.js";
+import { decidedText, namesOf, quarters } from "./tournaments.js";
 
 const ROWS = 10;
 /** Deals of a session, the last ones; and players of it at once. */
@@ -86,13 +86,19 @@ function scoreOf(result) {
   return result === null || result.forfeit ? " – " : element("b", {}, ` ${result.first_home} : ${result.second_home} `);
 }
 
+/** What decided a table, where its score does not say it. @param {any} table @param {Map<string, string>} names */
+export function decidedNode({ result, first, second }, names) {
+  const text = result && decidedText(result, names.get(first) ?? "", second === null ? "the house" : names.get(second) ?? "");
+  return text ? element("span", { class: "note" }, ` ${text}`) : null;
+}
+
 /** Who meets whom. @param {any} told */
 export function pairingNodes(told) {
   const names = namesOf(told);
   const side = (table, entrant, at) => [nameOf(entrant === null ? "the house" : names.get(entrant) ?? entrant),
     table.result === null && table.sides[at] && !table.sides[at].present ? element("span", { class: "note" }, " not there yet") : null];
   return [element("ol", {}, told.tables.filter((table) => table.counted).slice(0, 2 * ROWS).map((table) =>
-    element("li", { value: String(table.table) }, side(table, table.first, 0), scoreOf(table.result), side(table, table.second, 1))))];
+    element("li", { value: String(table.table) }, side(table, table.first, 0), scoreOf(table.result), side(table, table.second, 1), decidedNode(table, names))))];
 }
 
 /** Where to go, as an address, a QR code and a command; and who has entered. @param {any} told null where it is no tournament's screen @param {string | null} id */
@@ -101,7 +107,7 @@ export function joinNodes(told, id) {
   const path = id ? `/tournament/${id}` : "/play";
   const server = origin === location.origin ? serverAddress() : origin.replace(/^http/, "ws");
   const entrants = (told?.entrants ?? []).filter((entrant) => !entrant.withdrawn).slice(0, ENTRANTS);
-  const here = (entrant) => (told.phase === "check-in" && entrant.checked_in ? element("span", { class: "note" }, " here") : null);
+  const here = (entrant) => (told.phase === "check-in" && entrant.checked_in ? element("span", { class: "note" }, " checked in") : null);
   return [
     isOwnMachine(origin)
       ? element("p", { class: "notice" }, "Only this machine can use this address. Open the screen at the address that others use, or add it to this one: ?at=ADDRESS")

@@ -6,11 +6,11 @@ import { arrange, button, clean, clockText, counted, element, fill, inHash, name
 import { WatchedRace, byId, cardsOf, holds, standing } from "./model.js";
 import { Plot } from "./plot.js";
 import { REPLAY_MS, Replay } from "./replaying.js";
-import { Field, joinNodes, pairingNodes, standingsNodes, treeNodes } from "./scenes.js";
+import { Field, decidedNode, joinNodes, pairingNodes, standingsNodes, treeNodes } from "./scenes.js";
 import { seriesSentence } from "./series.js";
 import { RESULT_MS, Rotation, clockOf, closestTables, partsOf, replayOf } from "./showing.js";
 import { read } from "./tables.js";
-import { Followed, formatWord, namesOf } from "./tournaments.js";
+import { Followed, asEntered, formatWord, namesOf } from "./tournaments.js";
 
 const TICK_MS = 250;
 const QUIET_MS = 4000;
@@ -32,6 +32,7 @@ export class ScreenPage {
   #document = null;
   #documentOf = "";
   #replay = null;
+  #sides = null;
   #quietAt = 0;
   /** The host's or director's, of an address that ends in `#key=…`. */
   #key = inHash("key") ?? "";
@@ -68,7 +69,7 @@ export class ScreenPage {
     this.wholeButton = button("Full screen (f)", () => this.#fullScreen());
     this.controls = element("p", { class: "screen-controls" }, this.onButton, this.stayButton, this.wholeButton, element("a", { href: this.id ? `/tournament/${encodeURIComponent(this.id)}` : "/" }, "Back to the page"));
     this.node = element("div", { class: "screen-page" }, element("div", { class: "title" }, element("div", {}, this.heading, this.facts), this.clock),
-      this.stage, this.banner, this.others, this.controls);
+      this.stage, this.banner, element("div", { class: "screen-foot" }, this.others, this.controls));
     addEventListener("keydown", (event) => this.#pressed(event));
     addEventListener("pointermove", () => this.#wake());
     addEventListener("hashchange", () => {
@@ -277,21 +278,31 @@ export class ScreenPage {
     if (!model || model.code !== this.#races.shown) return;
     const rules = this.#rules.get(model.options.rules);
     const cards = cardsOf(rules);
-    this.#begin(`${model.code} ${model.race} ${model.seats.map((seat) => seat.name)}`, rules, model.seats);
-    const hasBoards = model.boards.size > 0 && model.seats.length <= BOARDS;
-    model.seats.forEach((seat, at) => {
-      this.seatBars[at].show({ ...seat, cards, word: standing(seat, model.phase, model.seats) });
+    const seats = this.#named(model.seats);
+    this.#begin(`${model.code} ${model.race} ${seats.map((seat) => seat.name)}`, rules, seats);
+    const hasBoards = model.boards.size > 0 && seats.length <= BOARDS;
+    seats.forEach((seat, at) => {
+      this.seatBars[at].show({ ...seat, cards, word: standing(seat, model.phase, seats) });
       this.seatBoards[at]?.show(model.boards.get(at), "");
     });
     this.boards.hidden = !hasBoards;
     this.plot.node.hidden = hasBoards;
     if (!hasBoards) {
-      const live = new Set(model.seats.filter((seat) => seat.state === "racing").map((seat) => seat.seat));
-      this.plot.show(model.curves, model.elapsed(now), cards, `Cards home over time: ${model.seats.map((seat) => `${clean(seat.name)} ${seat.home}`).join(", ")}.`, live);
+      const live = new Set(seats.filter((seat) => seat.state === "racing").map((seat) => seat.seat));
+      this.plot.show(model.curves, model.elapsed(now), cards, `Cards home over time: ${seats.map((seat) => `${clean(seat.name)} ${seat.home}`).join(", ")}.`, live);
     }
     this.why.hidden = model.phase === "over" || model.options.delay_s === 0 && !model.isWithheld;
     setText(this.why, model.isWithheld && hasBoards ? "All boards are shown, with the director’s key." : model.isWithheld ? "Everybody plays the same shuffle, so no board is shown before the round is over."
       : `Boards are shown ${counted(model.options.delay_s, "second")} late.`);
+  }
+
+  /** Of a table the house bots have the names under which they stand everywhere else here. */
+  #named(seats) {
+    const code = this.#races.shown;
+    const table = this.#told?.tables.find((each) => each.code !== null && each.code === code);
+    // A table that has a result is told without its code.
+    if (table) this.#sides = { code, sides: [table.first, table.second] };
+    return this.#sides?.code === code ? asEntered(seats, this.#sides.sides, this.#told.entrants) : seats;
   }
 
   /** Bars and boards for the seats of a race, where it is another one than before. */
@@ -315,10 +326,13 @@ export class ScreenPage {
     const told = this.#told;
     let lines = null;
     if (part === "race" && this.#isResultShown()) {
-      const { seats } = model.finished;
-      const best = seats.filter((seat) => seat.place === 1).map((seat) => clean(seat.name));
-      const times = seats.map((seat) => `${clean(seat.name)} ${seat.home}`).join(" · ");
-      lines = [best.length === 1 ? `${best[0]} wins` : `${best.join(" and ")}: a draw`, `Cards home: ${times}`];
+      const seats = this.#named(model.finished.seats);
+      const best = seats.filter((seat) => seat.place === 1);
+      const names = best.map((seat) => clean(seat.name));
+      // With as many cards home the earlier moment has decided.
+      const isByTime = best.length === 1 && seats.some((seat) => seat.place > 1 && seat.home === best[0].home && seat.state !== "forfeited");
+      const homes = seats.map((seat) => `${clean(seat.name)} ${seat.home}${isByTime && seat.home === best[0].home ? ` at ${clockText(seat.home_at_ms, true)}` : ""}`).join(" · ");
+      lines = [names.length === 1 ? `${names[0]} wins` : `${names.join(" and ")}: a draw`, `Cards home: ${homes}`];
     } else if (told?.phase === "over" && part === "standings") {
       const names = namesOf(told);
       const first = told.standings.filter((row) => row.place === 1).map((row) => clean(names.get(row.entrant)));
@@ -343,6 +357,9 @@ export class ScreenPage {
     }
     if (!this.#replay.isThere) return;
     const { race, races } = this.#replay;
+    const tables = this.#document.rounds.flatMap((round) => round.tables);
+    const sides = races.map((id) => tables.find((table) => table.race_ids.includes(id))).flatMap((table) => [table?.first, table?.second]);
+    race.seats = asEntered(race.seats, sides, this.#told.entrants);
     this.#begin(`replay ${races}`, race.rules, race.seats);
     this.#replay.show(now, this.seatBars, this.seatBoards, this.why);
     this.boards.hidden = this.why.hidden = false;
@@ -354,10 +371,10 @@ export class ScreenPage {
     const names = this.id && this.#told ? namesOf(this.#told) : null;
     const lines = part !== "race" ? [] : this.id
       ? this.#told.tables.filter((table) => table.code !== this.#races.shown && table.counted && (table.sides.length > 1 || table.result))
-        .map((table) => [table.table, names.get(table.first), ...(table.result ? [table.result.first_home, table.result.second_home] : table.sides.map((side) => side.home)), table.second === null ? "the house" : names.get(table.second)])
+        .map((table) => [table.table, names.get(table.first), ...(table.result ? [table.result.first_home, table.result.second_home] : table.sides.map((side) => side.home)), table.second === null ? "the house" : names.get(table.second), decidedNode(table, names)?.textContent])
       : this.#listed.filter((race) => race.code !== this.#races.shown && race.seats.length === 2).map((race) => ["", race.seats[0].name, race.seats[0].home, race.seats[1].home, race.seats[1].name]);
     const shown = lines.slice(0, OTHERS);
     this.others.hidden = !lines.length;
-    fill(this.others, shown, () => shown.map(([, one, home, otherHome, other]) => element("li", {}, nameOf(one), element("b", {}, ` ${home} : ${otherHome ?? 0} `), nameOf(other))));
+    fill(this.others, shown, () => shown.map(([, one, home, otherHome, other, decided]) => element("li", {}, nameOf(one), element("b", {}, ` ${home} : ${otherHome ?? 0} `), nameOf(other), decided)));
   }
 }

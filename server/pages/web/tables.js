@@ -3,8 +3,11 @@
 import { serverAddress } from "./connection.js";
 import { against, button, clean, clockText, counted, element, field, inlineField, nameOf, section, setText, shape, wide } from "./dom.js";
 import { STATE_WORDS, byId, endWord } from "./model.js";
+import { TournamentList } from "./tournaments.js";
 
 const AT_ONCE = 100;
+/** Of more columns a phone shows no more than the first. */
+const WIDE = 5;
 
 class TablePage {
   /** @param {string} title */
@@ -68,12 +71,12 @@ function playerLink(name) {
   return element("a", { href: `/player/${encodeURIComponent(name)}` }, nameOf(name));
 }
 
-/** A table with a caption for readers aloud. rows: lists of cells; the second is what the row is about. @param {string} caption @param {string[]} heads @param {any[][]} rows */
+/** A table with a caption for readers aloud. rows: lists of cells; the second is what the row is about. With many columns each row becomes several lines where there is little room. @param {string} caption @param {string[]} heads @param {any[][]} rows */
 function table(caption, heads, rows) {
   return wide(caption,
-    element("table", { class: "standings" }, element("caption", { class: "unseen" }, caption),
+    element("table", { class: heads.length > WIDE ? "standings stacked" : "standings" }, element("caption", { class: "unseen" }, caption),
       element("thead", {}, element("tr", {}, heads.map((head) => element("th", { scope: "col" }, head)))),
-      element("tbody", {}, rows.map((cells) => element("tr", {}, cells.map((cell, at) => element(at === 1 ? "th" : "td", at === 1 ? { scope: "row" } : {}, cell)))))));
+      element("tbody", {}, rows.map((cells) => element("tr", {}, cells.map((cell, at) => element(at === 1 ? "th" : "td", at === 1 ? { scope: "row" } : { "data-label": at > 1 && heads[at] }, cell)))))));
 }
 
 class LadderPage extends TablePage {
@@ -160,7 +163,7 @@ function ratingCurve(changes) {
 
 /** The board of a deal that many run. @param {any} runs the message */
 function runsTable(runs) {
-  if (!runs.shown) return element("p", { class: "none" }, `${counted(runs.runs, "run")} so far. You see the board once you have had your run, and everybody does once nobody can run the deal any more.`);
+  if (!runs.shown) return element("p", { class: "none" }, `${counted(runs.runs, "run")} so far. You see the board once you have had your run, and everybody does from ${new Date(runs.reveals_at_ms).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })} on.`);
   if (!runs.rows.length) return element("p", { class: "none" }, "Nobody has run it.");
   return table("Runs, best first", ["Place", "Player", "Home", "Reached at", "Moves", "Better than"], runs.rows.map((row) => [String(row.place), playerLink(row.name),
     element("a", { href: `/race/${encodeURIComponent(row.race)}` }, `${row.home}${STATE_WORDS[row.state] ? `, ${STATE_WORDS[row.state]}` : ""}`),
@@ -268,6 +271,26 @@ class DailyPage extends TablePage {
   }
 }
 
+class TournamentsPage extends TablePage {
+  constructor() {
+    super("Tournaments");
+    this.list = new TournamentList("Open or being played, then the latest");
+    this.body.append(this.list.node);
+  }
+
+  async load() {
+    this.told = await read("/tournaments.json");
+    this.named();
+  }
+
+  named() {
+    if (!this.told) return;
+    const { tournaments } = this.told;
+    setText(this.facts, tournaments.length ? counted(tournaments.length, "tournament") : "There is none now. The Play page has a form to make one.");
+    this.list.show(tournaments, this.rules);
+  }
+}
+
 class ChallengesPage extends TablePage {
   constructor() {
     super("Challenges");
@@ -316,6 +339,8 @@ export function tablePage(kind, step, rest) {
       return new SearchPage();
     case "daily":
       return new DailyPage(step, rest);
+    case "tournaments":
+      return new TournamentsPage();
     case "challenges":
       return new ChallengesPage();
     case "challenge":

@@ -10,7 +10,7 @@ import { TakingPart } from "./entering.js";
 import { serverAddress } from "./connection.js";
 import { STATE_WORDS, byId, cardsOf, holds } from "./model.js";
 import { read } from "./tables.js";
-import { Followed, formatWord, namesOf, quarters } from "./tournaments.js";
+import { Followed, decidedText, formatWord, namesOf, quarters } from "./tournaments.js";
 
 const TIE_BREAKS = {
   buchholz: ["Buchholz", "points of opponents met"],
@@ -230,17 +230,17 @@ export class TournamentPage {
   }
 
   #showStandings(told) {
-    const columns = told.tie_breaks.map((kind) => TIE_BREAKS[kind] ?? [clean(kind), ""]);
+    const columns = told.tie_breaks.map((kind) => [...TIE_BREAKS[kind] ?? [clean(kind), ""], tieBreakClass(kind)]);
     // Nobody has a place or points before the first round.
     const isPaired = told.rounds.length > 0;
     const heads = isPaired ? [["Place", ""], ["Player", ""], ["Points", ""], ...columns, ["Won, drawn, lost", ""]] : [["Player", ""]];
     setText(this.standingsTitle, isPaired ? "Standings" : "Players");
     if (this.head.childElementCount !== heads.length) {
-      this.head.replaceChildren(...heads.map(([name, title]) => element("th", { scope: "col", title: title || null }, name)));
+      this.head.replaceChildren(...heads.map(([name, title, kind]) => element("th", { scope: "col", title: title || null, class: kind }, name)));
     }
     const entrants = byId(told.entrants);
     const seen = isPaired ? told.standings : told.entrants.map((entrant) => ({ entrant: entrant.id }));
-    showEach(this.#rows, this.body, seen, (row) => row.entrant, () => new Row(), (shown, row) => shown.show(row, entrants.get(row.entrant), told.phase));
+    showEach(this.#rows, this.body, seen, (row) => row.entrant, () => new Row(), (shown, row) => shown.show(row, entrants.get(row.entrant), told));
   }
 
   #showLog(told) {
@@ -251,6 +251,11 @@ export class TournamentPage {
     this.log.replaceChildren(...lines.map((entry) => element("li", { "data-number": String(entry.number) },
       `${clean(entry.text)}${entry.author ? ` (${clean(entry.author)})` : ""}${entry.reason ? ` Reason: ${clean(entry.reason)}` : ""}`)));
   }
+}
+
+/** Where there is little room only the cards home are shown of them. */
+function tieBreakClass(kind) {
+  return kind === "cards-home" ? null : "tie-break";
 }
 
 class Table {
@@ -283,7 +288,8 @@ class Table {
     if (!table.counted) this.score.replaceChildren(names[0], " has the bye.");
     else if (table.result !== null) {
       const { verdict, first_home: one, second_home: other, forfeit } = table.result;
-      this.score.replaceChildren(names[0], ` ${VERDICTS[verdict] ?? ""} `, names[1], forfeit ? ", by forfeit" : ` (${one} : ${other} cards)`);
+      const decided = decidedText(table.result, names[0].textContent, names[1].textContent);
+      this.score.replaceChildren(names[0], ` ${VERDICTS[verdict] ?? ""} `, names[1], forfeit ? ", by forfeit" : ` (${one} : ${other} cards${decided && `, ${decided}`})`);
     }
     const between = names.map((name) => name.textContent).join(" against ");
     const isRaced = table.result === null && table.sides.length > 0;
@@ -324,14 +330,15 @@ class Row {
     this.node = element("tr", {});
   }
 
-  show(row, entrant, phase) {
+  /** told: the `Tournament`. */
+  show(row, entrant, { phase, tie_breaks }) {
     const key = JSON.stringify([row, entrant, phase]);
     if (key === this.#shown) return;
     this.#shown = key;
-    const marks = `${entrant?.bot ? " (bot)" : ""}${entrant?.withdrawn ? " (withdrawn)" : ""}${phase === "check-in" && entrant?.checked_in ? " (checked in)" : ""}`;
+    const marks = `${entrant?.bot ? " (bot)" : ""}${entrant?.withdrawn ? " (withdrawn)" : ""}${phase === "check-in" && !entrant?.withdrawn ? (entrant?.checked_in ? " ● checked in" : " ○ not checked in yet") : ""}`;
     const name = element("th", { scope: "row" }, element("a", { href: `#path=${encodeURIComponent(row.entrant)}` }, nameOf(entrant?.name ?? row.entrant)), marks);
     if (row.place === undefined) return this.node.replaceChildren(name);
-    const cells = [quarters(2 * row.half_points), ...row.tie_breaks.map(quarters), `${row.won} ${row.drawn} ${row.lost}`];
-    this.node.replaceChildren(element("td", {}, String(row.place)), name, ...cells.map((text) => element("td", {}, text)));
+    this.node.replaceChildren(element("td", {}, String(row.place)), name, element("td", {}, quarters(2 * row.half_points)),
+      ...row.tie_breaks.map((value, at) => element("td", { class: tieBreakClass(tie_breaks[at]) }, quarters(value))), element("td", {}, `${row.won} ${row.drawn} ${row.lost}`));
   }
 }

@@ -87,7 +87,7 @@ export function phaseSentence(told, left) {
     case "registration":
       return `Open to enter: ${counted(playing.length, "player")} so far.`;
     case "check-in":
-      return `Check-in: ${playing.filter((entrant) => entrant.checked_in).length} of ${playing.length} are here.${rest}`;
+      return `Check-in: ${playing.filter((entrant) => entrant.checked_in).length} of ${playing.length} checked in.${rest}`;
     case "running":
       return last ? `${number} is being played: ${last.tables - last.open} of ${counted(last.tables, "table")} done.` : "The first round is being paired.";
     case "between":
@@ -106,13 +106,25 @@ export function phaseSentence(told, left) {
   }
 }
 
+/** Why one of two with equally many cards home has won; empty where the cards or a forfeit say it. @param {any} result a `TableResult` @param {string} first @param {string} second */
+export function decidedText({ verdict, first_home: one, second_home: other, forfeit }, first, second) {
+  return !forfeit && one > 0 && one === other && ["first", "second"].includes(verdict) ? `${clean(verdict === "first" ? first : second)} had them first` : "";
+}
+
+/** The seats of a race with house bots called as they have entered: there may be several of one name. sides: of its table. @param {any[]} seats @param {(string | null)[]} sides @param {any[]} entrants */
+export function asEntered(seats, sides, entrants) {
+  const bots = sides.map((side) => entrants.find((entrant) => entrant.id === side)).filter((entrant) => entrant?.bot);
+  return seats.map((seat) => (seat.bot ? { ...seat, name: bots.shift()?.name ?? seat.name } : seat));
+}
+
 /** The list: known by id, so that a line that stays is not touched. */
 export class TournamentList {
   #known = new Map();
 
-  constructor() {
+  /** @param {string} title */
+  constructor(title) {
     this.list = element("ul", { class: "races", "aria-labelledby": "tournaments" });
-    this.node = section("tournaments", "Tournaments", this.list);
+    this.node = section("tournaments", title, this.list);
     // Nobody who never has one is told of it.
     this.node.hidden = true;
   }

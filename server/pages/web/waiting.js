@@ -6,6 +6,18 @@ import { seriesName, seriesSentence } from "./series.js";
 import { rulesInShort } from "./start.js";
 
 const NAMED = 2;
+/** Watchers see the boards of a rated race so many seconds late, or later. */
+const RATED_DELAY_S = 10;
+
+/** Whether a race counts for ratings, and if not, why: in the terminal's words. @param {import("carpet-wire").RaceOptions} options */
+export function ratedSentence({ rated, seats, bots, deal, series, delay_s }) {
+  const reasons = [
+    [!rated, "by the host’s choice"], [seats < 2, "only one seat"], [bots.length, "a house bot takes part"], [deal !== null, "named deal"],
+    [series.format === "swap", "two different shuffles"], [delay_s < RATED_DELAY_S, `boards shown within ${RATED_DELAY_S} s`],
+  ];
+  const because = reasons.find(([is]) => is)?.[1];
+  return because ? `Not rated: ${because}.` : "Rated.";
+}
 
 export class WaitingRoom {
   #race = "";
@@ -51,7 +63,7 @@ export class WaitingRoom {
     this.series.hidden = !room.series;
     if (room.series) setText(this.series, seriesSentence(room.series, room.phase));
     const { options } = room;
-    const facts = [`At most ${clockText(options.time_limit_s * 1000)}.`, options.winnable ? "The deal can be won." : "", options.autoplay ? "" : "No autoplay.",
+    const facts = [room.seats.length > 1 ? ratedSentence(options) : "", `At most ${clockText(options.time_limit_s * 1000)}.`, options.winnable ? "The deal can be won." : "", options.autoplay ? "" : "No autoplay.",
       options.series.format === "single" || room.series ? "" : `A ${seriesName(options.series)}.`];
     setText(this.rules, [rulesInShort(rules), ...facts].filter(Boolean).join(" "));
     this.ready.hidden = room.phase !== "waiting" || isReady;

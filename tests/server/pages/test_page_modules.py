@@ -24,13 +24,14 @@ from client.game.hints import hint
 from client.game.moves import choices, homeward, press, suggested
 from client.game.preview import preview
 from client.state.evidence import Evidence, check
+from client.text.formatting import rated_sentence
 from client.tui.chips import Chip, chips_of, dealt
 from client.tui.playing import all_fit, best_home
 from protocol.cards import FACE_DOWN
 from protocol.record import from_json
 from protocol.seat_ends import SEAT_ENDS, end_word, word_among
 from protocol.server_messages import Lobby
-from protocol.views import OpenRaceInfo, RunningRaceInfo, RunningSeatInfo, SeatState, View
+from protocol.views import OpenRaceInfo, RaceOptions, RunningRaceInfo, RunningSeatInfo, SeatState, SeriesOptions, View
 from server.lobby.lobby import changes
 from server.race.view import see
 from server.rules.catalogue import RULE_SETS, describe
@@ -292,6 +293,23 @@ def test_a_player_is_told_for_whom_the_race_waits_by_name_as_long_as_they_are_fe
         "Waiting for 3 others to be ready.",
         "Looking for a deal …",
     ]
+
+
+def test_a_player_is_told_whether_the_race_is_rated_in_the_words_of_the_terminal() -> None:
+    script = """
+        const { ratedSentence } = await import(`${web}/waiting.js`);
+        console.log(JSON.stringify(given.map(ratedSentence)));
+    """
+    options = [
+        RaceOptions(),
+        RaceOptions(rated=False, bots=("random",)),
+        RaceOptions(seats=1, deal="tea"),
+        RaceOptions(bots=("random",), delay_s=0),
+        RaceOptions(deal="tea"),
+        RaceOptions(series=SeriesOptions(format="swap", races=2)),
+        RaceOptions(delay_s=9),
+    ]
+    assert node(script, msgspec.to_builtins(options)) == [f"{rated_sentence(each)}.".replace("'", "’") for each in options]
 
 
 def test_the_forms_are_those_of_the_server_that_answers_and_asked_for_again_where_there_are_none() -> None:

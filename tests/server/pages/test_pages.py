@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import math
 import threading
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +130,9 @@ async def test_what_came_of_a_race_is_not_shown_while_others_have_yet_to_play_it
     spec = SharedDealSpec(deal=shared, invited=("ann",))
     write(house.store, made("ann"), deal, replace(opened(RACE), spec=spec), over(RACE, "ann", None))
     finish(house, 2, "ann", None)
-    sentence = "Others have yet to play the deal of that race; its record is available once they have."
+    minute = datetime.fromtimestamp(math.ceil(reveals / 60_000) * 60, UTC)
+    moment = f"from {minute:%H:%M} UTC on {minute:%Y-%m-%d} on"
+    sentence = f"Others have yet to play the deal of that race; its record is available {moment}."
     assert (await house.ask(f"/races/{RACE}.json")).problem == (403, sentence)
     assert [line.id for line in history((await house.ask("/players/Ann/races.json")).document).races] == [race(2)]
     await trio.sleep(60)
@@ -209,6 +213,9 @@ async def test_a_line_of_history_says_what_a_race_that_counts_did_to_ratings(hou
     write(house.store, opened(race(1)), rated_over(race(1), {"bob": 2, "ann": 1}))
     (line,) = history((await house.ask("/players/Ann/races.json")).document).races
     assert [seated.rating for seated in line.seats] == [SeatRating(before=1000, after=927), SeatRating(before=1000, after=1138)]
+    # The page of the race has it as well.
+    page = (await house.ask(f"/race/{race(1)}", headers="Accept: text/html\r\n")).body.decode()
+    assert '{"ratings":[{"before":1000,"after":927},{"before":1000,"after":1138}]}' in page
 
 
 async def test_a_race_that_was_aborted_is_in_a_history_with_its_reason_and_no_places(house: House) -> None:

@@ -51,6 +51,7 @@ async def test_every_address_has_a_document_that_says_what_it_is_about(house: Ho
             "/daily": "Deals of the day · Carpet Race",
             "/screen": "On a big screen · Carpet Race",
             "/challenges": "Challenges · Carpet Race",
+            "/tournaments": "Tournaments · Carpet Race",
         }
         for target, title in titles.items():
             answered = await house.ask(target, headers=BROWSER)
@@ -99,6 +100,13 @@ async def test_a_title_names_three_players_at_most_and_tells_bots_apart(house: H
             await ann.ask(LeaveRace(), Left)
 
 
+async def test_a_race_that_is_run_is_found_by_its_code_as_well(house: House) -> None:
+    async with house.race("Ann", "Bob"):
+        code = house.only_room.summary.code
+        answered = await house.ask(f"/race/{code.lower()}", headers=BROWSER)
+        assert (answered.status, answered.headers["location"]) == (303, f"/watch/{code}")
+
+
 @pytest.mark.parametrize("public", [True, False])
 async def test_the_link_of_a_race_that_is_over_leads_to_it_for_ever(house: House, public: bool) -> None:
     async with house.race("Ann", "Bob", public=public) as (ann, bob):
@@ -107,7 +115,7 @@ async def test_the_link_of_a_race_that_is_over_leads_to_it_for_ever(house: House
         for client in (ann, bob):
             await client.ask(LeaveRace(), Left)
     await trio.sleep(3600)
-    for place in ("watch", "play"):
+    for place in ("watch", "play", "race"):
         answered = await house.ask(f"/{place}/{code.lower()}", headers=BROWSER)
         assert (answered.status, answered.headers["location"]) == (303, f"/race/{race}")
 
@@ -119,6 +127,7 @@ async def test_the_link_of_a_race_that_is_over_leads_to_it_for_ever(house: House
         "/play/NOSUCH",
         "/race/NOSUCH-1-00",
         "/race/x",
+        "/race/NOSUCH",
         "/tournament/NOSUCH",
         "/player/Nobody",
         "/challenge/NOSUCH",
