@@ -54,7 +54,7 @@ class DatabaseStore(Store):
             # A path with a typing error shows by this.
             logger.info("a new database was made")
         elif self.upgraded.steps:
-            logger.info("the tables are new, and an older carpet-server can no longer use them: %s", self.upgraded)
+            logger.info("the tables were upgraded, and an older carpet-server can no longer use them: %s", self.upgraded)
         logger.info("races and players are kept in %s", location)
 
     def _prepare(self, sql: Sql) -> Upgraded:
