@@ -34,6 +34,8 @@ def db_check(database: DatabaseOption = None) -> None:
     It checks the file, every record with its moves, and every running race. Exit status 1 if something is wrong.
     """
     from server.store import maintenance
+    from server.store.connections import how_to_restore
+    from server.store.locations import locate
 
     with one_sentence():
         checked = maintenance.check(database)
@@ -42,8 +44,7 @@ def db_check(database: DatabaseOption = None) -> None:
     for fault in checked.faults:
         typer.echo(f"wrong: {fault}", err=True)
     if checked.faults:
-        advice = "a backup made with carpet-server db backup can take its place"
-        fail(f"{checked.where} is not sound; wrong in all: {len(checked.faults)}; {advice}")
+        fail(f"{checked.where} is not sound; wrong in all: {len(checked.faults)}; {how_to_restore(locate(database))}")
     counts = f"{counted(checked.players, 'player')}, {counted(checked.running, 'race')} running, {counted(checked.records, 'record')}"
     typer.echo(f"sound: {checked.where}, schema {checked.schema}: {counts}")
 

@@ -142,7 +142,8 @@ def serve(
 ) -> None:
     """Serve races until SIGINT or SIGTERM. Prints `listening on ws://HOST:PORT` once it accepts connections.
 
-    SIGHUP makes it read the TLS files again; connections stay open.
+    SIGHUP makes it read the TLS files again; connections stay open. It also stops when the terminal that it was started in is closed,
+    unless nohup started it.
     """
     log_to(level=log_level.upper(), as_json=log_format == "json")
     # The store itself reports what a migration has done.
@@ -212,16 +213,20 @@ async def _serve(settings: Settings, exit_with_parent: bool) -> None:
 
     tls = tls_of(settings)
     stopping = trio.Event()
+    # Found out now: once a terminal is closed, nothing tells it from a file.
+    in_terminal = sys.stderr.isatty() and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN
     while not stopping.is_set():
         try:
-            await _serve_once(settings, tls, exit_with_parent, stopping)
+            await _serve_once(settings, tls, exit_with_parent, stopping, in_terminal=in_terminal)
         except* LeaseLost as group:
             # Start again like a new node, because others have taken over its races.
             logger.error("%s: %s", "stopped" if stopping.is_set() else "starting again", _first(group))
 
 
-async def _serve_once(settings: Settings, tls: ssl.SSLContext | None, exit_with_parent: bool, stopping: trio.Event) -> None:
-    """stopping: set if the server is to end and not start again, whatever happens on the way."""
+async def _serve_once(
+    settings: Settings, tls: ssl.SSLContext | None, exit_with_parent: bool, stopping: trio.Event, *, in_terminal: bool
+) -> None:
+    """stopping: set if the server is to end and not start again, whatever happens on the way. in_terminal: it ends when that is closed."""
     import trio
 
     from server.app import running
@@ -235,7 +240,7 @@ async def _serve_once(settings: Settings, tls: ssl.SSLContext | None, exit_with_
                 # Before it listens there are no connections to close, and it may be waiting for its database.
                 (serving or nursery.cancel_scope).cancel()
 
-            nursery.start_soon(_heed, signals, settings, tls, stop)
+            nursery.start_soon(_heed, signals, settings, tls, stop, in_terminal)
             if exit_with_parent:
                 nursery.start_soon(_wait_for_end_of_input, stop)
             async with running(settings, tls=tls) as url:
@@ -261,9 +266,12 @@ def _invitation(url: str) -> str:
     return f"In a browser:  http{url.removeprefix('ws')}\nIn a terminal: carpet home {url}\n{more}".rstrip()
 
 
-async def _heed(signals: AsyncIterator[int], settings: Settings, tls: ssl.SSLContext | None, stop: Callable[[], None]) -> None:
+async def _heed(
+    signals: AsyncIterator[int], settings: Settings, tls: ssl.SSLContext | None, stop: Callable[[], None], in_terminal: bool
+) -> None:
     async for number in signals:
-        if number != signal.SIGHUP:
+        # In a terminal SIGHUP says that it is closed, unless it is there still and the signal can mean the certificate.
+        if number != signal.SIGHUP or (in_terminal and (tls is None or not sys.stderr.isatty())):
             logger.info("%s: stopping", signal.Signals(number).name)
             stop()
             return

@@ -6,6 +6,7 @@ lists of listeners.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,7 +17,7 @@ from msgspec.structs import replace as with_fields
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
 from protocol.room_events import Room as RoomMessage
-from protocol.text import read_code
+from protocol.text import counted, read_code
 from protocol.views import RaceOptions
 from server.race.rating import Rating
 from server.race.shared_deal_spec import SharedDealSpec
@@ -35,6 +36,8 @@ from server.rules.position import IllegalMove
 from server.store.answers import StandingRace
 from server.store.availability import Outage
 from server.store.replay import RunningRoom
+
+logger = logging.getLogger("carpet.rooms")
 
 
 class Rooms:
@@ -276,10 +279,16 @@ class Rooms:
     async def stop(self) -> None:
         """Open no more rooms and close the open ones; returns when the last one has told its members."""
         self._stopping = True
+        races = sum(room.is_kept and room.summary.phase != "over" for room in self._rooms.values())
         for room in list(self._rooms.values()):
             room.tell(Close())
         while self._rooms:
             await self._emptied.wait()
+        if self.in_outage and races:
+            logger.warning(
+                "the database could not be written before the end; the next server carries on with %s from what was acknowledged",
+                counted(races, "race"),
+            )
 
     def outage(self, outage: Outage | None) -> None:
         """The journal cannot write, or (None) it can again. During an outage no time passes in rooms, and none are opened."""

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,7 +41,7 @@ KEPT_LOG_BYTES: Final = 64 * 1024 * 1024
 
 _PAGE_BYTES: Final = 4096
 
-_IN_USE: Final = "another carpet-server uses {}; stop it, or choose another database"
+_IN_USE: Final = "another carpet-server{} uses {}; stop it, or choose another database"
 _IN_USE_ALONE: Final = "a carpet-server that is no node of a cluster uses this database; stop it, or start it with --cluster too"
 _LOCK_NOT_AVAILABLE: Final = "55P03"
 _LET_GO_S: Final = 4
@@ -71,7 +72,7 @@ def connect_to_write(location: Location, *, shared: bool) -> Sql:
     except Exception as error:
         connection.close()
         if getattr(error, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
-            raise StoreInUse(_IN_USE_ALONE if shared else _IN_USE.format(location)) from error
+            raise StoreInUse(_IN_USE_ALONE if shared else _IN_USE.format("", location)) from error
         raise
     return _postgres(connection, begin="BEGIN")
 
@@ -167,21 +168,42 @@ def _postgres(connection: Any, *, begin: str) -> Sql:
 
 
 class FileLock:
-    """Held until it is released or the process ends, however it ends."""
+    """Held until it is released or the process ends, however it ends. The file says which process holds it."""
 
     def __init__(self, database: Path) -> None:
         """Raises StoreInUse."""
         # The lock belongs to the resolved file, so that two names of one database share it.
         file = database.resolve()
-        self._descriptor = os.open(file.with_name(f"{file.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._descriptor = open_private(file.with_name(f"{file.name}.lock"))
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
+            holder = os.read(self._descriptor, 20).decode(errors="replace").strip()
             os.close(self._descriptor)
-            raise StoreInUse(_IN_USE.format(database)) from error
+            raise StoreInUse(_IN_USE.format(f" (process {holder})" if holder.isdecimal() else "", database)) from error
+        # It serves people only, so it may fail on a full disk.
+        with suppress(OSError):
+            os.ftruncate(self._descriptor, 0)
+            os.write(self._descriptor, f"{os.getpid()}\n".encode())
 
     def release(self) -> None:
         os.close(self._descriptor)
+
+
+def open_private(path: Path) -> int:
+    """The descriptor of a file that only its owner can read; creates it if there is none. Raises OSError.
+
+    Root gives a new file to the owner of its folder: the user of the service, who could not open it otherwise.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return os.open(path, flags, 0o600)
+    if os.geteuid() == 0:
+        folder = path.parent.stat()
+        os.fchown(descriptor, folder.st_uid, folder.st_gid)
+    return descriptor
 
 
 # ---- what errors mean
@@ -197,7 +219,8 @@ def translated(location: Location) -> Iterator[None]:
     except PoolTimeout as error:
         raise StoreBusy(f"too much is asked of {location} at once") from error
     except OSError as error:
-        raise StoreUnavailable(f"cannot use {location}: {error.strerror or error}") from error
+        # The file may be another one, such as that of the lock.
+        raise StoreUnavailable(f"cannot use {error.filename or location}: {error.strerror or error}") from error
     except Exception as error:
         # SQLAlchemy's errors, which migrations raise, wrap the driver's.
         meant = getattr(error, "orig", None) or error
@@ -209,7 +232,20 @@ def translated(location: Location) -> Iterator[None]:
         raise
 
 
-_DAMAGED: Final = "{} is damaged ({}): carpet-server db check says more; restore a backup of it, or choose another database"
+_DAMAGED: Final = "{} is damaged ({}); {}"
+
+_REFUSED: Final = re.compile('FATAL: .*("[^"]*" does not exist|authentication failed|no pg_hba.conf entry)|no password supplied')
+"""What a server says that refuses the connection for good. psycopg gives no error code for a connection, so this goes by the English text;
+in another language the server is waited for in vain."""
+
+
+def how_to_restore(location: Location) -> str:
+    """What the host does with a damaged database and a backup of it. Part of a sentence."""
+    if location.path is None:
+        return "restore a backup of it"
+    name = location.path.name
+    # A log that stays behind would be applied to the next file.
+    return f"if you have a backup, move {name}, {name}-wal and {name}-shm away, then run carpet-server db restore BACKUP"
 
 
 def _sqlite_meaning(error: sqlite3.Error, said: str, location: Location) -> StoreError:
@@ -220,7 +256,7 @@ def _sqlite_meaning(error: sqlite3.Error, said: str, location: Location) -> Stor
         case sqlite3.SQLITE_FULL:
             return StoreFull(f"no space is left for {location}; make room on its disk")
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            return StoreCorrupt(_DAMAGED.format(location, said))
+            return StoreCorrupt(_DAMAGED.format(location, said, how_to_restore(location)))
         case sqlite3.SQLITE_CONSTRAINT:
             return StoreCorrupt(f"{location} contradicts what this server has written to it ({said}); does another program change it?")
         case _:
@@ -234,9 +270,11 @@ def _postgres_meaning(state: str | None, said: str, location: Location) -> Store
         case ("53" | "40" | "55", _) | (_, "57014"):
             return StoreBusy(f"{location} has more to do than it can, or something holds it ({said}); try again")
         case "XX", "XX001" | "XX002":
-            return StoreCorrupt(_DAMAGED.format(location, said))
+            return StoreCorrupt(_DAMAGED.format(location, said, how_to_restore(location)))
         case "23", _:
             return StoreCorrupt(f"{location} contradicts what this server has written to it ({said}); does another program change it?")
+        case "", _ if _REFUSED.search(said):
+            return StoreUnavailable(f"cannot use {location}: {said}")
         case ("" | "08", _) | (_, "57P01" | "57P02" | "57P03"):
             return StoreAway(f"cannot use {location}: {said}")
         case _:

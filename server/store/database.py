@@ -6,13 +6,12 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from typing import Final
 
 from server.store import schema
-from server.store.connections import FileLock, Readers, connect_to_checkpoint, connect_to_write, translated
+from server.store.connections import FileLock, Readers, connect_to_checkpoint, connect_to_write, open_private, translated
 from server.store.errors import StoreBusy, StoreFull, StoreUnavailable
-from server.store.locations import Location, locate
+from server.store.locations import Location, check_log, locate
 from server.store.schema import Upgraded
 from server.store.sql import Sql
 from server.store.store import Store
@@ -41,13 +40,21 @@ class DatabaseStore(Store):
         try:
             with translated(location):
                 if location.path is not None:
-                    make_file(location.path)
+                    location.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                     self._lock = FileLock(location.path)
+                    check_log(location.path)
+                    # Readable by its owner only: it holds the secrets of deals that are being played.
+                    os.close(open_private(location.path))
                 with self._writing() as sql:
                     self.upgraded: Upgraded = self._prepare(sql)
         except BaseException:
             self.close()
             raise
+        if self.upgraded.before is None:
+            # A path with a typing error shows by this.
+            logger.info("a new database was made")
+        elif self.upgraded.steps:
+            logger.info("the tables were upgraded, and an older carpet-server can no longer use them: %s", self.upgraded)
         logger.info("races and players are kept in %s", location)
 
     def _prepare(self, sql: Sql) -> Upgraded:
@@ -134,9 +141,3 @@ class DatabaseStore(Store):
 def open_database(where: str | None) -> DatabaseStore:
     """The store at a path or URL, or in the usual place. Raises StoreError."""
     return DatabaseStore(locate(where))
-
-
-def make_file(path: Path) -> None:
-    """Create the database's file, readable by its owner only: it holds the secrets of deals that are being played."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))

@@ -55,7 +55,7 @@ class LeaseLost(StoreError):
 
 
 class JournalClosed(StoreError):
-    """The journal takes nothing any more."""
+    """The journal takes nothing any more, or the server stops and it could not write what it had taken."""
 
 
 class EntryRefused(StoreError):

@@ -345,7 +345,8 @@ class Journal(Availability):
         self.statistics.failed_commits += 1
         self._note_failure(str(failure), self._begun_at)
         if self._gives_up():
-            self._give_up(failure)
+            # Not for those who wait to complain of: what was acknowledged is safe, and the next server carries on from there.
+            self._give_up(JournalClosed(str(failure)))
             return
         with trio.CancelScope(shield=True):
             await trio.sleep(self._retry_s)

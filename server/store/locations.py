@@ -15,6 +15,10 @@ from server.store.errors import StoreUnavailable
 
 FILE_NAME = "carpet.sqlite3"
 
+_WRITE_VERSION, _HAS_NO_LOG = 18, b"\x01"
+"""Where the header of a SQLite file says how it is written, and what it says if that is without a log. https://www.sqlite.org/fileformat2.html
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Location:
@@ -37,9 +41,38 @@ def default_path() -> Path:
 def existing(where: str | None) -> Location:
     """The same, for a store that exists already; PostgreSQL is not asked yet. Raises StoreUnavailable."""
     location = locate(where)
-    if location.path is not None and not location.path.is_file():
-        raise StoreUnavailable(f"there is no database at {location}")
+    if location.path is not None:
+        try:
+            check_log(location.path)
+            is_there = location.path.is_file()
+        except OSError as error:
+            raise StoreUnavailable(f"cannot use {error.filename or location}: {error.strerror or error}") from error
+        if not is_there:
+            raise StoreUnavailable(f"there is no database at {location}")
     return location
+
+
+def check_log(path: Path) -> None:
+    """Make sure that SQLite's log beside the file at this path, if there is one, belongs to it. Raises StoreUnavailable and OSError.
+
+    The log of a killed server holds the last moves that it acknowledged. SQLite deletes a log that it finds without its file, and applies
+    one that it finds beside another file to that file, which ruins it.
+    """
+    log = Path(f"{path.resolve()}-wal")
+    if not log.is_file() or not log.stat().st_size:
+        return
+    if not path.is_file() or not path.stat().st_size:
+        raise StoreUnavailable(
+            f"{log} is the log of a killed server and holds its last moves, but {path.name} is gone:"
+            " move the log to where that went, as NAME-wal"
+        )
+    with path.open("rb") as file:
+        # A database with a log says so in its header. A backup says that it has none.
+        if file.read(_WRITE_VERSION + 1)[_WRITE_VERSION:] == _HAS_NO_LOG:
+            raise StoreUnavailable(
+                f"{log} is the log of a killed server and belongs to another file than this {path.name}:"
+                " move the log to where that went, as NAME-wal, or anywhere if that is overwritten"
+            )
 
 
 def locate(where: str | None) -> Location:

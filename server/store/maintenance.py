@@ -143,7 +143,9 @@ def restore(source: Path, where: str | None) -> None:
         with closing(open_database(where)) as store, store.maintaining() as sql:
             # Creating the tables has given the place an id, which the backup's replaces.
             if any(table != "place" and _count(sql, table) for table in IN_ORDER):
-                raise StoreUnavailable(f"{locate(where)} is not empty: move it away, or let --database name another place")
+                name = locate(where).path
+                way = f"move it away, with {name.name}-wal and {name.name}-shm if they are there, or " if name else ""
+                raise StoreUnavailable(f"{locate(where)} is not empty: {way}let --database name another place")
             sql.run("DELETE FROM place")
             for table in IN_ORDER:
                 _fill(sql, table, backup, source)

@@ -44,9 +44,11 @@ def test_check_says_what_is_wrong_and_fails(file: str) -> None:
         database.commit()
     result = run("check", "--database", file)
     assert (result.exit_code, result.stdout) == (1, "")
+    files = "carpet.sqlite3, carpet.sqlite3-wal and carpet.sqlite3-shm"
+    advice = f"if you have a backup, move {files} away, then run carpet-server db restore BACKUP"
     assert result.stderr.splitlines() == [
         "wrong: row 1 of records belongs to nothing in races",
-        f"carpet-server: {file} is not sound; wrong in all: 1; a backup made with carpet-server db backup can take its place",
+        f"carpet-server: {file} is not sound; wrong in all: 1; {advice}",
     ]
 
 
@@ -67,7 +69,8 @@ def test_restore_says_what_the_new_database_has(file: str, tmp_path: Path) -> No
     result = run("restore", copy, "--database", new)
     assert (result.exit_code, result.stdout) == (0, f"sound: {new}, schema {newest()}: 1 player, 0 races running, 0 records\n")
     again = run("restore", copy, "--database", new)
-    said = f"carpet-server: {new} is not empty: move it away, or let --database name another place\n"
+    way = "move it away, with new-wal and new-shm if they are there, or let --database name another place"
+    said = f"carpet-server: {new} is not empty: {way}\n"
     assert (again.exit_code, again.stderr) == (1, said)
 
 

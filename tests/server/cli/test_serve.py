@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 import trio
+from trio.testing import wait_all_tasks_blocked
 
 from server.cli.serve import _serve
 from server.config import Settings
@@ -37,6 +38,39 @@ async def test_whoever_is_stopped_does_not_begin_anew_though_the_lease_is_lost_o
     await _serve(Settings(), exit_with_parent=False)
     assert begun == starts
     assert capsys.readouterr().out == "listening on ws://127.0.0.1:7777\n"
+
+
+@pytest.mark.parametrize(
+    ("terminal", "has_certificate", "ignored", "stops"),
+    [
+        ("none", False, False, False),
+        ("open", False, False, True),
+        ("open", False, True, False),
+        ("open", True, False, False),
+        ("closed", True, False, True),
+    ],
+)
+async def test_sighup_stops_a_server_whose_terminal_is_closed_and_no_other(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, terminal: str, has_certificate: bool, ignored: bool, stops: bool
+) -> None:
+    looks = iter([terminal != "none"])
+
+    @asynccontextmanager
+    async def running(settings: Settings, *, tls: object) -> AsyncIterator[str]:
+        os.kill(os.getpid(), signal.SIGHUP)
+        await wait_all_tasks_blocked()
+        os.kill(os.getpid(), signal.SIGTERM)
+        yield "ws://127.0.0.1:7777"
+
+    monkeypatch.setattr("server.app.running", running)
+    monkeypatch.setattr("server.app.tls_of", lambda settings: object() if has_certificate else None)
+    # A terminal that is closed is none any more.
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: next(looks, terminal == "open"))
+    monkeypatch.setattr(signal, "getsignal", lambda number: signal.SIG_IGN if ignored else signal.SIG_DFL)
+    caplog.set_level("INFO")
+    await _serve(Settings(), exit_with_parent=False)
+    assert ("SIGHUP: stopping" in caplog.text) is stops
+    assert ("SIGTERM: stopping" in caplog.text) is not stops
 
 
 @pytest.mark.parametrize(

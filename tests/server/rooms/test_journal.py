@@ -18,7 +18,8 @@ from server.race.commands import PlayMove
 from server.rooms.abort_summary import seats_left, seats_readable
 from server.rooms.clock import Clock
 from server.rooms.driver import Room as ServedRoom
-from server.store.errors import LeaseLost, StoreFull
+from server.store.availability import Outage
+from server.store.errors import JournalClosed, LeaseLost, StoreFull
 from server.store.port import CommandTaken, RaceAborted, RaceOpened, RaceOver
 from server.store.replay import RunningRoom
 from tests.server.rooms.playing import Guest, Notebook, Table
@@ -275,6 +276,20 @@ async def test_a_room_whose_journal_takes_nothing_more_ends_and_no_other_hears_o
     await trio.sleep(100)
     assert eve.heard[-1] == Left(code=other.code, reason="failed")
     assert len(table.rooms) == 0
+
+
+async def test_a_server_that_stops_in_an_outage_says_once_that_the_next_one_carries_on_with_its_races(
+    table: Table, caplog: pytest.LogCaptureFixture
+) -> None:
+    people = [table.guest(name) for name in ("Ann", "Bob", "Eve", "Zoe")]
+    await table.racing(*people[:2])
+    await table.racing(*people[2:])
+    table.rooms.outage(Outage(trio.current_time(), "no space left"))
+    table.journal.error = JournalClosed("no space left")
+    await table.rooms.stop()
+    assert [record.getMessage() for record in caplog.records if record.levelname != "DEBUG"] == [
+        "the database could not be written before the end; the next server carries on with 2 races from what was acknowledged"
+    ]
 
 
 async def test_a_server_that_breaks_down_leaves_its_races_to_the_next_one_too(nursery: trio.Nursery) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -13,8 +15,9 @@ import pytest
 from server.store import connections
 from server.store.answers import RunningRace
 from server.store.database import DatabaseStore, open_database
-from server.store.errors import NameTaken, StoreBusy, StoreCorrupt, StoreForeign, StoreFull, StoreInUse, StoreUnavailable
-from server.store.maintenance import check
+from server.store.errors import NameTaken, StoreAway, StoreBusy, StoreCorrupt, StoreForeign, StoreFull, StoreInUse, StoreUnavailable
+from server.store.locations import locate
+from server.store.maintenance import backup, check, upgrade
 from server.store.opening import NOTHING_KEPT, open_store
 from server.store.port import RaceAborted
 from server.store.sql import Sql
@@ -100,7 +103,7 @@ def test_a_postgres_connection_that_breaks_is_said_and_made_anew(postgres: str) 
 
 def test_a_file_that_is_no_database_is_damaged(sqlite: str) -> None:
     Path(sqlite).write_bytes(b"not a database at all, but long enough to be looked at " * 100)
-    with pytest.raises(StoreCorrupt, match=r"carpet\.sqlite3 is damaged .*restore a backup"):
+    with pytest.raises(StoreCorrupt, match=r"carpet\.sqlite3 is damaged .*move carpet\.sqlite3, carpet\.sqlite3-wal and .*db restore"):
         open_database(sqlite)
 
 
@@ -185,7 +188,7 @@ def test_a_damaged_race_does_not_keep_the_others_from_coming_back(
 
 
 def test_one_server_a_store(where: str) -> None:
-    with closing(open_database(where)), pytest.raises(StoreInUse, match="another carpet-server uses"):
+    with closing(open_database(where)), pytest.raises(StoreInUse, match=r"another carpet-server( \(process [0-9]+\))? uses"):
         open_database(where)
     with closing(open_database(where)):
         pass
@@ -206,8 +209,81 @@ def test_a_database_of_another_program_is_left_alone(sqlite: str) -> None:
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreUnavailable, match=r"cannot use .*carpet\.sqlite3: "):
+    with pytest.raises(StoreUnavailable, match=r"cannot use .*/file: "):
         open_database(str(tmp_path / "file" / "carpet.sqlite3"))
+
+
+def test_whoever_finds_a_store_in_use_is_told_by_which_process(empty_sqlite: str) -> None:
+    with closing(open_database(empty_sqlite)), pytest.raises(StoreInUse, match=rf"\(process {os.getpid()}\) uses"):
+        open_database(empty_sqlite)
+
+
+def test_the_file_that_cannot_be_opened_is_the_one_that_is_named(sqlite: str) -> None:
+    Path(f"{sqlite}.lock").mkdir()
+    with pytest.raises(StoreUnavailable, match=r"cannot use .*carpet\.sqlite3\.lock: "):
+        open_database(sqlite)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser gives files to others")
+def test_what_the_superuser_makes_belongs_to_the_owner_of_its_folder(tmp_path: Path) -> None:
+    os.chown(tmp_path, 1234, 2345)
+    path = tmp_path / "carpet.sqlite3"
+    with closing(open_database(str(path))) as store:
+        write(store, made("anna"))
+        made_files = sorted(tmp_path.iterdir())
+        assert [file.name.removeprefix(path.name) for file in made_files] == ["", "-shm", "-wal", ".lock"]
+        assert {(file.stat().st_uid, file.stat().st_gid) for file in made_files} == {(1234, 2345)}
+
+
+# ---- the log of a killed server
+
+
+@pytest.fixture
+def killed(empty_sqlite: str, tmp_path: Path) -> Path:
+    """What a killed server leaves: a file, and a log beside it with the last that was written."""
+    place = tmp_path / "killed"
+    place.mkdir()
+    with closing(open_database(empty_sqlite)) as store:
+        write(store, made("anna"))
+        for end in ("", "-wal", "-shm"):
+            shutil.copy(f"{empty_sqlite}{end}", place / f"carpet.sqlite3{end}")
+    return place / "carpet.sqlite3"
+
+
+@pytest.mark.parametrize("use", [open_database, check, upgrade])
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_log_whose_file_was_moved_away_is_left_alone_and_named(killed: Path, use: Callable[[str], object], empty: bool) -> None:
+    log = Path(f"{killed}-wal")
+    before = log.read_bytes()
+    killed.rename(killed.with_name("old"))
+    if empty:
+        killed.touch()
+    with pytest.raises(StoreUnavailable, match=r"carpet\.sqlite3-wal is the log of a killed server .*is gone: move the log"):
+        use(str(killed))
+    assert log.read_bytes() == before
+    log.rename(killed.with_name("old-wal"))
+    assert check(str(killed.with_name("old"))).players == 1
+    open_database(str(killed)).close()
+
+
+@pytest.mark.parametrize("use", [open_database, check])
+def test_a_log_is_not_applied_to_a_backup_that_was_copied_over_its_file(
+    killed: Path, empty_sqlite: str, tmp_path: Path, use: Callable[[str], object]
+) -> None:
+    backup(tmp_path / "backup", empty_sqlite)
+    shutil.copy(tmp_path / "backup", killed)
+    with pytest.raises(StoreUnavailable, match=r"carpet\.sqlite3-wal is .* and belongs to another file than this carpet\.sqlite3"):
+        use(str(killed))
+    assert killed.read_bytes() == (tmp_path / "backup").read_bytes()
+    Path(f"{killed}-wal").unlink()
+    assert check(str(killed)).faults == ()
+
+
+def test_the_log_of_a_killed_server_is_applied_to_its_own_file(killed: Path) -> None:
+    assert check(str(killed)).players == 1
+
+
+# ---- servers that refuse a connection
 
 
 def test_a_server_that_is_not_there_is_said_without_its_password() -> None:
@@ -216,6 +292,31 @@ def test_a_server_that_is_not_there_is_said_without_its_password() -> None:
         open_database("postgresql://carpet:sesame@127.0.0.1:1/races")
     assert "postgresql://carpet:***@127.0.0.1:1/races" in str(caught.value)
     assert "sesame" not in str(caught.value)
+    assert isinstance(caught.value, StoreAway)
+
+
+@pytest.mark.parametrize(
+    ("said", "lasts"),
+    [
+        ('failed: FATAL: database "nosuchdb" does not exist', True),
+        ('failed: FATAL: role "nobody" does not exist', True),
+        ('failed: FATAL: password authentication failed for user "carpet"', True),
+        ('failed: FATAL: no pg_hba.conf entry for host "192.0.2.7"', True),
+        ("failed: fe_sendauth: no password supplied", True),
+        ("failed: FATAL: the database system is starting up", False),
+        ("failed: FATAL: sorry, too many clients already", False),
+        ('failed: connection to server at "db" failed: Connection refused', False),
+    ],
+)
+def test_a_refusal_of_postgres_that_lasts_is_told_from_one_that_passes(said: str, lasts: bool) -> None:
+    meant = connections._postgres_meaning(None, said, locate("postgresql://db/carpet"))
+    assert isinstance(meant, StoreAway) is not lasts
+
+
+def test_a_postgres_without_that_database_is_not_waited_for(postgres: str) -> None:
+    with pytest.raises(StoreUnavailable, match="does not exist") as caught:
+        open_database(postgres.partition("?")[0] + "_that_is_not_there")
+    assert not isinstance(caught.value, StoreAway)
 
 
 @pytest.mark.parametrize("where", ["mysql://host/races", "://", "http://example.org", "sqlite://", "sqlite:///:memory:"])

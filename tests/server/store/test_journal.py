@@ -312,7 +312,7 @@ async def test_a_server_that_stops_in_an_outage_gives_up_in_the_end(nobody_waits
             await wait_all_tasks_blocked()
         journal.close()
         store.let_go(2)
-    assert [(type(error), str(error)) for error in told] == [(StoreBusy, "held by another")] * 2
+    assert [(type(error), str(error)) for error in told] == [(JournalClosed, "held by another")] * 2
     assert told[0] is not told[1]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -141,6 +142,19 @@ def test_the_migrations_make_the_tables_that_the_program_uses(database: Database
 def test_the_migrations_and_the_tables_in_memory_have_the_same_types_keys_and_indexes(sqlite: str) -> None:
     with closing(open_database(sqlite)) as store, store._reading() as sql, MemoryStore()._reading() as memory:
         assert rules(sql) == rules(memory)
+
+
+def test_the_log_says_that_a_database_is_new_or_was_upgraded_and_nothing_of_one_that_is_up_to_date(
+    where: str, later: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "carpet.store")
+    told = []
+    for opening in (open_database, open_database, partial(opened_by, later)):
+        opening(where).close()
+        told.append([record.getMessage() for record in caplog.records if record.name == "carpet.store"][:-1])
+        caplog.clear()
+    upgraded = "the tables were upgraded, and an older carpet-server can no longer use them: "
+    assert told == [["a new database was made"], [], [f"{upgraded}schema {NEWEST} → 9999: Give players a motto."]]
 
 
 def test_an_older_database_is_upgraded_and_keeps_what_it_has(where: str, later: Path) -> None:
