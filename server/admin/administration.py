@@ -108,7 +108,7 @@ class Administration:
             return Answer(error=f"the server has not been able to do it yet; {later}")
         if reason:
             done = f"{done}; reason: {reason}"
-        logger.info("the host: %s %s %s: %s", *key, question.target, done)
+        logger.info("the host: %s: %s", " ".join(filter(None, (*key, question.target))), done)
         return Answer(done=done)
 
     @staticmethod

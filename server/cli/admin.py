@@ -138,7 +138,7 @@ _command(
     "say",
     "'The server restarts at eight; races go on after it'",
     None,
-    "Say something to everybody who is connected.\n\nIt is shown for some seconds in a terminal, and until they hide it in a browser.",
+    "Say something to everybody who is connected.\n\nA terminal shows it for a minute, a browser until they hide it.",
 )
 
 

@@ -417,6 +417,7 @@ async def test_what_the_host_says_is_shown_and_takes_back_nothing_that_was_typed
         run.link.taken()
         await run.give("c", "2")
         await run.say(scenes.refusal(ErrorCode.HOST_SAYS, message="The host has a message. (We restart at eight.)"))
+        await run.later(30)
         assert run.screen.shows("We restart at eight.")
         assert run.link.taken() == []
         await run.say(PlayerView(version=8, seat=0, ply=1, move="c1", state="racing", elapsed_ms=5200, view=scenes.middle_view()))
