@@ -37,6 +37,7 @@ class ErrorCode(StrEnum):
     SERVER_BUSY = "server/busy"
     SERVER_STOPPING = "server/stopping"
     CANNOT_WRITE = "server/cannot-write"
+    HOST_SAYS = "server/notice"
     INTERNAL = "server/internal"
     NOT_KEPT = "server/not-kept"
     OLDER_SERVER = "server/older"
@@ -117,6 +118,7 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.CANNOT_WRITE: ErrorKind(
         Fault.SERVER, "The server cannot save anything just now. Clocks are stopped, and races go on as soon as it can."
     ),
+    ErrorCode.HOST_SAYS: ErrorKind(Fault.SERVER, "The host of this server has a message for everybody."),
     ErrorCode.INTERNAL: ErrorKind(Fault.SERVER, "Something went wrong on the server; its log says what."),
     ErrorCode.NOT_KEPT: ErrorKind(Fault.SERVER, "The server cannot save what happens, so this has ended."),
     ErrorCode.OLDER_SERVER: ErrorKind(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 DEFAULT_CONNECTIONS = 50_000
 DEFAULT_WORKERS = 1
 """On a machine with two processors, this leaves one to the event loop."""
+
+_ORIGIN = re.compile(r"https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
+_AS_AN_ORIGIN = "such as https://example.org, with no slash at its end"
 
 
 class BadSettings(ValueError):
@@ -93,9 +97,12 @@ class Settings:
             TrustedProxies(self.trusted_proxies)
         except ValueError as error:
             raise BadSettings(f"--trusted-proxy is an address or a network, such as 10.0.0.0/8: {error}") from error
+        for origin in self.origins:
+            if _ORIGIN.fullmatch(origin) is None:
+                raise BadSettings(f"--origin is a web origin, {_AS_AN_ORIGIN}, not {origin}")
         for embedder in self.embedders:
-            if re.fullmatch(r"\*|https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?", embedder) is None:
-                raise BadSettings(f"--embed-in is a web origin, such as https://example.org, or * for all, not {embedder}")
+            if embedder != "*" and _ORIGIN.fullmatch(embedder.replace("://*.", "://", 1)) is None:
+                raise BadSettings(f"--embed-in is a web origin, {_AS_AN_ORIGIN}, or * for all, not {embedder}")
         if self.workers < 1:
             raise BadSettings("--workers is at least 1")
         if self.metrics is not None and not 0 <= self.metrics_address[1] <= 65535:
@@ -132,7 +139,8 @@ class Settings:
 def admin_socket_of(database: str | None) -> Path | None:
     """The default socket for the host's commands: beside the database's file, or beside where the default file would be.
 
-    None for a server that keeps nothing. Raises BadSettings if this is no database.
+    For PostgreSQL its name tells which database is meant, without the password. None for a server that keeps nothing. Raises BadSettings
+    if this is no database.
     """
     from server.store.errors import StoreError
     from server.store.locations import default_path, locate
@@ -141,8 +149,14 @@ def admin_socket_of(database: str | None) -> Path | None:
     if database == NOTHING_KEPT:
         return None
     try:
-        path = locate(database).path
+        location = locate(database)
     except StoreError as error:
         raise BadSettings(str(error)) from error
-    beside = path or default_path().with_name("carpet-postgresql")
+    beside = location.path
+    if beside is None:
+        url = location.url
+        # A host may stand in the query instead, and the options may choose a schema, which is a store of its own.
+        host, port, options = (url.query.get(key, "") for key in ("host", "port", "options"))
+        meant = ((url.host or "").lower() or host, str(url.port or port or 5432), url.database or url.username, options)
+        beside = default_path().with_name(f"postgresql-{sha256(repr(meant).encode()).hexdigest()[:8]}")
     return beside.absolute().with_name(f"{beside.name}-admin")

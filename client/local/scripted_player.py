@@ -17,7 +17,7 @@ from client.connection.errors import Failure
 from client.connection.events import Identity, Link, LinkEvent, Lost
 from client.connection.websocket import Dial
 from client.local.policies import Policy
-from client.state.store import Event, Model, MoveSent, ReadySent, reduce
+from client.state.store import Event, Model, MoveSent, ReadySent, reduce, refuses_nothing
 from protocol.client_messages import JoinRace, LeaveRace, Move, OpenRace, Ready, Stop
 from protocol.errors import ErrorCode
 from protocol.record import Record
@@ -171,8 +171,8 @@ class _Player:
             return  # the first one had been heard
         if error.ref == 0 and error.code == ErrorCode.TOO_FAST:
             return  # the link repeats whatever was dropped
-        if error.ref == 0 and error.code == ErrorCode.CANNOT_WRITE:
-            return  # sent to everybody in the room: the race goes on as soon as it can
+        if refuses_nothing(error):
+            return  # sent to everybody: the race goes on, if need be as soon as it can
         if error.ref != _MOVE_REFERENCE:
             raise BotFailed(clean_chat(error.message) or error.code)
         if error.code in (ErrorCode.RACE_OVER, ErrorCode.SEAT_ENDED):

@@ -6,6 +6,7 @@ It says hello as that player, so it takes over from a screen of theirs that is o
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import AsyncIterator
 
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 from client.connection.client import NetLink
 from client.connection.errors import Failure, LinkError, RequestRefused
 from client.local.sitting import identified
+from client.storage.identity import IdentityStore, home_folder
 from protocol.errors import ErrorCode
 from protocol.text import clean_name, counted
 from protocol.tournament_messages import (
@@ -37,7 +39,7 @@ class NoSuchEntrant(Failure):
 
 
 @contextlib.asynccontextmanager
-async def _asking(url: str, name: str | None) -> AsyncIterator[NetLink]:
+async def _asking(url: str, name: str | None, tournament: str) -> AsyncIterator[NetLink]:
     """A link as for `identified`. Whoever is refused for not being the director is told who they are there, perhaps to their surprise."""
     async with identified(url, name) as (link, let_in):
         try:
@@ -48,6 +50,12 @@ async def _asking(url: str, name: str | None) -> AsyncIterator[NetLink]:
                 raise
             own = clean_name((await link.entered()).name)
             who = f"At {link.url} this machine is the player {own}."
+            director = (await link.ask(FollowTournament(id=tournament), Tournament)).director
+            here = (known.identity for known in IdentityStore(home_folder()).known(link.url))
+            theirs = next((identity.name for identity in here if identity.player == director), None)
+            if theirs is not None:
+                how = f"Its director {theirs} is on this machine too: add --name {shlex.quote(theirs)}."
+                raise LinkError(f"{refused} {who} {how}") from refused
             how = (
                 "If you are its director on another machine: carpet identity export FILE there, carpet identity import FILE here;"
                 f" if at another address of this server: carpet identity copy ADDRESS {link.url}."
@@ -57,20 +65,20 @@ async def _asking(url: str, name: str | None) -> AsyncIterator[NetLink]:
 
 async def decide(url: str, request: TournamentRequest, *, name: str | None) -> Decided:
     """Ask for a decision. Raises LinkError, whose text is the server's, and IdentityError."""
-    async with _asking(url, name) as link:
+    async with _asking(url, name, getattr(request, "id", "")) as link:
         return await link.ask(request, Decided)
 
 
 async def start(url: str, tournament: str, *, name: str | None) -> Tournament:
     """Have the check-in opened or, where it is open or there is none, the first round paired; how the tournament stands then."""
-    async with _asking(url, name) as link:
+    async with _asking(url, name, tournament) as link:
         await link.ask(StartTournament(id=tournament), Decided)
         return await link.ask(FollowTournament(id=tournament), Tournament)
 
 
 async def pair_next(url: str, tournament: str, *, name: str | None) -> int:
     """Have the next round paired. Returns its number."""
-    async with _asking(url, name) as link:
+    async with _asking(url, name, tournament) as link:
         told = await link.ask(FollowTournament(id=tournament), Tournament)
         number = len(told.rounds) + 1
         await link.ask(PairRound(id=tournament, round=number), Decided)
@@ -79,7 +87,7 @@ async def pair_next(url: str, tournament: str, *, name: str | None) -> int:
 
 async def correct(url: str, request: CorrectResult, *, cards: tuple[int, int] | None, name: str | None) -> None:
     """Enter, correct or strike a result. cards: home on both sides; None to keep the known ones. Raises NoSuchTable."""
-    async with _asking(url, name) as link:
+    async with _asking(url, name, request.id) as link:
         told = await link.ask(FollowTournament(id=request.id, round=request.round), Tournament)
         table = table_asked_for(told, request)
         known = cards or ((table.result.first_home, table.result.second_home) if table.result is not None else (0, 0))
@@ -101,7 +109,7 @@ def table_asked_for(told: Tournament, request: CorrectResult) -> TournamentTable
 
 async def remove(url: str, tournament: str, who: str, *, back: bool, reason: str, name: str | None) -> str:
     """Remove an entrant, or let one back in. who: an id, or a name in any case. Returns their name. Raises NoSuchEntrant."""
-    async with _asking(url, name) as link:
+    async with _asking(url, name, tournament) as link:
         told = await link.ask(FollowTournament(id=tournament), Tournament)
         entrant = entrant_named(told, who, back=back)
         await link.ask(RemoveEntrant(id=tournament, entrant=entrant, remove=not back, reason=reason), Decided)

@@ -299,12 +299,19 @@ def _error(model: Model, error: Error, now_ms: int) -> Model:
     if is_held_up(error) and (model.room is None or model.room.phase != "over"):
         # Once the server can write, it answers everything that was sent and says how long the race has run.
         return replace(model, notice=notice, link=replace(model.link, reason=notice.text, held_at_ms=model.link.held_at_ms or now_ms))
+    if error.code == ErrorCode.HOST_SAYS:
+        return replace(model, notice=replace(notice, kind="info"))
     return replace(model, notice=notice, in_flight=None)
 
 
 def is_held_up(error: Error) -> bool:
     """Whether the error says that the server cannot store anything. It refuses no request: all are answered once it can."""
     return error.code == ErrorCode.CANNOT_WRITE and error.ref == 0
+
+
+def refuses_nothing(error: Error) -> bool:
+    """Whether the error answers no request: nothing can be stored just now, or the host has something to say."""
+    return is_held_up(error) or error.code == ErrorCode.HOST_SAYS
 
 
 def _renamed(model: Model, event: YouAre, now_ms: int) -> Model:

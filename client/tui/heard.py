@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from client.connection.events import Back, Connected, Lost
 from client.state.room import RoomModel
-from client.state.store import Event, Model, is_held_up
+from client.state.store import Event, Model, refuses_nothing
 from client.state.watching import WatchModel, watch_after
 from client.text.formatting import bell_due, is_called, is_check_in_due, is_found
 from client.tui import ending, lessons
@@ -45,7 +45,7 @@ def heard(step: Step, action: Heard) -> Step:
     step = _watching(_answered(step, event), event)
     if isinstance(event, Error) and event.code in (ErrorCode.PHRASES_ONLY, ErrorCode.TALKED_TOO_MUCH):
         step = step.but(unsaid=step.ui.said)
-    if isinstance(event, Lost | Back) or (isinstance(event, Error) and not is_held_up(event) and event.ref != FOLLOW_REFERENCE):
+    if isinstance(event, Lost | Back) or (isinstance(event, Error) and not refuses_nothing(event) and event.ref != FOLLOW_REFERENCE):
         step = take_back(step).note("")
     step = _another_room(step, before.room, room)
     if step.ui.held and (room is None or before.room is None or room.view != before.room.view):
@@ -74,7 +74,7 @@ def _answered(step: Step, event: Event) -> Step:
         case Left():
             # A rematch that never came must not make them ready in the next room.
             return _go_to_table(follow_lobby(_begin(followed(step, ready_at_once=False))))
-        case Error() if step.state.room is None and not is_held_up(event):
+        case Error() if step.state.room is None and not refuses_nothing(event):
             # The race that was asked for will not come, and one entered later must not begin at once.
             return followed(step, ready_at_once=False)
         case Ended() | Result():

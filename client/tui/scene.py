@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from client.replay.timeline import SPEEDS
 from client.state.room import RoomModel, race_clock_ms
-from client.state.store import Model
+from client.state.store import Model, Notice
 from client.text.formatting import clock_text, search_sentence
 from client.text.tournaments import format_text, title_text
 from client.tui.picture import Line, Picture, block, clip, fit, line_width, spread, stacked, text_width, wrap_text
@@ -18,12 +18,15 @@ from client.tui.start import StartMenu
 from client.tui.theme import Theme, theme_for
 from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Prompt, Ui
+from protocol.errors import ErrorCode
 from protocol.record import SeriesRecord
 from protocol.text import CHAT_LENGTH, clean_chat, clean_name
 from protocol.views import WatcherLine
 
 NOTICE_MS = 8000
 """How long a notice stands, and a remark about a key."""
+HOST_NOTICE_MS = 60_000
+"""How long what the host of the server says to everybody stands."""
 
 PROMPT_LABELS = {
     "server": "Server",
@@ -216,6 +219,10 @@ def check_in_sentence(scene: Scene) -> str:
     return f"Press T to check in to {title_text(due.name)} within {left}, or you will be left out."
 
 
+def is_fresh(notice: Notice, now_ms: int) -> bool:
+    return now_ms - notice.at_ms < (HOST_NOTICE_MS if notice.code == ErrorCode.HOST_SAYS else NOTICE_MS)
+
+
 def notice_lines(scene: Scene, width: int) -> list[Line]:
     """What was last said to the player: a remark about a key, or a notice while it is fresh; and why there is no connection, if so."""
     ui, notice, link = scene.ui, scene.model.notice, scene.model.link
@@ -228,7 +235,7 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
     lines: list[Line] = [[("bad", f" Not played{after}: {back}.")]] if back and noted else []
     if ui.note and noted:
         return [*lines, *[[("strong", f" {text}")] for text in wrap_text(ui.note, width - 1)]]
-    if notice is not None and scene.now_ms - notice.at_ms < NOTICE_MS and notice.text != link.reason:
+    if notice is not None and is_fresh(notice, scene.now_ms) and notice.text != link.reason:
         role = "strong" if notice.kind == "info" else "bad"
         lines += [[(role, f" {text}")] for text in wrap_text(clean_chat(notice.text), width - 1)]
     if link.reason and not any(link.reason in text for line in lines for _, text in line):

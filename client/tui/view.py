@@ -11,7 +11,7 @@ from client.state.store import Model
 from client.text.formatting import clock_text
 from client.tui.overlays import asking, help_screen, is_large_enough, too_small, typing
 from client.tui.picture import Picture, Size
-from client.tui.scene import NOTICE_MS, Scene, check_in_sentence, head, is_noted, shown_room
+from client.tui.scene import Scene, check_in_sentence, head, is_fresh, is_noted, shown_room
 from client.tui.screens import shown
 from client.tui.ui_state import Ui
 
@@ -51,7 +51,7 @@ def head_times(scene: Scene) -> Hashable:
 def body_times(scene: Scene) -> Hashable:
     """What changes with time alone below the first row; when it changes, the whole screen is redrawn."""
     notice, search = scene.model.notice, scene.model.search
-    fresh = notice is not None and scene.now_ms - notice.at_ms < NOTICE_MS
+    fresh = notice is not None and is_fresh(notice, scene.now_ms)
     sought = None if search is None else (scene.now_ms - search.since_ms) // 1000
     return fresh, is_noted(scene), sought, check_in_sentence(scene), shown(scene.model, scene.ui).times(scene)
 

@@ -7,7 +7,7 @@ and are not rated.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final, TypeAlias
 
 import trio
@@ -21,6 +21,8 @@ from server.net.connection_limits import THIS_MACHINE, place_of
 from server.net.dispatch import Dispatch
 from server.net.identification import Visit, put_out
 from server.rooms.driver import Room
+from server.rooms.member import PlayerName
+from server.rooms.outgoing import refused
 from server.rooms.registry import Rooms
 from server.rooms.requests import CallOff
 from server.store.answers import Player
@@ -63,13 +65,13 @@ class Administration:
         self._bans = bans
         self._journal = journal
         self._store = journal.store
-        self._lists: dict[tuple[str, str], Callable[[], Iterable[Row]]] = {
+        self._lists: dict[tuple[str, str], Callable[[], AsyncIterator[Row]]] = {
             ("tournaments", "list"): self._list_tournaments,
             ("rooms", "list"): self._list_rooms,
             ("players", "list"): self._list_players,
-            ("players", "bans"): lambda: self._list_bans("player"),
+            ("players", "bans"): self._list_banned_players,
             ("connections", "list"): self._list_connections,
-            ("connections", "bans"): lambda: self._list_bans("address"),
+            ("connections", "bans"): self._list_banned_addresses,
         }
         self._orders: dict[tuple[str, str], Callable[[str, str], Awaitable[str]]] = {
             ("tournaments", "end"): self._end_tournament,
@@ -78,40 +80,49 @@ class Administration:
             ("players", "end"): self._end_player,
             ("players", "ban"): self._ban_player,
             ("players", "unban"): self._unban_player,
+            ("players", "rename"): self._rename_player,
             ("connections", "end"): self._end_connection,
             ("connections", "ban"): self._ban_address,
             ("connections", "unban"): self._unban_address,
+            ("connections", "say"): self._say,
         }
 
     async def answer(self, question: Question) -> Answer:
         """Errors of the question or the store are answered, never raised."""
         key = question.noun, question.verb
-        if key in self._lists:
-            rows: list[Row] = []
-            for row in self._lists[key]():
-                rows.append(row)
-                if len(rows) % ROWS_AT_ONCE == 0:
-                    await trio.lowlevel.checkpoint()
-            return Answer(rows=tuple(rows))
-        if key not in self._orders:
+        if key not in self._lists and key not in self._orders:
             return Answer(error=f"there is no command {question.verb} for {question.noun}")
+        reason = clean_chat(question.reason)
         try:
             with trio.fail_after(ANSWER_S):
-                done = await self._orders[key](question.target, clean_chat(question.reason))
+                if key in self._lists:
+                    return Answer(rows=await self._rows(self._lists[key]()))
+                done = await self._orders[key](question.target, clean_chat(question.text) or reason)
         except (_Refused, ValueError) as error:
             return Answer(error=str(error))
         except StoreError as error:
-            return Answer(error=f"the server cannot write: {error}")
+            return Answer(error=f"the server cannot {'read' if key in self._lists else 'write'}: {error}")
         except trio.TooSlowError:
             # Of a removal, only the ending is done later.
             later = LATER if key != ("tournaments", "remove") else LATER_ENDED
             return Answer(error=f"the server has not been able to do it yet; {later}")
-        logger.info("the host: %s %s %s: %s", *key, question.target, done)
+        if reason:
+            done = f"{done}; reason: {reason}"
+        logger.info("the host: %s: %s", " ".join(filter(None, (*key, question.target))), done)
         return Answer(done=done)
+
+    @staticmethod
+    async def _rows(listed: AsyncIterator[Row]) -> tuple[Row, ...]:
+        rows: list[Row] = []
+        async for row in listed:
+            rows.append(row)
+            if len(rows) % ROWS_AT_ONCE == 0:
+                await trio.lowlevel.checkpoint()
+        return tuple(rows)
 
     # ---- tournaments
 
-    def _list_tournaments(self) -> Iterable[Row]:
+    async def _list_tournaments(self) -> AsyncIterator[Row]:
         for state in self._tournaments.states():
             yield {
                 "id": state.id,
@@ -134,7 +145,7 @@ class Administration:
 
     # ---- rooms
 
-    def _list_rooms(self) -> Iterable[Row]:
+    async def _list_rooms(self) -> AsyncIterator[Row]:
         # A copy, because races come and go while they are listed.
         for room in list(self._rooms):
             summary = room.summary
@@ -164,7 +175,7 @@ class Administration:
 
     # ---- players
 
-    def _list_players(self) -> Iterable[Row]:
+    async def _list_players(self) -> AsyncIterator[Row]:
         for visit in self._dispatch.visits():
             player = visit.player
             if player is not None:
@@ -211,9 +222,30 @@ class Administration:
         player = await self._find(target)
         return await self._lift("player", player.id, player.name)
 
+    async def _rename_player(self, target: str, name: str) -> str:
+        player = await self._find(target)
+        try:
+            renamed = await self._dispatch.identification.rename(PlayerName(player.id, player.name), name)
+        except Refusal as refusal:
+            raise _Refused(refusal.sentence) from None
+        return f"{player.name} is now called {renamed.name}"
+
     # ---- connections and addresses
 
-    def _list_connections(self) -> Iterable[Row]:
+    async def _say(self, target: str, text: str) -> str:
+        """To all who have said hello: the first error that others hear is the answer to theirs."""
+        del target
+        if not text:
+            raise _Refused("there is nothing to say")
+        said = refused(Refusal(ErrorCode.HOST_SAYS, text), 0)
+        heard = [visit.connection for visit in self._dispatch.visits() if visit.player is not None or visit.watches_as is not None]
+        for number, connection in enumerate(heard, 1):
+            connection.post(said)
+            if number % ROWS_AT_ONCE == 0:
+                await trio.lowlevel.checkpoint()
+        return f"said to all connections, {len(heard)}: {text}"
+
+    async def _list_connections(self) -> AsyncIterator[Row]:
         for visit in self._dispatch.visits():
             player = visit.player or visit.watches_as
             yield {
@@ -245,8 +277,14 @@ class Administration:
 
     # ---- bans
 
-    def _list_bans(self, kind: BanKind) -> Iterable[Row]:
-        for banned in self._bans.listed(kind):
+    async def _list_banned_players(self) -> AsyncIterator[Row]:
+        for banned in self._bans.listed("player"):
+            player = await self._journal.ask(self._store.player, banned.subject)
+            name = player.name if player is not None else None
+            yield {"subject": banned.subject, "name": name, "reason": banned.reason, "at_ms": banned.at_ms}
+
+    async def _list_banned_addresses(self) -> AsyncIterator[Row]:
+        for banned in self._bans.listed("address"):
             yield {"subject": banned.subject, "reason": banned.reason, "at_ms": banned.at_ms}
 
     async def _lift(self, kind: BanKind, subject: str, name: str) -> str:
@@ -285,9 +323,12 @@ def _close_reason(reason: str) -> str:
 
 
 def _place(address: str) -> str:
-    place = place_of(address.partition("/")[0])
+    host, slash, length = address.partition("/")
+    place = place_of(host)
     if place is None:
         raise _Refused(f"{address!r} is no IP address")
     if place == THIS_MACHINE:
         raise _Refused("that is this machine: its host, or a proxy that the server has not been told of (--trusted-proxy)")
+    if slash and length != ("64" if ":" in place else "32"):
+        raise _Refused(f"only an IPv4 address or an IPv6 /64 can be banned, not {address}; your firewall can keep out a network")
     return place

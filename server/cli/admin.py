@@ -16,13 +16,13 @@ from server.cli.shared import examples, fail, show_help
 if TYPE_CHECKING:
     from server.admin.messages import Answer, Noun, Question, Verb
 
-admin_app = typer.Typer(help="Look after a running server: list, end, ban. Only the user who runs it may.", rich_markup_mode=None)
+admin_app = typer.Typer(help="Look after a running server: list, end, ban, say. Only the user who runs it may.", rich_markup_mode=None)
 GROUPS = {
     noun: typer.Typer(help=f"{what}.", rich_markup_mode=None)
     for noun, what in {
         "tournaments": "Tournaments: list, end, remove",
         "rooms": "Rooms and their races: list, end",
-        "players": "Players: list, end, ban, unban",
+        "players": "Players: list, end, ban, unban, rename",
         "connections": "Connections and addresses: list, end, ban, unban",
     }.items()
 }
@@ -36,7 +36,11 @@ for noun, group in GROUPS.items():
 
 DatabaseOption = Annotated[
     str | None,
-    typer.Option(metavar="WHERE", envvar="CARPET_DATABASE", help="The server's database, as given to `serve`: its socket is beside it."),
+    typer.Option(
+        metavar="WHERE",
+        envvar="CARPET_DATABASE",
+        help="The server's database, as given to `serve`: its socket is beside it. If `serve` had none, CARPET_HOME must be the server's.",
+    ),
 ]
 SocketOption = Annotated[
     Path | None,
@@ -44,6 +48,8 @@ SocketOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document instead of text.")]
 ReasonOption = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Told to those concerned.")]
+TextArgument = Annotated[str, typer.Argument(metavar="TEXT", help="What to say, in one line.")]
+NewNameArgument = Annotated[str, typer.Argument(metavar="NEW", help="The name they get, at most 24 characters.")]
 BannedOption = Annotated[bool, typer.Option("--banned", help="Those who are banned, instead of those who are here.")]
 
 
@@ -55,6 +61,8 @@ def _command(noun: Noun, verb: Verb, example: str, target: tuple[str, str] | Non
     options: dict[str, Any] = {}
     if target is not None:
         options["target"] = inspect.Parameter.empty, Annotated[str, typer.Argument(metavar=target[0], help=target[1])]
+    if verb in ("rename", "say"):
+        options["text"] = inspect.Parameter.empty, TextArgument if verb == "say" else NewNameArgument
     if verb == "list" and noun in ("players", "connections"):
         options["banned"] = False, BannedOption
     if verb in ("end", "remove", "ban"):
@@ -70,7 +78,9 @@ def _command(noun: Noun, verb: Verb, example: str, target: tuple[str, str] | Non
     ]
     ask.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     ask.__annotations__ = {}
-    GROUPS[noun].command(verb, help=purpose, epilog=examples(f"carpet-server admin {noun} {verb} {example}"))(ask)
+    named = verb if verb == "say" else f"{noun} {verb}"
+    group = admin_app if verb == "say" else GROUPS[noun]
+    group.command(verb, help=purpose, epilog=examples(f"carpet-server admin {named} {example}"))(ask)
 
 
 TOURNAMENT = ("ID", "Six letters, as `list` shows them.")
@@ -106,6 +116,13 @@ _command(
     "Ban a player, whether they are here or not.\n\nThe race in which they hold a seat ends without a result.",
 )
 _command("players", "unban", "Anna", PLAYER, "Let a banned player come back.")
+_command(
+    "players",
+    "rename",
+    "Anna Anne",
+    PLAYER,
+    "Give a player another name, whether they are here or not.\n\nThey are told, and can change it again.",
+)
 _command("connections", "list", "--json", None, "List the connections.\n\nWith --banned, list the addresses that are banned.")
 _command("connections", "end", "17", CONNECTION, "Close a connection. Its player may come back.")
 _command(
@@ -116,6 +133,13 @@ _command(
     "Ban everybody at an address.\n\nThe races in which they hold seats end without a result.",
 )
 _command("connections", "unban", "192.0.2.7", ADDRESS, "Let those at a banned address come back.")
+_command(
+    "connections",
+    "say",
+    "'The server restarts at eight; races go on after it'",
+    None,
+    "Say something to everybody who is connected.\n\nA terminal shows it for a minute, a browser until they hide it.",
+)
 
 
 def _ask(
@@ -123,6 +147,7 @@ def _ask(
     verb: Verb,
     target: str = "",
     reason: str = "",
+    text: str = "",
     *,
     database: str | None,
     at: Path | None,
@@ -130,7 +155,7 @@ def _ask(
 ) -> None:
     from server.admin.messages import Question
 
-    question = Question(noun=noun, verb=verb, target=target, reason=reason)
+    question = Question(noun=noun, verb=verb, target=target, reason=reason, text=text)
     answer = _answer(question, at, database)
     if answer.error is not None:
         fail(answer.error)

@@ -22,7 +22,8 @@ DatabaseOption = Annotated[
         "--database",
         envvar="CARPET_DATABASE",
         metavar="WHERE",
-        help="Path of a SQLite file, or postgresql://USER:PASSWORD@HOST/NAME; else the usual file in the user's data folder.",
+        help="Path of a SQLite file, or postgresql://USER:PASSWORD@HOST/NAME; else the usual file in the user's data folder, or in the"
+        " folder that CARPET_HOME names.",
     ),
 ]
 

@@ -55,7 +55,7 @@ def serve(
             metavar="WHERE",
             envvar="CARPET_DATABASE",
             help="Where races and players are kept: a SQLite file, a postgresql:// URL, or `memory`, which holds every race until the"
-            " server stops and then nothing. [default: a file in your data folder]",
+            " server stops and then nothing. [default: carpet.sqlite3 in the folder that CARPET_HOME names, or else in your data folder]",
         ),
     ] = None,
     cluster: Annotated[

@@ -114,7 +114,7 @@ class Dispatch:
         self._tournaments = tournaments
         self._visits: dict[Connection, Visit] = {}
         self.forwarding = Forwarding(rooms, node, self._visits, self.heard, spectators, seat_elsewhere)
-        self._identification = Identification(
+        self.identification = Identification(
             self._visits,
             rooms=rooms,
             players=players,
@@ -136,7 +136,7 @@ class Dispatch:
         except Refusal as refusal:
             put_out(connection, refusal)
             return
-        self._identification.expect_hello(visit)
+        self.identification.expect_hello(visit)
         connection.listen()
 
     def visits(self) -> tuple[Visit, ...]:
@@ -192,9 +192,9 @@ class Dispatch:
         if type(message) in _BEGINNINGS and visit.player is not None and not getattr(message, "cancel", False):
             self._check_busy(message)
         if isinstance(message, Hello):
-            self._identification.hello(visit, message)
+            self.identification.hello(visit, message)
         elif isinstance(message, (WhoAmI, Rename)):
-            self._identification.ask_who(visit, message)
+            self.identification.ask_who(visit, message)
         elif isinstance(message, (ListDailies, OpenChallenge, ListChallenges, ListRuns)):
             self._ask_runs(visit, message)
         elif visit.watches_as is not None:

@@ -23,7 +23,7 @@ from server.net.connection import Connection
 from server.net.connection_limits import THIS_MACHINE, place_of
 from server.net.limits import AddressRates
 from server.rooms.driver import Room
-from server.rooms.member import NOBODY, PlayerConnection, PlayerName
+from server.rooms.member import NOBODY, PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.rules.catalogue import RULE_SETS, describe
@@ -201,15 +201,16 @@ class Identification:
             player = visit.player or visit.watches_as if message.token is None else await self._players.find(message.token)
             assert player is not None
             if isinstance(message, Rename):
-                player, connection = await self._players.rename(player, message.name)
-                self._renamed(player, connection, by=visit)
+                player = await self.rename(player, message.name, by=visit)
         except Refusal as refusal:
             visit.connection.refuse(refusal, message.ref)
         else:
             visit.connection.post(Outgoing(YouAre(player=player.id, name=player.name, ref=message.ref)))
         visit.connection.listen()
 
-    def _renamed(self, player: PlayerName, connection: PlayerConnection | None, *, by: Visit) -> None:
+    async def rename(self, player: PlayerName, name: str, *, by: Visit | None = None) -> PlayerName:
+        """Give a player another name, and tell all of their connections but `by`, which is answered. See `Players.rename`."""
+        player, connection = await self._players.rename(player, name)
         here = self._visits.get(connection) if isinstance(connection, Connection) else None
         if here is not None:
             here.player = player
@@ -220,6 +221,7 @@ class Identification:
             self._spectators.renamed(visit.connection, player)
             if visit is not by:
                 visit.connection.post(Outgoing(YouAre(player=player.id, name=player.name, ref=0)))
+        return player
 
     def _welcome(self, player: PlayerName, token: str, *, watches: bool = False, elsewhere: str | None = None) -> Welcome:
         # A connection that only watches offers no way back to a seat.

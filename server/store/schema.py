@@ -47,7 +47,7 @@ def version(sql: Sql) -> str | None:
     # A SQLite file belongs to one program; programs may share a PostgreSQL schema as long as their table names differ.
     in_the_way = tables if sql.dialect == "sqlite" else tables & NAMES
     if in_the_way:
-        raise StoreForeign(f"there are tables of another program ({', '.join(sorted(in_the_way))}); choose another database")
+        raise StoreForeign(f"there are tables of another program ({', '.join(sorted(in_the_way))}) in it")
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -149,6 +150,9 @@ def test_whoever_looks_on_sees_tables_and_watches_one_and_a_director_directs_by_
             f" if at another address of this server: carpet identity copy ADDRESS {url}."
         )
         assert (refused.status, refused.sentence) == (1, f"carpet: Only the director of a tournament may do that. {who} {how}")
+        refused = carpet_here(tmp_path / "grace", "tournament", "pause", url, tournament, "--name", "Bert")
+        # Grace has not been named: her player there has her login name.
+        assert re.search(r"is the player Bert\. Its director (.+) is on this machine too: add --name \1\.$", refused.sentence)
         exported = carpet_here(tmp_path / "dan", "tournament", "export", url, tournament, "-", "--csv")
         assert "greedy" in exported.out
 

@@ -11,12 +11,15 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 from selenium.webdriver.common.keys import Keys
+from typer.testing import CliRunner
 
 from protocol.cards import RANKS
+from server.cli.commands import app
 from tests.e2e.browser import Browser, page
 from tests.e2e.commands import serving
 from tests.e2e.page_checks import CONTRAST, OVERFLOW, UNNAMED
@@ -70,6 +73,18 @@ def meters(browser: Browser, inside: str = "main") -> list[tuple[str, str]]:
 
 
 # ---- the list of races
+
+
+def test_what_the_host_says_stands_on_the_page_until_it_is_hidden(browser: Browser, tmp_path: Path) -> None:
+    with serving(admin_socket=str(tmp_path / "admin")) as url:
+        browser.open(page(url))
+        browser.wait_for_text(".summary", "0 players here.")
+        said = CliRunner().invoke(app, ["admin", "say", "We restart at <b>eight</b>.", "--socket", str(tmp_path / "admin")])
+        assert said.stdout == "said to all connections, 1: We restart at <b>eight</b>.\n"
+        browser.wait_for_text("#notice", "(We restart at <b>eight</b>.)")
+        browser.press("Hide", "#notice")
+        assert browser.text("#notice") == ""
+        assert not browser.complaints()
 
 
 def test_the_lobby_is_live(browser: Browser, server: str) -> None:

@@ -1,6 +1,6 @@
 // Which page it is, by the address, and the connection that all of it comes by.
 
-import { announce, button, element, setText } from "./dom.js";
+import { announce, button, clean, element, setText } from "./dom.js";
 import { Connection, serverAddress } from "./connection.js";
 
 const state = document.getElementById("connection");
@@ -26,7 +26,8 @@ const connection = new Connection({
     page.up(welcome);
   },
   onMessage(message) {
-    page.hear(message);
+    if (message.type === "error" && message.code === "server/notice") showNotice(clean(message.message));
+    else page.hear(message);
   },
   onLost() {
     wasLost = true;
@@ -42,6 +43,15 @@ const connection = new Connection({
     page?.taken?.();
   },
 });
+
+function showNotice(text) {
+  const notice = document.getElementById("notice");
+  notice.classList.add("lost");
+  notice.replaceChildren(text, " ", button("Hide", () => {
+    notice.replaceChildren();
+    notice.classList.remove("lost");
+  }));
+}
 
 connection.page = show();
 connection.open();

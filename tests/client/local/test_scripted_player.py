@@ -162,11 +162,12 @@ async def test_a_move_that_was_dropped_as_too_many_is_made_all_the_same(autojump
     await run_against(serve)
 
 
-async def test_told_that_the_server_cannot_write_it_waits_until_its_move_is_taken(autojump_clock: MockClock) -> None:
+@pytest.mark.parametrize("code", [ErrorCode.CANNOT_WRITE, ErrorCode.HOST_SAYS])
+async def test_told_what_refuses_nothing_it_waits_until_its_move_is_taken(autojump_clock: MockClock, code: ErrorCode) -> None:
     async def serve(server: FakeServer) -> None:
         line = await dealt(server)
         await line.heard()
-        await line.say(refusal(ErrorCode.CANNOT_WRITE, 0))
+        await line.say(refusal(code, 0))
         await trio.sleep(10)
         await line.say(Result(version=4, record=RECORD))
 

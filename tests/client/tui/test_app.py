@@ -412,6 +412,19 @@ async def test_a_clock_stands_and_is_in_doubt_while_nothing_is_heard_of_the_serv
         assert run.screen.shows("0:05 / 10:00")
 
 
+async def test_what_the_host_says_is_shown_and_takes_back_nothing_that_was_typed_ahead() -> None:
+    async with racing() as run:
+        await run.give("c", "1")
+        run.link.taken()
+        await run.give("c", "2")
+        await run.say(scenes.refusal(ErrorCode.HOST_SAYS, message="The host has a message. (We restart at eight.)"))
+        await run.later(30)
+        assert run.screen.shows("We restart at eight.")
+        assert run.link.taken() == []
+        await run.say(PlayerView(version=8, seat=0, ply=1, move="c1", state="racing", elapsed_ms=5200, view=scenes.middle_view()))
+        assert len(run.link.taken()) == 1
+
+
 async def test_a_clock_stands_and_says_why_while_the_server_can_keep_nothing() -> None:
     async with racing() as run:
         await run.later(5)

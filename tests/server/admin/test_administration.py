@@ -16,7 +16,7 @@ from protocol.client_messages import Hello, LeaveRace, Resign, WhoAmI
 from protocol.errors import CloseCode, ErrorCode, Fault
 from protocol.room_events import PlayerView, Result
 from protocol.run_messages import ListChallenges
-from protocol.server_messages import Error, Left, Welcome
+from protocol.server_messages import Error, Left, Welcome, YouAre
 from protocol.tournament_messages import CreateTournament, Decided, FollowTournament, Tournament
 from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
@@ -92,7 +92,7 @@ async def test_a_race_that_is_ended_is_told_with_its_reason_and_is_not_rated(aut
             listed = await host.answer(Question(noun="rooms", verb="list"))
             assert seen(listed, "players", "rated")[-1] == ("Eve, random", False)
             await eve.ask(LeaveRace(), Left)
-        assert await done(host, Question(noun="rooms", verb="end", target=room.code.lower(), reason=REASON)) == "ended"
+        assert await done(host, Question(noun="rooms", verb="end", target=room.code.lower(), reason=REASON)) == f"ended; reason: {REASON}"
         await hear_reason((ann, bob), ErrorCode.ENDED_BY_HOST)
         for client in (ann, bob):
             assert (await client.hear_of(Left)).reason == "closed"
@@ -109,7 +109,7 @@ async def test_a_race_that_is_ended_is_told_with_its_reason_and_is_not_rated(aut
 async def test_a_banned_player_is_put_out_with_the_reason_and_their_race_has_no_result(autojump_clock: MockClock) -> None:
     async with hosted() as (house, host), house.race("Ann", "Bob") as (ann, bob):
         told = await done(host, Question(noun="players", verb="ban", target="ann", reason=REASON))
-        assert told == "Ann is banned; connections closed: 1, races ended: 1"
+        assert told == f"Ann is banned; connections closed: 1, races ended: 1; reason: {REASON}"
         await hear_reason((bob,), ErrorCode.ENDED_BY_HOST)
         assert (await bob.hear_of(Left)).reason == "closed"
         assert (await ann.hear_end())[0] == CloseCode.BANNED
@@ -124,7 +124,8 @@ async def test_the_result_of_a_race_that_is_over_stands_when_one_of_its_players_
     async with hosted() as (house, host), house.race("Ann", "Bob") as (ann, bob):
         await ann.say(Resign(race=1, seat=0))
         await bob.hear_of(Result)
-        assert (await done(host, Question(noun="players", verb="ban", target="ann", reason=REASON))).endswith("races ended: 0")
+        told = await done(host, Question(noun="players", verb="ban", target="ann", reason=REASON))
+        assert told == f"Ann is banned; connections closed: 1, races ended: 0; reason: {REASON}"
         assert (await bob.hear_of(Left)).reason == "closed"
         assert not any(isinstance(message, Error) for message in bob.heard)
 
@@ -183,7 +184,7 @@ async def test_a_ban_outlives_the_server_and_holds_however_the_player_comes(auto
             for question in (WhoAmI(token=token), ListChallenges(token=token)):
                 assert (await bob.error_for(question)).code == ErrorCode.BANNED
         bans = await host.answer(Question(noun="players", verb="bans"))
-        assert seen(bans, "subject", "reason") == [(ann.welcome.player, REASON)]
+        assert seen(bans, "subject", "name", "reason") == [(ann.welcome.player, "Ann", REASON)]
         assert await done(host, Question(noun="players", verb="unban", target="Ann")) == "Ann may come back"
         assert await wrong(host, Question(noun="players", verb="unban", target="Ann")) == "Ann is not banned"
         async with house.client() as again:
@@ -227,7 +228,7 @@ async def test_a_banned_network_is_told_so_and_its_neighbours_come_in(autojump_c
     addresses += ["2001:db8:0:1::7", "2001:db8:0:2::7"]
     async with hosted() as (house, host), house.guest("Ann") as ann, house.guest("Bob") as bob:
         told = await done(host, Question(noun="connections", verb="ban", target="2001:db8:0:1::9", reason=REASON))
-        assert told == "2001:db8:0:1::/64 is banned; connections closed: 1, races ended: 0"
+        assert told == f"2001:db8:0:1::/64 is banned; connections closed: 1, races ended: 0; reason: {REASON}"
         await hear_reason((ann,), ErrorCode.BANNED)
         assert (await ann.hear_end())[0] == CloseCode.BANNED
         await bob.open()
@@ -248,6 +249,8 @@ async def test_a_banned_network_is_told_so_and_its_neighbours_come_in(autojump_c
     [
         ("everybody", "'everybody' is no IP address"),
         ("127.0.0.1", "that is this machine: its host, or a proxy that the server has not been told of (--trusted-proxy)"),
+        ("10.0.0.0/8", "only an IPv4 address or an IPv6 /64 can be banned, not 10.0.0.0/8; your firewall can keep out a network"),
+        ("2001:db8::/32", "only an IPv4 address or an IPv6 /64 can be banned, not 2001:db8::/32; your firewall can keep out a network"),
     ],
 )
 async def test_what_is_no_address_of_a_client_is_not_banned(autojump_clock: MockClock, target: str, sentence: str) -> None:
@@ -269,6 +272,35 @@ async def test_connections_and_players_are_listed_and_closed_one_by_one(autojump
         assert await wrong(host, Question(noun="players", verb="ban", target="Eve")) == "there is no player 'Eve'"
         assert await wrong(host, Question(noun="connections", verb="end", target="0")) == "there is no connection 0"
         assert await wrong(host, Question(noun="rooms", verb="ban", target="0")) == "there is no command ban for rooms"
+
+
+async def test_what_the_host_says_is_heard_by_all_who_have_said_hello_and_changes_nothing(autojump_clock: MockClock) -> None:
+    say = Question(noun="connections", verb="say", text="We restart\tat eight.")
+    async with hosted() as (house, host), house.race("Ann", "Bob") as (ann, bob), house.client() as eve, house.client():
+        await eve.say(Hello(name="", watch=True))
+        await eve.hear_of(Welcome)
+        assert await done(host, say) == "said to all connections, 3: We restart at eight."
+        for client in (ann, bob, eve):
+            error = await client.error()
+            assert (error.code, error.fault, error.ref) == (ErrorCode.HOST_SAYS, Fault.SERVER, 0)
+            assert error.message == "The host of this server has a message for everybody. (We restart at eight.)"
+        await ann.say(Resign(race=1, seat=0))
+        await bob.hear_of(Result)
+        assert await wrong(host, Question(noun="connections", verb="say", text=" ")) == "there is nothing to say"
+
+
+async def test_a_renamed_player_is_told_wherever_they_are_connected_and_keeps_the_name(autojump_clock: MockClock) -> None:
+    async with hosted() as (house, host), house.guest("Rude") as ann, house.guest("Bob"):
+        assert ann.welcome is not None
+        assert await done(host, Question(noun="players", verb="rename", target="rude", text="Anne")) == "Rude is now called Anne"
+        assert (await ann.hear_of(YouAre)).name == "Anne"
+        assert seen(await host.answer(Question(noun="players", verb="list")), "name") == [("Anne",), ("Bob",)]
+        assert await wrong(host, Question(noun="players", verb="rename", target="Anne", text="bob")) == (
+            "Another player has that name; choose another."
+        )
+    player = house.store.player(ann.welcome.player)
+    assert player is not None
+    assert player.name == "Anne"
 
 
 async def tournament(client: Client) -> str:
@@ -324,7 +356,7 @@ async def test_a_removal_that_has_to_wait_for_the_disk_says_what_is_done_later_a
         await wrong(host, remove)
         assert house.store.tournament(made) is None
         monkeypatch.setattr(house.journal, "write", write)
-        assert await done(host, remove) == "removed"
+        assert await done(host, remove) == f"removed; reason: {REASON}"
         assert seen(await host.answer(Question(noun="tournaments", verb="list")), "id") == []
 
 

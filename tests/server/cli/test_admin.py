@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 from functools import partial
 from pathlib import Path
@@ -63,9 +64,19 @@ def test_somebody_else_s_server_is_not_asked(tmp_path: Path) -> None:
 def test_the_usual_place_is_beside_the_database(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CARPET_HOME", str(tmp_path))
     assert admin_socket_of(None) == tmp_path / "carpet.sqlite3-admin"
-    assert admin_socket_of("postgresql://u@h/n") == tmp_path / "carpet-postgresql-admin"
     assert admin_socket_of("races.sqlite3") == Path.cwd() / "races.sqlite3-admin"
     assert admin_socket_of("memory") is None
+
+
+def test_each_postgresql_database_has_a_socket_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CARPET_HOME", str(tmp_path))
+    usual = admin_socket_of("postgresql://u:one@h/n")
+    assert usual is not None
+    assert re.fullmatch("postgresql-[0-9a-f]{8}-admin", usual.name)
+    same = ("postgresql://u:two@h/n", "postgres://other@H:5432/n", "postgresql+psycopg://u@/n?host=h")
+    assert {admin_socket_of(where) for where in same} == {usual}
+    others = ("postgresql://u@h/m", "postgresql://u@g/n", "postgresql://u@h:5433/n", "postgresql://u@h/n?options=-csearch_path%3Ds")
+    assert len({usual, *map(admin_socket_of, others)}) == 1 + len(others)
 
 
 async def test_a_host_ends_a_race_and_bans_for_longer_than_the_server_runs(tmp_path: Path) -> None:
@@ -87,7 +98,7 @@ async def test_a_host_ends_a_race_and_bans_for_longer_than_the_server_runs(tmp_p
         assert row.split() == [code, "waiting", "1", "carpet", "Ann", "yes", "yes", "0"]
         (player,) = json.loads(await ask("players", "list", "--json"))
         assert (player["name"], player["room"], player["address"]) == ("Ann", code, "192.0.2.7")
-        assert await ask("rooms", "end", code, "--reason", "it is late") == "ended\n"
+        assert await ask("rooms", "end", code, "--reason", "it is late") == "ended; reason: it is late\n"
         assert (await ann.error()).message.endswith("(it is late)")
         # The room closes a moment after those in it were told.
         with trio.fail_after(60):

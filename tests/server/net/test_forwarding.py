@@ -183,7 +183,7 @@ async def test_whoever_has_a_seat_at_another_node_gets_none_here_until_they_have
         await trio.lowlevel.checkpoint()
         return seats.get(player)
 
-    house.dispatch._identification._announce = house.dispatch.forwarding._seat_elsewhere = seat_elsewhere
+    house.dispatch.identification._announce = house.dispatch.forwarding._seat_elsewhere = seat_elsewhere
     async with house.guest("Bob") as bob, house.client() as ann:
         room = await bob.open()
         if isinstance(request_, JoinRace):
