@@ -277,7 +277,8 @@ def settings_of(
 
 def keep_looks(settings: UiSettings) -> None:
     """Keep what the player has chosen by keys."""
-    keep_usual(**{name: getattr(settings, name) for name in settings.by_key})
+    if settings.by_key:
+        keep_usual(**{name: getattr(settings, name) for name in settings.by_key})
 
 
 def keep_usual(**changes: Any) -> None:

@@ -42,7 +42,7 @@ def done_everywhere(step: Step, command: Command) -> Step | None:
 
 def _chosen(step: Step, **changes: Any) -> Step:
     settings = step.ui.settings
-    return step.but(settings=replace(settings, **changes, by_key=settings.by_key | changes.keys()))
+    return step.but(settings=replace(settings, **changes, by_key=settings.by_key.union(changes)))
 
 
 def _next_bell(step: Step) -> Step:

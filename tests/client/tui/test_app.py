@@ -947,7 +947,7 @@ async def test_quitting_asks_in_a_race_only_and_says_where_the_seat_is() -> None
         await run.give("C", "B", "q", "y")
         assert run.outcome is not None
         assert (run.outcome.reason, run.outcome.code) == ("quit", scenes.CODE)
-        assert run.outcome.settings == replace(DEFAULTS, palette="four", bell=False)
+        assert run.outcome.settings == replace(DEFAULTS, palette="four", bell=False, by_key=frozenset({"palette", "bell", "tones"}))
     async with running() as run:
         await run.say(UP, scenes.welcome())
         await run.give("q")

@@ -218,7 +218,7 @@ async def test_motion_is_switched_off_and_on_by_a_key() -> None:
         assert run.screen.shows(GAP)
         await run.give("q", "y")
         assert run.outcome is not None
-        assert run.outcome.settings == replace(MOVING, motion=False)
+        assert run.outcome.settings == replace(MOVING, motion=False, by_key=frozenset({"motion"}))
 
 
 def last_card_home() -> PlayerView:
