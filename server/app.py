@@ -33,7 +33,7 @@ from server.net.overload import Overload
 from server.net.stream import RoundTripRule
 from server.pages.site import open_site
 from server.rooms.clock import Clock, SleepWatch
-from server.rooms.deal_finder import find_deal
+from server.rooms.deal_finder import DealFinder
 from server.rooms.registry import Rooms
 from server.rooms.resumption import Resumption
 from server.runs.ghost_lines import RecordedGhosts
@@ -116,7 +116,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 keeps=store.waits,
                 rating_changes=partial(journal.ask, store.rating_changes),
                 ghost_lines=RecordedGhosts(journal, records),
-                find_deal=partial(find_deal, workers),
+                find_deal=DealFinder(workers).find,
                 max_rooms=settings.max_rooms,
                 max_rooms_per_place=ROOMS_PER_CONNECTION * settings.max_connections_per_address,
                 bots_wait=settings.bots_wait,

@@ -6,8 +6,10 @@ Owns how long the search appears to take. Must not know rooms, nor how a deal is
 from __future__ import annotations
 
 import logging
+from contextlib import AbstractAsyncContextManager, nullcontext
 from math import ceil
 from typing import Final
+from weakref import WeakValueDictionary
 
 import trio
 
@@ -26,26 +28,36 @@ PAUSES_S: Final = (0.0, 3.0, 6.0, 12.0, 24.0, 30.0, 30.0, 30.0)
 """Pauses before each attempt, as workers die one after another. A machine that is out of memory may recover in a minute or two."""
 
 
-async def find_deal(workers: Workers, wanted: DealWanted) -> int | None:
-    """The number of the first seed whose deal can be won; None if none was found. Cancel it when nobody wants the answer any more.
+class DealFinder:
+    """`find` is a `FindDeal`. One search at a time for each place: others must not wait for all that somebody asks for at once."""
 
-    Raises SearchFailed if worker after worker has died.
-    """
-    began = trio.current_time()
-    k = await _search(workers, wanted)
-    steps = max(ceil((trio.current_time() - began) / STEP_S), 1)
-    await trio.sleep_until(began + steps * STEP_S)
-    return k
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+        self._turns: WeakValueDictionary[str, trio.Lock] = WeakValueDictionary()
 
+    async def find(self, wanted: DealWanted, place: str | None) -> int | None:
+        """The number of the first seed whose deal can be won; None if none was found. Cancel it when nobody wants the answer any more.
 
-async def _search(workers: Workers, wanted: DealWanted) -> int | None:
-    for attempt, pause_s in enumerate(PAUSES_S, 1):
-        await trio.sleep(pause_s)
-        try:
-            return await workers.run(first_winnable, wanted.rules, wanted.secret, wanted.nonces)
-        except NoneWinnable as error:
-            logger.error("no winnable deal: %s", error)
-            return None
-        except WorkerDied as error:
-            logger.error("looking for a winnable deal, attempt %d of %d: %s", attempt, len(PAUSES_S), error)
-    raise SearchFailed
+        Raises SearchFailed if worker after worker has died.
+        """
+        began = trio.current_time()
+        async with self._turn(place):
+            k = await self._search(wanted)
+        steps = max(ceil((trio.current_time() - began) / STEP_S), 1)
+        await trio.sleep_until(began + steps * STEP_S)
+        return k
+
+    def _turn(self, place: str | None) -> AbstractAsyncContextManager[object]:
+        return self._turns.setdefault(place, trio.Lock()) if place is not None else nullcontext()
+
+    async def _search(self, wanted: DealWanted) -> int | None:
+        for attempt, pause_s in enumerate(PAUSES_S, 1):
+            await trio.sleep(pause_s)
+            try:
+                return await self._workers.run(first_winnable, wanted.rules, wanted.secret, wanted.nonces)
+            except NoneWinnable as error:
+                logger.error("no winnable deal: %s", error)
+                return None
+            except WorkerDied as error:
+                logger.error("looking for a winnable deal, attempt %d of %d: %s", attempt, len(PAUSES_S), error)
+        raise SearchFailed

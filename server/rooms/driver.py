@@ -389,7 +389,7 @@ class Room:
 
     async def _find_deal(self, wanted: DealWanted) -> None:
         try:
-            k = await self._ports.find_deal(wanted)
+            k = await self._ports.find_deal(wanted, self.place)
         except SearchFailed:
             self._fail(Refusal(ErrorCode.CANNOT_DEAL))
         else:

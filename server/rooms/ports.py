@@ -17,9 +17,9 @@ class SearchFailed(Exception):
     """A winnable deal could not be looked for. That says nothing about the deals."""
 
 
-FindDeal: TypeAlias = Callable[[DealWanted], Awaitable[int | None]]
+FindDeal: TypeAlias = Callable[[DealWanted, str | None], Awaitable[int | None]]
 """Finds the number of the first seed that gives a winnable deal, or None. May take long; cancelled when no longer wanted. Raises
-SearchFailed."""
+SearchFailed. Also given: the place for which it is (`Room.place`)."""
 
 RatingChanges: TypeAlias = Callable[[str], Awaitable[tuple[RatingChange, ...]]]
 """How the race with this id, which is kept and counts, changed its players' ratings, by seat. May raise StoreError."""

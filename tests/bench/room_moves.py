@@ -110,8 +110,8 @@ class Player(Member):
         return position.play(self.next_move).is_over
 
 
-async def no_search(wanted: DealWanted) -> int | None:
-    raise AssertionError(wanted)
+async def no_search(wanted: DealWanted, place: str | None) -> int | None:
+    raise AssertionError(wanted, place)
 
 
 async def no_change(race: str) -> tuple[RatingChange, ...]:

@@ -255,9 +255,9 @@ class Notebook:
         return ()
 
 
-async def first_seed(wanted: DealWanted) -> int | None:
+async def first_seed(wanted: DealWanted, place: str | None) -> int | None:
     """A search to which every deal is good enough."""
-    del wanted
+    del wanted, place
     return 0
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 import trio
 from trio.testing import MockClock
@@ -14,7 +12,7 @@ from protocol.server_messages import Error, Left
 from protocol.views import RaceOptions
 from server.race.audit import audit
 from server.race.race_deal import DealWanted
-from server.rooms.deal_finder import STEP_S, find_deal
+from server.rooms.deal_finder import STEP_S, DealFinder
 from server.rooms.ports import SearchFailed
 from server.runtime.workers import WorkerDied, open_workers
 from server.solver.winnable import NoneWinnable, check_first_winnable
@@ -34,7 +32,8 @@ class Search:
         self._takes_s = takes_s
         self._finds = finds
 
-    async def find(self, wanted: DealWanted) -> int | None:
+    async def find(self, wanted: DealWanted, place: str | None) -> int | None:
+        del place
         self.begun.append(wanted)
         try:
             await trio.sleep(self._takes_s)
@@ -200,20 +199,20 @@ LOOKED_FOR = DealWanted("carpet", bytes(32), (bytes(16),))
 @pytest.mark.parametrize(("takes_s", "steps"), [(0.001, 1), (0.4, 1), (2.9, 1), (3.1, 2), (8.9, 3)])
 async def test_an_answer_comes_at_the_end_of_a_step_whatever_the_search_took(autojump_clock: MockClock, takes_s: float, steps: int) -> None:
     began = trio.current_time()
-    assert await find_deal(Worked(3, takes_s=takes_s), LOOKED_FOR) == 3  # type: ignore[arg-type]
+    assert await DealFinder(Worked(3, takes_s=takes_s)).find(LOOKED_FOR, None) == 3  # type: ignore[arg-type]
     assert trio.current_time() - began == pytest.approx(steps * STEP_S)
 
 
 async def test_a_worker_that_dies_is_followed_by_another_one(autojump_clock: MockClock) -> None:
-    assert await find_deal(Worked(WorkerDied(), 3), LOOKED_FOR) == 3  # type: ignore[arg-type]
+    assert await DealFinder(Worked(WorkerDied(), 3)).find(LOOKED_FOR, None) == 3  # type: ignore[arg-type]
     # Two that die are no reason to give up: the machine may be short of memory for a minute.
-    assert await find_deal(Worked(*[WorkerDied()] * 7, 3), LOOKED_FOR) == 3  # type: ignore[arg-type]
+    assert await DealFinder(Worked(*[WorkerDied()] * 7, 3)).find(LOOKED_FOR, None) == 3  # type: ignore[arg-type]
     with pytest.raises(SearchFailed):
-        await find_deal(Worked(*[WorkerDied()] * 8, 3), LOOKED_FOR)  # type: ignore[arg-type]
+        await DealFinder(Worked(*[WorkerDied()] * 8, 3)).find(LOOKED_FOR, None)  # type: ignore[arg-type]
 
 
 async def test_a_race_is_dealt_when_workers_are_back(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
-    table = Table(nursery, find_deal=partial(find_deal, Worked(WorkerDied(), WorkerDied(), 3)))  # type: ignore[arg-type]
+    table = Table(nursery, find_deal=DealFinder(Worked(WorkerDied(), WorkerDied(), 3)).find)  # type: ignore[arg-type]
     ann = table.guest("Ann")
     room = await table.seated(ann, **WANTED)
     ann.ready(room)
@@ -226,7 +225,7 @@ async def test_where_all_workers_die_the_server_is_to_blame_and_not_the_deal(
     autojump_clock: MockClock, nursery: trio.Nursery, caplog: pytest.LogCaptureFixture
 ) -> None:
     died = WorkerDied("the worker process that ran first_winnable ended in the middle of it, by SIGKILL")
-    table = Table(nursery, find_deal=partial(find_deal, Worked(*[died] * 8)))  # type: ignore[arg-type]
+    table = Table(nursery, find_deal=DealFinder(Worked(*[died] * 8)).find)  # type: ignore[arg-type]
     ann = table.guest("Ann")
     room = await table.seated(ann, **WANTED)
     ann.ready(room)
@@ -239,8 +238,33 @@ async def test_where_all_workers_die_the_server_is_to_blame_and_not_the_deal(
     assert (aborted.reason, aborted.seats) == ("the server could not go on with it", ())
 
 
+async def test_whoever_wants_many_deals_at_once_keeps_nobody_else_waiting(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+    limiter, done = trio.CapacityLimiter(1), list[str | None]()
+
+    class OneWorker(Worked):
+        async def run(self, *job: object) -> int:
+            async with limiter:
+                return await super().run(*job)
+
+    finder = DealFinder(OneWorker(*range(40), takes_s=2.0))  # type: ignore[arg-type]
+
+    async def search(place: str | None) -> None:
+        await finder.find(LOOKED_FOR, place)
+        done.append(place)
+
+    for _ in range(30):
+        nursery.start_soon(search, "192.0.2.1")
+    await trio.sleep(0.1)
+    began = trio.current_time()
+    async with trio.open_nursery() as others:
+        others.start_soon(search, "192.0.2.2")
+        others.start_soon(search, None)
+    assert trio.current_time() - began < 4 * STEP_S
+    assert len(done) < 6
+
+
 async def test_where_there_is_none_it_is_not_looked_for_again(autojump_clock: MockClock) -> None:
-    assert await find_deal(Worked(NoneWinnable("none"), 3), LOOKED_FOR) is None  # type: ignore[arg-type]
+    assert await DealFinder(Worked(NoneWinnable("none"), 3)).find(LOOKED_FOR, None) is None  # type: ignore[arg-type]
 
 
 # ---- with a real worker
@@ -250,7 +274,7 @@ async def test_where_there_is_none_it_is_not_looked_for_again(autojump_clock: Mo
 async def test_a_real_worker_finds_the_number_that_the_record_is_checked_by() -> None:
     with trio.fail_after(60):
         async with open_workers(1) as workers, trio.open_nursery() as nursery:
-            table = Table(nursery, find_deal=partial(find_deal, workers))
+            table = Table(nursery, find_deal=DealFinder(workers).find)
             ann = table.guest("Ann")
             room = await table.seated(ann, countdown_s=1, **WANTED)
             ann.ready(room)
