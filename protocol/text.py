@@ -22,9 +22,12 @@ _ESCAPE = re.compile(
     r"|\x1b[ -/]*[0-~]?"
 )
 
-# Letters, marks and symbols by category, but invisible: fillers, blanks, variation selectors. A name made only of them would look empty,
+# Letters, marks and symbols by category, but invisible: fillers, blanks, joiners, selectors. A name made only of them would look empty,
 # and two names that differ only in them would look the same.
-_INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U000e0100-\U000e01ef]")
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u2d7f\u3164\ufe00-\ufe0f\uffa0"
+    "\U0001107f\U00011a47\U00011a99\U00016fe4\U0001bc9d\U0001d159\U000e0100-\U000e01ef]"
+)
 
 # Hangul vowels and finals take no terminal cell of their own: with one too many, a name would look like another.
 _LEAD, _PART = "[\u1100-\u115e\ua960-\ua97c]", "[\u1161-\u11ff\ud7b0-\ud7fb]"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 from functools import partial
 from http import HTTPStatus
 from typing import Final
@@ -18,8 +19,8 @@ from server.tournaments.service import TournamentService
 
 CSV_TYPE: Final = "text/csv; charset=utf-8"
 
-_FORMULA: Final = tuple("=+-@\t\r")
-"""A spreadsheet takes a text that begins with one of these for a formula (OWASP, CSV Injection)."""
+_FORMULA: Final = re.compile(r"(^|[;|])(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r])")
+"""A spreadsheet takes a cell that begins with one of these for a formula (OWASP, CSV Injection); semicolons may part cells."""
 
 
 KEPT: Final = 16
@@ -104,4 +105,4 @@ def standings_csv(found: TournamentDocument) -> str:
 
 def harmless(text: str) -> str:
     """The text as a cell that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return _FORMULA.sub(r"\1'", text)

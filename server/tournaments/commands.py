@@ -278,6 +278,9 @@ def _entry(state: TournamentState, asker: Asker, code: str | None) -> Event:
         return Returned(asker.id)
     if state.code is not None and not hmac.compare_digest((code or "").encode("utf-8", "surrogatepass"), state.code.encode()):
         raise Refusal(ErrorCode.WRONG_ENTRY_CODE, path="$.code")
+    # Entrants keep the name under which they entered, although they may have given it up since.
+    if asker.name.casefold() in {person.name.casefold() for person in state.people.values()}:
+        raise Refusal(ErrorCode.DECISION_REFUSED, f"somebody has entered as {asker.name}; change your name first")
     return Entered(asker.id, asker.name, asker.rating)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import unicodedata
 from collections.abc import Callable
 
@@ -99,6 +100,13 @@ def test_what_cannot_be_seen_is_dropped(text: str, cleaned: str) -> None:
 def test_letters_without_ink_make_no_name(blank: str) -> None:
     assert clean_name(blank * 3) == ""
     assert clean_name(f"A{blank}da") == "Ada"
+
+
+def test_no_joiner_selector_or_blank_is_left_in_a_name() -> None:
+    for character in map(chr, range(sys.maxunicode)):
+        named = unicodedata.name(character, "")
+        if any(word in named for word in ("JOINER", "VARIATION SELECTOR", "LETTER SELECTOR", "NULL NOTEHEAD", "HANGUL CHOSEONG FILLER")):
+            assert clean_name(f"A{character}da") == "Ada", named
 
 
 @pytest.mark.parametrize("part", ["\u1161", "\u11a8", "\u11ff", "\ud7b0", "\ud7fb"], ids=ascii)

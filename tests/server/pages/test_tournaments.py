@@ -81,10 +81,11 @@ async def test_a_store_that_does_not_answer_is_no_fault_of_the_page(house: House
     assert (await house.ask(path)).problem == (503, "The store cannot be read now; try again later.")
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1"])
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1", " =1", "\uff1d1+1", "\uff0b1"])
 def test_no_cell_is_a_formula(text: str) -> None:
     assert harmless(text) == f"'{text}"
     assert harmless("Ada -1") == "Ada -1"
+    assert harmless(f"Ada;{text}") == f"Ada;'{text}"
 
 
 async def test_tables_of_a_public_tournament_are_listed_while_they_race(house: House) -> None:

@@ -570,6 +570,16 @@ async def test_entering_asks_for_the_code_and_a_free_place(venue: Venue) -> None
     assert "sesame" not in repr(ben.heard)
 
 
+async def test_nobody_enters_under_the_name_of_an_entrant(venue: Venue) -> None:
+    ann, other, ben = await venue.people("Ann", "Someone", "Ben")
+    identity = await ben.make(FAST, ann)
+    # Ann has taken another name since, and so hers was free.
+    other.player = PlayerName(other.player.id, "ann")
+    assert refused(await other.ask(EnterTournament(id=identity))) == "tournament/refused"
+    await ann.ask(LeaveTournament(id=identity))
+    await ann.do(EnterTournament(id=identity))
+
+
 async def test_a_second_check_in_is_answered_and_not_kept(venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben")
     identity = await ann.make(replace(FAST, rounds=1, check_in_s=60), ann, ben)
