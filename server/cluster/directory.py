@@ -56,16 +56,17 @@ local code = ''
 for i = 6, #ARGV do
   code = redis.call('HGET', prefix .. ':seats:' .. ARGV[i], player) or code
 end
-local lost = prefix .. ':lost:' .. arrival
-if redis.call('EXISTS', lost) == 1 then return {0, code} end
 local before = redis.call('GET', key)
+local told = prefix .. ':told:' .. arrival
+if age > 0 then
+  redis.call('SET', told, '', 'EX', 60)
+elseif redis.call('EXISTS', told) == 1 then
+  return {before and string.match(before, '^(.*):%d+$') == arrival and 1 or 0, code}
+end
 if before then
   local last, known = string.match(before, '^(.*):(%d+)$')
   if last ~= arrival then
-    if age > 0 and tonumber(known) and tonumber(known) > at then
-      redis.call('SET', lost, '', 'EX', 60)
-      return {0, code}
-    end
+    if age > 0 and tonumber(known) and tonumber(known) > at then return {0, code} end
     local node = string.match(before, '^%d+')
     if node and node ~= string.match(arrival, '^%d+') then
       redis.call('RPUSH', prefix .. ':moved-on:' .. node, player .. ' ' .. before)
@@ -78,8 +79,8 @@ return {1, code}
 """
 """Decides which of a player's connections, over all nodes, said hello last: in one step, by the engine's clock. Returns whether it is this
 one, and the code of the room in which the player has a seat at one of the nodes in the last arguments. A hello that is said now always
-wins. One that is told later, because the engine was away or has forgotten it, counts with its real age. If it has lost by that, it has also
-lost where its first telling comes only then: otherwise both connections would go.
+wins. One that is told later, because the engine was away or has forgotten it, counts with its real age. Where its first telling comes only
+after that it changes nothing more: if it won once again, both connections would go.
 """
 
 AWAY: Final = (RedisError, OSError, trio.TooSlowError, RuntimeError)

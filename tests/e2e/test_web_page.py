@@ -532,7 +532,7 @@ def test_whoever_listens_is_told_all_of_it(browser: Browser, tables_server: str,
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
-    assert browser.run("return [...document.querySelectorAll('[role=status]')].map((each) => each.id)") == ["connection", "news"]
+    assert browser.run("return [...document.querySelectorAll('[role=status]')].map((each) => each.id)") == ["connection", "notice", "news"]
     identities = browser.run("return [...document.querySelectorAll('[id]')].map((each) => each.id)")
     assert len(identities) == len(set(identities))
     assert browser.run("return document.documentElement.lang") == "en"

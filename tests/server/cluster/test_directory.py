@@ -159,7 +159,8 @@ async def arrive_at_both(one: Listener, two: Listener, player: str) -> None:
             nursery.start_soon(each.directory.arrive, player)
 
 
-async def test_a_hello_told_twice_that_lost_the_first_time_sends_nobody_else_away() -> None:
+@pytest.mark.parametrize("is_told_first", [True, False])
+async def test_a_hello_told_twice_sends_nobody_away_whose_hello_was_later(is_told_first: bool) -> None:
     with redis_server() as redis:
         async with two_nodes(redis.url) as (one, two):
             await until(lambda: one.directory.available and two.directory.available)
@@ -171,15 +172,19 @@ async def test_a_hello_told_twice_that_lost_the_first_time_sends_nobody_else_awa
                 return await telling(*arguments)
 
             client.eval = held_up
+            here = cast(Any, one.directory)._here
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(one.directory.arrive, "anna")
-                await trio.sleep(0.01)
+                await until(lambda: "anna" in here)
+                if is_told_first:
+                    await until(lambda: here["anna"].is_known)
                 await two.directory.arrive("anna")
                 await until(lambda: one.moved_on == ["anna"])
                 is_on_its_way.set()
+            client.eval = telling
             await two.directory.arrive("bob")
             await one.directory.arrive("bob")
-            await until(lambda: two.moved_on)
+            await until(lambda: "bob" in two.moved_on)
             assert two.moved_on == ["bob"]
 
 
