@@ -283,8 +283,8 @@ class Dispatch:
                 self._say(visit, player, message)
             case WatchRace(code=code, key=key, ref=ref):
                 self._spectators.watch(visit.connection, player, code, key=key, ref=ref)
-            case AskBoardsKey(code=code, ref=ref):
-                visit.connection.post(Outgoing(BoardsKey(code=read_code(code), key=self._boards_key(player, code), ref=ref)))
+            case AskBoardsKey():
+                self._ask_boards_key(visit, player, message)
             case Unwatch(ref=ref):
                 self._spectators.unwatch(visit.connection, ref=ref)
             case FollowTournaments(follow=follow):
@@ -296,8 +296,10 @@ class Dispatch:
                 self._ask_tournament(visit, player, message)
 
     def _ask_tournament(self, visit: Visit, player: PlayerName, message: CreateTournament | TournamentCommand) -> None:
-        asker = Asker(player.id, player.name, self._players.rating(player.id), visit.place)
-        self._tournaments.ask(visit.connection, asker, message)
+        self._tournaments.ask(visit.connection, self._asker(visit, player), message)
+
+    def _asker(self, visit: Visit, player: PlayerName) -> Asker:
+        return Asker(player.id, player.name, self._players.rating(player.id), visit.place)
 
     # ---- runs, challenges and their boards
 
@@ -368,15 +370,18 @@ class Dispatch:
         else:
             self._say_watching(visit, message)
 
-    def _boards_key(self, player: PlayerName, code: str) -> str:
+    def _ask_boards_key(self, visit: Visit, player: PlayerName, message: AskBoardsKey) -> None:
         """The key to a race's whole boards: for its host, who has the first seat, or for its tournament's director, if not a player too."""
-        tournament = self._tournaments.elsewhere.directed_table(read_code(code), player.id)
+        code = read_code(message.code)
+        tournament = self._tournaments.elsewhere.directed_table(code, player.id)
         if tournament is not None:
-            return self._spectators.tournament_key(tournament)
+            key = BoardsKey(code=code, key=self._spectators.tournament_key(tournament), ref=message.ref)
+            self._tournaments.give_boards_key(tournament, visit.connection, self._asker(visit, player), message, key)
+            return
         room = self._rooms.find(code)
         if room.spec is not None or room.options.counts or room.summary.seats[0].player != player.id:
             raise Refusal(ErrorCode.NO_KEY)
-        return self._spectators.boards_key(room)
+        visit.connection.post(Outgoing(BoardsKey(code=code, key=self._spectators.boards_key(room), ref=message.ref)))
 
     def _say_watching(self, visit: Visit, message: Say) -> None:
         """Say a line of chat to those who watch the same race."""

@@ -26,11 +26,13 @@ from protocol.tournament_messages import (
     StartTournament,
 )
 from protocol.tournaments import REASON_LENGTH, TableResult, TournamentOptions
+from protocol.watch_messages import AskBoardsKey, BoardsKey
 from server.bots.house import HOUSE_BOTS
 from server.rooms.member import Member
 from server.tournaments.events import (
     BANNED,
     NO_CHECK_IN,
+    BoardsKeyGiven,
     CalledOff,
     CheckedIn,
     CheckInOpened,
@@ -84,11 +86,12 @@ class Asker:
 
 @dataclass(frozen=True, slots=True)
 class AskedCommand:
-    """A command, and the member through whom it is answered."""
+    """A command, and the member through whom it is answered. answer: None for `decided`."""
 
     member: Member
     asker: Asker
-    command: TournamentCommand
+    command: TournamentCommand | AskBoardsKey
+    answer: BoardsKey | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ class Decision:
     pairs: bool = False
 
 
-def decide(state: TournamentState, asker: Asker, command: TournamentCommand) -> Decision:
+def decide(state: TournamentState, asker: Asker, command: TournamentCommand | AskBoardsKey) -> Decision:
     """Raises Refusal. `TournamentState.after` says whether the events can happen."""
     if asker.id != state.director:
         _check_own_decisions(state, asker.id)
@@ -126,7 +129,7 @@ def _check_own_decisions(state: TournamentState, player: str) -> None:
         raise Refusal(ErrorCode.NOT_NOW, "players have entered and left too often; its director can still let entrants in or take them out")
 
 
-def _directed(state: TournamentState, command: DirectorCommand) -> Decision:
+def _directed(state: TournamentState, command: DirectorCommand | AskBoardsKey) -> Decision:
     match command:
         case StartTournament():
             return _start(state)
@@ -145,7 +148,14 @@ def _directed(state: TournamentState, command: DirectorCommand) -> Decision:
             return Decision((next_bot(state, known_bot(bot or state.options.bot)),))
         case EndTournament(reason=reason):
             return Decision((CalledOff(clean_reason(reason)),))
+        case AskBoardsKey():
+            return Decision(() if _has_boards_key(state) else (BoardsKeyGiven(),))
     assert_never(command)
+
+
+def _has_boards_key(state: TournamentState) -> bool:
+    """Whether its director has the key to the boards of all tables."""
+    return any(isinstance(entry.event, BoardsKeyGiven) for entry in state.log)
 
 
 def _why_not_paired(state: TournamentState, number: int) -> str:
@@ -278,6 +288,8 @@ def _entry(state: TournamentState, asker: Asker, code: str | None) -> Event:
         return Returned(asker.id)
     if state.code is not None and not hmac.compare_digest((code or "").encode("utf-8", "surrogatepass"), state.code.encode()):
         raise Refusal(ErrorCode.WRONG_ENTRY_CODE, path="$.code")
+    if asker.id == state.director and _has_boards_key(state):
+        raise Refusal(ErrorCode.DECISION_REFUSED, "you have the key to the boards of all tables, so you cannot play")
     # Entrants keep the name under which they entered, although they may have given it up since.
     if asker.name.casefold() in {person.name.casefold() for person in state.people.values()}:
         raise Refusal(ErrorCode.DECISION_REFUSED, f"somebody has entered as {asker.name}; change your name first")

@@ -356,7 +356,8 @@ class Director:
                 self._asked.appendleft(asked)
                 raise
             else:
-                asked.member.post(Outgoing(Decided(id=self.state.id, number=number, ref=asked.command.ref)))
+                answer = asked.answer or Decided(id=self.state.id, number=number, ref=asked.command.ref)
+                asked.member.post(Outgoing(answer))
 
     async def _obey(self, asked: AskedCommand) -> int:
         """The number of the event that was asked for; of the last event if everything is already as asked for."""

@@ -94,6 +94,11 @@ class ResultCorrected:
 
 
 @dataclass(frozen=True, slots=True)
+class BoardsKeyGiven:
+    """The director has the key to the boards of all tables, with every card face up. It is the same for all rounds."""
+
+
+@dataclass(frozen=True, slots=True)
 class Paused: ...
 
 
@@ -121,6 +126,7 @@ Event: TypeAlias = (
     | ResultEntered
     | TableRaceAborted
     | ResultCorrected
+    | BoardsKeyGiven
     | Paused
     | Resumed
     | Finished
@@ -137,6 +143,7 @@ TAGS: Final[dict[str, type[Event]]] = {
     "result": ResultEntered,
     "broken-race": TableRaceAborted,
     "correct": ResultCorrected,
+    "give-boards-key": BoardsKeyGiven,
     "pause": Paused,
     "resume": Resumed,
     "finish": Finished,

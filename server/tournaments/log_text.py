@@ -8,6 +8,7 @@ from protocol.text import counted
 from protocol.tournaments import LoggedDecision
 from server.tournaments.events import (
     KIND,
+    BoardsKeyGiven,
     CalledOff,
     CheckedIn,
     CheckInOpened,
@@ -51,7 +52,7 @@ def name_of(state: TournamentState, entrant: str) -> str:
     return person.name if person is not None else entrant
 
 
-def sentence(state: TournamentState, event: Event) -> str:
+def sentence(state: TournamentState, event: Event) -> str:  # noqa: C901  (a case for each event, and no more in any)
     match event:
         case Entered(name=name, bot=bot):
             return f"{name} enters, a house bot." if bot is not None else f"{name} enters."
@@ -74,6 +75,8 @@ def sentence(state: TournamentState, event: Event) -> str:
         case ResultCorrected(number, table, race, result):
             assert result is not None
             return f"{_race(number, table, race)}, by the director: {_outcome(state, number, table, result)}."
+        case BoardsKeyGiven():
+            return f"{state.director_name}, who directs it, can see the boards of all tables with every card face up."
         case Paused():
             return "The tournament is paused."
         case Resumed():

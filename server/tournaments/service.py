@@ -22,6 +22,7 @@ from protocol.text import read_code
 from protocol.tournament_messages import CreateTournament, Decided, FollowTournament
 from protocol.tournament_messages import Tournaments as TournamentsMessage
 from protocol.tournaments import LISTED_TOURNAMENTS, TournamentDocument, TournamentListing, is_tournament_id
+from protocol.watch_messages import AskBoardsKey, BoardsKey
 from server.rooms.driver import Room
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing, refused
@@ -243,6 +244,12 @@ class TournamentService:
         else:
             self._check_lookup(identity)
             self._nursery.start_soon(self._ask_old, identity, AskedCommand(member, asker, message))
+
+    def give_boards_key(self, tournament: str, member: Member, asker: Asker, message: AskBoardsKey, key: BoardsKey) -> None:
+        """Give the director the key as soon as the log, which everybody can read, says that they have it. Raises Refusal."""
+        if self._stopping:
+            raise Refusal(ErrorCode.SERVER_STOPPING)
+        self._running[tournament].ask(AskedCommand(member, asker, message, key))
 
     def follow(self, member: Member, message: FollowTournament, start_soon: Callable[..., None]) -> None:
         """Follow a tournament, or stop. start_soon: for tasks that end with the member's connection. Raises Refusal."""

@@ -24,6 +24,7 @@ from protocol.views import SharedDeal
 from server.tournaments.events import (
     BANNED,
     NO_CHECK_IN,
+    BoardsKeyGiven,
     CalledOff,
     CheckedIn,
     CheckInOpened,
@@ -255,6 +256,8 @@ class TournamentState:
                 return replace(self, numbers=self._next_number((number, table)))
             case ResultCorrected():
                 return self._corrected(event)
+            case BoardsKeyGiven():
+                return self
             case Paused():
                 self._expect("playing")
                 self._check_paused(False)

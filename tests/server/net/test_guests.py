@@ -12,11 +12,21 @@ from protocol.codec import ENCODINGS
 from protocol.errors import ErrorCode
 from protocol.room_events import PlayerReady
 from protocol.server_messages import Lobby, Welcome
+from protocol.tournament_messages import (
+    Called,
+    CreateTournament,
+    Decided,
+    EnterTournament,
+    FollowTournament,
+    StartTournament,
+    Tournament,
+)
 from protocol.watch_messages import AskBoardsKey, Board, BoardsKey, Unwatch, Unwatched, Watched, WatchedEvent, Watchers, WatchRace
 from server.net.connection import PING_INTERVAL_S, WATCHER_PING_S
 from server.net.identification import HELLO_S
 from server.runtime import log_lines
 from tests.server.net.wire import Client, House
+from tests.server.tournaments.venue import FAST
 
 
 async def arrive(client: Client, name: str = "", token: str | None = None) -> Welcome:
@@ -147,6 +157,25 @@ async def test_the_host_has_a_key_of_whole_boards_and_nobody_else_nor_in_a_rated
         assert (await guest.error_for(WatchRace(code=room.code, key="B" * 16))).code == ErrorCode.WRONG_KEY
     async with house.guest("Cleo") as cleo:
         assert (await cleo.error_for(AskBoardsKey(code=(await cleo.open(rated=True)).code))).code == ErrorCode.NO_KEY
+
+
+async def test_the_director_has_a_key_of_all_boards_once_the_log_says_so_and_cannot_play_from_then_on(house: House) -> None:
+    async with house.guest("Dora") as dora, house.guest("Ann") as ann, house.guest("Ben") as ben, house.client() as screen:
+        identity = (await dora.ask(CreateTournament(options=FAST), Decided)).id
+        for entrant in (ann, ben):
+            await entrant.ask(EnterTournament(id=identity), Decided)
+        await dora.ask(StartTournament(id=identity), Decided)
+        code = (await ann.hear_of(Called)).code
+        assert (await ann.error_for(AskBoardsKey(code=code))).code == ErrorCode.NO_KEY
+        told = await dora.ask(FollowTournament(id=identity), Tournament)
+        keys = {(await dora.ask(AskBoardsKey(code=code), BoardsKey)).key for _ in range(2)}
+        logged = (await dora.ask(FollowTournament(id=identity), Tournament)).log
+        assert [decision.kind for decision in logged[len(told.log) :]] == ["give-boards-key"], "once, whenever they ask again"
+        assert logged[-1].text == "Dora, who directs it, can see the boards of all tables with every card face up."
+        assert (await dora.error_for(EnterTournament(id=identity))).code == ErrorCode.DECISION_REFUSED
+        await arrive(screen)
+        (key,) = keys
+        assert (await screen.ask(WatchRace(code=code, key=key), Watched)).room.code == code
 
 
 async def test_the_host_of_a_race_that_cannot_be_rated_has_the_key_whatever_they_wished(house: House) -> None:
