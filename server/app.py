@@ -332,8 +332,7 @@ async def _joined(store: Store, journal: Journal, settings: Settings) -> tuple[C
     from server.cluster.directory import Directory
     from server.store.shared import SharedStore
 
-    if not isinstance(store, SharedStore):
-        return None, None
+    assert isinstance(store, SharedStore)
     node = ClusterNode(store, journal, settings.advertise)
     await node.join()
     return node, Directory(settings.cluster, node, await trio.to_thread.run_sync(store.place))

@@ -134,6 +134,7 @@ class Matchmaker:
         try:
             room = self._rooms.open(RaceOptions() if pair.rules is None else RaceOptions(rules=pair.rules))
         except Refusal as refusal:
+            logger.warning("no race could be opened for two players who were matched: %s", refusal)
             for seeker in seekers:
                 _give_up(seeker, refusal)
             return
@@ -142,6 +143,7 @@ class Matchmaker:
                 seeker.enter(room)
             except Refusal as refusal:
                 # The other player's race is listed, so somebody else may join it.
+                logger.warning("a player who was matched could not be seated: %s", refusal)
                 _give_up(seeker, refusal)
 
     def _forget(self, player: str) -> Seeker:
@@ -150,6 +152,5 @@ class Matchmaker:
 
 
 def _give_up(seeker: Seeker, refusal: Refusal) -> None:
-    logger.warning("two players were matched, but no race could be opened for them: %s", refusal)
     seeker.member.post(refused(refusal, seeker.ref))
     seeker.member.post(Outgoing(WaitingOver(reason="failed", ref=seeker.ref)))

@@ -325,7 +325,7 @@ class SocketListener(trio.abc.Listener[SocketStream]):
         ticket = self._admission.enter(address[0] if isinstance(address, tuple) else "")
         if ticket.entry is not AdmissionOutcome.ADMITTED and (count := self._too_many.happened(trio.current_time())):
             logger.warning(
-                "%d refused, the last from %s, with %d connections there: --max-connections is %d, --max-connections-per-address %d",
+                "%d connections refused, the last from %s; %d are open: --max-connections is %d, --max-connections-per-address %d",
                 count,
                 ticket.place or "this machine",
                 self._admission.inside,

@@ -152,7 +152,7 @@ class Store(ABC):
     def stood_last(self, room: str) -> StandingRace | None:
         """The race that finished last in any room that had this code, whether or not somebody is still there; None if there is none."""
         with self._reading() as sql:
-            row = sql.row(f"{_KEPT} WHERE races.room = :room ORDER BY records.finished_at_ms DESC LIMIT 1", {"room": room})
+            row = sql.row(f"{_KEPT} WHERE races.room = :room AND races.phase = 'over' ORDER BY records.finished_at_ms DESC LIMIT 1", {"room": room})
             seated = _seats(sql, (row.id,)) if row is not None else {}
         return _standing(row, seated[row.id]) if row is not None else None
 
@@ -237,7 +237,7 @@ class Store(ABC):
 
     def ladder(self, limit: int) -> tuple[Player, ...]:
         """Rated players, best first: by mu - 3 sigma, a rating that they almost surely exceed; then by name."""
-        best_first = "SELECT * FROM players WHERE mu IS NOT NULL ORDER BY mu - 3 * sigma DESC, name_key LIMIT :limit"
+        best_first = "SELECT * FROM players WHERE mu IS NOT NULL ORDER BY (mu - 3 * sigma) DESC, name_key LIMIT :limit"
         return tuple(map(player_of, self._rows(best_first, limit=limit)))
 
     def _player(self, column: str, value: str | bytes) -> Player | None:

@@ -23,6 +23,7 @@ CREATE TABLE players (
     sigma DOUBLE,
     races INTEGER DEFAULT 0 NOT NULL
 );
+CREATE INDEX players_rated ON players ((mu - 3 * sigma) DESC, name_key) WHERE mu IS NOT NULL;
 
 -- Shuffles that several races are dealt. nonces: a JSON list. reveals_at_ms: NULL while that is not settled.
 CREATE TABLE shared_deals (
@@ -37,6 +38,7 @@ CREATE TABLE shared_deals (
     reveals_at_ms BIGINT
 );
 CREATE INDEX shared_deals_of_kind ON shared_deals (kind, made_at_ms);
+CREATE INDEX shared_deals_of_owner ON shared_deals (owner);
 
 -- Servers that share this database, by the URL at which they are reached. epoch: one more each time another process answers for the
 -- node's races. lease_until_ms: by the database's clock; once it is past, other nodes may take its races over.
@@ -83,6 +85,7 @@ CREATE TABLE runs (
     PRIMARY KEY (deal, rules, player)
 );
 CREATE INDEX runs_race ON runs (race);
+CREATE INDEX runs_of_player ON runs (player);
 
 -- closed_at_ms: NULL while something may go on by itself. node: which leads it, as of `races`.
 CREATE TABLE tournaments (
@@ -96,6 +99,7 @@ CREATE TABLE tournaments (
 );
 CREATE INDEX tournaments_made ON tournaments (made_at_ms, id);
 CREATE INDEX tournaments_open ON tournaments (id) WHERE closed_at_ms IS NULL;
+CREATE INDEX tournaments_of_director ON tournaments (director);
 
 -- The logs of tournaments. author: NULL for the server.
 CREATE TABLE decisions (
@@ -106,6 +110,7 @@ CREATE TABLE decisions (
     decision TEXT NOT NULL,
     PRIMARY KEY (tournament, sequence)
 );
+CREATE INDEX decisions_of_author ON decisions (author);
 
 -- One row a commit; the last one says which that was. Each node has numbers of its own (`nodes.numbers_of`).
 -- writer: random bytes, new for each opening of the store. commands: as of

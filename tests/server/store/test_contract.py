@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -28,7 +31,7 @@ from server.store.port import (
     name_key,
     race_id,
 )
-from server.store.sql import Row, Sql, Values
+from server.store.sql import Sql
 from server.store.store import Store
 from tests.server.race.racing import SECRET
 from tests.server.store.keeping import NOW, driven, logged, made, opened, over, rated_over, seat, taken, won, write
@@ -222,26 +225,40 @@ def test_players_are_found_by_the_beginning_of_their_names(store: Store) -> None
     assert (found("ä"), found("%"), found("_"), found("b%"), found("z")) == (["Ädä"], [], [], ["B%"], [])
 
 
-@pytest.mark.parametrize(("ask", "index"), [("players_called", "sqlite_autoindex_players"), ("races_listed", "races_listed")])
-def test_what_is_looked_for_at_each_key_is_looked_up_in_an_index(
-    sqlite: str, ask: str, index: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("ask", "index", "is_in_order"),
+    [
+        (partial(Store.players_called, start="carpet", limit=20), "sqlite_autoindex_players", True),
+        (partial(Store.races_listed, rules="carpet", limit=20), "races_listed", True),
+        (partial(Store.ladder, limit=20), "players_rated", True),
+        (partial(Store.stood_last, room="ABCDEF"), "races_over_by_room", False),
+        (partial(Store.remove, table="players", keys=["nobody"], before_ms=NOW), "sqlite_autoindex_players", False),
+    ],
+)
+def test_what_anybody_may_ask_for_and_what_moves_wait_for_is_looked_up_in_indexes(
+    sqlite: str, ask: Callable[[Store], object], index: str, is_in_order: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = open_database(sqlite)
-    asked: list[tuple[str, Values]] = []
-    rows = Sql.rows
+    asked: list[tuple[str, Any]] = []
 
-    def noted(sql: Sql, statement: str, values: Values = ()) -> list[Row]:
-        asked.append((statement, values))
-        return rows(sql, statement, values)
+    def noting(does: Callable[..., object]) -> Callable[..., object]:
+        def noted(sql: Sql, statement: str, values: Any = ()) -> object:
+            asked.append((statement, values[0] if isinstance(values, list) else values))
+            return does(sql, statement, values)
 
-    monkeypatch.setattr(Sql, "rows", noted)
-    getattr(store, ask)("carpet", limit=20)
+        return noted
+
+    for name in ("rows", "row", "run"):
+        monkeypatch.setattr(Sql, name, noting(getattr(Sql, name)))
+    ask(store)
     monkeypatch.undo()
+    ((statement, values),) = asked
     with store._reading() as sql:
-        plan = [str(row.detail) for row in sql.rows(f"EXPLAIN QUERY PLAN {asked[0][0]}", asked[0][1])]
-    assert index in plan[0]
-    assert not any("SCAN" in step or "SORT" in step or "TEMP B-TREE" in step for step in plan)
+        plan = [str(row.detail) for row in sql.rows(f"EXPLAIN QUERY PLAN {statement}", values)]
     store.close()
+    assert index in plan[0]
+    assert not any(step.startswith("SCAN") and index not in step for step in plan), plan
+    assert not (is_in_order and any("SORT" in step or "TEMP B-TREE" in step for step in plan)), plan
 
 
 def test_the_last_command_and_the_record_are_one_request(store: Store) -> None:

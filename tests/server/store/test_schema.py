@@ -127,6 +127,7 @@ def test_a_new_database_gets_all_tables_and_an_up_to_date_one_is_left_alone(wher
         "Find the races that were over in a room by its code.",
         "Give the place a name that no other has, whatever database server it is on.",
         "Keep who had left the room of a race before it was over.",
+        "Find at once who is best rated, and whether a player is named anywhere.",
     )
     for expected in (f"schema none → {NEWEST}: {' '.join(steps)}", f"schema {NEWEST}: nothing to do"):
         store = open_database(where)
