@@ -20,6 +20,7 @@ from typing import Any
 
 import trio
 
+from protocol.text import counted
 from server.net.connection_limits import Admission, AdmissionOutcome, Ticket
 from server.net.limits import Seldom
 
@@ -325,8 +326,8 @@ class SocketListener(trio.abc.Listener[SocketStream]):
         ticket = self._admission.enter(address[0] if isinstance(address, tuple) else "")
         if ticket.entry is not AdmissionOutcome.ADMITTED and (count := self._too_many.happened(trio.current_time())):
             logger.warning(
-                "%d connections refused, the last from %s; %d are open: --max-connections is %d, --max-connections-per-address %d",
-                count,
+                "%s refused, the last from %s; %d open: --max-connections is %d, --max-connections-per-address %d",
+                counted(count, "connection"),
                 ticket.place or "this machine",
                 self._admission.inside,
                 self._admission.most,

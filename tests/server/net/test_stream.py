@@ -251,7 +251,7 @@ async def test_whoever_is_turned_away_is_closed_and_the_next_accepted(
                 assert admission.inside == 1
                 await accepted[0].aclose()
     assert [record.getMessage() for record in caplog.records] == [
-        "1 connections refused, the last from this machine; 1 are open: --max-connections is 1, --max-connections-per-address 0"
+        "1 connection refused, the last from this machine; 1 open: --max-connections is 1, --max-connections-per-address 0"
     ]
 
 
