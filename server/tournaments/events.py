@@ -29,6 +29,11 @@ class CheckInOpened: ...
 
 
 @dataclass(frozen=True, slots=True)
+class CheckInExtended:
+    more_s: int
+
+
+@dataclass(frozen=True, slots=True)
 class CheckedIn:
     """nonce: 32 hexadecimal digits. Only an entrant's first one counts."""
 
@@ -114,6 +119,7 @@ class CalledOff:
 Event: TypeAlias = (
     Entered
     | CheckInOpened
+    | CheckInExtended
     | CheckedIn
     | Withdrawn
     | Returned
@@ -130,6 +136,7 @@ Event: TypeAlias = (
 TAGS: Final[dict[str, type[Event]]] = {
     "enter": Entered,
     "open-check-in": CheckInOpened,
+    "extend-check-in": CheckInExtended,
     "check-in": CheckedIn,
     "withdraw": Withdrawn,
     "return": Returned,

@@ -10,6 +10,7 @@ from server.tournaments.events import (
     KIND,
     CalledOff,
     CheckedIn,
+    CheckInExtended,
     CheckInOpened,
     Entered,
     Event,
@@ -57,6 +58,9 @@ def sentence(state: TournamentState, event: Event) -> str:
             return f"{name} enters, a house bot." if bot is not None else f"{name} enters."
         case CheckInOpened():
             return "The check-in is open."
+        case CheckInExtended(more_s):
+            more = counted(more_s // 60, "minute") if more_s % 60 == 0 else counted(more_s, "second")
+            return f"The check-in is extended by {more}."
         case CheckedIn(entrant):
             return f"{name_of(state, entrant)} checks in."
         case Withdrawn(entrant):
@@ -69,11 +73,9 @@ def sentence(state: TournamentState, event: Event) -> str:
             return f"{_race(number, table, race)}: {_outcome(state, number, table, result)}."
         case TableRaceAborted(number, table):
             return f"Round {number}, table {table}: the race was called off and is run again."
-        case ResultCorrected(number, table, race, None):
-            return f"{_race(number, table, race)}: the result is struck."
         case ResultCorrected(number, table, race, result):
-            assert result is not None
-            return f"{_race(number, table, race)}, by the director: {_outcome(state, number, table, result)}."
+            said = ": the result is struck" if result is None else f", by the director: {_outcome(state, number, table, result)}"
+            return f"{_race(number, table, race)}{said}."
         case Paused():
             return "The tournament is paused."
         case Resumed():

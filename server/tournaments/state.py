@@ -26,6 +26,7 @@ from server.tournaments.events import (
     NO_CHECK_IN,
     CalledOff,
     CheckedIn,
+    CheckInExtended,
     CheckInOpened,
     Entered,
     Event,
@@ -239,6 +240,9 @@ class TournamentState:
             case CheckInOpened():
                 self._expect("registration")
                 return replace(self, stage="check-in", since_ms=at_ms)
+            case CheckInExtended(more_s):
+                self._expect("check-in")
+                return replace(self, options=with_fields(self.options, check_in_s=self.options.check_in_s + more_s))
             case CheckedIn():
                 return self._checked_in(event)
             case Withdrawn(entrant):

@@ -21,6 +21,7 @@ from server.tournaments.events import (
     BadTournamentLog,
     CalledOff,
     CheckedIn,
+    CheckInExtended,
     CheckInOpened,
     Entered,
     Event,
@@ -49,6 +50,7 @@ OPTIONS = TournamentOptions(name="Open", check_in_s=0, rounds=3, places=12)
 EXAMPLES: tuple[Event, ...] = (
     Entered("a", "Ann", 1000),
     CheckInOpened(),
+    CheckInExtended(120),
     CheckedIn("a", "ab" * 16),
     Withdrawn("a", "ill"),
     Returned("a"),
