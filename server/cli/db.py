@@ -11,7 +11,7 @@ import typer
 from protocol.text import counted
 from server.cli.shared import examples, fail, one_sentence, show_help
 
-db_app = typer.Typer(help="What the server keeps: check it, copy it, bring it up to date, forget somebody.", rich_markup_mode=None)
+db_app = typer.Typer(help="What the server keeps: check, copy, upgrade, forget a player.", rich_markup_mode=None)
 db_app.callback(invoke_without_command=True)(show_help)
 
 _DAYS = re.compile("([0-9]{1,4})([dw])")
