@@ -114,7 +114,7 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.BANNED: ErrorKind(Fault.STATE, "The host of this server has banned you."),
     ErrorCode.SERVER_FULL: ErrorKind(Fault.SERVER, "The server has no room for another race; try again later."),
     ErrorCode.SERVER_BUSY: ErrorKind(Fault.SERVER, "The server is overloaded; try again in a moment."),
-    ErrorCode.SERVER_STOPPING: ErrorKind(Fault.SERVER, "The server is stopping; no new race can be opened."),
+    ErrorCode.SERVER_STOPPING: ErrorKind(Fault.SERVER, "The server is about to stop, so nothing new begins here."),
     ErrorCode.CANNOT_WRITE: ErrorKind(
         Fault.SERVER, "The server cannot save anything just now. Clocks are stopped, and races go on as soon as it can."
     ),

@@ -7,6 +7,7 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta, Struct
 
 from protocol.tournaments import (
+    LONGEST_CHECK_IN_S,
     EntrantId,
     LoggedDecision,
     Reason,
@@ -86,6 +87,13 @@ class StartTournament(Request, frozen=True, kw_only=True, tag="start-tournament"
     id: TournamentId
 
 
+class ExtendCheckIn(Request, frozen=True, kw_only=True, tag="extend-check-in"):
+    """Give the open check-in so many more seconds, an hour in all at most. Answered by `decided`."""
+
+    id: TournamentId
+    more_s: Annotated[int, Meta(ge=1, le=LONGEST_CHECK_IN_S)]
+
+
 class PauseTournament(Request, frozen=True, kw_only=True, tag="pause-tournament"):
     """Pause: let running races end, and start nothing new. With `pause` false, continue. Answered by `decided`."""
 
@@ -145,6 +153,7 @@ TournamentRequest: TypeAlias = (
     | CheckIn
     | CreateTournament
     | StartTournament
+    | ExtendCheckIn
     | PauseTournament
     | PairRound
     | CorrectResult
@@ -214,7 +223,7 @@ class Called(Struct, frozen=True, kw_only=True, tag_field="type", tag="called"):
 
 
 class CheckInDue(Struct, frozen=True, kw_only=True, tag_field="type", tag="check-in-due"):
-    """Tells an entrant that a check-in is open and waits for them: send `check-in`. Repeated after `hello`.
+    """Tells an entrant that a check-in is open and waits for them: send `check-in`. Repeated after `hello`, and when it is extended.
 
     id, name, commitment: the tournament's. left_ms: the time left until they are left out; null once it no longer waits for them.
     """

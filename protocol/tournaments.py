@@ -19,6 +19,8 @@ MAX_ROUNDS = 512
 TITLE_LENGTH = 60
 """The most characters in a tournament's name."""
 REASON_LENGTH = 200
+LONGEST_CHECK_IN_S = 3600
+"""The most seconds that a check-in takes, with all that its director adds."""
 LISTED_TOURNAMENTS = 100
 """The most tournaments in one list."""
 LISTED_DECISIONS = 50
@@ -63,8 +65,9 @@ class TournamentOptions(Struct, frozen=True, kw_only=True):
     places: the most entrants, bots included. fill: when the first round is paired, bots enter until there are this many entrants.
     bot: the house bot that fills seats and plays those with a bye.
     public: whether it is listed.
-    check_in_s: seconds for checking in; 0 means that everybody who has entered plays. no_show_s: seconds after the call until players not
-    at their table forfeit. pause_s: seconds between two rounds; null if the director decides when to pair the next one.
+    check_in_s: seconds for checking in, with those that the director has added; 0 means that everybody who has entered plays. no_show_s:
+    seconds after the call until players not at their table forfeit. pause_s: seconds between two rounds; null if the director decides when
+    to pair the next one.
     """
 
     name: Title
@@ -82,7 +85,7 @@ class TournamentOptions(Struct, frozen=True, kw_only=True):
     fill: Annotated[int, Meta(ge=0, le=MAX_ENTRANTS)] = 0
     bot: Annotated[str, Meta(min_length=1, max_length=24)] = "random"
     public: bool = True
-    check_in_s: Annotated[int, Meta(ge=0, le=3600)] = 120
+    check_in_s: Annotated[int, Meta(ge=0, le=LONGEST_CHECK_IN_S)] = 120
     no_show_s: Annotated[int, Meta(ge=5, le=3600)] = 120
     pause_s: Annotated[int, Meta(ge=0, le=3600)] | None = 20
 

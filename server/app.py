@@ -27,6 +27,7 @@ from server.lobby.players import Players
 from server.net.connection_limits import Admission, TrustedProxies
 from server.net.descriptors import connections_for
 from server.net.dispatch import Dispatch
+from server.net.identification import Identification
 from server.net.listener import AddressUnavailable, open_listeners, serving, tls_context
 from server.net.origins import Origins, page_origin
 from server.net.overload import Overload
@@ -34,6 +35,7 @@ from server.net.stream import RoundTripRule
 from server.pages.site import open_site
 from server.rooms.clock import Clock, SleepWatch
 from server.rooms.deal_finder import DealFinder
+from server.rooms.member import PlayerName
 from server.rooms.registry import Rooms
 from server.rooms.resumption import Resumption
 from server.runs.ghost_lines import RecordedGhosts
@@ -55,6 +57,7 @@ from server.tournaments.service import TournamentService
 
 if TYPE_CHECKING:
     # Importing it needs the `cluster` extra.
+    from server.cluster.bus import Bus
     from server.cluster.directory import Directory, Topic
 
 SOFTWARE = f"carpet-race {protocol.__version__}"
@@ -78,6 +81,9 @@ ROOMS_PER_CONNECTION = 2
 """Rooms that one address may open for each connection it may have. More than one, since some rooms outlive their players' connections."""
 
 ASK_AGAIN_S = 1.0
+
+HOST_SAYS, RENAMED = "host-says", "renamed"
+"""Channels of the bus: what the host says to everybody; a player's id and new name."""
 
 logger = logging.getLogger("carpet.app")
 
@@ -218,6 +224,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     nursery.start_soon(bans.follow, administration.put_out)
                     nursery.start_soon(node.run, partial(_take_up, resumption, tournaments), dispatch.forwarding.let_go)
                     directory.bus.listen(LEAVING, lambda parts, follows: node.hurry())
+                    _spread_words(nursery, node, directory.bus, administration, dispatch.identification)
                     topics = _topics(tournaments, loads, lobby)
                     nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on, topics)
                     dispatch.forwarding.relay = relay = Relay(nursery, node, directory.bus, rooms, spectators)
@@ -352,6 +359,31 @@ def _loads(node: ClusterNode, rooms: Rooms, admission: Admission, overload: Over
     node.takers = loads.takers
     admission.elsewhere, rooms.elsewhere = loads.connections_elsewhere, loads.rooms_elsewhere
     return loads
+
+
+def _spread_words(
+    nursery: trio.Nursery, node: ClusterNode, bus: Bus, administration: Administration, identification: Identification
+) -> None:
+    """Have what the host says, and new names, heard at all servers of the place."""
+
+    def say(text: str) -> int | None:
+        bus.say(HOST_SAYS, text.encode())
+        others = len(node.alive) - 1
+        return others if bus.is_up or not others else None
+
+    def hear(parts: list[bytes], _: bool) -> None:
+        for part in parts:
+            nursery.start_soon(administration.say, part.decode(errors="replace"))
+
+    def hear_renamed(parts: list[bytes], _: bool) -> None:
+        for part in parts:
+            identity, _space, name = part.decode(errors="replace").partition(" ")
+            identification.renamed_elsewhere(PlayerName(identity, name))
+
+    administration.say_elsewhere = say
+    identification.renamed_here = lambda player: bus.say(RENAMED, f"{player.id} {player.name}".encode())
+    bus.listen(HOST_SAYS, hear, others_only=True)
+    bus.listen(RENAMED, hear_renamed, others_only=True)
 
 
 def _topics(tournaments: TournamentService, loads: Loads, lobby: Lobby) -> tuple[Topic, ...]:

@@ -21,7 +21,7 @@ DEFAULT_CONNECTIONS = 50_000
 DEFAULT_WORKERS = 1
 """On a machine with two processors, this leaves one to the event loop."""
 
-_ORIGIN = re.compile(r"https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
+_ORIGIN = re.compile(r"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?")
 _AS_AN_ORIGIN = "such as https://example.org, with no slash at its end"
 
 
@@ -98,10 +98,10 @@ class Settings:
         except ValueError as error:
             raise BadSettings(f"--trusted-proxy is an address or a network, such as 10.0.0.0/8: {error}") from error
         for origin in self.origins:
-            if _ORIGIN.fullmatch(origin) is None:
+            if not _is_origin(origin):
                 raise BadSettings(f"--origin is a web origin, {_AS_AN_ORIGIN}, not {origin}")
         for embedder in self.embedders:
-            if embedder != "*" and _ORIGIN.fullmatch(embedder.replace("://*.", "://", 1)) is None:
+            if embedder != "*" and not _is_origin(embedder.replace("://*.", "://", 1)):
                 raise BadSettings(f"--embed-in is a web origin, {_AS_AN_ORIGIN}, or * for all, not {embedder}")
         if self.workers < 1:
             raise BadSettings("--workers is at least 1")
@@ -134,6 +134,11 @@ class Settings:
         """The address at which figures are served; the port is -1 if it is not a number."""
         host, _, port = (self.metrics or "").rpartition(":")
         return host.strip("[]") or "127.0.0.1", int(port) if port.isascii() and port.isdecimal() else -1
+
+
+def _is_origin(text: str) -> bool:
+    found = _ORIGIN.fullmatch(text)
+    return found is not None and int(found[1] or 0) <= 65535
 
 
 def admin_socket_of(database: str | None) -> Path | None:

@@ -30,10 +30,9 @@ from client.cli.shared import (
 from client.cli.tournament_pages import Id, tournament_id, tournament_pages_app
 from client.local.sitting import attend
 from client.local.tournament_client import correct as correct_at
-from client.local.tournament_client import decide, pair_next, verdict_of
+from client.local.tournament_client import decide, decide_and_look, pair_next, verdict_of
 from client.local.tournament_client import remove as remove_from
-from client.local.tournament_client import start as start_at
-from client.text.formatting import limit_text
+from client.text.formatting import clock_text, limit_text
 from client.tui.start import UiSettings
 from protocol.text import clean_chat
 from protocol.tournament_messages import (
@@ -43,11 +42,13 @@ from protocol.tournament_messages import (
     Decided,
     EndTournament,
     EnterTournament,
+    ExtendCheckIn,
     LeaveTournament,
     PauseTournament,
+    StartTournament,
     TournamentRequest,
 )
-from protocol.tournaments import TournamentOptions
+from protocol.tournaments import LONGEST_CHECK_IN_S, TournamentOptions
 
 tournament_app = typer.Typer(
     name="tournament",
@@ -198,13 +199,32 @@ def start(url: Url, tournament: Id, name: Name = None) -> None:
     id_ = tournament_id(tournament)
     address_of(url)
 
-    told = run(lambda: start_at(url, id_, name=name))
+    told = run(lambda: decide_and_look(url, StartTournament(id=id_), name=name))
     if told.phase == "check-in":
         check_in = limit_text(told.options.check_in_s)
         print_sentence(f"The check-in of tournament {id_} is open for {check_in}; the first round follows by itself.")
         print_sentence(f"To pair it before that, without those who are not here: carpet tournament start {url} {id_}")
+        print_sentence(f"To give them more time: carpet tournament extend-check-in {url} {id_}")
     else:
         print_sentence(f"Tournament {id_} has started: carpet tournament watch {url} {id_} shows it.")
+
+
+@tournament_app.command(
+    "extend-check-in",
+    epilog="Example: carpet tournament extend-check-in carpet.example KWPRTM 300",
+    help=f"Give the open check-in more time.\n\n{OTHER_SCREEN}",
+)
+def extend_check_in(
+    url: Url,
+    tournament: Id,
+    seconds: Annotated[int, typer.Argument(metavar="SECONDS", min=1, max=LONGEST_CHECK_IN_S, help="How much longer.")] = 120,
+    name: Name = None,
+) -> None:
+    id_ = tournament_id(tournament)
+    address_of(url)
+
+    told = run(lambda: decide_and_look(url, ExtendCheckIn(id=id_, more_s=seconds), name=name))
+    print_sentence(f"The check-in of tournament {id_} is open for {clock_text(told.phase_ms or 0, tenths=False)} more.")
 
 
 _plain_command(

@@ -46,6 +46,7 @@ from protocol.tournament_messages import (
     CreateTournament,
     EndTournament,
     EnterTournament,
+    ExtendCheckIn,
     FollowTournament,
     FollowTournaments,
     LeaveTournament,
@@ -104,6 +105,7 @@ class Unanswered:
             case (
                 CreateTournament()
                 | StartTournament()
+                | ExtendCheckIn()
                 | PauseTournament()
                 | PairRound()
                 | CorrectResult()

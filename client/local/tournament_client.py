@@ -20,6 +20,7 @@ from protocol.text import clean_name, counted
 from protocol.tournament_messages import (
     CorrectResult,
     Decided,
+    ExtendCheckIn,
     FollowTournament,
     PairRound,
     RemoveEntrant,
@@ -69,11 +70,11 @@ async def decide(url: str, request: TournamentRequest, *, name: str | None) -> D
         return await link.ask(request, Decided)
 
 
-async def start(url: str, tournament: str, *, name: str | None) -> Tournament:
-    """Have the check-in opened or, where it is open or there is none, the first round paired; how the tournament stands then."""
-    async with _asking(url, name, tournament) as link:
-        await link.ask(StartTournament(id=tournament), Decided)
-        return await link.ask(FollowTournament(id=tournament), Tournament)
+async def decide_and_look(url: str, request: StartTournament | ExtendCheckIn, *, name: str | None) -> Tournament:
+    """Ask for a decision. How the tournament stands then."""
+    async with _asking(url, name, request.id) as link:
+        await link.ask(request, Decided)
+        return await link.ask(FollowTournament(id=request.id), Tournament)
 
 
 async def pair_next(url: str, tournament: str, *, name: str | None) -> int:

@@ -81,6 +81,7 @@ class Command(StrEnum):
     TURN = "turn"
     TURN_BACK = "turn-back"
     START = "start"
+    EXTEND = "extend"
     HOLD = "hold"
     PAIR_ROUND = "pair-round"
     CORRECT = "correct"

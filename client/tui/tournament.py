@@ -126,7 +126,7 @@ def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
         if directing and told.phase == "registration":
             return "S starts it, b adds a bot, i enters you as a player."
         if directing and told.phase == "check-in":
-            return "S pairs the first round now, without those who have not checked in."
+            return "S pairs the first round now, without those who have not checked in; + gives them more time."
         if directing and told.phase == "between" and told.phase_ms is None:
             return "N pairs the next round."
         if own is not None:

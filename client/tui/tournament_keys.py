@@ -31,13 +31,14 @@ from client.tui.tournament_view_state import (
 )
 from client.tui.ui_state import GiveReason
 from protocol.client_messages import JoinRace
-from protocol.text import clean_name
+from protocol.text import clean_name, counted
 from protocol.tournament_messages import (
     AddBot,
     CheckIn,
     CorrectResult,
     EndTournament,
     EnterTournament,
+    ExtendCheckIn,
     LeaveTournament,
     PairRound,
     PauseTournament,
@@ -56,6 +57,7 @@ KEYS: Keys = (
     Binding(Command.TURN_BACK, ("shift tab",), "page", "The page before.", shown=False),
     Binding(Command.WITHDRAW, ("L",), "withdraw", "Withdraw from the tournament (asks first)."),
     Binding(Command.START, ("S",), "start", "Director: open the check-in; then pair the first round."),
+    Binding(Command.EXTEND, ("+",), "more time", "Director: give the check-in more time."),
     Binding(Command.HOLD, ("P",), "pause", "Director: pause, or go on."),
     Binding(Command.PAIR_ROUND, ("N",), "next round", "Director: pair the next round now."),
     Binding(Command.CORRECT, ("E",), "result", "Director: enter, correct or strike the selected result."),
@@ -77,7 +79,21 @@ VERDICTS: dict[str, TableResult | None] = {
 """The verdicts that a director may give on a table."""
 
 
-_DIRECTING = frozenset({Command.START, Command.HOLD, Command.PAIR_ROUND, Command.CORRECT, Command.REMOVE, Command.ADD_BOT, Command.END})
+EXTENSIONS_MIN = (1, 2, 5, 10)
+"""The minutes by which a director may extend the check-in with a key."""
+
+_DIRECTING = frozenset(
+    {
+        Command.START,
+        Command.EXTEND,
+        Command.HOLD,
+        Command.PAIR_ROUND,
+        Command.CORRECT,
+        Command.REMOVE,
+        Command.ADD_BOT,
+        Command.END,
+    }
+)
 ALWAYS = frozenset({Command.HELP, Command.QUIT, Command.BACK})
 
 
@@ -97,6 +113,7 @@ def meaningless(model: Model, tournament: TournamentModel, view_state: Tournamen
         Command.WITHDRAW: not plays or done,
         Command.PLAY: own_table(model, tournament) is None and not (page == "tables" and any(map(is_raced, told.tables))),
         Command.START: told.phase not in OPEN_PHASES,
+        Command.EXTEND: told.phase != "check-in",
         Command.HOLD: told.phase in (*OPEN_PHASES, *DONE_PHASES),
         Command.PAIR_ROUND: told.phase != "between",
         Command.CORRECT: page != "tables" or not any(can_be_corrected(told, table) for table in told.tables),
@@ -222,6 +239,9 @@ def _direct(step: Step, view_state: TournamentView, tournament: TournamentModel,
     match command:
         case Command.START:
             return step.send(StartTournament(id=told.id))
+        case Command.EXTEND:
+            answers = tuple(ExtendCheckIn(id=told.id, more_s=60 * minutes) for minutes in EXTENSIONS_MIN)
+            return step.ask("How much longer?", tuple(counted(minutes, "minute") for minutes in EXTENSIONS_MIN), answers, numbered=True)
         case Command.HOLD:
             return step.send(PauseTournament(id=told.id, pause=told.phase != "paused"))
         case Command.PAIR_ROUND:

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import trio
 
 from protocol.errors import CloseCode, ErrorCode, Refusal
-from protocol.text import clean_chat
+from protocol.text import clean_chat, counted
 from server.admin.messages import ANSWER_S, ROWS_AT_ONCE, Answer, Question
 from server.lobby.bans import Bans
 from server.lobby.players import Players
@@ -65,9 +65,12 @@ class Administration:
         self._bans = bans
         self._journal = journal
         self._store = journal.store
+        self.say_elsewhere: Callable[[str], int | None] = lambda _: 0
+        """Says something to everybody at the other servers of the place, and gives their number; None if they cannot be told."""
         self._lists: dict[tuple[str, str], Callable[[], AsyncIterator[Row]]] = {
             ("tournaments", "list"): self._list_tournaments,
             ("rooms", "list"): self._list_rooms,
+            ("rooms", "under-way"): self._list_under_way,
             ("players", "list"): self._list_players,
             ("players", "bans"): self._list_banned_players,
             ("connections", "list"): self._list_connections,
@@ -77,6 +80,8 @@ class Administration:
             ("tournaments", "end"): self._end_tournament,
             ("tournaments", "remove"): self._remove_tournament,
             ("rooms", "end"): self._end_room,
+            ("rooms", "drain"): self._drain,
+            ("rooms", "undrain"): self._undrain,
             ("players", "end"): self._end_player,
             ("players", "ban"): self._ban_player,
             ("players", "unban"): self._unban_player,
@@ -173,6 +178,31 @@ class Administration:
     def _end(room: Room, reason: str) -> None:
         room.tell(CallOff(also_running=True, by_host=reason))
 
+    async def _list_under_way(self) -> AsyncIterator[Row]:
+        """One row: how many races and tournaments have to end before a drained server has nothing to do."""
+        states = self._tournaments.states()
+        yield {
+            "races": sum(room.summary.phase in ("countdown", "racing") for room in self._rooms),
+            "tournaments": sum(state.phase == "running" or state.next_due_ms(since_ms=0) is not None for state in states),
+        }
+
+    async def _drain(self, target: str, why: str) -> str:
+        """In a cluster nobody is told, because what is new begins at the other servers."""
+        del target
+        if why != self._rooms.draining and not self._dispatch.forwarding.others:
+            await self.say(f"No new races or tournaments begin here any more{f': {why}' if why else ''}. What runs goes on to its end.")
+        self._rooms.draining = why
+        return "nothing new begins here"
+
+    async def _undrain(self, target: str, why: str) -> str:
+        del target, why
+        if self._rooms.draining is None:
+            raise _Refused("races and tournaments can begin here")
+        self._rooms.draining = None
+        if not self._dispatch.forwarding.others:
+            await self.say("Races and tournaments can begin here again.")
+        return "races and tournaments can begin here again"
+
     # ---- players
 
     async def _list_players(self) -> AsyncIterator[Row]:
@@ -233,17 +263,24 @@ class Administration:
     # ---- connections and addresses
 
     async def _say(self, target: str, text: str) -> str:
-        """To all who have said hello: the first error that others hear is the answer to theirs."""
         del target
         if not text:
             raise _Refused("there is nothing to say")
+        heard, others = await self.say(text), self.say_elsewhere(text)
+        if others is None:
+            return f"said to all connections here, {heard}, but the other servers cannot be told just now: {text}"
+        elsewhere = f", and at {counted(others, 'other server')}" if others else ""
+        return f"said to all connections{' here' if others else ''}, {heard}{elsewhere}: {text}"
+
+    async def say(self, text: str) -> int:
+        """To all here who have said hello: the first error that others hear is the answer to theirs. Gives their number."""
         said = refused(Refusal(ErrorCode.HOST_SAYS, text), 0)
         heard = [visit.connection for visit in self._dispatch.visits() if visit.player is not None or visit.watches_as is not None]
         for number, connection in enumerate(heard, 1):
             connection.post(said)
             if number % ROWS_AT_ONCE == 0:
                 await trio.lowlevel.checkpoint()
-        return f"said to all connections, {len(heard)}: {text}"
+        return len(heard)
 
     async def _list_connections(self) -> AsyncIterator[Row]:
         for visit in self._dispatch.visits():

@@ -18,7 +18,7 @@ ROWS_AT_ONCE: Final = 200
 """Rows of a list made in one go, in half a millisecond, because races come first."""
 
 Noun: TypeAlias = Literal["tournaments", "rooms", "players", "connections"]
-Verb: TypeAlias = Literal["list", "bans", "end", "remove", "ban", "unban", "rename", "say"]
+Verb: TypeAlias = Literal["list", "bans", "end", "remove", "ban", "unban", "rename", "say", "drain", "undrain", "under-way"]
 
 
 class Question(Struct, frozen=True, kw_only=True):

@@ -16,7 +16,11 @@ from server.cli.shared import examples, fail, show_help
 if TYPE_CHECKING:
     from server.admin.messages import Answer, Noun, Question, Verb
 
-admin_app = typer.Typer(help="Look after a running server: list, end, ban, say. Only the user who runs it may.", rich_markup_mode=None)
+admin_app = typer.Typer(
+    help="Look after a running server: list, end, ban, say, drain. Only the user who runs it may.", rich_markup_mode=None
+)
+LOOK_S = 1.0
+"""Seconds between two looks at what is under way."""
 GROUPS = {
     noun: typer.Typer(help=f"{what}.", rich_markup_mode=None)
     for noun, what in {
@@ -50,6 +54,8 @@ JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document inst
 ReasonOption = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Told to those concerned.")]
 TextArgument = Annotated[str, typer.Argument(metavar="TEXT", help="What to say, in one line.")]
 NewNameArgument = Annotated[str, typer.Argument(metavar="NEW", help="The name they get, at most 24 characters.")]
+UndoOption = Annotated[bool, typer.Option("--undo", help="Let races and tournaments begin again.")]
+WaitOption = Annotated[bool, typer.Option("--wait", help="Return when no race and no tournament is under way any more.")]
 BannedOption = Annotated[bool, typer.Option("--banned", help="Those who are banned, instead of those who are here.")]
 
 
@@ -65,12 +71,18 @@ def _command(noun: Noun, verb: Verb, example: str, target: tuple[str, str] | Non
         options["text"] = inspect.Parameter.empty, TextArgument if verb == "say" else NewNameArgument
     if verb == "list" and noun in ("players", "connections"):
         options["banned"] = False, BannedOption
-    if verb in ("end", "remove", "ban"):
+    if verb == "drain":
+        options |= {"undo": (False, UndoOption), "wait": (False, WaitOption)}
+    if verb in ("end", "remove", "ban", "drain"):
         options["reason"] = "", ReasonOption
     options |= {"database": (None, DatabaseOption), "at": (None, SocketOption), "as_json": (False, JsonOption)}
 
-    def ask(banned: bool = False, **given: Any) -> None:
-        _ask(noun, "bans" if banned else verb, **given)
+    def ask(banned: bool = False, undo: bool = False, wait: bool = False, **given: Any) -> None:
+        if undo and wait:
+            fail("--undo and --wait exclude each other", 2)
+        _ask(noun, "bans" if banned else "undrain" if undo else verb, **given)
+        if wait:
+            _wait(given["at"], given["database"])
 
     parameters = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
@@ -78,8 +90,7 @@ def _command(noun: Noun, verb: Verb, example: str, target: tuple[str, str] | Non
     ]
     ask.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     ask.__annotations__ = {}
-    named = verb if verb == "say" else f"{noun} {verb}"
-    group = admin_app if verb == "say" else GROUPS[noun]
+    named, group = (verb, admin_app) if verb in ("say", "drain") else (f"{noun} {verb}", GROUPS[noun])
     group.command(verb, help=purpose, epilog=examples(f"carpet-server admin {named} {example}"))(ask)
 
 
@@ -140,6 +151,14 @@ _command(
     None,
     "Say something to everybody who is connected.\n\nA terminal shows it for a minute, a browser until they hide it.",
 )
+_command(
+    "rooms",
+    "drain",
+    "--reason 'we update at eight' --wait && systemctl stop carpet-server",
+    None,
+    "Let nothing new begin, before planned work.\n\nRaces and tournaments under way go on to their end, and players are told why no other"
+    " can begin. In a cluster, new races begin at the other servers. It holds until the server stops.",
+)
 
 
 def _ask(
@@ -165,6 +184,26 @@ def _ask(
         typer.echo(answer.done)
     else:
         _show(answer, question)
+
+
+def _wait(at: Path | None, database: str | None) -> None:
+    """Until nothing is under way any more; says what is, whenever that changes."""
+    from protocol.text import counted
+    from server.admin.messages import Question
+
+    told = ""
+    while True:
+        answer = _answer(Question(noun="rooms", verb="under-way"), at, database)
+        if answer.error is not None:
+            fail(answer.error)
+        (row,) = answer.rows
+        if not any(row.values()):
+            typer.echo("nothing is under way", err=True)
+            return
+        if (now := " and ".join(counted(int(row[f"{what}s"] or 0), what) for what in ("race", "tournament"))) != told:
+            typer.echo(f"under way: {now}", err=True)
+            told = now
+        time.sleep(LOOK_S)
 
 
 def _answer(question: Question, at: Path | None, database: str | None) -> Answer:

@@ -11,7 +11,7 @@ import typer
 from protocol.text import counted
 from server.cli.shared import examples, fail, one_sentence, show_help
 
-db_app = typer.Typer(help="What the server keeps: check it, copy it, bring it up to date.", rich_markup_mode=None)
+db_app = typer.Typer(help="What the server keeps: check, copy, upgrade, forget a player.", rich_markup_mode=None)
 db_app.callback(invoke_without_command=True)(show_help)
 
 _DAYS = re.compile("([0-9]{1,4})([dw])")
@@ -117,6 +117,44 @@ def db_prune(
     with one_sentence():
         gone = maintenance.prune(round((time.time() - age_s) * 1000), database)
     typer.echo(f"removed: rooms without a race {gone.races}, players {gone.players}, challenges {gone.shared_deals}")
+
+
+PlayerArgument = Annotated[str, typer.Argument(metavar="NAME", help="The player's name, or id.")]
+
+
+@db_app.command("export", epilog="Example: carpet-server db export Anna > anna.json")
+def db_export(player: PlayerArgument, database: DatabaseOption = None) -> None:
+    """Print what is kept about a player, as JSON, to hand it to them.
+
+    The records of their races are not in it: each is at /races/ID.json on the server.
+    """
+    import msgspec
+
+    from server.store import personal
+
+    with one_sentence():
+        about = personal.about(player, database)
+    typer.echo(msgspec.json.format(msgspec.json.encode(about), indent=1))
+
+
+@db_app.command("forget", epilog="Example: carpet-server db forget Anna")
+def db_forget(
+    player: PlayerArgument,
+    database: DatabaseOption = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+) -> None:
+    """Take a player's name out of everything that is kept.
+
+    They become "somebody" with a random number, and nobody can be them again. Results and ratings stay, and records have new digests. No
+    server may be using the database. It cannot be undone.
+    """
+    from server.store import personal
+
+    if not yes:
+        typer.confirm(f"Forget {player} for good?", abort=True)
+    with one_sentence():
+        name = personal.forget(player, database)
+    typer.echo(f"{player} is called {name} now. Backups, logs and other people's copies of records still have the old name.")
 
 
 @db_app.command("ratings", epilog="Example: carpet-server db ratings --database races.sqlite3")

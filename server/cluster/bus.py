@@ -67,6 +67,7 @@ class _Message(msgspec.Struct, array_like=True, frozen=True):
 @dataclass(slots=True)
 class _Ear:
     hear: Hear
+    others_only: bool
     speaker: bytes = b""
     serial: int = 0
 
@@ -109,9 +110,9 @@ class Bus:
         for part in self._queue.pop(channel, ()):
             self._queued -= len(part)
 
-    def listen(self, channel: str, hear: Hear) -> None:
-        """Start to hear, in a moment, what is said there."""
-        self._ears[channel] = _Ear(hear)
+    def listen(self, channel: str, hear: Hear, *, others_only: bool = False) -> None:
+        """Start to hear, in a moment, what is said there. others_only: and not by this node itself."""
+        self._ears[channel] = _Ear(hear, others_only)
         self._ears_changed.set()
 
     def heard(self, channel: str) -> int:
@@ -163,7 +164,8 @@ class Bus:
             return
         follows = ear.speaker == message.speaker and message.serial == ear.serial + 1
         ear.speaker, ear.serial = message.speaker, message.serial
-        ear.hear(message.parts, follows)
+        if not ear.others_only or message.speaker != self._speaker:
+            ear.hear(message.parts, follows)
 
     async def _subscribe(self, channels: PubSub[bytes], names: dict[str, str], own: str) -> None:
         while True:

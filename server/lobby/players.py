@@ -131,13 +131,17 @@ class Players:
                     raise Refusal(ErrorCode.NAME_TAKEN, path="$.name") from None
                 except StoreError as error:
                     raise _not_kept(error) from error
-            self._note_change(renamed.id)
-            here = self._here.get(renamed.id)
-            if here is None:
-                return renamed, None
-            self._here[renamed.id] = replace(here, player=renamed)
+            return renamed, self.renamed(renamed)
+
+    def renamed(self, player: PlayerName) -> PlayerConnection | None:
+        """This player has another name now. Gives the connection on which they are here, if any."""
+        self._note_change(player.id)
+        here = self._here.get(player.id)
+        if here is None:
+            return None
+        self._here[player.id] = replace(here, player=player)
         self._changed()
-        return renamed, here.connection
+        return here.connection
 
     def depart(self, player: PlayerName, connection: PlayerConnection) -> None:
         """The connection is gone. If the player has come back on another one, they are still here."""

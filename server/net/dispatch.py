@@ -64,13 +64,13 @@ from server.runs.admission import RunUnderWay
 from server.runs.service import RunService
 from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.errors import RunAlready, StoreError
-from server.tournaments.commands import Asker, TournamentCommand
+from server.tournaments.commands import Asker
 from server.tournaments.service import TournamentService
 
 logger = logging.getLogger("carpet.net")
 
-_BEGINNINGS = frozenset((OpenRace, QuickMatch, RunDaily, RunChallenge, PlayOn, CreateTournament))
-"""Requests that begin something new. They are refused while the server is overloaded."""
+_BEGINNINGS = frozenset((OpenRace, QuickMatch, RunDaily, RunChallenge, PlayOn, CreateTournament, Rematch))
+"""Requests that begin something new. They are refused while the server is overloaded, or the host wants nothing to begin."""
 
 
 class Dispatch:
@@ -190,7 +190,7 @@ class Dispatch:
             room.move(visit.player, connection, message, connection.waited_ms)
             return
         if type(message) in _BEGINNINGS and visit.player is not None and not getattr(message, "cancel", False):
-            self._check_busy(message)
+            self._check_may_begin(message)
         if isinstance(message, Hello):
             self.identification.hello(visit, message)
         elif isinstance(message, (WhoAmI, Rename)):
@@ -204,10 +204,14 @@ class Dispatch:
         else:
             self._serve(visit, visit.player, message)
 
-    def _check_busy(self, message: ClientMessage) -> None:
-        """Refuse to begin anything while the server is overloaded: running races come first."""
-        if (retry_after_ms := self._overload.wait_to_begin_ms(trio.current_time())) and not self.forwarding.relieves(message):
-            raise Refusal(ErrorCode.SERVER_BUSY, retry_after_ms=retry_after_ms)
+    def _check_may_begin(self, message: ClientMessage) -> None:
+        """Refuse to begin anything while the host wants that, or the server is overloaded: running races come first."""
+        # Those who want a rematch are here already, and may have it while the server is busy.
+        busy_ms = self._overload.wait_to_begin_ms(trio.current_time()) if type(message) is not Rematch else 0
+        is_draining = self._rooms.draining is not None
+        if (is_draining or busy_ms) and not self.forwarding.relieves(message):
+            code = ErrorCode.SERVER_STOPPING if is_draining else ErrorCode.SERVER_BUSY
+            raise Refusal(code, self._rooms.draining or "", retry_after_ms=busy_ms)
 
     def _serve_watcher(self, visit: Visit, player: PlayerName, message: ClientMessage) -> None:
         match message:
@@ -293,10 +297,7 @@ class Dispatch:
             case FollowTournament():
                 self._tournaments.follow(visit.connection, message, visit.connection.start_soon)
             case _:
-                self._ask_tournament(visit, player, message)
-
-    def _ask_tournament(self, visit: Visit, player: PlayerName, message: CreateTournament | TournamentCommand) -> None:
-        self._tournaments.ask(visit.connection, self._asker(visit, player), message)
+                self._tournaments.ask(visit.connection, self._asker(visit, player), message)
 
     def _asker(self, visit: Visit, player: PlayerName) -> Asker:
         return Asker(player.id, player.name, self._players.rating(player.id), visit.place)

@@ -16,6 +16,7 @@ from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.run_messages import PlayOn, RunChallenge, RunDaily
 from protocol.server_messages import Moved, Nodes
 from protocol.text import read_code
+from protocol.tournament_messages import CreateTournament
 from protocol.watch_messages import WatchRace
 from server.cluster.leases import BEAT_S
 from server.cluster.loads import Loads
@@ -114,12 +115,15 @@ class Forwarding:
         return self._node.url_of(load.node) if self._node is not None and load is not None else None
 
     def relieves(self, message: ClientMessage) -> bool:
-        """Whether a client that asks for this is sent to another node, which costs this one next to nothing."""
+        """Whether another node has the work: a client that asks for this is sent there, which costs this one next to nothing."""
         match message:
             case QuickMatch():
                 return self.seekers_url is not None
             case OpenRace() | RunDaily() | RunChallenge() | PlayOn():
                 return self.relief is not None
+            case CreateTournament():
+                # Another server will lead it when this one stops.
+                return self._rooms.draining is not None and bool(self.others)
             case _:
                 return False
 

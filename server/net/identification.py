@@ -23,7 +23,7 @@ from server.net.connection import Connection
 from server.net.connection_limits import THIS_MACHINE, place_of
 from server.net.limits import AddressRates
 from server.rooms.driver import Room
-from server.rooms.member import NOBODY, PlayerName
+from server.rooms.member import NOBODY, PlayerConnection, PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.rules.catalogue import RULE_SETS, describe
@@ -100,6 +100,8 @@ class Identification:
         self._software = software
         self._nodes = nodes
         self._announce = announce
+        self.renamed_here: Callable[[PlayerName], None] = lambda _: None
+        """Called when a player has got another name at this server."""
         self._rules = tuple(describe(row) for row in RULE_SETS.values())
         self._bots = tuple(BotInfo(name=bot.name, explanation=bot.explanation) for bot in HOUSE_BOTS.values())
 
@@ -211,6 +213,15 @@ class Identification:
     async def rename(self, player: PlayerName, name: str, *, by: Visit | None = None) -> PlayerName:
         """Give a player another name, and tell all of their connections but `by`, which is answered. See `Players.rename`."""
         player, connection = await self._players.rename(player, name)
+        self._tell_renamed(player, connection, by=by)
+        self.renamed_here(player)
+        return player
+
+    def renamed_elsewhere(self, player: PlayerName) -> None:
+        """A player has got another name at another server of the place: tell their connections here."""
+        self._tell_renamed(player, self._players.renamed(player))
+
+    def _tell_renamed(self, player: PlayerName, connection: PlayerConnection | None, *, by: Visit | None = None) -> None:
         here = self._visits.get(connection) if isinstance(connection, Connection) else None
         if here is not None:
             here.player = player
@@ -221,7 +232,6 @@ class Identification:
             self._spectators.renamed(visit.connection, player)
             if visit is not by:
                 visit.connection.post(Outgoing(YouAre(player=player.id, name=player.name, ref=0)))
-        return player
 
     def _welcome(self, player: PlayerName, token: str, *, watches: bool = False, elsewhere: str | None = None) -> Welcome:
         # A connection that only watches offers no way back to a seat.

@@ -11,7 +11,7 @@ from websockets.datastructures import Headers
 class Origins:
     def __init__(self, allowed: Sequence[str] = (), *, of_place: Callable[[], Sequence[str]] = tuple) -> None:
         """allowed: origins of pages that may connect, beside the server's own. of_place: gives those of the place's other servers."""
-        self._allowed = frozenset(allowed)
+        self._allowed = frozenset(map(page_origin, allowed))
         self._of_place = of_place
 
     def admit(self, headers: Headers) -> bool:
@@ -30,8 +30,9 @@ class Origins:
 
 
 def page_origin(url: str) -> str:
-    """The origin, as browsers write it, of the pages of a server that players reach at this `ws://…` or `wss://…`."""
+    """The origin, as browsers write it, of pages at this address; of a server's `ws://…` or `wss://…`, that of its pages."""
     parts = urlsplit(url)
+    scheme, own_port = {"ws": ("http", 80), "wss": ("https", 443), "http": ("http", 80), "https": ("https", 443)}[parts.scheme]
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    port = parts.port if parts.port != {"ws": 80, "wss": 443}[parts.scheme] else None
-    return f"http{parts.scheme.removeprefix('ws')}://{host}{f':{port}' if port else ''}"
+    port = parts.port if parts.port != own_port else None
+    return f"{scheme}://{host}{f':{port}' if port else ''}"

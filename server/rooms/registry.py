@@ -79,6 +79,8 @@ class Rooms:
         self._players: dict[Room, set[str]] = {}
         self._of_tournaments: dict[str, set[Room]] = {}
         self._stopping = False
+        self.draining: str | None = None
+        """Why players may begin nothing new here, in the host's words, although races go on; None if they may."""
         self._emptied = trio.Event()
         # Listeners are functions appended to one of these lists. They must not block or raise.
         self.on_open: list[Callable[[], None]] = []
@@ -167,7 +169,8 @@ class Rooms:
     @property
     def takes_more(self) -> bool:
         """Whether another room can be opened now."""
-        return not self._stopping and not self.in_outage and self._journal.has_room and len(self._rooms) < self._max_rooms
+        can_write = not self._stopping and not self.in_outage and self._journal.has_room
+        return can_write and self.draining is None and len(self._rooms) < self._max_rooms
 
     def go_on(self, left: LeftRoom) -> None:
         """Resume a room of an earlier server. Resume rooms with a running race first: a player with a seat there can have no other.

@@ -152,7 +152,9 @@ class Store(ABC):
     def stood_last(self, room: str) -> StandingRace | None:
         """The race that finished last in any room that had this code, whether or not somebody is still there; None if there is none."""
         with self._reading() as sql:
-            row = sql.row(f"{_KEPT} WHERE races.room = :room AND races.phase = 'over' ORDER BY records.finished_at_ms DESC LIMIT 1", {"room": room})
+            row = sql.row(
+                f"{_KEPT} WHERE races.room = :room AND races.phase = 'over' ORDER BY records.finished_at_ms DESC LIMIT 1", {"room": room}
+            )
             seated = _seats(sql, (row.id,)) if row is not None else {}
         return _standing(row, seated[row.id]) if row is not None else None
 

@@ -19,13 +19,14 @@ from protocol.tournament_messages import (
     CorrectResult,
     EndTournament,
     EnterTournament,
+    ExtendCheckIn,
     LeaveTournament,
     PairRound,
     PauseTournament,
     RemoveEntrant,
     StartTournament,
 )
-from protocol.tournaments import REASON_LENGTH, TableResult, TournamentOptions
+from protocol.tournaments import LONGEST_CHECK_IN_S, REASON_LENGTH, TableResult, TournamentOptions
 from protocol.watch_messages import AskBoardsKey, BoardsKey
 from server.bots.house import HOUSE_BOTS
 from server.rooms.member import Member
@@ -35,6 +36,7 @@ from server.tournaments.events import (
     BoardsKeyGiven,
     CalledOff,
     CheckedIn,
+    CheckInExtended,
     CheckInOpened,
     Entered,
     Event,
@@ -70,7 +72,9 @@ OWN_DECISIONS_KEPT: Final = 5
 """Even then each entrant may cause so many; otherwise a few hundred names that come and go would keep all others from checking in."""
 
 EntrantCommand: TypeAlias = EnterTournament | LeaveTournament | CheckIn
-DirectorCommand: TypeAlias = StartTournament | PauseTournament | PairRound | CorrectResult | RemoveEntrant | AddBot | EndTournament
+DirectorCommand: TypeAlias = (
+    StartTournament | ExtendCheckIn | PauseTournament | PairRound | CorrectResult | RemoveEntrant | AddBot | EndTournament
+)
 TournamentCommand: TypeAlias = EntrantCommand | DirectorCommand
 
 
@@ -133,6 +137,8 @@ def _directed(state: TournamentState, command: DirectorCommand | AskBoardsKey) -
     match command:
         case StartTournament():
             return _start(state)
+        case ExtendCheckIn(more_s=more_s):
+            return _extend(state, more_s)
         case PauseTournament(pause=pause):
             return Decision((Paused() if pause else Resumed(),))
         case PairRound(round=number):
@@ -190,6 +196,14 @@ def _start(state: TournamentState) -> Decision:
     if not can_be_paired:
         raise Refusal(ErrorCode.NOT_NOW, "there are too few entrants")
     return Decision(events, pairs=True)
+
+
+def _extend(state: TournamentState, more_s: int) -> Decision:
+    if state.stage != "check-in":
+        raise Refusal(ErrorCode.NOT_NOW, "the check-in is not open")
+    if (spare_s := LONGEST_CHECK_IN_S - state.options.check_in_s) < more_s:
+        raise Refusal(ErrorCode.NOT_NOW, f"a check-in takes an hour at most, so this one can get {spare_s} more seconds", path="$.more_s")
+    return Decision((CheckInExtended(more_s),))
 
 
 def _settle_field(state: TournamentState) -> tuple[tuple[Event, ...], bool]:

@@ -29,6 +29,11 @@ class CheckInOpened: ...
 
 
 @dataclass(frozen=True, slots=True)
+class CheckInExtended:
+    more_s: int
+
+
+@dataclass(frozen=True, slots=True)
 class CheckedIn:
     """nonce: 32 hexadecimal digits. Only an entrant's first one counts."""
 
@@ -119,6 +124,7 @@ class CalledOff:
 Event: TypeAlias = (
     Entered
     | CheckInOpened
+    | CheckInExtended
     | CheckedIn
     | Withdrawn
     | Returned
@@ -136,6 +142,7 @@ Event: TypeAlias = (
 TAGS: Final[dict[str, type[Event]]] = {
     "enter": Entered,
     "open-check-in": CheckInOpened,
+    "extend-check-in": CheckInExtended,
     "check-in": CheckedIn,
     "withdraw": Withdrawn,
     "return": Returned,

@@ -11,6 +11,7 @@ from server.tournaments.events import (
     BoardsKeyGiven,
     CalledOff,
     CheckedIn,
+    CheckInExtended,
     CheckInOpened,
     Entered,
     Event,
@@ -52,12 +53,15 @@ def name_of(state: TournamentState, entrant: str) -> str:
     return person.name if person is not None else entrant
 
 
-def sentence(state: TournamentState, event: Event) -> str:  # noqa: C901  (a case for each event, and no more in any)
+def sentence(state: TournamentState, event: Event) -> str:  # noqa: C901  (a case for each event)
     match event:
         case Entered(name=name, bot=bot):
             return f"{name} enters, a house bot." if bot is not None else f"{name} enters."
         case CheckInOpened():
             return "The check-in is open."
+        case CheckInExtended(more_s):
+            more = counted(more_s // 60, "minute") if more_s % 60 == 0 else counted(more_s, "second")
+            return f"The check-in is extended by {more}."
         case CheckedIn(entrant):
             return f"{name_of(state, entrant)} checks in."
         case Withdrawn(entrant):
@@ -70,11 +74,9 @@ def sentence(state: TournamentState, event: Event) -> str:  # noqa: C901  (a cas
             return f"{_race(number, table, race)}: {_outcome(state, number, table, result)}."
         case TableRaceAborted(number, table):
             return f"Round {number}, table {table}: the race was called off and is run again."
-        case ResultCorrected(number, table, race, None):
-            return f"{_race(number, table, race)}: the result is struck."
         case ResultCorrected(number, table, race, result):
-            assert result is not None
-            return f"{_race(number, table, race)}, by the director: {_outcome(state, number, table, result)}."
+            said = ": the result is struck" if result is None else f", by the director: {_outcome(state, number, table, result)}"
+            return f"{_race(number, table, race)}{said}."
         case BoardsKeyGiven():
             return f"{state.director_name}, who directs it, can see the boards of all tables with every card face up."
         case Paused():

@@ -27,6 +27,7 @@ from server.tournaments.events import (
     BoardsKeyGiven,
     CalledOff,
     CheckedIn,
+    CheckInExtended,
     CheckInOpened,
     Entered,
     Event,
@@ -233,13 +234,16 @@ class TournamentState:
             state = state.after(event, at_ms=at_ms, author=author)
         return state
 
-    def _applied(self, event: Event, at_ms: int, author: str | None) -> TournamentState:
+    def _applied(self, event: Event, at_ms: int, author: str | None) -> TournamentState:  # noqa: C901  (a case for each event)
         match event:
             case Entered():
                 return self._entered(event)
             case CheckInOpened():
                 self._expect("registration")
                 return replace(self, stage="check-in", since_ms=at_ms)
+            case CheckInExtended(more_s):
+                self._expect("check-in")
+                return replace(self, options=with_fields(self.options, check_in_s=self.options.check_in_s + more_s))
             case CheckedIn():
                 return self._checked_in(event)
             case Withdrawn(entrant):

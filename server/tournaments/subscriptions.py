@@ -64,7 +64,8 @@ class Subscriptions:
         self._is_news = False
         self._are_clocks_wrong = False
         self._told: dict[Shown, Tournament] = {}
-        self._awaited: dict[Director, frozenset[str]] = {}  # the entrants who were last told that their check-in is open
+        # The entrants who were last told that their check-in is open, and how many seconds it takes.
+        self._awaited: dict[Director, tuple[frozenset[str], int]] = {}
         self._wake = trio.Event()
         players.on_change.append(self.presence_changed)
 
@@ -120,11 +121,13 @@ class Subscriptions:
         self._tell_soon()
 
     def _tell_entrants(self, director: Director, awaited: frozenset[str]) -> None:
-        """Tell those whose check-in has opened, and those whom it no longer waits for. awaited: the entrants whose check-in is open."""
-        known = self._awaited.pop(director, frozenset())
+        """Tell those whose check-in has opened or is extended, and those whom it no longer waits for. awaited: the entrants whose check-in
+        is open."""
+        check_in_s = director.state.options.check_in_s
+        known, known_s = self._awaited.pop(director, (frozenset[str](), check_in_s))
         if awaited:
-            self._awaited[director] = awaited
-        for players in (awaited - known, known - awaited):
+            self._awaited[director] = awaited, check_in_s
+        for players in (awaited - known if check_in_s == known_s else awaited, known - awaited):
             told = [member for member in map(self._players.connection, players) if member is not None]
             if told:
                 self._post(Outgoing(check_in_due(director.state, director.check_in_ms if players <= awaited else None)), told)
@@ -150,7 +153,7 @@ class Subscriptions:
         """Tell everything again after time has stood still, because times passed or left do not count as changes."""
         self._are_clocks_wrong = True
         awaited, self._awaited = self._awaited, {}
-        for director, entrants in awaited.items():
+        for director, (entrants, _) in awaited.items():
             self._tell_entrants(director, entrants)
         self._tell_soon()
 

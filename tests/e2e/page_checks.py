@@ -39,6 +39,9 @@ CONTRAST = """
     return [seen, poor];
 """
 
-NAVIGATION_ROWS = "return new Set([...document.querySelectorAll('nav a')].map((link) => link.offsetTop)).size"
+NAVIGATION_ROWS = """
+    const shown = [...document.querySelectorAll('nav a')].filter((link) => link.offsetParent);
+    return new Set(shown.map((link) => link.offsetTop)).size;
+"""
 
 UNNAMED = ("link", "button", "meter", "image", "table", "heading", "navigation", "timer")

@@ -33,6 +33,7 @@ export function decisionsOf(told) {
   const isDone = ["over", "ended"].includes(told.phase);
   return {
     start: isOpen ? (told.phase === "registration" && told.options.check_in_s > 0 ? "Open the check-in" : "Pair the first round") : "",
+    extend: told.phase === "check-in" ? "Two more minutes" : "",
     pause: isOpen || isDone ? "" : told.phase === "paused" ? "Go on" : "Pause",
     pair: told.phase === "between" ? `Pair round ${told.rounds.length + 1} now` : "",
     end: isDone ? "" : "End the tournament",
@@ -46,6 +47,7 @@ export class Directing {
   constructor(send) {
     const decide = (message) => send({ id: this.#told.id, ...message });
     this.start = button("", () => decide({ type: "start-tournament" }), { class: "main-button" });
+    this.extend = button("", () => decide({ type: "extend-check-in", more_s: 120 }));
     this.pause = button("", () => decide({ type: "pause-tournament", pause: this.#told.phase !== "paused" }));
     this.pair = button("", () => decide({ type: "pair-round", round: this.#told.rounds.length + 1 }), { class: "main-button" });
     this.end = button("", () => ask("End the tournament now? The standings stay.", ["End it", "Go on"], () => decide({ type: "end-tournament", reason: this.reason.value })));
@@ -71,7 +73,7 @@ export class Directing {
     this.ofTable = field("A result", this.table, this.verdict, this.correct);
     this.ofBot = field("A house bot", this.bot, this.addBot);
     this.node = element("section", { class: "part", "aria-labelledby": "directing", hidden: true }, element("h2", { id: "directing" }, "You direct it"),
-      element("p", { class: "actions" }, this.start, this.pair, this.pause, this.end, this.boards), this.boardsLine, this.ofBot, this.ofTable,
+      element("p", { class: "actions" }, this.start, this.extend, this.pair, this.pause, this.end, this.boards), this.boardsLine, this.ofBot, this.ofTable,
       this.ofPlayer = field("A player", this.entrant, this.remove), field("Reason, for the log", this.reason));
     this.table.addEventListener("change", () => this.#showVerdicts());
     this.entrant.addEventListener("change", () => this.#showRemove());

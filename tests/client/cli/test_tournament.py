@@ -153,7 +153,7 @@ def test_what_the_server_says_is_one_sentence(capsys: pytest.CaptureFixture[str]
         (["create", "here"], "TITLE"),
         *[
             ([command, "here", "KW-PRT"], "six letters")
-            for command in ("join", "leave", "start", "pause", "resume", "pair", "end", "watch")
+            for command in ("join", "leave", "start", "extend-check-in", "pause", "resume", "pair", "end", "watch")
         ],
         *[([command, "here", "KWPRT1"], "six letters") for command in ("standings", "export", "add-bot")],
         (["remove", "here", "KWPRTM"], "ENTRANT"),
@@ -161,6 +161,7 @@ def test_what_the_server_says_is_one_sentence(capsys: pytest.CaptureFixture[str]
         (["correct", "here", "KWPRTM", "0", "1", "1-0"], "ROUND"),
         (["correct", "here", "KWPRTM", "1", "1", "1-0", "--cards", "105:3"], "two numbers up to 104"),
         (["correct", "here", "KWPRTM", "1", "1", "1-0", "--cards", "3"], "two numbers up to 104"),
+        (["extend-check-in", "here", "KWPRTM", "3601"], "SECONDS"),
         (["add-bot", "here", "KWPRTM", "b" * 25], "not the name of a bot"),
         (["watch", "here", "KWPRTM", "--four-colour", "--colour-blind"], "choose one"),
         (["join", "here", "KWPRTM"], "needs a terminal, and there is none here; --no-screen enters without one."),
@@ -176,7 +177,7 @@ def test_what_is_typed_wrong_is_one_sentence_before_any_connection_is_opened(
 
 
 COMMANDS = [
-    *("create", "join", "leave", "start", "pause", "resume", "pair", "correct", "remove", "add-bot", "end", "watch"),
+    *("create", "join", "leave", "start", "extend-check-in", "pause", "resume", "pair", "correct", "remove", "add-bot", "end", "watch"),
     *("list", "standings", "export"),
 ]
 
@@ -186,7 +187,7 @@ def test_each_command_says_what_it_does_and_shows_an_example(capsys: pytest.Capt
     ran = run(capsys, "tournament", command, "--help")
     assert ran.status == 0
     assert "Example" in ran.out
-    directs = command in ("create", "leave", "start", "pause", "resume", "pair", "correct", "remove", "add-bot", "end")
+    directs = command in ("create", "leave", "start", "extend-check-in", "pause", "resume", "pair", "correct", "remove", "add-bot", "end")
     assert ("is disconnected" in " ".join(ran.out.split())) is directs
 
 

@@ -25,6 +25,7 @@ from protocol.tournament_messages import (
     Decided,
     EndTournament,
     EnterTournament,
+    ExtendCheckIn,
     FollowTournament,
     FollowTournaments,
     LeaveTournament,
@@ -266,6 +267,9 @@ async def test_the_directors_keys_ask_for_what_they_say() -> None:
     async with before(directed(tournaments.told())) as run:
         await run.give("S", "b", "2")
         assert run.link.taken() == [StartTournament(id=ID), AddBot(id=ID, bot=scenes.BOTS[1].name)]
+        await run.say(directed(tournaments.told(phase="check-in")))
+        await run.give("+", "2")
+        assert run.link.taken() == [ExtendCheckIn(id=ID, more_s=120)]
         await run.say(directed(tournaments.running(phase="between")))
         await run.give("N", "P")
         assert run.link.taken() == [PairRound(id=ID, round=3), PauseTournament(id=ID)]

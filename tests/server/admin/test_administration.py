@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -12,18 +13,28 @@ import trio
 from trio.testing import MockClock
 
 from protocol import HOME_VARIABLE
-from protocol.client_messages import Hello, LeaveRace, Resign, WhoAmI
+from protocol.client_messages import Hello, LeaveRace, OpenRace, QuickMatch, Rematch, Resign, WhoAmI
 from protocol.errors import CloseCode, ErrorCode, Fault
 from protocol.room_events import PlayerView, Result
 from protocol.run_messages import ListChallenges
 from protocol.server_messages import Error, Left, Welcome, YouAre
-from protocol.tournament_messages import CreateTournament, Decided, FollowTournament, Tournament
+from protocol.tournament_messages import (
+    CreateTournament,
+    Decided,
+    EndTournament,
+    EnterTournament,
+    FollowTournament,
+    StartTournament,
+    Tournament,
+)
 from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
 from server.admin.administration import LATER_ENDED, Administration
 from server.admin.listener import administered
 from server.admin.messages import ROWS_AT_ONCE, Answer, Question
-from server.app import _administered
+from server.app import _administered, _spread_words
+from server.cluster.bus import Bus, node_channel
+from server.cluster.node import ClusterNode
 from server.config import Settings
 from server.lobby.bans import Bans
 from server.net.connection import Caller
@@ -31,6 +42,8 @@ from server.net.hub import TICK_S
 from server.rooms.requests import CallOff
 from server.store.memory import MemoryStore
 from server.store.port import BanKind, Entry
+from tests.server.cluster.fake_redis import FakeRedis
+from tests.server.net.test_relay import FakeNode, FakePlace
 from tests.server.net.wire import Client, House, open_house
 
 REASON = "the server moves"
@@ -287,6 +300,77 @@ async def test_what_the_host_says_is_heard_by_all_who_have_said_hello_and_change
         await ann.say(Resign(race=1, seat=0))
         await bob.hear_of(Result)
         assert await wrong(host, Question(noun="connections", verb="say", text=" ")) == "there is nothing to say"
+
+
+async def test_nothing_new_begins_at_a_drained_server_and_what_runs_goes_on_to_its_end(autojump_clock: MockClock) -> None:
+    drain = Question(noun="rooms", verb="drain", reason="we update at eight")
+    undrain, under_way = Question(noun="rooms", verb="undrain"), Question(noun="rooms", verb="under-way")
+    async with hosted() as (house, host), house.race("Ann", "Bob") as (ann, bob), house.guest("Eve") as eve:
+        open_race = await eve.open()
+        await eve.ask(LeaveRace(), Left)
+        assert open_race.phase == "waiting"
+        for _ in range(2):
+            # The second time there is no news.
+            assert await done(host, drain) == "nothing new begins here; reason: we update at eight"
+        said = "(No new races or tournaments begin here any more: we update at eight. What runs goes on to its end.)"
+        for client in (ann, bob, eve):
+            error = await client.error()
+            assert (error.code, error.ref, error.message.endswith(said)) == (ErrorCode.HOST_SAYS, 0, True)
+        assert not house.rooms.takes_more
+        for request in (OpenRace(options=RaceOptions(), ref=4), QuickMatch(ref=4), CreateTournament(options=OPTIONS, ref=4)):
+            error = await eve.error_for(request)
+            assert (error.code, error.ref) == (ErrorCode.SERVER_STOPPING, 4)
+            assert error.message.endswith("(we update at eight)")
+        assert seen(await host.answer(under_way), "races", "tournaments") == [(1, 0)]
+        await ann.say(Resign(race=1, seat=0))
+        await bob.hear_of(Result)
+        assert (await bob.error_for(Rematch(race=1))).code == ErrorCode.SERVER_STOPPING
+        assert seen(await host.answer(under_way), "races", "tournaments") == [(0, 0)]
+        assert await done(host, undrain) == "races and tournaments can begin here again"
+        error = await eve.error()
+        assert error.message.endswith("(Races and tournaments can begin here again.)")
+        await eve.open()
+        assert await wrong(host, undrain) == "races and tournaments can begin here"
+
+
+async def test_a_tournament_is_under_way_from_its_check_in_to_its_end(autojump_clock: MockClock) -> None:
+    under_way = Question(noun="rooms", verb="under-way")
+    async with hosted() as (house, host), house.guest("Ann") as ann:
+        made = (await ann.ask(CreateTournament(options=msgspec.structs.replace(OPTIONS, check_in_s=60)), Decided)).id
+        counts = [seen(await host.answer(under_way), "tournaments")]
+        assert (await done(host, Question(noun="rooms", verb="drain"))) == "nothing new begins here"
+        await ann.ask(EnterTournament(id=made), Decided)
+        await ann.ask(StartTournament(id=made), Decided)
+        counts.append(seen(await host.answer(under_way), "tournaments"))
+        await ann.ask(EndTournament(id=made), Decided)
+        counts.append(seen(await host.answer(under_way), "tournaments"))
+        assert counts == [[(0,)], [(1,)], [(0,)]]
+
+
+async def test_what_the_host_says_and_a_new_name_are_heard_at_all_servers_of_a_place_once(autojump_clock: MockClock) -> None:
+    say = Question(noun="connections", verb="say", text="Lunch")
+    store, engine, place = MemoryStore(), FakeRedis(), FakePlace(gone={3})
+    async with trio.open_nursery() as nursery, hosted(store) as (house, host), hosted(store) as (other, far):
+        buses = {1: Bus("test"), 2: Bus("test")}
+        for (number, bus), each, administration in zip(buses.items(), (house, other), (host, far), strict=True):
+            node = cast(ClusterNode, FakeNode(number, place))
+            _spread_words(nursery, node, bus, administration, each.dispatch.identification)
+        assert await done(host, say) == "said to all connections here, 0, but the other servers cannot be told just now: Lunch"
+        for number, bus in buses.items():
+            nursery.start_soon(bus.serve, cast(Any, engine), node_channel(number))
+        async with house.guest("Ann") as ann, other.guest("Rude") as bob:
+            assert await done(host, say) == "said to all connections here, 1, and at 1 other server: Lunch"
+            for client in (ann, bob):
+                assert (await client.error()).message.endswith("(Lunch)")
+            assert await done(host, Question(noun="players", verb="rename", target="Rude", text="Bob")) == "Rude is now called Bob"
+            assert await bob.hear_of(YouAre) == YouAre(player=bob.welcome.player, name="Bob", ref=0)
+            assert seen(await far.answer(Question(noun="players", verb="list")), "name") == [("Bob",)]
+            for client in (ann, bob):
+                # All that was said has been heard, and nothing twice.
+                await client.say(WhoAmI(ref=5))
+                assert (await client.hear_of(YouAre)).ref == 5
+                assert len([each for each in client.heard if isinstance(each, Error)]) == 1
+        nursery.cancel_scope.cancel()
 
 
 async def test_a_renamed_player_is_told_wherever_they_are_connected_and_keeps_the_name(autojump_clock: MockClock) -> None:

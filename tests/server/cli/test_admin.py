@@ -34,6 +34,10 @@ def test_help_says_what_there_is(noun: str) -> None:
     assert "list" in run(noun).stdout
 
 
+def test_what_is_undone_is_not_waited_for() -> None:
+    assert "--undo and --wait exclude each other" in run("drain", "--undo", "--wait").stderr
+
+
 def test_where_no_server_runs_it_is_said(tmp_path: Path) -> None:
     database = str(tmp_path / "races.sqlite3")
     result = run("rooms", "list", "--database", database)
@@ -104,6 +108,10 @@ async def test_a_host_ends_a_race_and_bans_for_longer_than_the_server_runs(tmp_p
         with trio.fail_after(60):
             while await ask("rooms", "list") != "no rooms\n":
                 pass
+        drained = await trio.to_thread.run_sync(partial(run, "drain", "--reason", "we move", "--wait", "--database", where))
+        assert (drained.stdout, drained.stderr) == ("nothing new begins here; reason: we move\n", "nothing is under way\n")
+        assert (await ann.error()).message.startswith("The host of this server has a message for everybody. (No new races")
+        assert await ask("drain", "--undo") == "races and tournaments can begin here again\n"
         assert "connections closed: 1" in await ask("connections", "ban", "192.0.2.7", "--reason", "floods")
         assert (await ann.hear_end())[0] == CloseCode.BANNED
     async with running(settings) as url:

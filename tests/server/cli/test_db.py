@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -129,3 +130,17 @@ def test_prune_wants_an_age(file: str, age: str) -> None:
     result = run("prune", "--older-than", age, "--database", file)
     assert result.exit_code == 2
     assert "such as 90d or 12w" in result.stderr
+
+
+def test_a_player_is_given_all_about_them_and_forgotten_after_a_question(file: str) -> None:
+    with closing(open_database(file)) as store:
+        write(store, made("anna"), made("ben"), opened("r"), rated_over("r", {"anna": 1, "ben": 2}))
+    told = json.loads(run("export", "anna", "--database", file).stdout)
+    assert (told["player"]["name"], [row["place"] for row in told["races"]]) == ("Anna", [1])
+    refused = run("forget", "Anna", "--database", file)
+    assert (refused.exit_code, "Forget Anna for good?" in refused.stdout) == (1, True)
+    assert json.loads(run("export", "anna", "--database", file).stdout) == told
+    done = run("forget", "Anna", "--yes", "--database", file)
+    assert re.match(r"Anna is called somebody [0-9a-f]{6} now\. Backups, ", done.stdout)
+    assert run("forget", "Anna", "--yes", "--database", file).stderr == "carpet-server: there is no player 'Anna'\n"
+    assert run("ratings", "--database", file).stdout.startswith("agrees: ")

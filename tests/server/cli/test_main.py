@@ -114,6 +114,7 @@ def test_walk_prints_the_checked_walks(row: dict[str, object]) -> None:
         (("serve", "--origin", "example.org"), "--origin is a web origin, such as https://example.org"),
         (("serve", "--origin", "https://example.org/"), "with no slash at its end, not https://example.org/"),
         (("serve", "--origin", "https://*.example.org"), "--origin is a web origin"),
+        (("serve", "--origin", "https://example.org:65536"), "--origin is a web origin"),
         (("serve", "--embed-in", "example.org"), "--embed-in is a web origin, such as https://example.org"),
         (("serve", "--embed-in", "https://example.org/"), "or * for all, not https://example.org/"),
         (("serve", "--max-connections-per-address", "-1"), "--max-connections-per-address is at least 1, or 0 for no limit"),

@@ -58,6 +58,12 @@ def test_pages_of_the_other_servers_of_a_place_are_admitted_while_they_are_there
         urls = kept
 
 
+@pytest.mark.parametrize("said", ["https://Example.ORG", "https://example.org:443", "http://[::1]:80", "http://example.org:8080"])
+def test_a_page_is_named_in_capital_letters_or_with_the_usual_port_as_well(said: str) -> None:
+    origin = {"http://[::1]:80": "http://[::1]", "http://example.org:8080": "http://example.org:8080"}.get(said, "https://example.org")
+    assert Origins([said]).admit(Headers([("Host", "carpet.test"), ("Origin", origin)]))
+
+
 def test_whoever_says_it_twice_is_not_admitted() -> None:
     assert not NAMED.admit(Headers([("Host", "a.test"), ("Origin", "https://example.org"), ("Origin", "https://example.org")]))
     assert not NAMED.admit(Headers([("Host", "a.test"), ("Host", "b.test"), ("Origin", "http://a.test")]))

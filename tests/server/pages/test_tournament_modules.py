@@ -154,13 +154,13 @@ def test_the_page_lets_a_director_say_of_a_table_what_the_terminal_does() -> Non
             asked = CorrectResult(id="KWPRTM", round=2, table=3, race=race_of(table), result=wanted, reason="so")
             assert msgspec.convert(message, type=CorrectResult) == asked
     assert told["words"] == [
-        ["Open the check-in", "", "", "End the tournament"],
-        ["Pair the first round", "", "", "End the tournament"],
-        ["Pair the first round", "", "", "End the tournament"],
-        ["", "Pause", "", "End the tournament"],
-        ["", "Pause", "Pair round 2 now", "End the tournament"],
-        ["", "Go on", "", "End the tournament"],
-        ["", "", "", ""],
+        ["Open the check-in", "", "", "", "End the tournament"],
+        ["Pair the first round", "", "", "", "End the tournament"],
+        ["Pair the first round", "Two more minutes", "", "", "End the tournament"],
+        ["", "", "Pause", "", "End the tournament"],
+        ["", "", "Pause", "Pair round 2 now", "End the tournament"],
+        ["", "", "Go on", "", "End the tournament"],
+        ["", "", "", "", ""],
     ]
 
 

@@ -25,6 +25,7 @@ from protocol.tournament_messages import (
     Decided,
     EndTournament,
     EnterTournament,
+    ExtendCheckIn,
     LeaveTournament,
     PairRound,
     PauseTournament,
@@ -45,7 +46,7 @@ from server.store.errors import StoreBusy, StoreError
 from server.store.port import NEVER_MS
 from server.tournaments import commands
 from server.tournaments.commands import IDLE_DAYS, OWN_DECISIONS, UNUSED_S
-from server.tournaments.events import TableRaceAborted, Withdrawn
+from server.tournaments.events import CheckInExtended, TableRaceAborted, Withdrawn
 from server.tournaments.making import LATELY_OF_PLACE, LATELY_S, MOST_OF_ONE, MOST_OF_PLACE
 from tests.server.spectate.onlookers import no_room
 from tests.server.tournaments.fields import byes_of
@@ -514,6 +515,39 @@ async def test_every_connected_entrant_hears_of_a_check_in_that_waits_for_them_a
     assert last == over
 
 
+async def test_a_check_in_that_is_extended_is_told_to_those_it_waits_for_and_ends_later(venue: Venue) -> None:
+    ann, ben, director = await venue.people("Ann", "Ben", "Director")
+    identity = await director.make(replace(FAST, check_in_s=60), ann, ben)
+    assert refused(await director.ask(ExtendCheckIn(id=identity, more_s=60))) == "tournament/not-now"
+    await director.do(StartTournament(id=identity))
+    director.follow(identity)
+    await ann.check_in(identity)
+    await trio.sleep(50)
+    await director.do(ExtendCheckIn(id=identity, more_s=90))
+    assert [message.left_ms for message in ann.all(CheckInDue)] == [60_000, None]
+    assert ben.last(CheckInDue).left_ms == pytest.approx(100_000, abs=500)
+    await trio.sleep(1)
+    told = director.last(Tournament)
+    assert (told.options.check_in_s, told.log[-1].text) == (150, "The check-in is extended by 90 seconds.")
+    assert told.phase_ms == pytest.approx(99_500, abs=600)
+    await trio.sleep(95)
+    assert venue.state(identity).phase == "check-in"
+    await venue.over(identity)
+    assert trio.current_time() == pytest.approx(150, abs=1)
+
+
+async def test_a_check_in_takes_an_hour_at_most_however_often_it_is_extended(venue: Venue) -> None:
+    ann, director = await venue.people("Ann", "Director")
+    identity = await director.make(replace(FAST, check_in_s=3000), ann)
+    await director.do(StartTournament(id=identity))
+    answer = await director.ask(ExtendCheckIn(id=identity, more_s=601))
+    assert isinstance(answer, Error)
+    assert (answer.code, answer.path) == ("tournament/not-now", "$.more_s")
+    assert "600 more seconds" in answer.message
+    await director.do(ExtendCheckIn(id=identity, more_s=600))
+    assert venue.state(identity).log[-1].event == CheckInExtended(600)
+
+
 async def test_a_check_in_of_a_tournament_that_is_removed_waits_for_nobody(venue: Venue) -> None:
     ann, director = await venue.people("Ann", "Director")
     identity = await director.make(replace(FAST, rounds=1, check_in_s=60), ann)
@@ -643,6 +677,7 @@ async def test_only_the_director_directs(venue: Venue) -> None:
     identity = await ann.make(FAST)
     for message in (
         StartTournament(id=identity),
+        ExtendCheckIn(id=identity, more_s=60),
         PauseTournament(id=identity),
         PairRound(id=identity, round=1),
         CorrectResult(id=identity, round=1, table=1, result=None),

@@ -18,6 +18,7 @@ from protocol.tournament_messages import (
     Decided,
     EndTournament,
     EnterTournament,
+    ExtendCheckIn,
     PauseTournament,
     StartTournament,
     Tournament,
@@ -51,6 +52,10 @@ async def test_entrants_at_another_server_are_called_to_their_tables_and_all_ser
     await there[0].move(two)
     assert isinstance(await here[0].ask(StartTournament(id=identity)), Decided)
     await trio.sleep(1)
+    await here[0].move(two)
+    await here[0].do(ExtendCheckIn(id=identity, more_s=60))
+    await trio.sleep(1)
+    assert all(person.last(CheckInDue).left_ms == pytest.approx(118_000, abs=1500) for person in (*here, *there))
     for person in (*there, *here):
         await person.check_in(identity)
     for person in (*there, *here):

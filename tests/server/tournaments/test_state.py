@@ -22,6 +22,7 @@ from server.tournaments.events import (
     BoardsKeyGiven,
     CalledOff,
     CheckedIn,
+    CheckInExtended,
     CheckInOpened,
     Entered,
     Event,
@@ -50,6 +51,7 @@ OPTIONS = TournamentOptions(name="Open", check_in_s=0, rounds=3, places=12)
 EXAMPLES: tuple[Event, ...] = (
     Entered("a", "Ann", 1000),
     CheckInOpened(),
+    CheckInExtended(120),
     CheckedIn("a", "ab" * 16),
     Withdrawn("a", "ill"),
     Returned("a"),

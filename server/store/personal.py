@@ -1,0 +1,144 @@
+"""What is kept about one player: gives it out, and takes their name out of it.
+
+A player cannot be deleted: their races are their opponents' races too, and ratings follow from them. So a forgotten player stays, under a
+name that says nothing, and nobody can come back as them. Names in words that somebody wrote, such as a director's reasons, are not found.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from protocol.record import Record, sealed
+from server.store import schema
+from server.store.compaction import batches
+from server.store.connections import brief_reading
+from server.store.database import open_database
+from server.store.documents import BadDocument, decode_commands, decode_record, encode, encode_commands
+from server.store.errors import StoreCorrupt, StoreUnavailable
+from server.store.locations import existing
+from server.store.port import name_key
+from server.store.sql import Row, Sql
+
+NOBODY: Final = "somebody"
+"""What a forgotten player is called, with a random number behind it."""
+
+_KEPT: Final = {
+    "races": "SELECT * FROM seats WHERE player = :id ORDER BY finished_at_ms",
+    "runs": "SELECT deal, rules, race FROM runs WHERE player = :id",
+    "challenges": "SELECT id, made_at_ms FROM shared_deals WHERE owner = :id ORDER BY made_at_ms",
+    "tournaments_directed": "SELECT id, made_at_ms, document FROM tournaments WHERE director = :id ORDER BY made_at_ms",
+    "decisions": "SELECT * FROM decisions WHERE author = :id OR decision LIKE :named ORDER BY at_ms",
+    "bans": "SELECT reason, at_ms FROM bans WHERE kind = 'player' AND subject = :id",
+}
+
+
+def about(player: str, where: str | None) -> dict[str, Any]:
+    """All that is kept about a player, also while a server runs, as plain values: rows by what they are about. player: a name or an id.
+
+    The records of their races are not in it, since some may not be told yet, and their token is known to nobody. Raises StoreError.
+    """
+    with brief_reading(existing(where)) as sql:
+        schema.check(sql)
+        found = _found(sql, player)
+        own = {key: value for key, value in found._asdict().items() if key not in ("token_hash", "name_key")}
+        values = {"id": found.id, "named": f'%"{found.id}"%'}
+        return {"player": own, **{what: [row._asdict() for row in sql.rows(query, values)] for what, query in _KEPT.items()}}
+
+
+def forget(player: str, where: str | None) -> str:
+    """Replace a player's name by a random one wherever it is kept, and let nobody be them any more. Gives the new name.
+
+    Raises StoreError, with nothing changed: StoreInUse while a server uses the database, StoreUnavailable if they are in a race.
+    """
+    existing(where)
+    with closing(open_database(where)) as store, store.maintaining() as sql:
+        if sql.dialect == "sqlite":
+            # Otherwise the name would stay in the file, in places that are free again.
+            sql.run("PRAGMA secure_delete = ON")
+        found = _found(sql, player)
+        _forget_commands(sql, found)
+        name = f"{NOBODY} {secrets.token_hex(3)}"
+        sql.run(
+            "UPDATE players SET name = :name, name_key = :key, token_hash = :token WHERE id = :id",
+            [{"name": name, "key": name_key(name), "token": secrets.token_bytes(32), "id": found.id}],
+        )
+        try:
+            records = list(_records_without(sql, found.id, name))
+            decisions = list(_decisions_without(sql, found.id, name))
+            documents = list(_documents_without(sql, found.id, name))
+        except (BadDocument, msgspec.DecodeError) as error:
+            raise StoreCorrupt(f"nothing was changed: {error}; run carpet-server db check") from error
+        sql.run("UPDATE records SET record = :record, digest = :digest WHERE race = :race", records)
+        sql.run("UPDATE decisions SET decision = :decision WHERE tournament = :tournament AND sequence = :sequence", decisions)
+        sql.run("UPDATE tournaments SET document = :document WHERE id = :id", documents)
+        sql.run("UPDATE seats SET name = :name WHERE player = :id", [{"name": name, "id": found.id}])
+        return name
+
+
+def _found(sql: Sql, player: str) -> Row:
+    found = sql.rows("SELECT * FROM players WHERE name_key = :key OR id = :id", {"key": name_key(player), "id": player})
+    if not found:
+        raise StoreUnavailable(f"there is no player {player!r}")
+    if len(found) > 1:
+        raise StoreUnavailable(f"{player} is the name of one player and the id of another")
+    return found[0]
+
+
+def _forget_commands(sql: Sql, player: Row) -> None:
+    """Take their commands out of races that are over, since these may stay in the log for a while. Raises StoreUnavailable if one runs."""
+    word, running = player.id.encode(), {row.id.encode() for row in sql.rows("SELECT id FROM races WHERE phase = 'running'")}
+    for batch in batches(sql):
+        if word not in batch.commands:
+            continue
+        commands = decode_commands(batch.commands)
+        if any(word in text and race in running for race, _, _, text in commands):
+            raise StoreUnavailable(f"{player.name} is in a race that is not over: end it first, by carpet-server admin rooms end")
+        kept = [command for command in commands if word not in command[3]]
+        sql.run("UPDATE batches SET commands = ? WHERE number = ?", [(encode_commands(kept), batch.number)])
+
+
+def _records_without(sql: Sql, player: str, name: str) -> Iterator[dict[str, str]]:
+    """The records that change: those of their races, and those of races that were played on from one of these, which name its digest."""
+    own: defaultdict[str, set[int]] = defaultdict(set)
+    for row in sql.rows("SELECT race, seat FROM seats WHERE player = :id", {"id": player}):
+        own[row.race].add(row.seat)
+    changed: dict[str, str] = {}
+    concerned = "race IN (SELECT race FROM seats WHERE player = :id) OR record LIKE :past"
+    # Whatever was played on from has the lower number.
+    query = f"SELECT race, record, digest FROM records WHERE {concerned} ORDER BY number"  # noqa: S608
+    for row in sql.rows(query, {"id": player, "past": '%"past":%'}):
+        record = _renamed(decode_record(row.record, row.digest), own[row.race], name, changed)
+        if record.digest != row.digest:
+            changed[row.race] = record.digest
+            yield {"race": row.race, "record": encode(record), "digest": record.digest}
+
+
+def _renamed(record: Record, seats: Iterable[int], name: str, digests: dict[str, str]) -> Record:
+    """digests: new ones, by race."""
+    deal = record.deal
+    if deal.past is not None and deal.past.race in digests:
+        deal = replace(deal, past=replace(deal.past, digest=digests[deal.past.race]))
+    renamed = (replace(seat, name=name) if number in seats else seat for number, seat in enumerate(record.seats))
+    return sealed(replace(record, deal=deal, seats=tuple(renamed)))
+
+
+def _decisions_without(sql: Sql, player: str, name: str) -> Iterator[dict[str, Any]]:
+    for row in sql.rows("SELECT * FROM decisions WHERE decision LIKE :named", {"named": f'%"{player}"%'}):
+        match msgspec.json.decode(row.decision):
+            case [version, tag, {"entrant": entrant, "name": _, **more}] if entrant == player:
+                decision = msgspec.json.encode([version, tag, {"entrant": entrant, "name": name, **more}]).decode()
+                yield {"tournament": row.tournament, "sequence": row.sequence, "decision": decision}
+
+
+def _documents_without(sql: Sql, player: str, name: str) -> Iterator[dict[str, str]]:
+    for row in sql.rows("SELECT id, document FROM tournaments WHERE director = :id", {"id": player}):
+        match msgspec.json.decode(row.document):
+            case [version, {"director_name": _, **more}]:
+                yield {"id": row.id, "document": msgspec.json.encode([version, {**more, "director_name": name}]).decode()}
