@@ -351,6 +351,10 @@ class HubConnection(Connection):
 
     def _flush_protocol(self) -> None:
         for data in self.protocol.data_to_send():
+            outbox = self._outbox
+            if data and outbox is not None and len(outbox) > 1 and outbox[-1][0] == data[0] == PONG_FRAME:
+                # Only the last ping need be answered. To peers that ping and do not read, no end of pongs would be waiting.
+                self.waiting_bytes -= len(outbox.pop())
             if data:
                 self._put(data)
             else:

@@ -25,9 +25,12 @@ from websockets.trio.server import Server, ServerConnection
 from protocol.errors import CloseCode
 from server.net.connection import PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch
 from server.net.connection_limits import Ticket
+from server.net.frames import PONG_FRAME
 from server.net.stream import CLOSING_S, RoundTripRule, SocketStream, TlsStream
 
 logger = logging.getLogger("carpet.net")
+
+_PONG = bytes((PONG_FRAME,))
 
 
 class PlainConnection(Connection, ServerConnection):
@@ -170,6 +173,10 @@ class PlainConnection(Connection, ServerConnection):
     async def send_data(self) -> None:
         # Reading and pinging must not wait for a peer that does not read. Handshakes may, since they have a deadline.
         if self.protocol.state is OPEN:
+            writes = self.protocol.writes
+            # Only the last ping need be answered. To peers that ping and do not read, no end of pongs would be waiting.
+            while len(writes) > 2 and writes[-2][:1] == writes[-1][:1] == _PONG:
+                del writes[-2]
             self._flush()
             await trio.lowlevel.checkpoint()
             return

@@ -50,6 +50,11 @@ def waiting(connection: Connection) -> int:
     return connection.waiting_bytes
 
 
+def queued(connection: Connection) -> int:
+    """The bytes that wait, pongs of the library's connections included."""
+    return sum(map(len, connection.protocol.writes)) if isinstance(connection, PlainConnection) else waiting(connection)
+
+
 async def test_a_reader_who_falls_behind_is_told_everything_anew_when_they_read_again(house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob", buffer=SMALL, max_queue=1) as bob:
         code = (await ann.open(seats=2)).code
@@ -176,6 +181,27 @@ async def test_a_reader_who_is_always_behind_but_reads_on_is_not_cut(house: Hous
             assert (await ann.hear_of(Said)).version == number - 200
             await trio.sleep(0.05)
         assert end.is_open
+
+
+async def test_pings_of_a_peer_that_hardly_reads_are_not_all_answered_but_the_last_is(house: House) -> None:
+    async with house.guest("Eve", buffer=SMALL, max_queue=1) as eve:
+        (end,) = house.connections
+        for number in range(200):
+            end.post(said(number))
+        behind = waiting(end)
+        for number in range(1000):
+            # As many as the rate limit passes.
+            await trio.sleep(0.05)
+            await eve.line.stream.send_all(frame_bytes(Opcode.PING, b"%0125d" % number))
+            if number % 10 == 0:
+                await eve.hear_of(Said)
+        assert len(house.connections) == 1
+        assert queued(end) <= behind
+        answered = await eve.line.ping(b"the last")
+        while len(eve.heard) < 201:
+            await eve.hear()
+        with trio.fail_after(1):
+            await answered.wait()
 
 
 @pytest.mark.parametrize("encoding", [MSGPACK, JSON])
