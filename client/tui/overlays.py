@@ -186,7 +186,7 @@ def too_small(scene: Scene, size: Size) -> Picture:
 def _meanwhile(scene: Scene) -> Line:
     """A sentence and figures, each for a row of its own."""
     room = scene.model.room if scene.ui.replay is None else None
-    if scene.ui.followed.ready_at_once:
+    if scene.ui.followed.ready_at_once and (room is None or room.phase == "waiting"):
         return [("felt", "The race starts in a larger window; q quits.")]
     if room is None:
         return [("felt", "A larger window shows it; q quits.")]

@@ -188,8 +188,7 @@ def test_two_browsers_race_again(browser: Browser, server: str) -> None:
         browser.press("Another race")
         other.wait_for_text(".ending", "would like to race again")
         other.press("Another race")
-        for each in (browser, other):
-            each.press("Ready")
+        # Both have just asked, and are ready by that.
         for each in (browser, other):
             wait_for_cards(each)
         assert browser.driver.current_url == other.driver.current_url

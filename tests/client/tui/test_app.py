@@ -13,6 +13,7 @@ from client.connection.events import NO_SEAT, Back, Connecting, Lost, RoundTrip
 from client.connection.outbox import FIRST_NUMBER
 from client.state.evidence import Evidence
 from client.tui.ending import QUIET_MS
+from client.tui.result import ASKED_STANDS_MS
 from client.tui.start import AppOutcome, SeatRequest, Start, StartBot, StartMatch, StartRequest, UiSettings
 from client.tui.terminal import Terminal
 from protocol.client_messages import (
@@ -592,7 +593,6 @@ async def test_the_result_and_a_rematch() -> None:
         assert run.link.taken() == [Rematch(race=1)]
         await run.say(scenes.room(version=9, race=2))
         assert run.screen.shows("race 2")
-        await run.click("Ready")
         assert ready_sent(run).race == 2
 
 
@@ -691,12 +691,31 @@ async def test_whoever_asks_last_for_a_rematch_is_ready_for_it(meanwhile: tuple[
         assert ready_sent(run).race == 2
 
 
-async def test_whoever_asked_first_for_a_rematch_says_that_they_are_still_there() -> None:
+async def test_whoever_asked_first_for_a_rematch_is_ready_for_it_when_the_other_agrees_at_once() -> None:
     async with raced() as run:
         await run.later(1)
         await run.give("r")
-        await run.say(RematchAsked(version=9, seat=1), scenes.room(version=10, race=2))
         assert run.link.taken() == [Rematch(race=1)]
+        await run.later(ASKED_STANDS_MS / 1000 - 1)
+        await run.say(RematchAsked(version=9, seat=0), RematchAsked(version=10, seat=1), scenes.room(version=11, race=2))
+        assert ready_sent(run).race == 2
+
+
+async def test_whoever_asked_long_ago_for_a_rematch_is_called_and_says_that_they_are_still_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    rung: list[bool] = []
+    monkeypatch.setattr(Terminal, "bell", lambda terminal: rung.append(True))
+    async with raced(settings=replace(DEFAULTS, bell=True)) as run:
+        await run.later(1)
+        await run.give("r")
+        await run.later(ASKED_STANDS_MS / 1000 + 1)
+        await run.say(RematchAsked(version=9, seat=0), RematchAsked(version=10, seat=1))
+        rung.clear()
+        await run.say(scenes.room(version=11, race=2))
+        assert run.link.taken() == [Rematch(race=1)]
+        assert rung == [True]
+        run.screen.size = (100, 30)
+        await run.give("window resize")
+        assert run.link.taken() == [], "nor when something else happens"
 
 
 async def test_a_rematch_that_never_came_readies_nobody_for_another_room() -> None:

@@ -375,6 +375,28 @@ def test_ready_is_for_the_next_document_as_long_as_nobody_has_answered_it() -> N
     assert node(script, None) == [None, None, None, "HKTRWM", None, None, "HKTRWM", None]
 
 
+def test_whoever_asked_for_another_race_is_ready_for_it_unless_that_was_long_ago() -> None:
+    script = f"""{SCRIPTED}
+        player.up(welcome("HKTRWM"), null);
+        const over = roomOf({{ phase: "over", seats: [{{ state: "stalled" }}, {{ seat: 1, name: "Ben", state: "won" }}] }});
+        const next = (race) => roomOf({{ version: 30, race, phase: "waiting", seats: [{{ ready: false, state: "waiting" }}] }});
+        const steps = [];
+        player.hear(over, 0);
+        for (const [race, after] of [[1, 29_000], [2, 31_000], [3, 1_000]]) {{
+            player.hear({{ ...over, race }}, 100_000 * race);
+            take();
+            player.again(100_000 * race);
+            // A connection that was lost meanwhile changes nothing.
+            player.hear({{ ...over, race, version: 25 }}, 100_000 * race + 1);
+            if (race === 3) player.hear({{ type: "left", code: "HKTRWM", reason: "left" }}, 300_002);
+            player.hear(next(race + 1), 100_000 * race + after);
+            steps.push(take().map((each) => [each.type, each.race]));
+        }}
+        console.log(JSON.stringify(steps));
+    """
+    assert node(script, None) == [[["rematch", 1], ["ready", 2]], [["rematch", 2]], [["rematch", 3]]]
+
+
 def test_a_player_says_again_what_a_lost_connection_has_swallowed_and_nothing_twice() -> None:
     view, move = next((view, move) for view, move in games()["carpet"] if len(view.moves) > 1)
     script = f"""{SCRIPTED}
