@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from client.state.progress import Swing, largest_swing
 from client.state.room import RoomModel
-from client.text.formatting import clock_text, curves, series_sentence
+from client.text.formatting import clock_text, curves, series_sentence, won_sentence
 from client.tui.picture import EMPTY, LARGE_ROWS, Line, Picture, block, fit, row, wrap_text
 from client.tui.plot import colour_of
 from client.tui.scene import Scene
@@ -180,10 +180,11 @@ def places_table(scene: Scene, room: RoomModel, width: int, total: int) -> list[
 
 
 def score_lines(room: RoomModel, width: int) -> list[Line]:
-    """The score of the race's series."""
-    if room.series is None:
-        return []
-    return [[("title", text)] for text in wrap_text(series_sentence(room.series), width)]
+    """The score of the race's series, and what everybody has won here by now."""
+    told = [series_sentence(room.series)] if room.series is not None else []
+    if room.series is None or room.series.over:
+        told.append(won_sentence(room))
+    return [[("title", line)] for text in told if text for line in wrap_text(text, width)]
 
 
 def rating_lines(scene: Scene, room: RoomModel, width: int, *, without: int | None = None) -> list[Line]:

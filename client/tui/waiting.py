@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from client.state.capabilities import rules_of
 from client.state.room import RoomModel
 from client.state.store import Model
-from client.text.formatting import clock_text, deck_size, is_run, limit_text, rated_sentence, series_sentence
+from client.text.formatting import clock_text, deck_size, is_run, limit_text, rated_sentence, series_sentence, won_sentence
 from client.tui import cards
 from client.tui.actions import Copy, Do, ScreenAction, Typed
 from client.tui.bars import seat_name
@@ -170,7 +170,8 @@ def _centred(picture: Picture, width: int) -> Picture:
 def _banner(scene: Scene, room: RoomModel, width: int, *, spaced: bool) -> Picture:
     """What is waited for; the code to give away and the ways to come here, while a seat is free; and at a table which one it is."""
     words, gap = _words(scene, room), block([[]] if spaced else [])
-    score: list[Line] = [[("title", clip(series_sentence(room.series), width))]] if room.series is not None else []
+    told = [series_sentence(room.series) if room.series is not None else "", won_sentence(room)]
+    score: list[Line] = [[("title", clip(text, width))] for text in told if text]
     above = block([*score, [("strong", words)]], width, centred=True)
     if scene.model.is_at_table:
         return stacked(above, gap, big_text(_table(scene, room), scene.theme, "title", width))

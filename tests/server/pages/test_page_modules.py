@@ -26,6 +26,7 @@ from client.game.preview import preview
 from client.state.evidence import Evidence, check
 from client.text.formatting import rated_sentence
 from client.tui.chips import Chip, chips_of, dealt
+from client.tui.outcome import headline
 from client.tui.playing import all_fit, best_home
 from protocol.cards import FACE_DOWN
 from protocol.record import from_json
@@ -36,7 +37,7 @@ from server.lobby.lobby import changes
 from server.race.view import see
 from server.rules.catalogue import RULE_SETS, describe
 from tests.client import scenes
-from tests.client.text.test_formatting import SCORES
+from tests.client.text.test_formatting import SCORES, WON, ended
 from tests.conftest import NO_NODE
 
 pytestmark = pytest.mark.slow
@@ -950,6 +951,38 @@ def test_the_end_of_a_series_is_said_with_what_decided_it_as_in_the_terminal() -
     """
     told, sentences = zip(*(case.values for case in SCORES), strict=True)
     assert node(script, msgspec.to_builtins(told)) == list(sentences)
+
+
+def test_what_each_has_won_in_a_room_is_said_as_in_the_terminal() -> None:
+    script = """
+        const { WatchedRace } = await import(`${web}/model.js`);
+        const { wonSentence } = await import(`${web}/series.js`);
+        console.log(JSON.stringify(given.map((room) => wonSentence(Object.assign(Object.create(WatchedRace.prototype), room)))));
+    """
+    won, series, rooms, sentences = zip(*(case.values for case in WON), strict=True)
+    given = [
+        {"won": count, "series": msgspec.to_builtins(standing), **msgspec.to_builtins({"seats": room.seats, "ended": room.ended})}
+        for count, standing, room in zip(won, series, rooms, strict=True)
+    ]
+    assert node(script, given) == list(sentences)
+
+
+def test_by_how_much_a_race_was_won_is_said_as_in_the_terminal() -> None:
+    script = """
+        const { headline } = await import(`${web}/ending.js`);
+        console.log(JSON.stringify(given.map(([seats, own]) => headline(seats, own))));
+    """
+    rooms = [
+        ended(1, 2),
+        ended(1, 2, home=(40, 40)),
+        ended(1, 2, home=(40, 39)),
+        ended(2, 1, home=(31, 52), states=("stalled", "won")),
+        ended(1, 2, states=("stalled", "forfeited")),
+        ended(1, 1, home=(40, 40)),
+    ]
+    told = [(msgspec.to_builtins(room.ended), seat) for room in rooms for seat in (0, 1)]
+    words = ["".join(text for _, text in headline(replace(room, seat=seat))) for room in rooms for seat in (0, 1)]
+    assert node(script, told) == words
 
 
 def test_a_series_is_given_up_by_leaving_it_between_its_first_start_and_its_last() -> None:
