@@ -213,6 +213,18 @@ async def test_what_was_wanted_in_place_of_a_held_seat_is_asked_again_in_the_wor
         assert RunDaily() in run.link.taken()
 
 
+async def test_an_answer_too_long_for_a_row_goes_on_in_the_next_and_can_be_clicked_there() -> None:
+    series = scenes.standing((1, 0), 1)
+    both = (scenes.seat(0, "Anna", state="racing"), scenes.seat(1, "Benedikt", state="racing"))
+    room = scenes.next_race(1, series, phase="racing", seats=both, view=scenes.first_view())
+    async with running(StartRequest(RunDaily())) as run:
+        await run.say(UP, scenes.welcome(room=scenes.CODE), room)
+        run.link.taken()
+        assert run.screen.shows("2  Forfeit the race and give up the series, and run the deal of the")
+        await run.click("  day ")
+        assert run.link.taken() == [LeaveRace()]
+
+
 async def test_what_was_wanted_in_place_of_a_held_seat_follows_when_the_seat_is_lost() -> None:
     async with running(StartRequest(RunDaily())) as run:
         await run.say(UP, scenes.welcome(room=scenes.CODE), scenes.room())
