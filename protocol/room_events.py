@@ -32,6 +32,8 @@ class Room(Versioned, frozen=True, kw_only=True, tag="room"):
     itself stays null while it is closed.
     ghosts: those who ran the deal before, each as far as they had come at this time on their own clock.
     away_ms: what is left of the grace of each seat, as in `Presence`; empty if nobody's is running out.
+    won: the races, or the series where the race is part of one, that each seat won against the same players in this room, before this one;
+    empty if there were none, and once another player may come. A first place that is shared or forfeited counts for nobody.
     """
 
     code: str
@@ -52,6 +54,7 @@ class Room(Versioned, frozen=True, kw_only=True, tag="room"):
     ended: tuple[SeatRecord, ...] = ()
     ghosts: tuple[GhostInfo, ...] = ()
     away_ms: tuple[int | None, ...] = ()
+    won: tuple[int, ...] = ()
     ref: int = 0
 
 

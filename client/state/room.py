@@ -73,7 +73,7 @@ class RoomModel(Struct, frozen=True):
     known while the record of a shared deal is still sealed. ghosts: those who ran the deal before, at this moment of their runs. points: a
     curve for each seat, as far as this client has heard. heard_from_ms: the moment of the race since which it has heard everything, after
     a snapshot that made up for what was missed. played: one's own last moves, see `Played`. left: the seats whose players left after the
-    end, and will not race again.
+    end, and will not race again. won: as in the snapshot; see also `won_by_now`.
     """
 
     version: int
@@ -100,6 +100,7 @@ class RoomModel(Struct, frozen=True):
     heard_from_ms: int = 0
     played: tuple[Played, ...] = ()
     left: frozenset[int] = frozenset()
+    won: tuple[int, ...] = ()
 
     @property
     def is_withheld(self) -> bool:
@@ -122,6 +123,19 @@ class RoomModel(Struct, frozen=True):
     def opponents(self) -> tuple[SeatInfo, ...]:
         """Every other seat, free ones included."""
         return tuple(info for info in self.seats if info.seat != self.seat)
+
+    @property
+    def won_by_now(self) -> tuple[int, ...]:
+        """The races, or series, that each seat has won in this room against the same players, with the one that is over; empty if it is the
+        first.
+        """
+        if self.series is None:
+            first = [number for number, seat in enumerate(self.ended) if seat.place == 1 and seat.state != "forfeited"]
+            shared = sum(seat.place == 1 for seat in self.ended) > 1
+        else:
+            first = [number for number, seat in enumerate(self.series.seats) if self.series.over and seat.place == 1 and not seat.gone]
+            shared = len(first) > 1
+        return tuple(count + (number in first and not shared) for number, count in enumerate(self.won))
 
     @property
     def ply(self) -> int:
@@ -160,6 +174,7 @@ def snapshot(room: Room, now_ms: int) -> RoomModel:
         ghosts=room.ghosts,
         away_until_ms=tuple((seat, now_ms + left_ms) for seat, left_ms in enumerate(room.away_ms) if left_ms is not None),
         left=frozenset(info.seat for info in room.seats if info.name is None) if room.phase == "over" else frozenset(),
+        won=room.won,
     )
 
 
@@ -238,7 +253,7 @@ def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:  # noqa
                 # The name stays beside the result.
                 return replace(room, seats=seats, left=room.left | {event.seat})
             # The seat is free for another player.
-            return replace(room, seats=_with_seat(seats, event.seat, name=None, bot=None))
+            return replace(room, seats=_with_seat(seats, event.seat, name=None, bot=None), won=())
         case Presence():
             away = tuple(pair for pair in room.away_until_ms if pair[0] != event.seat)
             if event.away_ms is not None:

@@ -168,6 +168,13 @@ def series_sentence(series: SeriesInfo) -> str:
     return f"{left}{won}: {score_text(series)}."
 
 
+def won_sentence(room: RoomModel) -> str:
+    """`Races won here: Anna 2, Benedikt 1.`, the one that is over included; empty if these players have not met here before."""
+    names = [clean_name(info.name or "") for info in room.seats]
+    counts = [f"{name} {count}" for name, count in zip(names, room.won_by_now, strict=False)]
+    return f"{'Races' if room.series is None else 'Series'} won here: {', '.join(counts)}." if counts else ""
+
+
 def series_meanwhile(series: SeriesInfo) -> str:
     """How the series stands while one of its races runs or is about to: `Anna 1 : 0 Benedikt, best of 3, race 2`."""
     name = series_name(series.format, series.races)

@@ -23,10 +23,14 @@ class Stroke(NamedTuple):
     beats: bool
     is_loud: bool
 
-    def line(self, theme: Theme) -> Line:
-        """What to show of it after a name."""
-        told: Line = [("pulse", f" +{self.cards}")] if self.cards else []
-        return [*told, ("bad" if self.is_loud else "faint", f" {theme.glyphs.heart}")] if self.beats else told
+    @property
+    def gain(self) -> Line:
+        """What to show before the count: behind the name it would read as a lead."""
+        return [("pulse", f"+{self.cards}  ")] if self.cards else []
+
+    def heart(self, theme: Theme) -> Line:
+        """What to show behind the name."""
+        return [("bad" if self.is_loud else "faint", f" {theme.glyphs.heart}")] if self.beats else []
 
 
 LEAST_NAME = 4
@@ -113,9 +117,11 @@ def seat_lines(
         # Give up one column of the gap if that keeps the name whole.
         gap = " " if text_width(name) + kept + 1 + len(word) + 1 + line_width(count) == width else "  "
         count = [("good" if info.state == "won" else "bad", f"{word}{gap}"), *count]
-    did = stroke.line(theme) if stroke is not None else []
-    who = f"{clip(name, width - line_width(count) - line_width(did) - kept - 1)}{kind}"
-    lines = [spread([(role, who), *did], count, width, "felt"), bar(info.home, cards, width, theme, grows)]
+    heart: Line = stroke.heart(theme) if stroke is not None else []
+    if stroke is not None and not word:
+        count = [*stroke.gain, *count]
+    who = f"{clip(name, width - line_width(count) - line_width(heart) - kept - 1)}{kind}"
+    lines = [spread([(role, who), *heart], count, width, "felt"), bar(info.home, cards, width, theme, grows)]
     if rows == 2:
         return lines
     suits: Line = []

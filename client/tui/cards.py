@@ -249,6 +249,13 @@ def letter(text: str, look: Look, suit: str, theme: Theme, *, width: int = 8) ->
     return rows if theme.is_ascii else stacked(block([[(edge, theme.glyphs.lower * width)]]), rows)
 
 
+def big_text(text: str, theme: Theme, role: str, width: int) -> Picture:
+    """Text in large letters, or spaced out where the alphabet has no blocks."""
+    if theme.is_ascii:
+        return block([[], [(role, " ".join(text))], []], width, centred=True)
+    return Picture(([],) * LARGE_ROWS, large=(Large(Rect(0, 0, width, LARGE_ROWS), role, text),))
+
+
 def cursor_edge(size: Size, theme: Theme, label: str, *, top: bool) -> str:
     """The upper or lower side of the cursor's frame, with a label in its middle."""
     left, across, right = theme.glyphs.cursor_top if top else theme.glyphs.cursor_bottom

@@ -126,8 +126,14 @@ def ready_at_once(step: Step) -> Step:
         # They were ready without it.
         return followed(step, ready_at_once=False)
     # If the room's race is over, the rematch that was asked for has not begun.
-    is_due = step.ui.followed.ready_at_once and room is not None and room.phase == "waiting"
-    return ready(step) if is_due and is_large_enough(step.ui.size) else step
+    if not step.ui.followed.ready_at_once or room is None or room.phase != "waiting":
+        return step
+    by_ms = step.ui.followed.ready_by_ms
+    if by_ms is not None and step.now_ms > by_ms:
+        # They may look elsewhere by now.
+        step = followed(step, ready_at_once=False)
+        return step.then(Ring("call")) if step.ui.settings.bell else step
+    return ready(step) if is_large_enough(step.ui.size) else step
 
 
 def _ask_for_board(step: Step) -> Step:

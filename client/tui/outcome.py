@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from client.state.progress import Swing, largest_swing
 from client.state.room import RoomModel
-from client.text.formatting import clock_text, curves, series_sentence
+from client.text.formatting import clock_text, curves, series_sentence, won_sentence
+from client.tui import cards
 from client.tui.picture import EMPTY, LARGE_ROWS, Line, Picture, block, fit, row, wrap_text
 from client.tui.plot import colour_of
 from client.tui.scene import Scene
-from client.tui.waiting import big_text
 from protocol.record import SeatRecord
 from protocol.seat_ends import word_among
 from protocol.text import clean_chat, clean_name, counted
@@ -113,7 +113,7 @@ def large_headline(scene: Scene, room: RoomModel, width: int) -> Picture:
     text = "DRAW" if shared else f"WON{margin_text(room)}" if len(seats) > 1 else alone
     if not text or scene.theme.is_ascii or sum(LARGEST.get(sign, 5) for sign in text) > width:
         return EMPTY
-    return big_text(text, scene.theme, "title", width)
+    return cards.big_text(text, scene.theme, "title", width)
 
 
 def banner(scene: Scene, room: RoomModel, width: int, total: int) -> Picture:
@@ -141,7 +141,7 @@ def banner(scene: Scene, room: RoomModel, width: int, total: int) -> Picture:
     role = "good" if seat.place == 1 else "own"
     # Centre the facts beside the letters if there is room.
     above: list[Line] = [[]] * (max(LARGE_ROWS - len(facts), 0) // 2)
-    return row((letters + 4, big_text(count, scene.theme, role, letters)), (beside, block([*above, *facts])))
+    return row((letters + 4, cards.big_text(count, scene.theme, role, letters)), (beside, block([*above, *facts])))
 
 
 def _time_and_moves(seat: SeatRecord) -> Line:
@@ -180,10 +180,11 @@ def places_table(scene: Scene, room: RoomModel, width: int, total: int) -> list[
 
 
 def score_lines(room: RoomModel, width: int) -> list[Line]:
-    """The score of the race's series."""
-    if room.series is None:
-        return []
-    return [[("title", text)] for text in wrap_text(series_sentence(room.series), width)]
+    """The score of the race's series, and what everybody has won here by now."""
+    told = [series_sentence(room.series)] if room.series is not None else []
+    if room.series is None or room.series.over:
+        told.append(won_sentence(room))
+    return [[("title", line)] for text in told if text for line in wrap_text(text, width)]
 
 
 def rating_lines(scene: Scene, room: RoomModel, width: int, *, without: int | None = None) -> list[Line]:

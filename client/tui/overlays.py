@@ -143,12 +143,16 @@ def last_help_line(scene: Scene, size: tuple[int, int]) -> int:
 def asking(scene: Scene, below: Picture, question: Question, size: Size) -> Picture:
     """A question in a box over the screen."""
     width = min(max([len(question.text), *[len(line) + 6 for line in question.lines]]) + 4, size[0] - 8)
-    parts: list[Picture] = [block([[("panel strong", f" {question.text}")], []], width, role="panel")]
+    told: list[Line] = [[("panel strong", f" {text}")] for text in wrap_text(question.text, width - 2)]
+    parts: list[Picture] = [block([*told, []], width, role="panel")]
     for at, (line, key) in enumerate(zip(question.lines, question.keys, strict=True)):
         marked = at == scene.ui.item
         pointer = scene.theme.glyphs.pointer if marked else " "
-        text = fit(f" {pointer} {key}  {line}", width)
-        parts.append(hit(block([[("chosen" if marked else "panel", text)]]), Pick(at)))
+        begin = f" {pointer} {key}  "
+        texts = [
+            f"{begin if not number else ' ' * len(begin)}{text}" for number, text in enumerate(wrap_text(line, width - len(begin) - 1))
+        ]
+        parts.append(hit(block([[("chosen" if marked else "panel", fit(text, width))] for text in texts]), Pick(at)))
     # The keys of the screen below do nothing now.
     without = frozenset({Command.YES, Command.NO}) if question.numbered else frozenset[Command]()
     below, keys = _with_keys(scene, below, QUESTION_KEYS, size, without)
@@ -186,7 +190,7 @@ def too_small(scene: Scene, size: Size) -> Picture:
 def _meanwhile(scene: Scene) -> Line:
     """A sentence and figures, each for a row of its own."""
     room = scene.model.room if scene.ui.replay is None else None
-    if scene.ui.followed.ready_at_once:
+    if scene.ui.followed.ready_at_once and (room is None or room.phase == "waiting"):
         return [("felt", "The race starts in a larger window; q quits.")]
     if room is None:
         return [("felt", "A larger window shows it; q quits.")]

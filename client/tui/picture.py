@@ -259,6 +259,11 @@ def shifted(picture: Picture, columns: int, rows: int = 0) -> Picture:
     )
 
 
+def centred(picture: Picture, width: int) -> Picture:
+    """A picture in the middle of so many columns."""
+    return shifted(picture, max(width - max(map(line_width, picture.lines), default=0), 0) // 2)
+
+
 def _joined(lines: Iterable[Line], parts: Sequence[Picture]) -> Picture:
     """The lines, and all else of the parts, which lie where they are to lie."""
     return Picture(

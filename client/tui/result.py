@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from client.state.evidence import Check, Evidence, check, verdict
 from client.state.room import RoomModel
 from client.state.store import Model
@@ -19,7 +17,7 @@ from client.tui.picture import EMPTY, UPPER, Line, Picture, Size, block, clip, f
 from client.tui.plot import plot, scale
 from client.tui.race_progress import recorded
 from client.tui.replay_state import opened_at
-from client.tui.room import leave, ready, say, talk
+from client.tui.room import leave, ready, ready_when_it_opens, say, talk
 from client.tui.scene import Scene, clean_long, head, remarks, rules_name
 from client.tui.screen import Screen
 from client.tui.step import Step
@@ -51,6 +49,8 @@ ROOMY = 20
 """With so many rows for the curves there is room for what is worth a picture."""
 SENTENCES_AT = 15
 """Columns of what was checked, before the sentences about it."""
+ASKED_STANDS_MS = 30_000
+"""Whoever asks for a rematch is taken to be there, and ready for it, for so long."""
 CLOSED = "Others have yet to play this deal. You can see its cards and your record once everybody has."
 STILL_RUN = "Others may still run this deal. Its cards and your record will be shown"
 
@@ -318,9 +318,9 @@ def _again(step: Step) -> Step:
         return ready(step)
     if room is None or room.own is None or room.own.again or room.left:
         return step
-    # Nobody else is waited for: whoever asks last, or asks a bot, is there when the race opens. Who asked first may have gone since then.
+    # Whoever asks last, or asks a bot, is there when the race opens. Who asked first may have gone since then, but not at once.
     is_last = all(seat.bot is not None or seat.again for seat in room.seats if seat.seat != room.seat)
-    return step.send(Rematch(race=room.race)).but(followed=replace(step.ui.followed, ready_at_once=is_last))
+    return ready_when_it_opens(step.send(Rematch(race=room.race)), True, by_ms=None if is_last else step.now_ms + ASKED_STANDS_MS)
 
 
 def _review(step: Step) -> Step:

@@ -31,7 +31,7 @@ def ready(step: Step) -> Step:
     room = step.state.room
     if room is None or room.phase != "waiting" or room.own is None:
         return step
-    step = _asked_for(step, at_once=False)
+    step = ready_when_it_opens(step, False)
     if room.own.ready:
         return step
     held = step.state.evidence
@@ -120,11 +120,12 @@ def say(step: Step, line: Typed, code: str | None = None) -> Step:
 
 def race_at_once(step: Step, options: RaceOptions) -> Step:
     """Open a race that waits for nobody, and be ready as soon as there is a room."""
-    return _asked_for(step.send(OpenRace(options=options)), at_once=True)
+    return ready_when_it_opens(step.send(OpenRace(options=options)), True)
 
 
-def _asked_for(step: Step, *, at_once: bool) -> Step:
-    return step.but(followed=replace(step.ui.followed, ready_at_once=at_once))
+def ready_when_it_opens(step: Step, at_once: bool, *, by_ms: int | None = None) -> Step:
+    """Whether the player is ready as soon as the race that was asked for opens. by_ms: only if that is no later than this moment."""
+    return step.but(followed=replace(step.ui.followed, ready_at_once=at_once, ready_by_ms=by_ms))
 
 
 def race_bot(step: Step, bot: str, rules: str, **changes: Any) -> Step:

@@ -84,7 +84,8 @@ class RulesPage(Struct, frozen=True):
 class Followed(Struct, frozen=True):
     """What the server sends news of. race: whether one is watched. tournament: id and round. before: `tournament` before the last request.
 
-    ready_at_once: the player is ready as soon as they enter the room, or the rematch, that was asked for.
+    ready_at_once: the player is ready as soon as they enter the room, or the rematch, that was asked for; only by ready_by_ms, if there is
+    such a moment.
     """
 
     lobby: bool = False
@@ -93,6 +94,7 @@ class Followed(Struct, frozen=True):
     tournament: tuple[str, int | None] | None = None
     before: tuple[str, int | None] | None = None
     ready_at_once: bool = False
+    ready_by_ms: int | None = None
 
 
 class Ui(Struct, frozen=True):

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Hashable
-from functools import lru_cache
 from math import ceil
 
 from msgspec.structs import replace
 
 from client.state.capabilities import rules_of
 from client.state.room import RoomModel
-from client.state.store import Model
-from client.text.formatting import clock_text, deck_size, is_run, limit_text, rated_sentence, series_sentence
+from client.text.formatting import clock_text, deck_size, is_run, limit_text, rated_sentence, series_sentence, won_sentence
 from client.tui import cards
-from client.tui.actions import Copy, Do, ScreenAction, Typed
+from client.tui.actions import Do, ScreenAction, Typed
 from client.tui.bars import seat_name
+from client.tui.invitation import code_cards, code_picture, copy_invitation, invitation, is_open, ways_in
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.picture import (
     EMPTY,
-    LARGE_ROWS,
     UPPER,
-    Large,
     Line,
     Picture,
     Rect,
     Size,
     Slot,
     block,
+    centred,
     clip,
     fit,
     foot,
@@ -39,15 +36,13 @@ from client.tui.picture import (
     shifted,
     spread,
     stacked,
-    text_width,
     wrap_text,
 )
 from client.tui.room import leave, ready, say, talk
 from client.tui.scene import Scene, chat_lines, clean_long, head, remarks, rules_name
 from client.tui.screen import Screen
 from client.tui.step import Step
-from client.tui.theme import Markup, Theme
-from client.tui.ui_state import Ui
+from client.tui.theme import Markup
 from protocol.cards import FACE_DOWN
 from protocol.text import clean_chat, clean_name
 from protocol.views import SeatInfo
@@ -65,9 +60,8 @@ LEAST_TOLD = 3
 """Rows of the rules, where they are told in part."""
 ROOMY = 30
 """With so many rows the rules stand on the right."""
-MOST_LETTERS = 6
 BETWEEN = 2
-"""Columns between two cards or plates."""
+"""Columns between two plates."""
 HIGH, LOW = 5, 3
 """Rows of a player's plate, and of one where there is little room."""
 PLATE_WIDTH, DECK_WIDTH = 32, 9
@@ -86,7 +80,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     free = height - 2 - said
     body, talks = _spacious(scene, room, inner, free) if height >= ROOMY else (None, False)
     hidden = {Command.READY} if room.own is not None and room.own.ready else set[Command]()
-    if not _invitation(scene.model, scene.ui):
+    if not invitation(scene.model, scene.ui):
         hidden.add(Command.COPY)
     feet = (
         shifted(remarks(scene, width - margin, said, talk=not talks), margin - 1),
@@ -105,7 +99,7 @@ def _spacious(scene: Scene, room: RoomModel, width: int, height: int) -> tuple[P
     left = width - right - 2
     banner = stacked(blank, _banner(scene, room, width, spaced=True), blank)
     below = [(seats, height - banner.height - seats.height - 1) for seats in (_seats(scene, room, width, rows) for rows in (HIGH, LOW))]
-    codes = [_code_picture(scene, room, left, rows) for _, rows in below]
+    codes = [code_picture(scene, room, left, rows) for _, rows in below]
     # Low plates only where the address has room below them alone.
     at = 1 if codes[1].height and not codes[0].height else 0
     (seats, rows), code = below[at], codes[at]
@@ -129,7 +123,7 @@ def _close(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
     banner = _banner(scene, room, width, spaced=False)
     low, high = (_seats(scene, room, width, rows) for rows in (LOW, HIGH))
     free = height - banner.height - low.height - len(facts)
-    if len(told) > free - (GAPS if _is_open(scene.model, room) else 0):
+    if len(told) > free - (GAPS if is_open(scene.model, room) else 0):
         kept = free - GAPS
         cut = [*told[: kept - 1], f"{wrap_text(told[kept - 1], width - len(MORE))[0]}{MORE}"] if kept >= LEAST_TOLD else []
         told = cut or [f"? tells the rules of {rules_name(scene.model, room.options.rules)}."]
@@ -140,98 +134,21 @@ def _close(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
     return stacked(banner, gaps[0], seats, gaps[1], block(facts), gaps[2], block(_paragraph(told)))
 
 
-# ---- what is waited for, and how a friend comes here
-
-
-def big_text(text: str, theme: Theme, role: str, width: int) -> Picture:
-    """Text in large letters, or spaced out where the alphabet has no blocks."""
-    if theme.is_ascii:
-        return block([[], [(role, " ".join(text))], []], width, centred=True)
-    return Picture(([],) * LARGE_ROWS, large=(Large(Rect(0, 0, width, LARGE_ROWS), role, text),))
-
-
-def _code_cards(code: str, theme: Theme, width: int) -> Picture:
-    """The code to give away, a card for each letter."""
-    if not 0 < len(code) <= MOST_LETTERS:
-        # No server of ours has such codes.
-        return big_text(code, theme, "title", width)
-    cells: list[tuple[int, Picture]] = []
-    for number, letter in enumerate(code):
-        card = cards.letter(letter, "card", "SHCD"[number % 4], theme)
-        rect = Rect(0, 0, line_width(card.lines[0]), card.height)
-        cells += [(rect.width, replace(card, slots=(Slot(f"code {number}", rect, letter),))), (BETWEEN, EMPTY)]
-    return _centred(row(*cells[:-1]), width)
-
-
-def _centred(picture: Picture, width: int) -> Picture:
-    return shifted(picture, max(width - max(map(line_width, picture.lines), default=0), 0) // 2)
+# ---- what is waited for
 
 
 def _banner(scene: Scene, room: RoomModel, width: int, *, spaced: bool) -> Picture:
     """What is waited for; the code to give away and the ways to come here, while a seat is free; and at a table which one it is."""
     words, gap = _words(scene, room), block([[]] if spaced else [])
-    score: list[Line] = [[("title", clip(series_sentence(room.series), width))]] if room.series is not None else []
+    told = [series_sentence(room.series) if room.series is not None else "", won_sentence(room)]
+    score: list[Line] = [[("title", clip(text, width))] for text in told if text]
     above = block([*score, [("strong", words)]], width, centred=True)
     if scene.model.is_at_table:
-        return stacked(above, gap, big_text(_table(scene, room), scene.theme, "title", width))
-    if not _is_open(scene.model, room):
+        return stacked(above, gap, cards.big_text(_table(scene, room), scene.theme, "title", width))
+    if not is_open(scene.model, room):
         return above
-    ways = block(_paragraph(_ways_in(scene, room, width)), width, centred=True)
-    return stacked(above, gap, _code_cards(clean_name(room.code), scene.theme, width), gap, ways)
-
-
-def _is_open(model: Model, room: RoomModel) -> bool:
-    """Whether somebody can come who has the code."""
-    return not model.is_at_table and any(info.name is None for info in room.seats)
-
-
-def _ways_in(scene: Scene, room: RoomModel, width: int) -> list[str]:
-    """The line to send to a friend, and where whoever has no client can take a free seat; nothing where nobody can come."""
-    command = _invitation(scene.model, scene.ui)
-    if not command:
-        return []
-    told = f"{'on this machine' if scene.ui.settings.is_near else 'in a terminal'}: {command}"
-    # Said whole or not at all, as it is to be copied: the key does so in any case.
-    whole = f"{told} (c copies it)"
-    return [whole if text_width(whole) <= width else clip(told, width), clip(f"or in a browser: {_page(scene, room)}", width)]
-
-
-def _invitation(model: Model, ui: Ui) -> str:
-    """The command that takes a friend to this race; empty where no seat is free for them, or there is no server to go to."""
-    room = model.room
-    if room is None or not ui.settings.server or not _is_open(model, room):
-        return ""
-    # Quoted: it is to be run, and its code comes from a server.
-    return shlex.join(["carpet", "join", ui.settings.server, clean_name(room.code)])
-
-
-def _page(scene: Scene, room: RoomModel) -> str:
-    return f"{scene.ui.settings.page}{clean_name(room.code)}"
-
-
-def _code_picture(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
-    """The page's address as a QR code for a phone; nothing where it does not fit, cannot be drawn, or leads to this machine alone."""
-    if scene.theme.is_ascii or scene.theme.bordered or scene.ui.settings.is_near or not _invitation(scene.model, scene.ui):
-        return block([])
-    for border in (4, 2):
-        drawn = block([[("card S", text)] for text in _qr_lines(_page(scene, room), border)])
-        if drawn.height <= height and line_width(drawn.lines[0]) <= width:
-            return drawn
-    return block([])
-
-
-@lru_cache(maxsize=4)
-def _qr_lines(text: str, border: int) -> tuple[str, ...]:
-    """A QR code, dark on light, two of its rows in one. border: free modules around it, of which the standard asks for four."""
-    # Only here, since few screens show one.
-    import segno
-
-    rows = [list(row) for row in segno.make(text, error="l", micro=False).matrix_iter(border=border)]
-    rows.append([0] * len(rows[0]))
-    return tuple(
-        "".join(" ▀▄█"[bool(upper) + 2 * bool(lower)] for upper, lower in zip(*rows[at : at + 2], strict=True))
-        for at in range(0, len(rows) - 1, 2)
-    )
+    ways = block(_paragraph(ways_in(scene, room, width)), width, centred=True)
+    return stacked(above, gap, code_cards(clean_name(room.code), scene.theme, width), gap, ways)
 
 
 def _words(scene: Scene, room: RoomModel) -> str:
@@ -294,7 +211,7 @@ def _seats(scene: Scene, room: RoomModel, width: int, rows: int) -> Picture:
             cells.insert(1, (DECK_WIDTH, block(back)))
         apart = [part for cell in cells for part in (cell, (BETWEEN, EMPTY))]
         parts += [block([[]] if first else []), row(*apart[:-1])]
-    return _centred(stacked(*parts), width)
+    return centred(stacked(*parts), width)
 
 
 def _plate(scene: Scene, room: RoomModel, info: SeatInfo, width: int, rows: int) -> Picture:
@@ -399,20 +316,13 @@ def _update(step: Step, action: ScreenAction) -> Step:
         case Do(Command.CHAT):
             return talk(step)
         case Do(Command.COPY):
-            return _copy(step)
+            return copy_invitation(step)
         case Do(Command.LEAVE):
             return leave(step)
         case Typed():
             return say(step, action)
         case _:
             return step
-
-
-def _copy(step: Step) -> Step:
-    command = _invitation(step.state, step.ui)
-    if not command:
-        return step.note("There is nothing to copy: nobody can be invited here.")
-    return step.then(Copy(command)).note("Copied, if your terminal lets programs copy.")
 
 
 def _times(scene: Scene) -> Hashable:

@@ -124,6 +124,16 @@ class Series(Struct, frozen=True, kw_only=True):
         return tuple(1 + sum(other > key for other in keys) for key in keys)
 
     @property
+    def winner(self) -> int | None:
+        """The seat that has won the series, or the single race; None if it is not over, or the first place is shared or was forfeited."""
+        if not self.is_over or not self.results:
+            return None
+        if self.options.format == "single":
+            return _sole_winner(self.results[0])
+        first = [seat for seat, place in enumerate(self.places) if place == 1 and seat not in self.gone]
+        return first[0] if len(first) == 1 else None
+
+    @property
     def info(self) -> SeriesInfo | None:
         """As players are told of it; None for a single race, whose record says everything."""
         if self.options.format == "single":

@@ -108,20 +108,29 @@ RETOLD_MOVES = 300
 class Broadcast:
     """Tells the members and spectators of one room. `now` is the room's time in milliseconds: it turns moments into time left."""
 
-    __slots__ = ("_chat", "_draft", "_ghosts", "_history", "_members", "_ratings", "again", "series", "unseen", "watched")
+    __slots__ = ("_chat", "_draft", "_ghosts", "_history", "_members", "_ratings", "again", "series", "unseen", "watched", "won")
 
     def __init__(
-        self, members: Members, draft: Draft, ghosts: Ghosts, *, version: int, ratings: tuple[SeatRating, ...], series: SeriesInfo | None
+        self,
+        members: Members,
+        draft: Draft,
+        ghosts: Ghosts,
+        *,
+        version: int,
+        ratings: tuple[SeatRating, ...],
+        series: SeriesInfo | None,
+        won: tuple[int, ...],
     ) -> None:
         """version: of the last event ever told, 0 before the first. ratings: how the race, if it is over, changed those of its players.
 
-        series: how the current race's series stands.
+        series: how the current race's series stands. won: see `Room`.
         """
         self.watched = False
         """Whether anybody has ever watched."""
         self.again: set[int] = set()
         """The seats that have asked for a rematch of the current race."""
         self.series = series
+        self.won = won
         self.unseen: dict[int, Seat] = {}
         """Seats whose win nobody else may know of yet, as they were before it."""
         self._ghosts = ghosts
@@ -188,9 +197,9 @@ class Broadcast:
         for member in self._members.connections.values():
             told.append((member, outgoing))
 
-    def start_over(self, race: Race, series: SeriesInfo | None, now: int) -> None:
+    def start_over(self, race: Race, series: SeriesInfo | None, won: tuple[int, ...], now: int) -> None:
         """Another race has begun: give everybody a snapshot, and never again tell of what came before."""
-        self.series = series
+        self.series, self.won = series, won
         self.again.clear()
         self._ratings = ()
         self._history.forget()
@@ -279,6 +288,7 @@ class Broadcast:
             ratings=self._ratings,
             series=self.series,
             ghosts=self._ghosts.infos(race),
+            won=self.won,
             ref=ref,
         )
 

@@ -24,9 +24,9 @@ from server.race.seat import Seat
 from server.rooms.abort_summary import ABORTED_BECAUSE, ENDED_BY_HOST, seats_left
 from server.rooms.broadcast import LineSaid, SeatsRated
 from server.rooms.effects import Closing, Draft, Effects
-from server.rooms.member import Member, PlayerName
+from server.rooms.member import BotSeat, Member, PlayerName
 from server.rooms.outgoing import Outgoing, refused
-from server.rooms.race_sequence import BotSeat, RaceSequence, RoomSetup
+from server.rooms.race_sequence import RaceSequence, RoomSetup
 from server.rooms.ready_timeout import ReadyTimeout
 from server.rooms.requests import (
     Ask,

@@ -28,10 +28,10 @@ from server.rooms.core import RoomCore
 from server.rooms.deadlines import Deadline, Deadlines
 from server.rooms.effects import Closing, Effects, tell_spectators, tell_together
 from server.rooms.ghosts import ghosts_wanted
-from server.rooms.member import Member, PlayerName
+from server.rooms.member import BotSeat, Member, PlayerName
 from server.rooms.outgoing import CANNOT_WRITE, Outgoing
 from server.rooms.ports import FindDeal, GhostLines, GhostWanted, JournalPort, RatingChanges, SearchFailed
-from server.rooms.race_sequence import BotSeat, RoomSetup
+from server.rooms.race_sequence import RoomSetup
 from server.rooms.rating_updates import read_changes
 from server.rooms.requests import EARLY, Ask, Close, DealFound, Enter, RatingsRead, RoomRequest, refuse
 from server.rooms.spectator_port import Shown, SpectatorPort

@@ -43,3 +43,12 @@ class PlayerConnection(Member, Protocol):
 
     def shut(self, code: CloseCode, reason: str) -> None:
         """Close the connection soon. Never blocks."""
+
+
+@dataclass(frozen=True, slots=True)
+class BotSeat:
+    """A house bot, which is a member like any other."""
+
+    seat: int
+    player: PlayerName
+    member: Member

@@ -22,7 +22,7 @@ from server.rooms.broadcast import Broadcast, GhostMoved, OwnEvent, RecordReveal
 from server.rooms.codes import SHOWN_LENGTH, new_code
 from server.rooms.effects import Draft
 from server.rooms.ghosts import Ghosts
-from server.rooms.member import Member, PlayerName
+from server.rooms.member import BotSeat, Member
 from server.rooms.members import Members
 from server.rooms.race_log import RaceLog
 from server.rooms.recovery import EarlierRoom
@@ -51,15 +51,6 @@ class RoomSetup:
     software: str
     keeps: bool
     place: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BotSeat:
-    """A house bot, which is a member like any other."""
-
-    seat: int
-    player: PlayerName
-    member: Member
 
 
 class RaceSequence:
@@ -117,6 +108,7 @@ class RaceSequence:
             version=max(self.now, setup.wall_ms()) if earlier is not None else 0,
             ratings=earlier.ratings if earlier is not None else (),
             series=self.series.info,
+            won=self.series.won,
         )
 
     def _name_for_all(self, before: str | None) -> str:
@@ -143,6 +135,7 @@ class RaceSequence:
             software=setup.software,
             at_ms=self.now,
             series=self.series.so_far,
+            won=self.series.won,
             spec=setup.spec,
             start_position=setup.start_position,
         )
@@ -243,6 +236,8 @@ class RaceSequence:
                 effects.moved = True
             case SeatFreed():
                 effects.changed = True
+                if self.race.phase == "waiting":
+                    self._met_anew()
                 self._forget_unseated()
             case RaceEnded(record=record):
                 effects.changed = True
@@ -364,7 +359,12 @@ class RaceSequence:
         if self.people():
             self.log.give_up("a player gave the series up", seats=(), at_ms=self._setup.wall_ms())
             self.series.start_over()
+            self._met_anew()
             self._open_next()
+
+    def _met_anew(self) -> None:
+        """Whoever races next may be somebody else."""
+        self.series.won = self.broadcast.won = ()
 
     def _open_next(self) -> None:
         old, self.race = self.race, self._open_race(self.race.number + 1)
@@ -374,7 +374,7 @@ class RaceSequence:
             self._take(TakeSeat(seat.player, seat.name, seat.bot, seat.number))
             if not seat.connected:
                 self._take(LoseConnection(seat.number))
-        self.broadcast.start_over(self.race, self.series.info, self.now)
+        self.broadcast.start_over(self.race, self.series.info, self.series.won, self.now)
         self._draft.effects.changed = True
         self._ready_bots()
 

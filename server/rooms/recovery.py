@@ -54,13 +54,18 @@ def _running(left: RunningRoom) -> EarlierRoom:
     commands = running.commands
     race = replay(running)
     deserted = seats_deserted(running)
+    series = SeriesState(race.options, left)
+    sat_here = frozenset(taken.command.player for taken in commands if isinstance(taken.command, TakeSeat))
+    if any(seat.player is None for seat in race.seats) or len(sat_here) > len(race.seats):
+        # A seat has changed hands, or is about to.
+        series.won = ()
     return EarlierRoom(
         opened=running.opened,
         race=race,
-        series=SeriesState(race.options, left),
+        series=series,
         take_up=lambda log: log.go_on(running),
         last_at_ms=commands[-1].at_ms if commands else running.opened.at_ms,
-        sat_here=frozenset(taken.command.player for taken in commands if isinstance(taken.command, TakeSeat)),
+        sat_here=sat_here,
         # Resigning is not leaving: players who have resigned or are done may watch to the end. Leaving a waiting race frees the seat.
         people={
             seat.number: seat.player

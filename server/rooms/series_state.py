@@ -1,4 +1,5 @@
-"""The series that a room's races belong to, one after another, and the record that is sealed between the two races of a swap.
+"""The series that a room's races belong to, one after another, what was won before them by whom, and the record that is sealed between the
+two races of a swap.
 
 `match.series` says what a series is worth and when it is over. Sends nothing and stores nothing.
 """
@@ -28,15 +29,18 @@ class SealedRace(Struct, frozen=True):
 class SeriesState:
     """One series at a time; `start_over` begins the next."""
 
-    __slots__ = ("_fresh", "_sealed", "_series")
+    __slots__ = ("_fresh", "_sealed", "_series", "won")
 
     def __init__(self, options: RaceOptions, left: RunningRoom | None) -> None:
         """left: what an earlier server left. Raises as `replay` does."""
         self._fresh = Series(options=options.series, seats=options.seats)
         self._series = self._fresh
         self._sealed: SealedRace | None = None
+        self.won: tuple[int, ...] = ()
+        """What each seat had won before this series, or this race, against the same players; empty if they had met no other time."""
         if left is not None:
             opened = left.running.opened
+            self.won = opened.won
             self._series = opened.series or replace(self._fresh, id=opened.race)
             if left.earlier is not None:
                 earlier = replay(left.earlier)
@@ -52,6 +56,7 @@ class SeriesState:
         opened = standing.opened
         state = cls(opened.options, None)
         state._series = (opened.series or replace(state._fresh, id=opened.race)).raced(standing.record)
+        state.won = opened.won
         if state.is_under_way:
             # Whoever left the room later left no series: with those who had left before, it was over.
             state.give_up(standing.gone)
@@ -103,6 +108,9 @@ class SeriesState:
 
     def start_over(self) -> None:
         """Begin another series, with those who are there."""
+        if self._series.seats > 1:
+            won = self.won or (0,) * self._series.seats
+            self.won = tuple(count + (seat == self._series.winner) for seat, count in enumerate(won))
         self._series = self._fresh
 
     def reveal(self) -> SealedRace | None:

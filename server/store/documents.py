@@ -59,6 +59,7 @@ class Opened(NamedTuple):
     series: Series | None
     spec: SharedDealSpec | None
     start_position: StartPosition | None = None
+    won: tuple[int, ...] = ()
 
 
 class _Beside(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -67,6 +68,7 @@ class _Beside(msgspec.Struct, frozen=True, omit_defaults=True):
     series_so_far: Series | None = None
     spec: SharedDealSpec | None = msgspec.field(default=None, name="occasion")
     played_on_from: StartPosition | None = None
+    won_before: tuple[int, ...] = ()
 
 
 _ENCODER: Final = msgspec.json.Encoder()
@@ -126,8 +128,8 @@ def decode_nonces(text: str) -> tuple[str, ...]:
 
 
 def encode_opening(opening: Opened) -> str:
-    """The options, and with them the series so far (if this is not its first race), the shared deal, and the start position."""
-    beside = msgspec.to_builtins(_Beside(opening.series, opening.spec, opening.start_position))
+    """The options, and with them all else that is told of the opening."""
+    beside = msgspec.to_builtins(_Beside(opening.series, opening.spec, opening.start_position, opening.won))
     return _ENCODER.encode(msgspec.to_builtins(opening.options) | beside).decode()
 
 
@@ -135,7 +137,8 @@ def decode_opening(text: str) -> Opened:
     """Raises BadDocument."""
     try:
         beside = msgspec.json.decode(text, type=_Beside)
-        return Opened(msgspec.json.decode(text, type=RaceOptions), beside.series_so_far, beside.spec, beside.played_on_from)
+        options = msgspec.json.decode(text, type=RaceOptions)
+        return Opened(options, beside.series_so_far, beside.spec, beside.played_on_from, beside.won_before)
     except (msgspec.DecodeError, UnicodeError) as error:
         raise BadDocument(f"not the options of a race: {error}") from error
 

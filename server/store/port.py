@@ -96,7 +96,8 @@ class RaceOpened:
     """race: made by `race_id`. secret: the deal's, told to nobody before the race is over.
 
     node: the one that runs it; set by the store that writes it, and not read back. series: how it stood when this race of it was opened;
-    None for its first race. spec: the shared deal that the race was opened for, if any; that deal has to be known. A player has one run of
+    None for its first race. won: how many races, or series, each seat had won in the room against the same players before that; empty if
+    there were none. spec: the shared deal that the race was opened for, if any; that deal has to be known. A player has one run of
     a deal of the day or a challenge under each rule set. A second one is refused (`RunAlready`), unless the first was aborted before it had
     begun. start_position: where it begins, if that is not a deal of its own.
     """
@@ -109,6 +110,7 @@ class RaceOpened:
     software: str
     at_ms: int
     series: Series | None = None
+    won: tuple[int, ...] = ()
     spec: SharedDealSpec | None = None
     start_position: StartPosition | None = None
     node: int = 0

@@ -233,11 +233,9 @@ def test_a_whole_race_and_half_a_rematch(table: Table) -> None:
     anna.asks_again()
     bert.sees("anna would like a rematch. Press r.")
     bert.type("r")
-    # Bert asked last, and is ready by that.
-    bert.sees(f"{code} · race 2")
-    anna.sees(f"{code} · race 2", "Everybody is here. Press r when you are ready.")
-    anna.type("r")
+    # Both have just asked, and are ready by that.
     for player in (anna, bert):
+        player.sees(f"{code} · race 2")
         player.races()
     assert anna.carpet() == bert.carpet()
     anna.play()

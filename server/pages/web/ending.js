@@ -6,9 +6,12 @@ import { checks, verdict } from "./fairness.js";
 import { endWord } from "./model.js";
 import { foundationCard } from "./moves.js";
 import { Plot } from "./plot.js";
-import { seriesSentence } from "./series.js";
+import { seriesSentence, wonSentence } from "./series.js";
 
 const RUNS_SHOWN = 5;
+/** A race won by no more than this was close. */
+const CLOSE_CARDS = 2;
+const CLOSE_MS = 3_000;
 
 export class Ending {
   #shown = "";
@@ -20,6 +23,7 @@ export class Ending {
     this.flourish = element("p", { class: "flourish", hidden: true });
     this.places = element("ol", { class: "places" });
     this.series = element("p", { hidden: true });
+    this.won = element("p", { hidden: true });
     this.runs = element("div", { class: "runs", hidden: true });
     this.verdict = element("p", { class: "verdict" });
     this.list = element("ul", { class: "checks" });
@@ -30,7 +34,7 @@ export class Ending {
     this.again = button("Another race", again, { class: "main-button" });
     this.leave = button("Leave", leave);
     this.asked = element("p", { class: "note" });
-    this.node = element("section", { class: "ending", "aria-labelledby": "ending" }, this.heading, this.flourish, this.places, this.series, this.runs, this.asked,
+    this.node = element("section", { class: "ending", "aria-labelledby": "ending" }, this.heading, this.flourish, this.places, this.series, this.won, this.runs, this.asked,
       element("p", { class: "actions" }, this.again, this.leave), this.plot.node, this.verdict, this.proof, this.linkPart);
   }
 
@@ -43,6 +47,9 @@ export class Ending {
     this.series.hidden = !series;
     this.runs.hidden ||= room.shared === null;
     if (series) setText(this.series, seriesSentence(series, room.phase));
+    const won = series && !series.over ? "" : wonSentence(room);
+    this.won.hidden = !won;
+    setText(this.won, won);
     const wants = room.seats.filter((seat) => seat.again && seat.seat !== room.seat && !seat.bot).map((seat) => clean(seat.name));
     setText(this.asked, room.own?.again ? "Waiting for the others to ask for another race too." : wants.length ? `${wants.join(" and ")} would like to race again.` : "");
     const key = JSON.stringify([room.code, room.race, room.seat, ended, ratings, record?.id]);
@@ -90,14 +97,31 @@ function topCards(foundations) {
   return Object.entries(foundations).map(([name, count]) => foundationCard(name, count)).filter(Boolean);
 }
 
-function headline(seats, own) {
+/** Who won, and by how much, in the terminal's words. @param {import("carpet-wire").SeatRecord[]} seats */
+export function headline(seats, own) {
   const mine = seats[own];
   if (!mine) return "The race is over";
-  if (seats.length === 1) return mine.state === "won" ? "Every card is home!" : `${counted(mine.home, "card")} home`;
-  const isShared = seats.filter((seat) => seat.place === mine.place).length > 1;
-  if (mine.place === 1) return isShared ? "A draw" : "You have won!";
-  const winner = seats.find((seat) => seat.place === 1);
-  return `${clean(winner.name)} has won`;
+  if (seats.length === 1) return mine.state === "won" ? "You brought every card home!" : `You brought ${counted(mine.home, "card")} home.`;
+  const best = seats.filter((seat) => seat.place === 1);
+  if (best.length > 1) return mine.place === 1 ? "A draw: you share the first place." : "A draw.";
+  const { by, isClose } = margin(seats);
+  if (mine.place === 1) return `You won${by}!`;
+  return `${isClose ? "So close: " : ""}${clean(best[0].name)} won${by}.`;
+}
+
+/** " by 9 cards", or with equal cards " by 0.4 s"; nothing where nobody who stayed was beaten. */
+function margin(seats) {
+  const [first, next] = [...seats].sort((one, other) => one.place - other.place);
+  if (first.place === next.place || next.state === "forfeited") return { by: "", isClose: false };
+  const cards = first.home - next.home;
+  if (cards) return { by: cards > 0 ? ` by ${counted(cards, "card")}` : "", isClose: cards > 0 && cards <= CLOSE_CARDS };
+  const ms = countedAt(next) - countedAt(first);
+  return { by: ms >= 100 ? ` by ${(ms / 1000).toFixed(1)} s` : ms > 0 ? ` by ${ms} ms` : "", isClose: ms > 0 && ms <= CLOSE_MS };
+}
+
+/** The moment that ranks a seat: when it reached its final count. */
+function countedAt({ state, ended_at_ms: ended, home_at_ms: home }) {
+  return state === "won" ? ended : home;
 }
 
 /** What was checked, as the items of a list. @param {import("./fairness.js").Check[]} made */

@@ -51,6 +51,14 @@ export class WatchedRace {
     return { race, id: record?.id ?? "", seats, end: Math.max(...seats.map((seat) => seat.ended_at_ms)), curves, ratings };
   }
 
+  /** The races, or series, that each seat has won in this room against the same players, with the one that is over; none for the first. */
+  get wonByNow() {
+    const places = this.series ? (this.series.over ? this.series.seats : []) : this.ended;
+    const first = places.flatMap(({ place }, seat) => (place === 1 ? [seat] : []));
+    const isWon = first.length === 1 && !places[first[0]].gone && places[first[0]].state !== "forfeited";
+    return this.won.map((count, seat) => count + Number(isWon && seat === first[0]));
+  }
+
   get isToBegin() {
     return ["waiting", "countdown"].includes(this.phase);
   }
@@ -70,6 +78,7 @@ export class WatchedRace {
     this.ended = room.record?.seats ?? room.ended ?? [];
     this.shared = room.shared ?? null;
     this.ratings = room.ratings ?? [];
+    this.won = room.won ?? [];
     this.boards = new Map();
     this.startedAt = ["racing", "over"].includes(room.phase) ? now - room.elapsed_ms : null;
     // Since when no time passes, since the server cannot keep anything, and its words for that.
@@ -118,6 +127,7 @@ export class WatchedRace {
         Object.assign(seat, { connected: false, away: false, again: false });
         // What they did in a race stays theirs.
         Object.assign(seat, this.isToBegin ? { name: null, bot: null } : { left: true });
+        if (this.isToBegin) this.won = [];
         break;
       case "presence":
         Object.assign(seat, { connected: event.connected, away: !event.connected });

@@ -81,7 +81,7 @@ export class PlayPage {
     this.lines = element("ul", { class: "lines" });
     this.talk = element("section", { class: "talk", "aria-label": "What is said" }, this.lines, this.phrase, this.text);
     this.game = new Game(player, () => this.#choosePhrase());
-    this.ending = new Ending({ again: () => { player.send({ type: "rematch", race: player.room.race }); }, leave });
+    this.ending = new Ending({ again: () => { player.again(performance.now()); }, leave });
     this.goOn = new Elsewhere();
     this.here = button("Go on here", () => { this.here.hidden = true; this.notice.hidden = true; connection.open(); }, { class: "main-button" });
     this.here.hidden = true;

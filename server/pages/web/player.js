@@ -12,6 +12,8 @@ import { hex } from "./sha256.js";
 const SOFTWARE = "web page";
 /** `ref` of the joins that are made here. */
 const REJOIN = 1;
+/** Whoever asks for another race is taken to be there, and ready for it, for so long. */
+const ASKED_STANDS_MS = 30_000;
 
 export class Player extends Hand {
   /** What is asked for once there is a player: a message. */
@@ -177,8 +179,10 @@ export class Player extends Hand {
     this.tell("room", { isNew: before?.code !== message.code });
     this.settle();
     this.#back();
-    if (this.isEager) this.ready();
+    if (this.isEager || (message.phase === "waiting" && now < this.#readyBy)) this.ready();
   }
+
+  #readyBy = 0;
 
   #race = 0;
 
@@ -222,6 +226,7 @@ export class Player extends Hand {
     this.drop();
     this.#asked.clear();
     this.#isBehind = false;
+    this.#readyBy = 0;
     this.tell("left", reason);
   }
 
@@ -271,8 +276,15 @@ export class Player extends Hand {
 
   // ---- what the player does
 
+  /** Another race against the same players: whoever asks is ready for it, unless the others take long to agree. @param {number} now */
+  again(now) {
+    this.#readyBy = now + ASKED_STANDS_MS;
+    this.send({ type: "rematch", race: this.room.race });
+  }
+
   ready() {
     this.isEager = false;
+    this.#readyBy = 0;
     const { room } = this;
     if (room?.phase !== "waiting" || room.own?.ready) return;
     // The second race of a swap has the nonces of the first.

@@ -23,6 +23,12 @@ export function seriesSentence(series, phase) {
   return series.raced === 0 ? `${title}. Race 1 ${when}.` : `${title}: ${score(series)}. Race ${phase === "over" ? series.raced : coming} ${when}.`;
 }
 
+/** "Races won here: Anna 2, Benedikt 1.", the one that is over included; nothing where these players have not met here before. */
+export function wonSentence({ wonByNow, series, seats }) {
+  const counts = wonByNow.map((count, seat) => `${clean(seats[seat].name)} ${count}`);
+  return counts.length ? `${series ? "Series" : "Races"} won here: ${counts.join(", ")}.` : "";
+}
+
 /** The points: "Anna 2 : 1 Benedikt", or "Anna 2, Benedikt 1, Clara 0". With nobody ahead on points, also what decides then. */
 function score({ seats }) {
   const [one, other] = seats;

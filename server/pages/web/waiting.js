@@ -2,7 +2,7 @@
 
 import { beQuiet, button, clean, clockText, copyText, counted, element, fill, nameOf, setText } from "./dom.js";
 import { isOwnMachine } from "./connection.js";
-import { seriesName, seriesSentence } from "./series.js";
+import { seriesName, seriesSentence, wonSentence } from "./series.js";
 import { rulesInShort } from "./start.js";
 
 const NAMED = 2;
@@ -31,10 +31,11 @@ export class WaitingRoom {
     this.sentence = element("p", { class: "summary" });
     this.seats = element("ul", { class: "seats" });
     this.series = element("p", { hidden: true });
+    this.won = element("p", { hidden: true });
     this.rules = element("p", { class: "explained" });
     this.ready = button("Ready", ready, { class: "main-button" });
     this.leave = button("Leave", leave);
-    this.node = element("div", { class: "waiting-room" }, this.sentence, this.invite, this.code, this.series, this.seats, this.rules,
+    this.node = element("div", { class: "waiting-room" }, this.sentence, this.invite, this.code, this.series, this.won, this.seats, this.rules,
       element("p", { class: "actions" }, this.ready, this.leave));
   }
 
@@ -62,6 +63,9 @@ export class WaitingRoom {
       element("span", { class: "note" }, seat.name === null ? "" : seat.away ? " away" : seat.ready ? " ready" : " not ready yet"))));
     this.series.hidden = !room.series;
     if (room.series) setText(this.series, seriesSentence(room.series, room.phase));
+    const won = wonSentence(room);
+    this.won.hidden = !won;
+    setText(this.won, won);
     const { options } = room;
     const facts = [room.seats.length > 1 ? ratedSentence(options) : "", `At most ${clockText(options.time_limit_s * 1000)}.`, options.winnable ? "The deal can be won." : "", options.autoplay ? "" : "No autoplay.",
       options.series.format === "single" || room.series ? "" : `A ${seriesName(options.series)}.`];

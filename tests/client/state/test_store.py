@@ -160,6 +160,16 @@ def test_a_seat_left_before_the_start_is_free_and_after_the_end_keeps_its_name()
     assert not after.seats[1].connected
 
 
+def test_what_was_won_against_a_player_who_has_left_before_a_rematch_is_told_no_more() -> None:
+    both = (scenes.seat(0, "Anna"), scenes.seat(1, "Benedikt"))
+    model = reduced(scenes.over(), scenes.room(version=20, race=2, seats=both, won=(1, 0)))
+    assert model.room is not None
+    assert model.room.won_by_now == (1, 0)
+    left = reduced(model, Unseated(version=21, seat=1)).room
+    assert left is not None
+    assert left.won_by_now == ()
+
+
 def test_leaving_ends_the_room_but_only_this_one() -> None:
     assert reduced(scenes.racing(), Left(code="OTHERS", reason="left")).room is not None
     left = reduced(scenes.racing(), Left(code=scenes.CODE, reason="closed"))

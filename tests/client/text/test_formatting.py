@@ -11,7 +11,7 @@ from client.state.room import RoomModel
 from client.text import formatting as reading
 from protocol.room_events import Progress
 from protocol.server_messages import WaitingMatch, WaitingOver
-from protocol.views import RaceOptions, SeriesInfo, SeriesOptions, SeriesSeat, Unrated
+from protocol.views import RaceOptions, SeatState, SeriesInfo, SeriesOptions, SeriesSeat, Unrated
 from tests.client import scenes, tables
 
 
@@ -142,3 +142,31 @@ SCORES = [
 @pytest.mark.parametrize(("series", "sentence"), SCORES)
 def test_the_end_of_a_series_is_said_with_what_decided_it(series: SeriesInfo, sentence: str) -> None:
     assert reading.series_sentence(series) == sentence
+
+
+def ended(*places: int, home: tuple[int, ...] = (40, 31), states: tuple[SeatState, ...] = ("stalled", "stalled")) -> RoomModel:
+    """A race that is over, with these places. Each seat brought its last card home five seconds after the one before it."""
+    seats = tuple(
+        changed(seat, place=place, home=cards, state=state, home_at_ms=60_000 + 5_000 * number, ended_at_ms=60_000 + 5_000 * number)
+        for number, (seat, place, cards, state) in enumerate(zip(scenes.record().seats, places, home, states, strict=True))
+    )
+    room = scenes.over().room
+    assert room is not None
+    return changed(room, record=None, told=seats)
+
+
+WON = [
+    pytest.param((), None, ended(1, 2), "", id="the first race"),
+    pytest.param((2, 1), None, ended(2, 1), "Races won here: Anna 2, Benedikt 2.", id="another race"),
+    pytest.param((2, 1), None, ended(1, 1), "Races won here: Anna 2, Benedikt 1.", id="a draw"),
+    pytest.param((2, 1), None, ended(1, 2, states=("forfeited", "forfeited")), "Races won here: Anna 2, Benedikt 1.", id="both gave up"),
+    pytest.param((0, 1), scenes.standing((1, 0), 1), ended(1, 2), "Series won here: Anna 0, Benedikt 1.", id="a race of a series"),
+    pytest.param((0, 1), scenes.standing((3, 0), 3, over=True), ended(1, 2), "Series won here: Anna 1, Benedikt 1.", id="a series"),
+]
+
+
+@pytest.mark.parametrize(("won", "series", "room", "sentence"), WON)
+def test_what_each_has_won_in_a_room_is_said_with_what_they_have_just_won(
+    won: tuple[int, ...], series: SeriesInfo | None, room: RoomModel, sentence: str
+) -> None:
+    assert reading.won_sentence(changed(room, won=won, series=series)) == sentence

@@ -13,6 +13,7 @@ from client.connection.events import NO_SEAT, Back, Connecting, Lost, RoundTrip
 from client.connection.outbox import FIRST_NUMBER
 from client.state.evidence import Evidence
 from client.tui.ending import QUIET_MS
+from client.tui.result import ASKED_STANDS_MS
 from client.tui.start import AppOutcome, SeatRequest, Start, StartBot, StartMatch, StartRequest, UiSettings
 from client.tui.terminal import Terminal
 from protocol.client_messages import (
@@ -210,6 +211,18 @@ async def test_what_was_wanted_in_place_of_a_held_seat_is_asked_again_in_the_wor
         assert run.link.taken() == [LeaveRace()]
         await run.say(Left(code=scenes.CODE, reason="left"))
         assert RunDaily() in run.link.taken()
+
+
+async def test_an_answer_too_long_for_a_row_goes_on_in_the_next_and_can_be_clicked_there() -> None:
+    series = scenes.standing((1, 0), 1)
+    both = (scenes.seat(0, "Anna", state="racing"), scenes.seat(1, "Benedikt", state="racing"))
+    room = scenes.next_race(1, series, phase="racing", seats=both, view=scenes.first_view())
+    async with running(StartRequest(RunDaily())) as run:
+        await run.say(UP, scenes.welcome(room=scenes.CODE), room)
+        run.link.taken()
+        assert run.screen.shows("2  Forfeit the race and give up the series, and run the deal of the")
+        await run.click("  day ")
+        assert run.link.taken() == [LeaveRace()]
 
 
 async def test_what_was_wanted_in_place_of_a_held_seat_follows_when_the_seat_is_lost() -> None:
@@ -592,7 +605,6 @@ async def test_the_result_and_a_rematch() -> None:
         assert run.link.taken() == [Rematch(race=1)]
         await run.say(scenes.room(version=9, race=2))
         assert run.screen.shows("race 2")
-        await run.click("Ready")
         assert ready_sent(run).race == 2
 
 
@@ -691,12 +703,31 @@ async def test_whoever_asks_last_for_a_rematch_is_ready_for_it(meanwhile: tuple[
         assert ready_sent(run).race == 2
 
 
-async def test_whoever_asked_first_for_a_rematch_says_that_they_are_still_there() -> None:
+async def test_whoever_asked_first_for_a_rematch_is_ready_for_it_when_the_other_agrees_at_once() -> None:
     async with raced() as run:
         await run.later(1)
         await run.give("r")
-        await run.say(RematchAsked(version=9, seat=1), scenes.room(version=10, race=2))
         assert run.link.taken() == [Rematch(race=1)]
+        await run.later(ASKED_STANDS_MS / 1000 - 1)
+        await run.say(RematchAsked(version=9, seat=0), RematchAsked(version=10, seat=1), scenes.room(version=11, race=2))
+        assert ready_sent(run).race == 2
+
+
+async def test_whoever_asked_long_ago_for_a_rematch_is_called_and_says_that_they_are_still_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    rung: list[bool] = []
+    monkeypatch.setattr(Terminal, "bell", lambda terminal: rung.append(True))
+    async with raced(settings=replace(DEFAULTS, bell=True)) as run:
+        await run.later(1)
+        await run.give("r")
+        await run.later(ASKED_STANDS_MS / 1000 + 1)
+        await run.say(RematchAsked(version=9, seat=0), RematchAsked(version=10, seat=1))
+        rung.clear()
+        await run.say(scenes.room(version=11, race=2))
+        assert run.link.taken() == [Rematch(race=1)]
+        assert rung == [True]
+        run.screen.size = (100, 30)
+        await run.give("window resize")
+        assert run.link.taken() == [], "nor when something else happens"
 
 
 async def test_a_rematch_that_never_came_readies_nobody_for_another_room() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from client.tui.bars import seat_lines
+from client.tui.bars import Stroke, seat_lines
 from client.tui.plot import colour_of
 from client.tui.race_progress import recorded
 from client.tui.theme import theme_for
@@ -55,6 +55,13 @@ def test_of_whoever_is_away_it_is_said_how_long_they_have_left_or_no_time_at_all
     info = scenes.seat(1, "Benedikt", connected=False, state="racing", home=21, foundations=TOLD, ply=31)
     first, *_ = seat_lines(info, width, rows, THEME, cards=cards, own=False, away_ms=56_400)
     assert "".join(text for _, text in first) == says
+
+
+def test_what_a_seat_just_brought_home_stands_before_its_count_and_its_heart_behind_its_name() -> None:
+    info = scenes.seat(1, "Benedikt", state="racing", home=21, foundations=TOLD, ply=31)
+    stroke = Stroke(3, is_fresh=False, beats=True, is_loud=False)
+    first, *_ = seat_lines(info, 29, 3, THEME, cards=52, own=False, stroke=stroke)
+    assert "".join(text for _, text in first) == "Benedikt ♥          +3  21/52"
 
 
 @pytest.mark.parametrize("own", [None, 0, 1, 3])

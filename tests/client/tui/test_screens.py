@@ -132,7 +132,15 @@ def closed() -> Model:
 
 
 def over_with_rematch() -> Model:
-    return scenes.reduced(scenes.over(), RematchAsked(version=12, seat=1), now_ms=144_000)
+    """Of the fourth race between the two."""
+    model = scenes.reduced(scenes.over(), RematchAsked(version=12, seat=1), now_ms=144_000)
+    assert model.room is not None
+    return replace(model, room=replace(model.room, won=(1, 2)))
+
+
+def rematch() -> Model:
+    seats = (scenes.seat(0, "Anna"), scenes.seat(1, "Benedikt", ready=True))
+    return scenes.reduced(scenes.at_home(), scenes.room(race=4, seats=seats, won=(1, 2)))
 
 
 def unrated() -> Model:
@@ -423,6 +431,7 @@ SCREENS = {
     "result-closed": Shown(closed, now_ms=160_000),
     **RUNS,
     "result-rematch": Shown(over_with_rematch, now_ms=160_000),
+    "waiting-rematch": Shown(rematch, now_ms=2000),
     "result-details": Shown(scenes.over, replace(UI, details=True), 160_000),
     "result-review": Shown(scenes.over, replace(UI, review=REVIEW), 160_000),
     "result-review-awaited": Shown(scenes.over, replace(UI, review=()), 160_000),
@@ -527,7 +536,7 @@ ONCE = set(
     countdown-lost form-winnable home-back home-bot-marked home-looking home-looking-rules home-lost home-refused
     home-trying-again home-typing-code menu-refused race-back race-returning race-trying-again race-typing result-between-asked
     result-between-away result-lost result-rematch result-series run-waiting-daily tournament-guest tournament-reason
-    tournament-running-mono waiting-lost waiting-unrated watch-swap-second watch-typing
+    tournament-running-mono waiting-lost waiting-rematch waiting-unrated watch-swap-second watch-typing
     """.split()  # noqa: SIM905  (as a set they would take a line each)
 )
 """What differs from another one in a line or two that no width changes: these are drawn in the smallest terminal alone."""

@@ -26,6 +26,7 @@ from client.game.preview import preview
 from client.state.evidence import Evidence, check
 from client.text.formatting import rated_sentence
 from client.tui.chips import Chip, chips_of, dealt
+from client.tui.outcome import headline
 from client.tui.playing import all_fit, best_home
 from protocol.cards import FACE_DOWN
 from protocol.record import from_json
@@ -36,7 +37,7 @@ from server.lobby.lobby import changes
 from server.race.view import see
 from server.rules.catalogue import RULE_SETS, describe
 from tests.client import scenes
-from tests.client.text.test_formatting import SCORES
+from tests.client.text.test_formatting import SCORES, WON, ended
 from tests.conftest import NO_NODE
 
 pytestmark = pytest.mark.slow
@@ -373,6 +374,28 @@ def test_ready_is_for_the_next_document_as_long_as_nobody_has_answered_it() -> N
         console.log(JSON.stringify(steps));
     """
     assert node(script, None) == [None, None, None, "HKTRWM", None, None, "HKTRWM", None]
+
+
+def test_whoever_asked_for_another_race_is_ready_for_it_unless_that_was_long_ago() -> None:
+    script = f"""{SCRIPTED}
+        player.up(welcome("HKTRWM"), null);
+        const over = roomOf({{ phase: "over", seats: [{{ state: "stalled" }}, {{ seat: 1, name: "Ben", state: "won" }}] }});
+        const next = (race) => roomOf({{ version: 30, race, phase: "waiting", seats: [{{ ready: false, state: "waiting" }}] }});
+        const steps = [];
+        player.hear(over, 0);
+        for (const [race, after] of [[1, 29_000], [2, 31_000], [3, 1_000]]) {{
+            player.hear({{ ...over, race }}, 100_000 * race);
+            take();
+            player.again(100_000 * race);
+            // A connection that was lost meanwhile changes nothing.
+            player.hear({{ ...over, race, version: 25 }}, 100_000 * race + 1);
+            if (race === 3) player.hear({{ type: "left", code: "HKTRWM", reason: "left" }}, 300_002);
+            player.hear(next(race + 1), 100_000 * race + after);
+            steps.push(take().map((each) => [each.type, each.race]));
+        }}
+        console.log(JSON.stringify(steps));
+    """
+    assert node(script, None) == [[["rematch", 1], ["ready", 2]], [["rematch", 2]], [["rematch", 3]]]
 
 
 def test_a_player_says_again_what_a_lost_connection_has_swallowed_and_nothing_twice() -> None:
@@ -928,6 +951,38 @@ def test_the_end_of_a_series_is_said_with_what_decided_it_as_in_the_terminal() -
     """
     told, sentences = zip(*(case.values for case in SCORES), strict=True)
     assert node(script, msgspec.to_builtins(told)) == list(sentences)
+
+
+def test_what_each_has_won_in_a_room_is_said_as_in_the_terminal() -> None:
+    script = """
+        const { WatchedRace } = await import(`${web}/model.js`);
+        const { wonSentence } = await import(`${web}/series.js`);
+        console.log(JSON.stringify(given.map((room) => wonSentence(Object.assign(Object.create(WatchedRace.prototype), room)))));
+    """
+    won, series, rooms, sentences = zip(*(case.values for case in WON), strict=True)
+    given = [
+        {"won": count, "series": msgspec.to_builtins(standing), **msgspec.to_builtins({"seats": room.seats, "ended": room.ended})}
+        for count, standing, room in zip(won, series, rooms, strict=True)
+    ]
+    assert node(script, given) == list(sentences)
+
+
+def test_by_how_much_a_race_was_won_is_said_as_in_the_terminal() -> None:
+    script = """
+        const { headline } = await import(`${web}/ending.js`);
+        console.log(JSON.stringify(given.map(([seats, own]) => headline(seats, own))));
+    """
+    rooms = [
+        ended(1, 2),
+        ended(1, 2, home=(40, 40)),
+        ended(1, 2, home=(40, 39)),
+        ended(2, 1, home=(31, 52), states=("stalled", "won")),
+        ended(1, 2, states=("stalled", "forfeited")),
+        ended(1, 1, home=(40, 40)),
+    ]
+    told = [(msgspec.to_builtins(room.ended), seat) for room in rooms for seat in (0, 1)]
+    words = ["".join(text for _, text in headline(replace(room, seat=seat))) for room in rooms for seat in (0, 1)]
+    assert node(script, told) == words
 
 
 def test_a_series_is_given_up_by_leaving_it_between_its_first_start_and_its_last() -> None:

@@ -8,7 +8,10 @@ import trio
 from protocol.errors import ErrorCode
 from protocol.record import check_deal
 from protocol.room_events import Dealt, PlayerReady, RematchAsked, Result, Room
+from protocol.views import SeriesOptions
+from server.rooms.driver import Room as ServedRoom
 from tests.server.rooms.playing import Guest, Table
+from tests.server.rooms.test_journal import come_back, restart
 
 
 async def test_when_all_have_asked_the_next_race_opens_with_the_same_seats_and_another_deal(table: Table, ann: Guest, bob: Guest) -> None:
@@ -89,6 +92,74 @@ async def test_whoever_does_not_come_back_to_the_next_race_loses_their_seat_in_i
     eve.enter(room)
     await table.settle()
     await table.begin(room, ann, eve)
+
+
+async def again(table: Table, room: ServedRoom, *guests: Guest, loser: Guest | None = None) -> None:
+    """A race, and that the next one opens. loser: who resigns; otherwise everybody stops at once, which is a draw."""
+    await table.begin(room, *guests)
+    for guest in [loser] if loser is not None else guests:
+        guest.resign(room) if loser is not None else guest.stop(room)
+    # A forfeit ends the race once no earlier move can arrive any more.
+    await trio.sleep(1)
+    for guest in guests:
+        guest.rematch(room)
+    await table.settle()
+
+
+async def test_with_each_rematch_everybody_is_told_what_each_has_won_here(table: Table, ann: Guest, bob: Guest) -> None:
+    room = await table.seated(ann, bob)
+    assert ann.last(Room).won == ()
+    for loser in (None, bob, ann, bob):
+        await again(table, room, ann, bob, loser=loser)
+    assert [told.won for told in bob.all(Room)[-4:]] == [(0, 0), (1, 0), (1, 1), (2, 1)]
+
+
+async def test_a_series_that_is_won_here_counts_once(table: Table, ann: Guest, bob: Guest) -> None:
+    room = await table.seated(ann, bob, series=SeriesOptions(format="best-of", races=3))
+    for _ in range(2):
+        await table.begin(room, ann, bob)
+        bob.resign(room)
+        await trio.sleep(1)
+    assert ann.last(Room).won == ()
+    for guest in (ann, bob):
+        guest.rematch(room)
+    await table.settle()
+    assert ann.last(Room).won == (1, 0)
+
+
+async def test_nothing_is_said_to_be_won_against_somebody_else(table: Table, ann: Guest, bob: Guest, eve: Guest) -> None:
+    room = await table.seated(ann, bob, public=True)
+    await again(table, room, ann, bob, loser=bob)
+    bob.leave(room)
+    eve.enter(room)
+    await table.settle()
+    assert eve.last(Room).won == ()
+    await again(table, room, ann, eve, loser=ann)
+    assert eve.last(Room).won == (0, 1)
+
+
+@pytest.mark.parametrize("phase", ["waiting", "over", "with another"])
+async def test_what_each_has_won_here_outlives_the_server(table: Table, ann: Guest, bob: Guest, eve: Guest, phase: str) -> None:
+    room = await table.seated(ann, bob, public=True)
+    await again(table, room, ann, bob, loser=bob)
+    other = bob
+    if phase == "over":
+        await table.begin(room, ann, bob)
+        bob.resign(room)
+        await trio.sleep(1)
+    elif phase == "with another":
+        bob.leave(room)
+        eve.enter(room)
+        other = eve
+    await table.settle()
+    new, resumed = await restart(table, room)
+    ann, other = await come_back(new, resumed, ann, other)
+    assert other.last(Room).won == (() if phase == "with another" else (1, 0))
+    if phase == "over":
+        for guest in (ann, other):
+            guest.rematch(resumed)
+        await new.settle()
+        assert other.last(Room).won == (2, 0)
 
 
 async def test_house_bots_ask_for_the_rematch_and_are_ready_for_it(table: Table, ann: Guest) -> None:
