@@ -6,15 +6,20 @@ number that gives a winnable deal takes a solver (`server.solver.winnable`).
 
 from __future__ import annotations
 
+from typing import Final
+
 from protocol.fairness import daily_nonce
 from protocol.record import BadRecord, MoveRecord, Record, SeatRecord, check_deal, check_nonces, digest, from_json
 from protocol.views import unfit_for_rating
-from server.race.report import SeatReport, seat_records
+from server.race.report import SeatReport, have_raced, seat_records
 from server.race.start_position import StartPosition, first_positions, start_position_of
 from server.race.timing import MAX_CREDIT_MS
 from server.rules.catalogue import UnknownRules, rule_set
 from server.rules.moves import NotAMove
 from server.rules.position import IllegalMove, Position
+
+RATED_IF_RACED_FROM_MS: Final = 1_795_392_000_000
+"""2026-11-23, in Unix time. Earlier servers rated races that nobody had raced, too; records have always told enough to see that."""
 
 _ENDS_BY_MOVE = ("won", "stalled")
 _ENDS = (*_ENDS_BY_MOVE, "stopped", "forfeited", "out-of-time")
@@ -46,6 +51,8 @@ def audit(record: Record) -> None:
     firsts = _firsts(record)
     seats = tuple(_replay(record, number, seat, firsts[number]) for number, seat in enumerate(record.seats))
     _check_close(record)
+    if record.rated and record.started_at_ms >= RATED_IF_RACED_FROM_MS and not have_raced(seats):
+        raise BadRecord("a race that was given up before all had raced is not rated")
     for number, (written, follows) in enumerate(zip(record.seats, seat_records(seats, firsts), strict=True), 1):
         for field in SeatRecord.__struct_fields__:
             if getattr(written, field) != getattr(follows, field):

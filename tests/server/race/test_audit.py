@@ -10,8 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from protocol.record import BadRecord, Record, digest, from_json, sealed, to_json
-from server.race.audit import audit
+from server.race.audit import RATED_IF_RACED_FROM_MS, audit
 from server.race.commands import LoseConnection, ResignSeat, StopSeat
+from server.race.report import LOOKED_ON_MS
 from tests.server.race.racing import STALLING, Driven, greedy_line, options, started, won
 
 Document = dict[str, Any]
@@ -226,6 +227,20 @@ def test_a_forfeit_after_all_the_others_had_forfeited_is_found() -> None:
     document = changed(document_of(driven.record), ("seats", 1, "ended_at_ms"), 5001)
     with pytest.raises(BadRecord, match="seat 2: it ended at 5001 ms, after the race had closed at 5000 ms"):
         audit(sealed(read({**document, "ended_at_ms": 5001})))
+
+
+@pytest.mark.parametrize("ended_at_ms", [LOOKED_ON_MS - 1, LOOKED_ON_MS])
+def test_a_race_that_was_given_up_before_it_was_raced_is_not_rated_except_by_the_first_servers(ended_at_ms: int) -> None:
+    driven = started(options(deal=None))
+    driven.play(0, driven.position(0).legal_moves()[:1], 1000)
+    driven.do(ResignSeat(1), ended_at_ms)
+    record = replace(driven.finish(), rated=True, started_at_ms=RATED_IF_RACED_FROM_MS)
+    audit(sealed(replace(record, started_at_ms=RATED_IF_RACED_FROM_MS - 1)))
+    if ended_at_ms == LOOKED_ON_MS:
+        audit(sealed(record))
+        return
+    with pytest.raises(BadRecord, match="given up before all had raced is not rated"):
+        audit(sealed(record))
 
 
 def test_what_the_game_does_not_determine_is_held_by_the_digest() -> None:
