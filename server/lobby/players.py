@@ -36,9 +36,9 @@ SEEN_AGAIN_MS = 3_600_000
 recorded time is only needed to the day.
 """
 
-_MARK = re.compile(r"\((bot|you|ghost)\)")
-"""Marks that screens put after names. A name with such a mark, in brackets of any kind, loses the brackets; otherwise its player could pass
-for a house bot."""
+_MARK = re.compile(re.sub("[a-z]", r"[\g<0>0\\x80-\\U0010ffff]", r"[()](bot|you|ghost)[()]"))
+"""Marks that screens put after names, and what looks like them: a zero, or a letter of another script, counts as the letter in whose
+place it is. A name with such a mark, in brackets of any kind, loses the brackets; otherwise its player could pass for a house bot."""
 
 COUNTED_NAMES = 9
 """So many players of one name get consecutive numbers; after that, random ones, because these find a free name at once."""
@@ -269,8 +269,10 @@ class Players:
 
 def _cleaned(name: str) -> str:
     cleaned = clean_name(name)
-    # A mark with spaces in it looks much the same.
-    if _MARK.search("".join(map(_rounded, name_key(cleaned).replace(" ", "")))):
+    # A mark with spaces in it looks much the same, or one with accents.
+    letters = unicodedata.normalize("NFKD", name_key(cleaned))
+    bare = (each for each in letters if each != " " and not unicodedata.category(each).startswith("M"))
+    if _MARK.search("".join(map(_rounded, bare))):
         cleaned = clean_name("".join(each for each in cleaned if _rounded(each) not in "()"))
     if not cleaned:
         raise Refusal(ErrorCode.BAD_NAME, path="$.name")

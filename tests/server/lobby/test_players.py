@@ -112,6 +112,16 @@ async def test_a_name_of_which_nothing_is_left_is_refused(players: Players, name
         ("deep \u3010bot\u3011", "deep bot"),
         ("deep (bot]", "deep bot"),
         ("[Berlin] Ann", "[Berlin] Ann"),
+        ("deep (b\u043et)", "deep b\u043et"),
+        ("deep (\u044c\u043e\u0442)", "deep \u044c\u043e\u0442"),
+        ("deep (b\u1ecdt)", "deep b\u1ecdt"),
+        ("deep (b\u0324ot)", "deep b\u0324ot"),
+        ("deep (b0t)", "deep b0t"),
+        ("deep \ufd3ebot\ufd3f", "deep bot"),
+        ("Ann (y\u03bfu)", "Ann y\u03bfu"),
+        ("(gh\u043est)", "gh\u043est"),
+        ("Ann (K\u00f6ln)", "Ann (K\u00f6ln)"),
+        ("Ann (Ror)", "Ann (Ror)"),
     ],
 )
 async def test_nobody_has_in_their_name_what_marks_a_house_bot_or_oneself(players: Players, name: str, kept: str) -> None:
