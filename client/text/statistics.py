@@ -195,7 +195,7 @@ def _opponent(pairs: Sequence[tuple[HistorySeat, HistorySeat]]) -> Opponent:
     return Opponent(
         player=last.player if last.bot is None else None,
         bot=clean_name(last.bot) if last.bot is not None else None,
-        name=clean_name(last.name) or "nameless",
+        name=clean_name(last.bot if last.bot is not None else last.name) or "nameless",
         met=len(pairs),
         won=sum(own < other for own, other in places),
         drawn=sum(own == other for own, other in places),

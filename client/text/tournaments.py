@@ -191,9 +191,8 @@ def own_result_sentence(table: TournamentTable, player: str) -> str:
     told = f"You {'won' if won else 'lost'} your table"
     if result.forfeit:
         return f"{told} by forfeit."
-    if own != other or any(side.state == "forfeited" for side in table.sides):
-        return f"{told}, {own} : {other} cards."
-    return f"{told}, {own} : {other} cards: {'you' if won else 'the other player'} had them first."
+    # Equal ones do not say why: they may have been reached earlier, one side may have resigned, or the director has ruled.
+    return f"{told}, {own} : {other} cards."
 
 
 def result_text(result: TableResult, *, plain: bool = False) -> str:

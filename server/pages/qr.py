@@ -16,7 +16,8 @@ from server.net.http import FOREVER, Asked, NoPage, Page, Route
 _ADDRESS: Final = re.compile(
     r"https?://(?:[0-9A-Za-z.-]{1,100}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?/(?:(?:play|tournament|race)(?:/[0-9A-Za-z-]{1,64})?)?"
 )
-"""Any host, because the server may have several names, but only paths of its own, so that our pictures lead nobody astray."""
+"""Any host, because the server may have names that it does not know, such as the one that a big screen shows; so a picture from here does
+not vouch for its address. Only paths of this page, so that it is of little use for other addresses."""
 
 KEPT: Final = 256
 """How many of the pictures last asked for are kept, a few kB each. When full, the oldest goes."""

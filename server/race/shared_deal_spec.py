@@ -11,6 +11,7 @@ from protocol.views import SharedDeal
 class SharedDealSpec:
     """invited: ids of the players who may sit there, by seat; house bots take the seats after them, and nobody else gets one.
 
+    bots: what those bots are called there, by seat; empty if each has the name of its kind.
     table: its number in the round, from 1; 0 elsewhere. ghosts: race ids of earlier runs of the deal, which are shown as they went.
     held: when everybody is ready, the race waits until it is released (`server.rooms.requests.Release`).
     listed: the lobby lists the race while it is run, like a public one.
@@ -18,6 +19,7 @@ class SharedDealSpec:
 
     deal: SharedDeal
     invited: tuple[str, ...]
+    bots: tuple[str, ...] = ()
     table: int = 0
     ghosts: tuple[str, ...] = ()
     held: bool = False

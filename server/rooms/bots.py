@@ -19,6 +19,7 @@ from protocol.room_events import Dealt, PlayerView, Progress, Result, Room
 from protocol.server_messages import CurrentView, Error
 from protocol.views import RaceOptions, SeatState, View
 from server.bots.house import HouseBot, UnknownBot, house_bot
+from server.race.shared_deal_spec import SharedDealSpec
 from server.rooms.member import Member, PlayerName
 from server.rooms.outgoing import Outgoing
 
@@ -167,12 +168,20 @@ def house_bots(options: RaceOptions, *, alone: bool = False) -> dict[int, HouseB
 
 
 def bot_players(
-    options: RaceOptions, *, alone: bool, entropy: Callable[[int], bytes], waits: bool, thoughts: trio.CapacityLimiter, ask: Asking
+    options: RaceOptions,
+    spec: SharedDealSpec | None,
+    *,
+    entropy: Callable[[int], bytes],
+    waits: bool,
+    thoughts: trio.CapacityLimiter,
+    ask: Asking,
 ) -> dict[int, BotPlayer]:
     """The bots by seat, as members of a room. Raises as `house_bots` does."""
+    bots = house_bots(options, alone=spec is not None)
+    names = (spec.bots if spec is not None else ()) or tuple(bot.name for bot in bots.values())
     return {
         seat: BotPlayer(
-            player=PlayerName(house_id(seat), bot.name),
+            player=PlayerName(house_id(seat), name),
             bot=bot,
             options=options,
             seed=int.from_bytes(entropy(8), "big"),
@@ -180,7 +189,7 @@ def bot_players(
             thoughts=thoughts,
             ask=ask,
         )
-        for seat, bot in house_bots(options, alone=alone).items()
+        for (seat, bot), name in zip(bots.items(), names, strict=True)
     }
 
 

@@ -94,8 +94,8 @@ class Room:
         """Nothing will happen here any more. True before anybody is told."""
         self.is_kept = False
         """The journal has the room: other servers of the cluster can find it."""
-        alone, waits, thoughts = setup.spec is not None, ports.bots_wait, ports.thoughts
-        self._bots = bot_players(setup.options, alone=alone, entropy=ports.entropy, waits=waits, thoughts=thoughts, ask=self._ask_for_bot)
+        waits, thoughts = ports.bots_wait, ports.thoughts
+        self._bots = bot_players(setup.options, setup.spec, entropy=ports.entropy, waits=waits, thoughts=thoughts, ask=self._ask_for_bot)
         self.core = RoomCore(setup, now=ports.clock.now_ms())
         """For this package and for tests."""
         self.summary = self.core.summary()

@@ -383,10 +383,10 @@ class RaceSequence:
     def seat_bots(self, bots: tuple[BotSeat, ...]) -> None:
         """Seat the bots, which are here from the beginning."""
         self.bots = bots
-        for bot in bots:
+        for bot, kind in zip(bots, self.race.options.bots, strict=True):
             self.members.admit(bot.player.id, bot.member)
             if self.race.seat_of(bot.player.id) is None:
-                self.do(TakeSeat(bot.player.id, bot.player.name, bot.player.name, bot.seat))
+                self.do(TakeSeat(bot.player.id, bot.player.name, kind, bot.seat))
         self._ready_bots()
         for bot in bots:
             # They have heard nothing that an earlier server told.

@@ -57,9 +57,12 @@ def race_options(options: TournamentOptions, *, seats: int = 2, bots: tuple[str,
 
 def shared_deal_spec(state: TournamentState, number: int, pairing: Pairing) -> SharedDealSpec:
     """The shared deal for the room of a table in round `number`."""
+    seated = seating(state, pairing)
+    bots = seated.entrants[len(seated.invited) :]
     return SharedDealSpec(
         deal=state.deal(number, pairing.table),
-        invited=seating(state, pairing).invited,
+        invited=seated.invited,
+        bots=tuple(state.people[entrant].name if entrant is not None else state.options.bot for entrant in bots),
         table=pairing.table,
         held=True,
         listed=state.options.public,

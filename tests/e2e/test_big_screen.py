@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
 import pytest
@@ -72,3 +73,34 @@ def test_between_two_rounds_it_goes_on_by_a_key_to_the_bracket_and_the_closest_t
 
         browser.wait(goes_on, "the boards of a table")
         browser.wait_for_text(".screen-race", "The closest table of the last round")
+
+
+def test_while_the_result_of_a_table_is_shown_it_is_not_among_the_other_races(browser: Browser, server: tuple[str, str]) -> None:
+    url, root = server
+    names = ("Ada", "Bob", "Cleo", "Dan")
+    with Entrant(url, "Fay") as director, contextlib.ExitStack() as stack:
+        tournament = director.create("Two tables", format="round-robin", check_in_s=0, pause_s=None, countdown_s=1)
+        entrants = [stack.enter_context(Entrant(url, name)) for name in names]
+        for entrant in entrants:
+            entrant.enter(tournament)
+        director.decide("start-tournament", id=tournament)
+        for entrant in entrants:
+            entrant.go_to_table()
+        for entrant in entrants:
+            entrant.start()
+        browser.open(f"{root}/tournament/{tournament}/screen")
+        browser.wait(lambda: len(browser.all(".screen-bars .bar")) == 2, "the race")
+        browser.wait(lambda: len(browser.all(".others li")) == 1, "the other race")
+        shown = browser.text(".screen-bars")
+        for entrant in entrants:
+            if entrant.name in shown:
+                entrant.play()
+                entrant.stop()
+        browser.wait(lambda: browser.all(".banner")[0].shown, "the result")
+        director.stands(tournament, lambda told: sum(table["result"] is not None for table in told["tables"]) == 1)
+        others = [entrant for entrant in entrants if entrant.name not in shown]
+        others[0].play(6)
+        # So the page has heard of the result, too.
+        browser.wait(lambda: f" {others[0].home} " in browser.text(".others"), "the other race as it is now")
+        assert [name for name in names if name in browser.text(".others")] == [entrant.name for entrant in others]
+        assert browser.all(".banner")[0].shown

@@ -5,7 +5,7 @@ import { bracketNodes, bracketOf, roundsOf } from "./bracket.js";
 import { arrange, counted, element, nameOf, setText } from "./dom.js";
 import { isOwnMachine, originToTell, serverAddress } from "./connection.js";
 import { STATE_WORDS } from "./model.js";
-import { decidedText, namesOf, quarters } from "./tournaments.js";
+import { namesOf, quarters, winnerText } from "./tournaments.js";
 
 const ROWS = 10;
 /** Deals of a session, the last ones; and players of it at once. */
@@ -86,9 +86,9 @@ function scoreOf(result) {
   return result === null || result.forfeit ? " – " : element("b", {}, ` ${result.first_home} : ${result.second_home} `);
 }
 
-/** What decided a table, where its score does not say it. @param {any} table @param {Map<string, string>} names */
-export function decidedNode({ result, first, second }, names) {
-  const text = result && decidedText(result, names.get(first) ?? "", second === null ? "the house" : names.get(second) ?? "");
+/** Who has won a table, where its score does not say it. @param {any} table @param {Map<string, string>} names */
+export function winnerNode({ result, first, second }, names) {
+  const text = result && winnerText(result, names.get(first) ?? "", second === null ? "the house" : names.get(second) ?? "");
   return text ? element("span", { class: "note" }, ` ${text}`) : null;
 }
 
@@ -98,7 +98,7 @@ export function pairingNodes(told) {
   const side = (table, entrant, at) => [nameOf(entrant === null ? "the house" : names.get(entrant) ?? entrant),
     table.result === null && table.sides[at] && !table.sides[at].present ? element("span", { class: "note" }, " not there yet") : null];
   return [element("ol", {}, told.tables.filter((table) => table.counted).slice(0, 2 * ROWS).map((table) =>
-    element("li", { value: String(table.table) }, side(table, table.first, 0), scoreOf(table.result), side(table, table.second, 1), decidedNode(table, names))))];
+    element("li", { value: String(table.table) }, side(table, table.first, 0), scoreOf(table.result), side(table, table.second, 1), winnerNode(table, names))))];
 }
 
 /** Where to go, as an address, a QR code and a command; and who has entered. @param {any} told null where it is no tournament's screen @param {string | null} id */

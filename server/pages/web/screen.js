@@ -6,11 +6,11 @@ import { arrange, button, clean, clockText, counted, element, fill, inHash, name
 import { WatchedRace, byId, cardsOf, holds, standing } from "./model.js";
 import { Plot } from "./plot.js";
 import { REPLAY_MS, Replay } from "./replaying.js";
-import { Field, decidedNode, joinNodes, pairingNodes, standingsNodes, treeNodes } from "./scenes.js";
+import { Field, joinNodes, pairingNodes, standingsNodes, treeNodes, winnerNode } from "./scenes.js";
 import { seriesSentence } from "./series.js";
 import { RESULT_MS, Rotation, clockOf, closestTables, partsOf, replayOf } from "./showing.js";
 import { read } from "./tables.js";
-import { Followed, asEntered, formatWord, namesOf } from "./tournaments.js";
+import { Followed, formatWord, namesOf } from "./tournaments.js";
 
 const TICK_MS = 250;
 const QUIET_MS = 4000;
@@ -32,7 +32,7 @@ export class ScreenPage {
   #document = null;
   #documentOf = "";
   #replay = null;
-  #sides = null;
+  #table = { code: "", name: "" };
   #quietAt = 0;
   /** The host's or director's, of an address that ends in `#key=…`. */
   #key = inHash("key") ?? "";
@@ -278,7 +278,7 @@ export class ScreenPage {
     if (!model || model.code !== this.#races.shown) return;
     const rules = this.#rules.get(model.options.rules);
     const cards = cardsOf(rules);
-    const seats = this.#named(model.seats);
+    const { seats } = model;
     this.#begin(`${model.code} ${model.race} ${seats.map((seat) => seat.name)}`, rules, seats);
     const hasBoards = model.boards.size > 0 && seats.length <= BOARDS;
     seats.forEach((seat, at) => {
@@ -294,15 +294,6 @@ export class ScreenPage {
     this.why.hidden = model.phase === "over" || model.options.delay_s === 0 && !model.isWithheld;
     setText(this.why, model.isWithheld && hasBoards ? "All boards are shown, with the director’s key." : model.isWithheld ? "Everybody plays the same shuffle, so no board is shown before the round is over."
       : `Boards are shown ${counted(model.options.delay_s, "second")} late.`);
-  }
-
-  /** Of a table the house bots have the names under which they stand everywhere else here. */
-  #named(seats) {
-    const code = this.#races.shown;
-    const table = this.#told?.tables.find((each) => each.code !== null && each.code === code);
-    // A table that has a result is told without its code.
-    if (table) this.#sides = { code, sides: [table.first, table.second] };
-    return this.#sides?.code === code ? asEntered(seats, this.#sides.sides, this.#told.entrants) : seats;
   }
 
   /** Bars and boards for the seats of a race, where it is another one than before. */
@@ -326,7 +317,7 @@ export class ScreenPage {
     const told = this.#told;
     let lines = null;
     if (part === "race" && this.#isResultShown()) {
-      const seats = this.#named(model.finished.seats);
+      const { seats } = model.finished;
       const best = seats.filter((seat) => seat.place === 1);
       const names = best.map((seat) => clean(seat.name));
       // With as many cards home the earlier moment has decided.
@@ -357,9 +348,6 @@ export class ScreenPage {
     }
     if (!this.#replay.isThere) return;
     const { race, races } = this.#replay;
-    const tables = this.#document.rounds.flatMap((round) => round.tables);
-    const sides = races.map((id) => tables.find((table) => table.race_ids.includes(id))).flatMap((table) => [table?.first, table?.second]);
-    race.seats = asEntered(race.seats, sides, this.#told.entrants);
     this.#begin(`replay ${races}`, race.rules, race.seats);
     this.#replay.show(now, this.seatBars, this.seatBoards, this.why);
     this.boards.hidden = this.why.hidden = false;
@@ -369,9 +357,14 @@ export class ScreenPage {
   /** The other races, so that everybody finds their own. */
   #showOthers(part) {
     const names = this.id && this.#told ? namesOf(this.#told) : null;
+    const nameOfTable = ({ table, race }) => `${this.#told.round} ${table} ${race}`;
+    // A table that has its result is told without a code, while its race is still shown.
+    const own = this.#told?.tables.find((table) => table.code !== null && table.code === this.#races.shown);
+    if (own) this.#table = { code: own.code, name: nameOfTable(own) };
+    const isShown = (table) => this.#table.code === this.#races.shown && this.#table.name === nameOfTable(table);
     const lines = part !== "race" ? [] : this.id
-      ? this.#told.tables.filter((table) => table.code !== this.#races.shown && table.counted && (table.sides.length > 1 || table.result))
-        .map((table) => [table.table, names.get(table.first), ...(table.result ? [table.result.first_home, table.result.second_home] : table.sides.map((side) => side.home)), table.second === null ? "the house" : names.get(table.second), decidedNode(table, names)?.textContent])
+      ? this.#told.tables.filter((table) => !isShown(table) && table.counted && (table.sides.length > 1 || table.result))
+        .map((table) => [table.table, names.get(table.first), ...(table.result ? [table.result.first_home, table.result.second_home] : table.sides.map((side) => side.home)), table.second === null ? "the house" : names.get(table.second), winnerNode(table, names)?.textContent])
       : this.#listed.filter((race) => race.code !== this.#races.shown && race.seats.length === 2).map((race) => ["", race.seats[0].name, race.seats[0].home, race.seats[1].home, race.seats[1].name]);
     const shown = lines.slice(0, OTHERS);
     this.others.hidden = !lines.length;

@@ -141,14 +141,16 @@ class PlayerPage extends TablePage {
     const met = new Map();
     for (const race of races.filter((each) => each.seats.length === 2)) {
       const [own, other] = [race.seats[race.seat], race.seats[1 - race.seat]];
-      const against = met.get(other.name) ?? { won: 0, drawn: 0, lost: 0, isBot: other.bot !== null };
+      // Names change, and a bot may be called otherwise at a table of a tournament.
+      const key = other.bot !== null ? `bot ${other.bot}` : other.player ?? other.name;
+      const against = met.get(key) ?? { name: other.bot ?? other.name, won: 0, drawn: 0, lost: 0, isBot: other.bot !== null };
       against[own.place < other.place ? "won" : own.place === other.place ? "drawn" : "lost"] += 1;
-      met.set(other.name, against);
+      met.set(key, against);
     }
-    const most = [...met].sort(([, one], [, other]) => other.won + other.drawn + other.lost - one.won - one.drawn - one.lost).slice(0, 12);
+    const most = [...met.values()].sort((one, other) => other.won + other.drawn + other.lost - one.won - one.drawn - one.lost).slice(0, 12);
     if (!most.length) return [];
     return [section("against", "Against",
-      table("Races against each opponent", ["Races", "Opponent", "Won", "Drawn", "Lost"], most.map(([name, { won, drawn, lost, isBot }]) =>
+      table("Races against each opponent", ["Races", "Opponent", "Won", "Drawn", "Lost"], most.map(({ name, won, drawn, lost, isBot }) =>
         [String(won + drawn + lost), isBot ? `${clean(name)} (bot)` : playerLink(name), String(won), String(drawn), String(lost)])))];
   }
 }

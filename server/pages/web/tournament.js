@@ -10,7 +10,7 @@ import { TakingPart } from "./entering.js";
 import { serverAddress } from "./connection.js";
 import { STATE_WORDS, byId, cardsOf, holds } from "./model.js";
 import { read } from "./tables.js";
-import { Followed, decidedText, formatWord, namesOf, quarters } from "./tournaments.js";
+import { Followed, formatWord, namesOf, quarters } from "./tournaments.js";
 
 const TIE_BREAKS = {
   buchholz: ["Buchholz", "points of opponents met"],
@@ -288,8 +288,7 @@ class Table {
     if (!table.counted) this.score.replaceChildren(names[0], " has the bye.");
     else if (table.result !== null) {
       const { verdict, first_home: one, second_home: other, forfeit } = table.result;
-      const decided = decidedText(table.result, names[0].textContent, names[1].textContent);
-      this.score.replaceChildren(names[0], ` ${VERDICTS[verdict] ?? ""} `, names[1], forfeit ? ", by forfeit" : ` (${one} : ${other} cards${decided && `, ${decided}`})`);
+      this.score.replaceChildren(names[0], ` ${VERDICTS[verdict] ?? ""} `, names[1], forfeit ? ", by forfeit" : ` (${one} : ${other} cards)`);
     }
     const between = names.map((name) => name.textContent).join(" against ");
     const isRaced = table.result === null && table.sides.length > 0;

@@ -106,15 +106,9 @@ export function phaseSentence(told, left) {
   }
 }
 
-/** Why one of two with equally many cards home has won; empty where the cards or a forfeit say it. @param {any} result a `TableResult` @param {string} first @param {string} second */
-export function decidedText({ verdict, first_home: one, second_home: other, forfeit }, first, second) {
-  return !forfeit && one > 0 && one === other && ["first", "second"].includes(verdict) ? `${clean(verdict === "first" ? first : second)} had them first` : "";
-}
-
-/** The seats of a race with house bots called as they have entered: there may be several of one name. sides: of its table. @param {any[]} seats @param {(string | null)[]} sides @param {any[]} entrants */
-export function asEntered(seats, sides, entrants) {
-  const bots = sides.map((side) => entrants.find((entrant) => entrant.id === side)).filter((entrant) => entrant?.bot);
-  return seats.map((seat) => (seat.bot ? { ...seat, name: bots.shift()?.name ?? seat.name } : seat));
+/** Who has won with equally many cards home: those cards were there earlier, the other side resigned, or the director has ruled. Empty where the cards say it. @param {any} result a `TableResult` @param {string} first @param {string} second */
+export function winnerText({ verdict, first_home: one, second_home: other, forfeit }, first, second) {
+  return !forfeit && one > 0 && one === other && ["first", "second"].includes(verdict) ? `${clean(verdict === "first" ? first : second)} won` : "";
 }
 
 /** The list: known by id, so that a line that stays is not touched. */

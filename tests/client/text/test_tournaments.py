@@ -72,8 +72,8 @@ def test_results_say_points_and_cards_or_that_nobody_came() -> None:
     [
         (TableResult(verdict="first", first_home=52, second_home=31), "You lost your table, 31 : 52 cards."),
         (TableResult(verdict="second", first_home=31, second_home=40), "You won your table, 40 : 31 cards."),
-        (TableResult(verdict="second", first_home=5, second_home=5), "You won your table, 5 : 5 cards: you had them first."),
-        (TableResult(verdict="first", first_home=5, second_home=5), "You lost your table, 5 : 5 cards: the other player had them first."),
+        (TableResult(verdict="second", first_home=5, second_home=5), "You won your table, 5 : 5 cards."),
+        (TableResult(verdict="first", first_home=5, second_home=5), "You lost your table, 5 : 5 cards."),
         (TableResult(verdict="draw", first_home=31, second_home=31), "Your table is a draw, 31 : 31 cards."),
         (TableResult(verdict="second", forfeit=True), "You won your table by forfeit."),
         (TableResult(verdict="neither", forfeit=True), "Neither of you won your table: both forfeited."),

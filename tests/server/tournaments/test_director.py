@@ -467,6 +467,15 @@ async def test_whoever_does_not_check_in_in_time_does_not_play_and_bots_take_the
     assert not cleo.all(Called)
 
 
+async def test_bots_have_the_names_at_the_table_and_in_the_record_under_which_they_have_entered(venue: Venue) -> None:
+    (ann,) = await venue.people("Ann")
+    identity = await ann.make(replace(FAST, rounds=1, fill=4), ann)
+    await ann.ask(StartTournament(id=identity))
+    await venue.over(identity)
+    seated = {(seat.name, seat.bot) for record in records(venue, identity, 1) for seat in record.seats}
+    assert seated == {("Ann", None), *((f"random {number}", "random") for number in (1, 2, 3))}
+
+
 async def test_when_all_are_here_nobody_waits_for_the_time(venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben")
     identity = await ann.make(replace(FAST, rounds=1, check_in_s=3600), ann, ben)
