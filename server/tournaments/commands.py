@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hmac
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias, assert_never
 
@@ -48,9 +48,11 @@ from server.tournaments.events import (
     Returned,
     Withdrawn,
 )
-from server.tournaments.pairing.crosstable import Refused, UnknownEntrant
+from server.tournaments.pairing.crosstable import Refused, TableRace, UnknownEntrant
 from server.tournaments.pairing.rounds import RaceResult
 from server.tournaments.state import NotNow, PlacesTaken, TournamentState
+from server.tournaments.tables import race_options
+from server.tournaments.views import LiveTable
 
 UNUSED_S: Final = 2 * 3600
 """A tournament that only its director and house bots have entered is called off after so many seconds."""
@@ -121,6 +123,32 @@ def decide(state: TournamentState, asker: Asker, command: TournamentCommand | As
             if asker.id != state.director:
                 raise Refusal(ErrorCode.NOT_THE_DIRECTOR)
             return _directed(state, command)
+
+
+def rated_races(state: TournamentState, live: Mapping[int, LiveTable]) -> tuple[int, ...]:
+    """The tables whose race counts for ratings, has begun and is not over. live: their rooms, by table."""
+    if not race_options(state.options).counts:
+        return ()
+    people = {entrant for entrant, person in state.people.items() if person.bot is None}
+    sides = {table: each.sides for table, each in live.items() if len(each.sides) > 1}
+    return tuple(table for table, both in sides.items() if all(side.entrant in people and side.state != "waiting" for side in both))
+
+
+def check_run_on(racing: Iterable[int], state: TournamentState, events: Iterable[Event]) -> None:
+    """Raise Refusal if these events would end the race at one of these tables.
+
+    It would count for nothing. So whoever is about to lose a rated race could keep their rating by leaving the tournament, or a friend who
+    directs it could see to that.
+    """
+    before, after = _races_by_table(state), _races_by_table(state.after_all(events, at_ms=state.since_ms))
+    ended = [table for table in racing if before.get(table) != after.get(table)]
+    if ended:
+        sentence = f"the race at table {ended[0]} counts for ratings, so it is run to its end; its players can resign"
+        raise Refusal(ErrorCode.NOT_NOW, sentence)
+
+
+def _races_by_table(state: TournamentState) -> dict[int, tuple[TableRace, int]]:
+    return {race.pairing.table: (race, state.deal_number(race.key)) for race in state.wanted()}
 
 
 def _check_own_decisions(state: TournamentState, player: str) -> None:

@@ -36,9 +36,11 @@ from server.tournaments.commands import (
     Expiry,
     as_refusal,
     banned,
+    check_run_on,
     clean_reason,
     decide,
     expiry,
+    rated_races,
     when_due,
     with_withdrawals,
 )
@@ -366,6 +368,8 @@ class Director:
             number = len(known.log) + 1
             try:
                 decision = await self._ports.beside(partial(decide, known, asked.asker, asked.command))
+                if racing := rated_races(known, self.live(self._ports.clock.now_ms())):
+                    await self._ports.beside(partial(check_run_on, racing, known, decision.events))
                 await self._happen(decision.events, author=asked.asker.id, pairs=decision.pairs)
             except _Overtaken:
                 continue

@@ -45,7 +45,7 @@ from server.store.availability import Outage
 from server.store.errors import StoreBusy, StoreError
 from server.store.port import NEVER_MS
 from server.tournaments import commands
-from server.tournaments.commands import IDLE_DAYS, OWN_DECISIONS, UNUSED_S
+from server.tournaments.commands import IDLE_DAYS, OWN_DECISIONS, UNUSED_S, TournamentCommand
 from server.tournaments.events import CheckInExtended, TableRaceAborted, Withdrawn
 from server.tournaments.making import LATELY_OF_PLACE, LATELY_S, MOST_OF_ONE, MOST_OF_PLACE
 from tests.server.spectate.onlookers import no_room
@@ -857,6 +857,26 @@ async def test_whoever_withdraws_forfeits_their_table_and_may_come_back_to_a_swi
         ("Ann", "Ann is out.", ""),
         ("Director", "Ben is out.", "gone home"),
     ]
+
+
+async def test_nobody_ends_a_rated_race_that_has_begun_not_even_its_director(venue: Venue) -> None:
+    ann, ben = await venue.people("Ann", "Ben", habit="waits")
+    director, identity = await started(venue, replace(FAST, rounds=1, rated=True), ann, ben)
+    ends: list[tuple[Person, TournamentCommand]] = [
+        (ann, LeaveTournament(id=identity)),
+        (director, RemoveEntrant(id=identity, entrant=ben.player.id)),
+        (director, CorrectResult(id=identity, round=1, table=1, result=TableResult(verdict="draw"))),
+        (director, EndTournament(id=identity)),
+    ]
+    await venue.until(lambda: bool(ann.all(Started)))
+    for person, message in ends:
+        assert refused(await person.ask(message)) == "tournament/not-now"
+    # It can still be given up, and then ends as any other.
+    ann.habit = "resigns"
+    ann.post_again(Started)
+    await venue.until(lambda: venue.state(identity).is_closed)
+    (record,) = records(venue, identity, 1)
+    assert [seat.state for seat in record.seats] == ["forfeited", "stopped"]
 
 
 async def test_a_pause_lets_races_end_and_starts_nothing(venue: Venue) -> None:

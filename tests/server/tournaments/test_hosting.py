@@ -14,7 +14,8 @@ from trio.testing import MockClock
 from protocol.client_messages import Say
 from protocol.errors import ErrorCode
 from protocol.room_events import Started
-from protocol.tournament_messages import Called, CorrectResult, PauseTournament, StartTournament, Tournament
+from protocol.server_messages import Error
+from protocol.tournament_messages import Called, CorrectResult, LeaveTournament, PauseTournament, StartTournament, Tournament
 from protocol.tournaments import TableResult
 from server.tournaments.hosting import START_MS, Opening, Orders, place_of_room
 from tests.server.tournaments.place import Place
@@ -175,6 +176,20 @@ async def test_who_directs_it_has_one_key_to_the_boards_of_all_tables_at_any_ser
         assert {elsewhere.directed_table(code, people[0].player.id) for code in codes} == {None}
     assert len({venue.tournaments.elsewhere.boards_secret(identity) for venue in place.venues}) == 1
     assert place.venues[0].tournaments.elsewhere.boards_secret("ABCDEF") is None
+
+
+async def test_a_rated_race_that_has_begun_is_run_to_its_end_at_any_server_whoever_would_leave_or_rule(place: Place) -> None:
+    people = await field(place, 6, "waits")
+    identity = await begun(place, people, rounds=1, rated=True)
+    await place.venues[0].until(lambda: all(person.started for person in people))
+    await trio.sleep(2)
+    for person in people:
+        answer = await person.ask(LeaveTournament(id=identity))
+        assert isinstance(answer, Error)
+        assert answer.code == "tournament/not-now"
+    far = place_of_room(next(iter(place.venues[2].rooms)))[0][1]
+    assert isinstance(await people[0].ask(CorrectResult(id=identity, round=1, table=far, result=RESULT)), Error)
+    assert tables(place) == [1, 1, 1]
 
 
 async def test_while_a_round_is_open_whoever_has_raced_at_another_server_has_quick_phrases_alone(place: Place) -> None:
