@@ -63,15 +63,15 @@ def seat_records(seats: tuple[SeatReport, ...], firsts: tuple[Position, ...]) ->
 
 
 def have_raced(seats: tuple[SeatReport, ...]) -> bool:
-    """Whether it was a race: some seat played to its end, or every seat made a move, except those that ended late without one.
+    """Whether it was a race: some seat played to its end, or two made a move, or one did and another ended late without one.
 
     It was not a race if it was given up before that. But a player who watches without a move until another has nearly won has lost, too.
+    Two are enough however many seats there are: otherwise a third who leaves at once would free a friend from a race that they are losing.
     """
-    if any(seat.state in ("won", "stalled") for seat in seats) or all(seat.played for seat in seats):
+    if any(seat.state in ("won", "stalled") for seat in seats) or sum(bool(seat.played) for seat in seats) > 1:
         return True
-    return any(seat.played and seat.state != "forfeited" for seat in seats) and all(
-        seat.played or seat.ended_at_ms >= LOOKED_ON_MS for seat in seats
-    )
+    are_late = [seat.ended_at_ms >= LOOKED_ON_MS for seat in seats if not seat.played]
+    return any(seat.played and seat.state != "forfeited" for seat in seats) and any(are_late)
 
 
 class RecordHead(Struct, frozen=True):

@@ -99,12 +99,15 @@ def test_a_record_that_cannot_count_is_refused(players: list[str]) -> None:
         ([("stopped", 9), ("forfeited", 0)], False),
         ([("stopped", 0), ("stopped", 0)], False),
         ([("stopped", 1), ("forfeited", 1)], True),
+        # Who leaves at once frees no other from a loss.
+        ([("stopped", 37), ("forfeited", 20), ("forfeited", 0)], True),
+        ([("stopped", 37), ("forfeited", 0), ("forfeited", 0)], False),
         # Who looks on without a move until another is done has lost.
         ([("won", 48), ("stopped", 0)], True),
         ([("stalled", 30), ("forfeited", 0)], True),
     ],
 )
-def test_it_was_a_race_when_all_have_moved_or_one_has_played_to_the_end(seats: list[tuple[SeatState, int]], is_race: bool) -> None:
+def test_it_was_a_race_when_two_have_moved_or_one_has_played_to_the_end(seats: list[tuple[SeatState, int]], is_race: bool) -> None:
     move = MoveRecord(0, "s", 100, 100, 0, 4)
     reports = tuple(
         SeatReport(name="Ann", bot=None, round_trip_ms=0, state=state, ended_at_ms=100, played=(move,) * plies) for state, plies in seats
