@@ -19,6 +19,9 @@ LOOKED_ON_MS: Final = 30_000
 """From the start. A player who stops or leaves earlier without a move did not race: it came to nothing, or their connection did. Later, an
 opponent who plays is well ahead, and a player who ends without a move has seen by how far."""
 
+LOOKED_ON_MOVES: Final = 10
+"""So is an opponent who has made so many moves, however early. A quick one has half their cards home in half a minute."""
+
 _HOME: Final = attrgetter("home")
 _RECEIVED_MS: Final = attrgetter("received_ms")
 
@@ -63,15 +66,15 @@ def seat_records(seats: tuple[SeatReport, ...], firsts: tuple[Position, ...]) ->
 
 
 def have_raced(seats: tuple[SeatReport, ...]) -> bool:
-    """Whether it was a race: some seat played to its end, or two made a move, or one did and another ended late without one.
+    """Whether it was a race: some seat played to its end, or two made a move, or one is well ahead of another who made none.
 
     It was not a race if it was given up before that. But a player who watches without a move until another has nearly won has lost, too.
     Two are enough however many seats there are: otherwise a third who leaves at once would free a friend from a race that they are losing.
     """
     if any(seat.state in ("won", "stalled") for seat in seats) or sum(bool(seat.played) for seat in seats) > 1:
         return True
-    are_late = [seat.ended_at_ms >= LOOKED_ON_MS for seat in seats if not seat.played]
-    return any(seat.played and seat.state != "forfeited" for seat in seats) and any(are_late)
+    is_late = any(seat.ended_at_ms >= LOOKED_ON_MS for seat in seats if not seat.played)
+    return any(seat.state != "forfeited" and len(seat.played) >= (1 if is_late else LOOKED_ON_MOVES) for seat in seats)
 
 
 class RecordHead(Struct, frozen=True):

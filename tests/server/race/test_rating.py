@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from protocol.record import MoveRecord
 from protocol.views import SeatState
 from server.race.rating import NEW, Rating, Unratable, rate, rate_record
-from server.race.report import LOOKED_ON_MS, SeatReport, have_raced
+from server.race.report import LOOKED_ON_MOVES, LOOKED_ON_MS, SeatReport, have_raced
 from tests.server.store.keeping import rated, won
 
 ratings = st.builds(Rating, st.floats(0, 50), st.floats(1, 25 / 3), st.integers(0, 99))
@@ -101,10 +101,15 @@ def test_a_record_that_cannot_count_is_refused(players: list[str]) -> None:
         ([("stopped", 1), ("forfeited", 1)], True),
         # Who leaves at once frees no other from a loss.
         ([("stopped", 37), ("forfeited", 20), ("forfeited", 0)], True),
-        ([("stopped", 37), ("forfeited", 0), ("forfeited", 0)], False),
+        ([("stopped", 9), ("forfeited", 0), ("forfeited", 0)], False),
         # Who looks on without a move until another is done has lost.
         ([("won", 48), ("stopped", 0)], True),
         ([("stalled", 30), ("forfeited", 0)], True),
+        # Or well ahead.
+        ([("stopped", LOOKED_ON_MOVES), ("forfeited", 0)], True),
+        ([("stopped", LOOKED_ON_MOVES), ("forfeited", 0), ("forfeited", 0)], True),
+        ([("forfeited", LOOKED_ON_MOVES), ("stopped", 0)], False),
+        ([("stopped", LOOKED_ON_MOVES - 1), ("stopped", 0)], False),
     ],
 )
 def test_it_was_a_race_when_two_have_moved_or_one_has_played_to_the_end(seats: list[tuple[SeatState, int]], is_race: bool) -> None:
@@ -118,12 +123,12 @@ def test_it_was_a_race_when_two_have_moved_or_one_has_played_to_the_end(seats: l
 @pytest.mark.parametrize(
     ("ended_at_ms", "seats", "is_race"),
     [
-        (LOOKED_ON_MS, [("stopped", 37), ("forfeited", 0)], True),
-        (LOOKED_ON_MS - 1, [("stopped", 37), ("forfeited", 0)], False),
-        (LOOKED_ON_MS, [("stopped", 37), ("stopped", 0), ("forfeited", 0)], True),
-        (LOOKED_ON_MS, [("stopped", 37), ("out-of-time", 0)], True),
-        (LOOKED_ON_MS - 1, [("stopped", 37), ("stopped", 0)], False),
-        (LOOKED_ON_MS, [("stopped", 37), ("forfeited", 9), ("forfeited", 0)], True),
+        (LOOKED_ON_MS, [("stopped", 7), ("forfeited", 0)], True),
+        (LOOKED_ON_MS - 1, [("stopped", 7), ("forfeited", 0)], False),
+        (LOOKED_ON_MS, [("stopped", 7), ("stopped", 0), ("forfeited", 0)], True),
+        (LOOKED_ON_MS, [("stopped", 7), ("out-of-time", 0)], True),
+        (LOOKED_ON_MS - 1, [("stopped", 7), ("stopped", 0)], False),
+        (LOOKED_ON_MS, [("stopped", 7), ("forfeited", 9), ("forfeited", 0)], True),
         # There is nobody for whom it could count.
         (LOOKED_ON_MS, [("stopped", 0), ("forfeited", 0)], False),
         (LOOKED_ON_MS, [("forfeited", 9), ("forfeited", 0)], False),
