@@ -129,7 +129,8 @@ def _verify_tournament(document: TournamentDocument, files: list[str]) -> None:
     if checked.ruled:
         say(f"of them, {checked.ruled} with a result that the director corrected")
     say("standings: points, tie-breaks and places follow from the results")
-    say("not checked: who was paired with whom, forfeits, and that the commitment was published before anybody entered")
+    say("not checked: who was paired with whom, forfeits, that the nonces are those that the entrants sent, and that the")
+    say("commitment was published before anybody entered")
 
 
 def _deal_checked(deal: DealRecord) -> str:

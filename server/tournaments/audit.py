@@ -6,6 +6,7 @@ because the document cannot show it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from protocol.fairness import commitment, shared_nonce
 from protocol.record import BadRecord, Record
 from protocol.tournaments import RoundDocument, TableDocument, TableResult, TournamentDocument
 from server.race.audit import audit
+from server.tournaments.log_text import checked_in_text
 from server.tournaments.pairing.crosstable import Crosstable
 from server.tournaments.pairing.formats import format_of
 from server.tournaments.pairing.rounds import Entrant, Pairing, RaceResult, Round
@@ -93,7 +95,20 @@ def _check_shuffles(document: TournamentDocument) -> int:
             raise BadTournament(f"{where}: its nonces are not those of entrants at its tables, in ascending order")
         if shared_nonce(map(bytes.fromhex, paired.nonces)).hex() != paired.nonce:
             raise BadTournament(f"{where}: its nonce does not follow from its nonces")
+        # A host who could leave one out could try which of them make the best shuffle.
+        given_before = _checked_in_before(document, number)
+        for entrant in seated:
+            if entrant is not None and entrant.nonce not in paired.nonces and entrant.name in given_before:
+                raise BadTournament(f"{where}: the nonce of {entrant.name}, who had checked in, is not among its nonces")
     return told
+
+
+def _checked_in_before(document: TournamentDocument, number: int) -> set[str]:
+    """The names of those who had checked in when this round was paired, by the log; none that several have, as earlier servers allowed."""
+    names = Counter(entrant.name for entrant in document.entrants)
+    paired = [entry.number for entry in document.log if entry.kind == "pair"][number - 1 : number]
+    checked_in = {entry.text for entry in document.log if entry.kind == "check-in" and paired and entry.number < paired[0]}
+    return {name for name, count in names.items() if count == 1 and checked_in_text(name) in checked_in}
 
 
 def _check_standings(document: TournamentDocument) -> None:

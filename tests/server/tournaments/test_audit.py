@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
+from protocol.fairness import shared_nonce
 from protocol.record import Record, from_json, to_json
 from protocol.record import sealed as with_digest
 from protocol.tournament_messages import CorrectResult, Decided, LeaveTournament, StartTournament
@@ -57,6 +58,12 @@ def test_documents_of_older_servers_list_who_never_came_and_place_both_first_of_
         audit_tournament(replace(told, standings=first))
         with pytest.raises(BadTournament, match="place is 2"):
             audit_tournament(replace(told, standings=(first[0], *older.standings[1:])))
+
+
+def leave_out_a_nonce(told: dict[str, Any]) -> None:
+    paired = told["rounds"][0]
+    paired["nonces"] = paired["nonces"][1:]
+    paired["nonce"] = shared_nonce(map(bytes.fromhex, paired["nonces"])).hex()
 
 
 async def run_one(venue: Venue) -> tuple[TournamentDocument, list[Record]]:
@@ -118,6 +125,7 @@ async def test_a_whole_tournament_is_checked_with_the_records_of_its_races(venue
         (lambda it: it["rounds"][0].update(nonce="00" * 16), "its nonce does not follow"),
         (lambda it: it["rounds"][0].update(nonces=[]), "its nonce does not follow"),
         (lambda it: it["rounds"][0].update(nonces=["00" * 16]), "its nonces are not those of entrants"),
+        (leave_out_a_nonce, "round 1: the nonce of (Ann|Ben|Cleo|Dan|Eve), who had checked in, is not among its nonces"),
         (lambda it: it["rounds"][1].update(number=7), "has the number 7"),
         (lambda it: it["rounds"][0]["tables"][0].update(first="nobody"), "who has not entered"),
         (lambda it: it["rounds"][1]["tables"][0].update(result=None), "does not follow from its races"),
