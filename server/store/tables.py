@@ -1,5 +1,5 @@
-"""The present tables, in SQLite's dialect. A store in memory is created from them; a database on a disk gets them step by step, through
-`migrations`; a test compares the two.
+"""The present tables, in SQLite's dialect. A store in memory and a new SQLite file are created from them; an older file gets them step by
+step, through `migrations`, and so does PostgreSQL; a test compares the two.
 
 `batches` is a log, not a table to look things up in. It has one row per commit with all its commands, so that a thousand commands cost few
 pages and one statement. A starting server reads it from end to end. The commands of finished races are removed, so it stays about as small
@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import re
 from typing import Final
+
+VERSION: Final = "0015"
+"""The migration after which a database has these tables."""
 
 TABLES: Final = """
 CREATE TABLE players (

@@ -21,7 +21,7 @@ from server.store.memory import MemoryStore
 from server.store.port import RaceAborted
 from server.store.shared import open_shared
 from server.store.sql import Sql
-from server.store.tables import NAMES
+from server.store.tables import NAMES, VERSION
 from tests.server.race.racing import SECRET
 from tests.server.store.conftest import postgres_schema
 from tests.server.store.keeping import NOW, made, opened, seat, taken, won, write
@@ -129,20 +129,25 @@ def test_a_new_database_gets_all_tables_and_an_up_to_date_one_is_left_alone(wher
         "Keep who had left the room of a race before it was over.",
         "Find at once who is best rated, and whether a player is named anywhere.",
     )
-    for expected in (f"schema none → {NEWEST}: {' '.join(steps)}", f"schema {NEWEST}: nothing to do"):
+    made = "Make the tables." if where.endswith("sqlite3") else " ".join(steps)
+    for expected in (f"schema none → {NEWEST}: {made}", f"schema {NEWEST}: nothing to do"):
         store = open_database(where)
         store.close()
         assert str(store.upgraded) == expected
 
 
-def test_the_migrations_make_the_tables_that_the_program_uses(database: DatabaseStore) -> None:
-    with database._reading() as sql, MemoryStore()._reading() as memory:
+def test_the_migrations_make_the_tables_that_a_new_file_and_a_store_in_memory_have(where: str, first: Path) -> None:
+    assert VERSION == NEWEST
+    opened_by(first, where).close()
+    with closing(open_database(where)) as store, store._reading() as sql, MemoryStore()._reading() as memory:
         assert shape(sql) == shape(memory)
 
 
-def test_the_migrations_and_the_tables_in_memory_have_the_same_types_keys_and_indexes(sqlite: str) -> None:
-    with closing(open_database(sqlite)) as store, store._reading() as sql, MemoryStore()._reading() as memory:
-        assert rules(sql) == rules(memory)
+def test_the_migrations_and_the_tables_of_a_new_file_have_the_same_types_keys_and_indexes(tmp_path: Path, first: Path) -> None:
+    old, new = str(tmp_path / "old.sqlite3"), str(tmp_path / "new.sqlite3")
+    opened_by(first, old).close()
+    with closing(open_database(old)) as upgraded, closing(open_database(new)) as made, upgraded._reading() as sql, made._reading() as other:
+        assert rules(sql) == rules(other)
 
 
 def test_the_log_says_that_a_database_is_new_or_was_upgraded_and_nothing_of_one_that_is_up_to_date(
