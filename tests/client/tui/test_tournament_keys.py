@@ -282,6 +282,21 @@ async def test_the_directors_keys_ask_for_what_they_say() -> None:
         assert run.link.taken() == [EndTournament(id=ID)]
 
 
+async def test_a_director_lets_somebody_back_in_and_removes_either_player_of_a_table() -> None:
+    async with before(directed(tournaments.running())) as run:
+        await run.give("X", "1", *"gone home", "enter")
+        await run.give("X", "3")
+        assert run.link.taken() == [RemoveEntrant(id=ID, entrant="p2", reason="gone home")]
+        await run.give("tab", "down", "down", "down", "X")
+        assert run.screen.shows("Let Dan back in, from the next round on?")
+        await run.give("y", "enter")
+        assert run.link.taken() == [RemoveEntrant(id=ID, entrant="p4", remove=False)]
+    table = tournaments.table(1, "p4", None)
+    async with before(directed(tournaments.running(tables=(table,)))) as run:
+        await run.give("X")
+        assert run.screen.shows("Select a player first, or a table.")
+
+
 async def test_a_result_is_corrected_entered_and_struck_with_a_reason() -> None:
     async with before(directed(tournaments.running())) as run:
         await run.give("down", "E", "2", *"read wrong", "enter")
