@@ -126,7 +126,7 @@ def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
         if directing and told.phase == "registration":
             return "S starts it, b adds a bot, i enters you as a player."
         if directing and told.phase == "check-in":
-            return "S pairs the first round now, without those who have not checked in; + gives them more time."
+            return "S pairs the first round without those who are missing; + gives them more time."
         if directing and told.rounds:
             return _directors_sentence(scene, tournament)
         if own is not None:
@@ -168,7 +168,7 @@ def _directors_sentence(scene: Scene, tournament: TournamentModel) -> str:
         within = f" (they forfeit in {clock_text(min(left) - scene.clock_ms, tenths=False)})" if left else ""
         names = ", ".join(f"{clean_name(name)} at table {number}" for name, number in missing)
         return f"{'Not there yet' if absent else 'Not ready yet'}{within}: {names}."
-    return "Select a table: E gives it a result, X removes a player. P lets no new race start."
+    return "E gives the selected table a result, X removes a player, P pauses."
 
 
 def _pages(tournament: TournamentModel, page: TournamentPage, width: int) -> Line:

@@ -172,7 +172,7 @@ def test_a_director_is_told_who_holds_up_the_round_and_which_key_moves_it_on() -
     assert told("running", waiting(here, slow)) == "Not ready yet: Dan at table 3."
     late = waiting(lost, slow, no_show_ms=66_000)
     assert told("running", late) == "Not there yet (they forfeit in 1:01): Clara at table 3."
-    keys = "Select a table: E gives it a result, X removes a player. P lets no new race start."
+    keys = "E gives the selected table a result, X removes a player, P pauses."
     assert told("running") == told("running", replace(late, result=tournaments.WON)) == keys
     assert told("between") == "N pairs the next round."
     assert told("between", phase_ms=20_000) == "N pairs the next round now; P keeps it waiting."
