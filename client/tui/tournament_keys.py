@@ -238,7 +238,7 @@ def _direct(step: Step, view_state: TournamentView, tournament: TournamentModel,
         return step.note(f"Only the director, {clean_name(told.director_name)}, can do that.")
     match command:
         case Command.START:
-            return step.send(StartTournament(id=told.id))
+            return _start(step, told)
         case Command.EXTEND:
             answers = tuple(ExtendCheckIn(id=told.id, more_s=60 * minutes) for minutes in EXTENSIONS_MIN)
             return step.ask("How much longer?", tuple(counted(minutes, "minute") for minutes in EXTENSIONS_MIN), answers, numbered=True)
@@ -257,6 +257,16 @@ def _direct(step: Step, view_state: TournamentView, tournament: TournamentModel,
             return step.ask("End the tournament now? The standings stay.", ("End it", "Go on"), (ended, None))
         case _:
             return step
+
+
+def _start(step: Step, told: Tournament) -> Step:
+    """Asks first where a second press of the key would leave somebody out."""
+    start = StartTournament(id=told.id)
+    missing = [clean_name(each.name) for each in told.entrants if not each.withdrawn and not each.checked_in]
+    if told.phase != "check-in" or not missing:
+        return step.send(start)
+    whom = missing[0] if len(missing) == 1 else f"the {len(missing)} who have not checked in"
+    return step.ask(f"Pair the first round without {whom}?", ("Pair it", "Wait"), (start, None))
 
 
 def _add_bot(step: Step, tournament: str) -> Step:

@@ -268,8 +268,18 @@ async def test_the_directors_keys_ask_for_what_they_say() -> None:
         await run.give("S", "b", "2")
         assert run.link.taken() == [StartTournament(id=ID), AddBot(id=ID, bot=scenes.BOTS[1].name)]
         await run.say(directed(tournaments.told(phase="check-in")))
-        await run.give("+", "2")
+        await run.give("+", "2", "S")
         assert run.link.taken() == [ExtendCheckIn(id=ID, more_s=120)]
+        assert run.screen.shows("Pair the first round without the 2 who have not checked in?")
+        await run.give("y")
+        assert run.link.taken() == [StartTournament(id=ID)]
+        await run.say(directed(tournaments.told(phase="check-in", entrants=tournaments.ENTRANTS[1:])))
+        await run.give("S")
+        assert run.screen.shows("Pair the first round without Clara?")
+        await run.give("esc")
+        await run.say(directed(tournaments.told(phase="check-in", entrants=tournaments.ENTRANTS[3:])))
+        await run.give("S")
+        assert run.link.taken() == [StartTournament(id=ID)]
         await run.say(directed(tournaments.running(phase="between")))
         await run.give("N", "P")
         assert run.link.taken() == [PairRound(id=ID, round=3), PauseTournament(id=ID)]
