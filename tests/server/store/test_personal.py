@@ -102,7 +102,7 @@ def test_nobody_is_forgotten_in_the_middle_of_a_race_or_while_a_server_runs(empt
 def test_nothing_is_changed_where_something_of_theirs_cannot_be_read(kept: str) -> None:
     with closing(open_database(kept)) as store, store.maintaining() as sql:
         sql.run("UPDATE records SET digest = :digest WHERE race = 'rated'", [{"digest": "0" * 64}])
-    with pytest.raises(StoreCorrupt, match="nothing was changed: .* altered; run carpet-server db check"):
+    with pytest.raises(StoreCorrupt, match=r"nothing was changed: .* altered; run carpet-server db check"):
         forget("wilma7", kept)
     assert everything(kept).count("Wilma7") == 7
 
