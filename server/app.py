@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import trio
 
 import protocol
+from protocol.text import clean_chat, clean_name
 from server.admin.administration import Administration
 from server.admin.figures import figures
 from server.admin.listener import SocketUnavailable, administered
@@ -373,12 +374,12 @@ def _spread_words(
 
     def hear(parts: list[bytes], _: bool) -> None:
         for part in parts:
-            nursery.start_soon(administration.say, part.decode(errors="replace"))
+            nursery.start_soon(administration.say, clean_chat(part.decode(errors="replace")))
 
     def hear_renamed(parts: list[bytes], _: bool) -> None:
         for part in parts:
             identity, _space, name = part.decode(errors="replace").partition(" ")
-            identification.renamed_elsewhere(PlayerName(identity, name))
+            identification.renamed_elsewhere(PlayerName(identity, clean_name(name)))
 
     administration.say_elsewhere = say
     identification.renamed_here = lambda player: bus.say(RENAMED, f"{player.id} {player.name}".encode())

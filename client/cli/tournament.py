@@ -204,17 +204,16 @@ def start(url: Url, tournament: Id, name: Name = None) -> None:
         check_in = limit_text(told.options.check_in_s)
         print_sentence(f"The check-in of tournament {id_} is open for {check_in}; the first round follows by itself.")
         print_sentence(f"To pair it before that, without those who are not here: carpet tournament start {url} {id_}")
-        print_sentence(f"To give them more time: carpet tournament extend-check-in {url} {id_}")
+        print_sentence(f"To give them more time: carpet tournament extend {url} {id_}")
     else:
         print_sentence(f"Tournament {id_} has started: carpet tournament watch {url} {id_} shows it.")
 
 
 @tournament_app.command(
-    "extend-check-in",
-    epilog="Example: carpet tournament extend-check-in carpet.example KWPRTM 300",
+    epilog="Example: carpet tournament extend carpet.example KWPRTM 300",
     help=f"Give the open check-in more time.\n\n{OTHER_SCREEN}",
 )
-def extend_check_in(
+def extend(
     url: Url,
     tournament: Id,
     seconds: Annotated[int, typer.Argument(metavar="SECONDS", min=1, max=LONGEST_CHECK_IN_S, help="How much longer.")] = 120,

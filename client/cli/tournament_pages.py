@@ -1,4 +1,4 @@
-"""`carpet tournament list`, `standings` and `export`: what a server's pages say of its tournaments, fetched without joining it."""
+"""`carpet tournament list`, `tables`, `standings`, `export`: what a server's pages say of its tournaments, fetched without joining it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from client.cli.shared import (
 )
 from client.connection.http import fetch_standings_table, fetch_tournament, fetch_tournaments
 from client.text.tables import table_lines
-from client.text.tournaments import FORMAT_WORDS, PHASE_WORDS, TIE_BREAK_HEADS, points_text, quarters_text, title_text
+from client.text.tournaments import FORMAT_WORDS, PHASE_WORDS, TIE_BREAK_HEADS, points_text, quarters_text, result_text, title_text
 from protocol.text import clean_name, read_code
-from protocol.tournaments import TournamentDocument, TournamentListing, is_tournament_id
+from protocol.tournaments import EntrantDocument, RoundDocument, TournamentDocument, TournamentListing, is_tournament_id
 
 tournament_pages_app = typer.Typer(rich_markup_mode=None)
 
@@ -49,9 +49,34 @@ def list_(url: Url, as_json: Json = False) -> None:
         print_text("\n".join(listing_lines(listed)))
 
 
+@tournament_pages_app.command(
+    epilog=examples("carpet tournament tables carpet.example KWPRTM", "carpet tournament tables carpet.example KWPRTM --round 1")
+)
+def tables(
+    url: Url,
+    tournament: Id,
+    round_: Annotated[int | None, typer.Option("--round", metavar="N", min=1, max=512, help="Which round. [default: the last one]")] = None,
+    as_json: Json = False,
+) -> None:
+    """Print who meets whom in a round, and the results so far."""
+    address, id_ = address_of(url), tournament_id(tournament)
+
+    document = fetch_tournament(address, id_)
+    paired = document.rounds[round_ - 1 : round_] if round_ is not None else document.rounds[-1:]
+    if not paired:
+        fail(f"Round {round_} has not been paired yet." if round_ is not None else "No round has been paired yet.")
+    if as_json:
+        print_json({"round": paired[0].number, "tables": paired[0].tables, "entrants": document.entrants})
+    else:
+        print_text("\n".join(table_list(document, paired[0], plain=not prints("½"))))
+
+
 @tournament_pages_app.command(epilog="Example: carpet tournament standings carpet.example KWPRTM")
 def standings(url: Url, tournament: Id, as_json: Json = False) -> None:
-    """Print the standings of a tournament, with tie-breaks."""
+    """Print the standings of a tournament, with tie-breaks.
+
+    Before the first round it lists who has entered, and who has checked in.
+    """
     address, id_ = address_of(url), tournament_id(tournament)
 
     document = fetch_tournament(address, id_)
@@ -131,16 +156,44 @@ def standings_lines(document: TournamentDocument, *, plain: bool) -> list[str]:
     lines = [f"{title_text(document.options.name)}: {FORMAT_WORDS[document.options.format]}, {PHASE_WORDS[document.phase]}{number}."]
     if not document.standings:
         return [*lines, "Nobody has entered yet."]
+    if not document.rounds:
+        heads, seeded = ("seed", "rating", "checked in", "entrant"), sorted(document.entrants, key=lambda each: each.seed)
+        here = [(str(each.seed), str(each.rating or ""), "yes" if each.nonce or each.bot else "", _marked(each)) for each in seeded]
+        return [*lines, *table_lines(heads, here, right=(0, 1))]
     kinds = [TIE_BREAK_HEADS.get(kind, clean_name(kind)[:5]) for kind in document.tie_breaks]
     rows = []
     for row in document.standings:
         entrant = entrants.get(row.entrant)
-        name = clean_name(entrant.name if entrant is not None else row.entrant)
-        marks = f"{' (bot)' if entrant is not None and entrant.bot is not None else ''}{' (withdrawn)' if row.withdrawn else ''}"
+        name = _marked(entrant) if entrant is not None else clean_name(row.entrant)
         ties = [quarters_text(value, plain=plain) for value in row.tie_breaks]
         record = (str(row.won), str(row.drawn), str(row.lost))
-        rows.append((str(row.place), points_text(row.half_points, plain=plain), *ties, *record, f"{name}{marks}"))
+        rows.append((str(row.place), points_text(row.half_points, plain=plain), *ties, *record, name))
     return [*lines, *table_lines(("place", "points", *kinds, "w", "d", "l", "entrant"), rows, right=range(5 + len(kinds)))]
+
+
+def table_list(document: TournamentDocument, paired: RoundDocument, *, plain: bool) -> list[str]:
+    """The tables of a round. plain: as in `standings_lines`."""
+    names = {entrant.id: _marked(entrant) for entrant in document.entrants}
+    nobody = "alone" if document.options.format == "session" else "the house"
+
+    def name(side: str | None) -> str:
+        return names.get(side, clean_name(side)) if side is not None else nobody
+
+    rows = [
+        (
+            f"{each.table} {clean_name(each.match)}".rstrip(),
+            name(each.first),
+            name(each.second),
+            result_text(each.result, plain=plain) if each.result is not None else "" if each.counted else "bye",
+        )
+        for each in paired.tables
+    ]
+    title = f"{title_text(document.options.name)}: round {paired.number}."
+    return [title, *table_lines(("table", "player", "against", "result"), rows)]
+
+
+def _marked(entrant: EntrantDocument) -> str:
+    return f"{clean_name(entrant.name)}{' (bot)' if entrant.bot is not None else ''}{' (withdrawn)' if entrant.withdrawn else ''}"
 
 
 def printable_table(text: str) -> str:

@@ -102,20 +102,23 @@ def phase_sentence(tournament: Tournament, left_ms: int | None) -> str:
     playing = [entrant for entrant in tournament.entrants if not entrant.withdrawn]
     last = tournament.rounds[-1] if tournament.rounds else None
     count = f"{len(playing)} entered"
+    tables = "table is" if last is not None and last.tables == 1 else "tables are"
+    done = f"{last.tables - last.open} of {last.tables} {tables} done." if last is not None else ""
     match tournament.phase:
         case "registration":
             return f"Open to enter: {count}."
         case "check-in":
             return f"Check-in: {sum(entrant.checked_in for entrant in playing)} of {len(playing)} checked in.{left}"
         case "running" if last is not None:
-            tables = "table is" if last.tables == 1 else "tables are"
-            return f"R{round_text(tournament)[1:]} is being raced: {last.tables - last.open} of {last.tables} {tables} done."
+            return f"R{round_text(tournament)[1:]} is being raced: {done}"
         case "running":
             return "The first round is being paired."
         case "between":
             return f"R{round_text(tournament)[1:]} is over; {_next_round(left_ms)}"
+        case "paused" if last is not None and not last.open:
+            return f"Paused after {round_text(tournament)}."
         case "paused":
-            return "Paused: races go on, but no new one starts."
+            return f"Paused: races go on, but no new one starts; {done}" if done else "Paused: no new race starts."
         case "over":
             # Nobody has won where every table was forfeited by both sides.
             first = [

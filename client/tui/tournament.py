@@ -126,9 +126,9 @@ def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
         if directing and told.phase == "registration":
             return "S starts it, b adds a bot, i enters you as a player."
         if directing and told.phase == "check-in":
-            return "S pairs the first round now, without those who have not checked in; + gives them more time."
-        if directing and told.phase == "between" and told.phase_ms is None:
-            return "N pairs the next round."
+            return "S pairs the first round without those who are missing; + gives them more time."
+        if directing and told.rounds:
+            return _directors_sentence(scene, tournament)
         if own is not None:
             return out_sentence(told, own, back="" if is_field_closed(told) else "Press i to come back.")
         if told.rounds:
@@ -150,6 +150,25 @@ def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
     if directing and told.phase == "between" and told.phase_ms is None:
         return "N pairs the next round and takes you to your table."
     return "You are in. When the next round is paired, you are taken to your table."
+
+
+def _directors_sentence(scene: Scene, tournament: TournamentModel) -> str:
+    """Who holds up the round; or which key moves it on."""
+    told = tournament.told
+    match told.phase:
+        case "between":
+            return "N pairs the next round." if told.phase_ms is None else "N pairs the next round now; P keeps it waiting."
+        case "paused":
+            return "P goes on."
+    waiting = [table for table in told.tables if table.result is None and table.counted and not is_raced(table)]
+    absent = [(side.name, table.table) for table in waiting for side in table.sides if not side.present]
+    unready = [(side.name, table.table) for table in waiting for side in table.sides if side.ready is False]
+    if missing := absent or unready:
+        left = [until_ms for table in waiting if (until_ms := tournament.no_show_until_ms(table)) is not None]
+        within = f" (they forfeit in {clock_text(min(left) - scene.clock_ms, tenths=False)})" if left else ""
+        names = ", ".join(f"{clean_name(name)} at table {number}" for name, number in missing)
+        return f"{'Not there yet' if absent else 'Not ready yet'}{within}: {names}."
+    return "E gives the selected table a result, X removes a player, P pauses."
 
 
 def _pages(tournament: TournamentModel, page: TournamentPage, width: int) -> Line:
@@ -308,7 +327,8 @@ def _standing(scene: Scene, tournament: TournamentModel, standing: StandingsLine
         return [(role, f"{pointer} {entrant.seed:>3} {fit(name, width - 32)} {rating:>7}  "), *_presence(scene, tournament, standing)]
     text = f"{pointer} "
     row_ = standing.row
-    gone = f" ({out_word(entrant)})" if entrant.withdrawn else ""
+    is_away = not entrant.here and tournament.told.phase not in DONE_PHASES
+    gone = f" ({out_word(entrant)})" if entrant.withdrawn else " (away)" if is_away else ""
     name_width = _name_width(tournament, width)
     if row_ is None:
         return [(role, f"{text}    {fit(name + gone, name_width)}"), ("faint", "" if entrant.withdrawn else "  joins next round")]
@@ -329,7 +349,7 @@ def _presence(scene: Scene, tournament: TournamentModel, standing: StandingsLine
     if entrant.checked_in:
         return [("good", f"{glyphs.tick} checked in")]
     if tournament.told.phase == "check-in":
-        return [("bad", f"{glyphs.ring} not checked in")]
+        return [("bad", f"{glyphs.ring} {'not checked in' if entrant.here else 'away'}")]
     return [("faint", f"{glyphs.dot if entrant.here else glyphs.ring} {'here' if entrant.here else 'away'}")]
 
 

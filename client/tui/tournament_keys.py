@@ -61,7 +61,7 @@ KEYS: Keys = (
     Binding(Command.HOLD, ("P",), "pause", "Director: pause, or go on."),
     Binding(Command.PAIR_ROUND, ("N",), "next round", "Director: pair the next round now."),
     Binding(Command.CORRECT, ("E",), "result", "Director: enter, correct or strike the selected result."),
-    Binding(Command.REMOVE, ("X",), "remove", "Director: remove the selected player (asks first)."),
+    Binding(Command.REMOVE, ("X",), "remove", "Director: remove the selected player, or let them back in."),
     Binding(Command.ADD_BOT, ("b",), "bot", "Director: add a house bot."),
     Binding(Command.END, ("Z",), "end", "Director: end the tournament (asks first)."),
     OUT,
@@ -117,7 +117,7 @@ def meaningless(model: Model, tournament: TournamentModel, view_state: Tournamen
         Command.HOLD: told.phase in (*OPEN_PHASES, *DONE_PHASES),
         Command.PAIR_ROUND: told.phase != "between",
         Command.CORRECT: page != "tables" or not any(can_be_corrected(told, table) for table in told.tables),
-        Command.REMOVE: page != "standings",
+        Command.REMOVE: done or page == "log" or (page == "tables" and not told.tables),
         Command.ADD_BOT: done,
         Command.END: done,
     }
@@ -238,7 +238,7 @@ def _direct(step: Step, view_state: TournamentView, tournament: TournamentModel,
         return step.note(f"Only the director, {clean_name(told.director_name)}, can do that.")
     match command:
         case Command.START:
-            return step.send(StartTournament(id=told.id))
+            return _start(step, told)
         case Command.EXTEND:
             answers = tuple(ExtendCheckIn(id=told.id, more_s=60 * minutes) for minutes in EXTENSIONS_MIN)
             return step.ask("How much longer?", tuple(counted(minutes, "minute") for minutes in EXTENSIONS_MIN), answers, numbered=True)
@@ -257,6 +257,16 @@ def _direct(step: Step, view_state: TournamentView, tournament: TournamentModel,
             return step.ask("End the tournament now? The standings stay.", ("End it", "Go on"), (ended, None))
         case _:
             return step
+
+
+def _start(step: Step, told: Tournament) -> Step:
+    """Asks first where a second press of the key would leave somebody out."""
+    start = StartTournament(id=told.id)
+    missing = [clean_name(each.name) for each in told.entrants if not each.withdrawn and not each.checked_in]
+    if told.phase != "check-in" or not missing:
+        return step.send(start)
+    whom = missing[0] if len(missing) == 1 else f"the {len(missing)} who have not checked in"
+    return step.ask(f"Pair the first round without {whom}?", ("Pair it", "Wait"), (start, None))
 
 
 def _add_bot(step: Step, tournament: str) -> Step:
@@ -298,11 +308,23 @@ def _with_cards(result: TableResult | None, known: TableResult | None) -> TableR
 
 
 def _remove(step: Step, view_state: TournamentView, tournament: TournamentModel) -> Step:
-    entrant = marked_entrant(step.state, view_state, step.ui.item)
-    if entrant is None or entrant.withdrawn:
-        return step.note("Select a player first, on the Standings page (tab).")
-    removed = GiveReason(RemoveEntrant(id=tournament.told.id, entrant=entrant.id))
-    return step.ask(f"Remove {clean_name(entrant.name)} from the tournament?", ("Remove", "Keep"), (removed, None))
+    """Of a table either player may be meant; of the standings, somebody who is out may come back."""
+    marked, table = marked_entrant(step.state, view_state, step.ui.item), marked_table(step.state, view_state, step.ui.item)
+    identity = tournament.told.id
+    if marked is not None and marked.withdrawn:
+        back = GiveReason(RemoveEntrant(id=identity, entrant=marked.id, remove=False))
+        return step.ask(f"Let {clean_name(marked.name)} back in, from the next round on?", ("Let back in", "Leave out"), (back, None))
+    ids = (marked.id,) if marked is not None else (table.first, table.second) if table is not None else ()
+    meant = [known for each in ids if (known := tournament.entrants.get(each or "")) is not None and not known.withdrawn]
+    names = tuple(clean_name(entrant.name) for entrant in meant)
+    removed = tuple(GiveReason(RemoveEntrant(id=identity, entrant=entrant.id)) for entrant in meant)
+    match names:
+        case ():
+            return step.note("Select a player first, or a table.")
+        case (name,):
+            return step.ask(f"Remove {name} from the tournament?", ("Remove", "Keep"), (*removed, None))
+        case _:
+            return step.ask("Remove whom from the tournament?", (*names, "Nobody"), (*removed, None), numbered=True)
 
 
 def race_of(table: TournamentTable) -> int:

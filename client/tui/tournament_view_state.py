@@ -45,11 +45,13 @@ def page_of(view_state: TournamentView, told: Tournament | None) -> TournamentPa
 
 
 def standings_of(tournament: TournamentModel) -> tuple[StandingsLine, ...]:
-    """All entrants, best first; before the first round, by seed."""
+    """All entrants, best first; before the first round, by seed, and in the check-in those who are missing before the others."""
     told = tournament.told
     rows = {row.entrant: row for row in told.standings}
     if told.phase in OPEN_PHASES or not rows:
-        return tuple(StandingsLine(entrant, None) for entrant in sorted(told.entrants, key=lambda each: (each.withdrawn, each.seed)))
+        is_check_in = told.phase == "check-in"
+        entrants = sorted(told.entrants, key=lambda each: (each.withdrawn, is_check_in and each.checked_in, each.seed))
+        return tuple(StandingsLine(entrant, None) for entrant in entrants)
     ranked = [StandingsLine(tournament.entrants[row.entrant], row) for row in told.standings if row.entrant in tournament.entrants]
     # Late entrants come last: they are not ranked yet.
     return (*ranked, *(StandingsLine(entrant, None) for entrant in told.entrants if entrant.id not in rows))

@@ -179,27 +179,27 @@ class Administration:
         room.tell(CallOff(also_running=True, by_host=reason))
 
     async def _list_under_way(self) -> AsyncIterator[Row]:
-        """One row: how many races and tournaments have to end before a drained server has nothing to do."""
-        states = self._tournaments.states()
+        """One row: how many races, and tournaments led here, have to end before a drained server has nothing to do."""
+        states = self._tournaments.states(led_here=True)
         yield {
             "races": sum(room.summary.phase in ("countdown", "racing") for room in self._rooms),
             "tournaments": sum(state.phase == "running" or state.next_due_ms(since_ms=0) is not None for state in states),
         }
 
     async def _drain(self, target: str, why: str) -> str:
-        """In a cluster nobody is told, because what is new begins at the other servers."""
+        """Nobody is told where another server takes what is new."""
         del target
-        if why != self._rooms.draining and not self._dispatch.forwarding.others:
+        before, self._rooms.draining = self._rooms.draining, why
+        if why != before and self._dispatch.forwarding.relief is None:
             await self.say(f"No new races or tournaments begin here any more{f': {why}' if why else ''}. What runs goes on to its end.")
-        self._rooms.draining = why
         return "nothing new begins here"
 
     async def _undrain(self, target: str, why: str) -> str:
         del target, why
         if self._rooms.draining is None:
             raise _Refused("races and tournaments can begin here")
-        self._rooms.draining = None
-        if not self._dispatch.forwarding.others:
+        were_told, self._rooms.draining = self._dispatch.forwarding.relief is None, None
+        if were_told:
             await self.say("Races and tournaments can begin here again.")
         return "races and tournaments can begin here again"
 

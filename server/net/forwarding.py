@@ -123,7 +123,7 @@ class Forwarding:
                 return self.relief is not None
             case CreateTournament():
                 # Another server will lead it when this one stops.
-                return self._rooms.draining is not None and bool(self.others)
+                return self._rooms.draining is not None and self.relief is not None
             case _:
                 return False
 

@@ -173,10 +173,11 @@ class TournamentService:
 
     # ---- what the server's host asks for
 
-    def states(self) -> list[TournamentState]:
-        """The states of all that run here, and of finished ones that were looked up; newest first."""
+    def states(self, *, led_here: bool = False) -> list[TournamentState]:
+        """The states of all that run, and of finished ones that were looked up; newest first. led_here: only of those that run here."""
         known = {**self._old, **self._running}
-        return sorted((director.state for director in known.values()), key=lambda state: (-state.made_at_ms, state.id))
+        found = (director.state for director in known.values() if director.leads or not led_here)
+        return sorted(found, key=lambda state: (-state.made_at_ms, state.id))
 
     async def end(self, identity: str, reason: str) -> None:
         """Call it off, even during races. Returns when that is stored. Raises ValueError with a sentence, StoreError."""

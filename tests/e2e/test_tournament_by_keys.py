@@ -198,7 +198,7 @@ def test_the_result_of_one_tournament_does_not_stand_before_the_next_one(tmp_pat
 def test_the_commands_of_the_readme_run_as_they_are_written(tmp_path: Path) -> None:
     """One person directs, the other plays."""
     grace, anna = tmp_path / "grace", tmp_path / "anna"
-    create, join, start, watch, standings, export = block_under("Run a tournament")
+    create, join, start, watch, tables, standings, export = block_under("Run a tournament")
 
     with serving(bots_wait=False) as url:
 
@@ -219,6 +219,8 @@ def test_the_commands_of_the_readme_run_as_they_are_written(tmp_path: Path) -> N
             play(player)
             player.wait_for("enter: final standings")
             looker.wait_for("It is over: ")
+        paired = carpet_here(grace, *words(tables, tournament))
+        assert paired.out.startswith("Twenty Open: round 2.\ntable  player")
         printed = carpet_here(grace, *words(standings, tournament))
         assert "Twenty Open: Swiss, over, round 2." in printed.out
         exported = carpet_here(grace, *words(export, tournament), str(tmp_path / "open.json"))

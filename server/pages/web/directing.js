@@ -40,13 +40,23 @@ export function decisionsOf(told) {
   };
 }
 
+/** Whom the first round would leave out if it were paired now; empty if nobody. @param {any} told a `Tournament` */
+export function missingText(told) {
+  const missing = told.phase === "check-in" ? told.entrants.filter((entrant) => !entrant.withdrawn && !entrant.checked_in) : [];
+  return missing.length > 1 ? `the ${missing.length} who have not checked in` : missing.map((entrant) => clean(entrant.name)).join();
+}
+
 export class Directing {
   #told = null;
 
   /** @param {(message: object) => void} send */
   constructor(send) {
     const decide = (message) => send({ id: this.#told.id, ...message });
-    this.start = button("", () => decide({ type: "start-tournament" }), { class: "main-button" });
+    this.start = button("", () => {
+      const message = { type: "start-tournament" }, whom = missingText(this.#told);
+      if (whom) ask(`Pair the first round without ${whom}?`, ["Pair it", "Wait"], () => decide(message));
+      else decide(message);
+    }, { class: "main-button" });
     this.extend = button("", () => decide({ type: "extend-check-in", more_s: 120 }));
     this.pause = button("", () => decide({ type: "pause-tournament", pause: this.#told.phase !== "paused" }));
     this.pair = button("", () => decide({ type: "pair-round", round: this.#told.rounds.length + 1 }), { class: "main-button" });

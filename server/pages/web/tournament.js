@@ -239,7 +239,9 @@ export class TournamentPage {
       this.head.replaceChildren(...heads.map(([name, title, kind]) => element("th", { scope: "col", title: title || null, class: kind }, name)));
     }
     const entrants = byId(told.entrants);
-    const seen = isPaired ? told.standings : told.entrants.map((entrant) => ({ entrant: entrant.id }));
+    // In the check-in, those who are missing come before the others.
+    const here = told.phase === "check-in" ? [...told.entrants].sort((one, other) => Number(one.checked_in) - Number(other.checked_in)) : told.entrants;
+    const seen = isPaired ? told.standings : here.map((entrant) => ({ entrant: entrant.id }));
     showEach(this.#rows, this.body, seen, (row) => row.entrant, () => new Row(), (shown, row) => shown.show(row, entrants.get(row.entrant), told));
   }
 
@@ -249,8 +251,15 @@ export class TournamentPage {
     const known = this.log.firstElementChild?.dataset.number;
     if (known === String(lines[0]?.number)) return;
     this.log.replaceChildren(...lines.map((entry) => element("li", { "data-number": String(entry.number) },
-      `${clean(entry.text)}${entry.author ? ` (${clean(entry.author)})` : ""}${entry.reason ? ` Reason: ${clean(entry.reason)}` : ""}`)));
+      element("time", { class: "facts", datetime: new Date(entry.at_ms).toISOString() }, timeOf(entry.at_ms, told.made_at_ms)), ` ${clean(entry.text)}${entry.author ? ` (${clean(entry.author)})` : ""}${entry.reason ? ` Reason: ${clean(entry.reason)}` : ""}`)));
   }
+}
+
+/** The time of day, with the date if that is not the day on which the tournament was made. @param {number} at @param {number} since */
+function timeOf(at, since) {
+  const [then, made] = [new Date(at), new Date(since)];
+  const time = then.toLocaleTimeString([], { timeStyle: "short" });
+  return then.toDateString() === made.toDateString() ? time : `${then.toLocaleDateString()} ${time}`;
 }
 
 /** Where there is little room only the cards home are shown of them. */
@@ -334,7 +343,7 @@ class Row {
     const key = JSON.stringify([row, entrant, phase]);
     if (key === this.#shown) return;
     this.#shown = key;
-    const marks = `${entrant?.bot ? " (bot)" : ""}${entrant?.withdrawn ? " (withdrawn)" : ""}${phase === "check-in" && !entrant?.withdrawn ? (entrant?.checked_in ? " ● checked in" : " ○ not checked in yet") : ""}`;
+    const marks = `${entrant?.bot ? " (bot)" : ""}${entrant?.withdrawn ? " (withdrawn)" : ""}${phase === "check-in" && !entrant?.withdrawn ? (entrant?.checked_in ? " ● checked in" : " ○ not checked in yet") : ""}${entrant?.here || entrant?.withdrawn || ["over", "ended"].includes(phase) ? "" : " (away)"}`;
     const name = element("th", { scope: "row" }, element("a", { href: `#path=${encodeURIComponent(row.entrant)}` }, nameOf(entrant?.name ?? row.entrant)), marks);
     if (row.place === undefined) return this.node.replaceChildren(name);
     this.node.replaceChildren(element("td", {}, String(row.place)), name, element("td", {}, quarters(2 * row.half_points)),

@@ -93,7 +93,8 @@ export function phaseSentence(told, left) {
     case "between":
       return left === null ? `${number} is over. The director pairs the next one.` : `${number} is over. The next one is paired in ${clockText(Math.max(left, 0))}.`;
     case "paused":
-      return "Paused: races go on, but no new one starts.";
+      if (last?.open === 0) return `Paused after r${number.slice(1)}.`;
+      return `Paused: races go on, but no new one starts.${last ? ` ${last.tables - last.open} of ${counted(last.tables, "table")} done.` : ""}`;
     case "over": {
       const names = namesOf(told);
       const first = told.standings.filter((row) => row.place === 1).map((row) => clean(names.get(row.entrant) ?? row.entrant));

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from client.cli.tournament_pages import listing_lines, standings_lines
+from client.cli.tournament_pages import listing_lines, standings_lines, table_list
 from client.local.tournament_client import NoSuchEntrant, NoSuchTable, entrant_named, table_asked_for, verdict_of
 from protocol.tournament_messages import CorrectResult
 from protocol.tournaments import (
@@ -100,10 +100,45 @@ def test_the_standings_have_points_tie_breaks_and_marks(capsys: pytest.CaptureFi
     assert as_json["tie_breaks"] == list(tournaments.TIE_BREAKS)
 
 
+def test_before_the_first_round_the_standings_say_who_has_checked_in(capsys: pytest.CaptureFixture[str], server: PageServer) -> None:
+    entrants = tuple(replace(each, nonce="ab" * 16) if each.name == "Anna" else each for each in DOCUMENT.entrants)
+    server.says(page(msgspec.json.encode(replace(DOCUMENT, phase="check-in", rounds=(), entrants=entrants))))
+    assert run(capsys, "tournament", "standings", server.url, ID).out.splitlines() == [
+        "Carpet Open: Swiss, check-in.",
+        "seed  rating  checked in  entrant",
+        "   1    1204              Benedikt",
+        "   2    1138  yes         Anna",
+        "   3     988              Clara",
+        "   4          yes         greedy 1 (bot)",
+        "   5                      Dan (withdrawn)",
+    ]
+
+
+def test_the_tables_of_a_round_are_printed_with_their_results(capsys: pytest.CaptureFixture[str], server: PageServer) -> None:
+    (first,) = DOCUMENT.rounds
+    done = replace(first.tables[0], table=2, first="p3", second="bot:greedy:1", match="W1-2", result=tournaments.WON)
+    bye = replace(first.tables[0], table=3, first="p4", second=None, counted=False)
+    rounds = (first, replace(first, number=2, tables=(first.tables[0], done, bye)))
+    server.says(page(msgspec.json.encode(replace(DOCUMENT, rounds=rounds))))
+    assert run(capsys, "tournament", "tables", server.url, ID).out.splitlines() == [
+        "Carpet Open: round 2.",
+        "table   player           against         result",
+        "1       Benedikt         Anna",
+        "2 W1-2  Clara            greedy 1 (bot)  1 : 0 (52 : 31 cards)",
+        "3       Dan (withdrawn)  the house       bye",
+    ]
+    as_json = json.loads(run(capsys, "tournament", "tables", server.url, ID, "--round", "1", "--json").out)
+    assert (as_json["round"], [row["first"] for row in as_json["tables"]]) == (1, ["p2"])
+    missing = run(capsys, "tournament", "tables", server.url, ID, "--round", "3")
+    assert (missing.status, missing.sentence) == (1, "carpet: Round 3 has not been paired yet.")
+
+
 def test_names_cannot_touch_the_terminal() -> None:
     enemy = replace(DOCUMENT.entrants[0], name="\x1b[31mBen\n")
     document = replace(DOCUMENT, entrants=(enemy,), options=replace(DOCUMENT.options, name="\x1b]0;x\x07Open"))
-    assert all(line.isprintable() for line in standings_lines(document, plain=True))
+    for each in (document, replace(document, rounds=())):
+        assert all(line.isprintable() for line in standings_lines(each, plain=True))
+    assert all(line.isprintable() for line in table_list(document, document.rounds[0], plain=True))
 
 
 def test_an_export_is_a_new_file_of_all_of_it(capsys: pytest.CaptureFixture[str], server: PageServer, tmp_path: Path) -> None:
@@ -153,7 +188,7 @@ def test_what_the_server_says_is_one_sentence(capsys: pytest.CaptureFixture[str]
         (["create", "here"], "TITLE"),
         *[
             ([command, "here", "KW-PRT"], "six letters")
-            for command in ("join", "leave", "start", "extend-check-in", "pause", "resume", "pair", "end", "watch")
+            for command in ("join", "leave", "start", "extend", "pause", "resume", "pair", "end", "watch")
         ],
         *[([command, "here", "KWPRT1"], "six letters") for command in ("standings", "export", "add-bot")],
         (["remove", "here", "KWPRTM"], "ENTRANT"),
@@ -161,7 +196,7 @@ def test_what_the_server_says_is_one_sentence(capsys: pytest.CaptureFixture[str]
         (["correct", "here", "KWPRTM", "0", "1", "1-0"], "ROUND"),
         (["correct", "here", "KWPRTM", "1", "1", "1-0", "--cards", "105:3"], "two numbers up to 104"),
         (["correct", "here", "KWPRTM", "1", "1", "1-0", "--cards", "3"], "two numbers up to 104"),
-        (["extend-check-in", "here", "KWPRTM", "3601"], "SECONDS"),
+        (["extend", "here", "KWPRTM", "3601"], "SECONDS"),
         (["add-bot", "here", "KWPRTM", "b" * 25], "not the name of a bot"),
         (["watch", "here", "KWPRTM", "--four-colour", "--colour-blind"], "choose one"),
         (["join", "here", "KWPRTM"], "needs a terminal, and there is none here; --no-screen enters without one."),
@@ -177,8 +212,8 @@ def test_what_is_typed_wrong_is_one_sentence_before_any_connection_is_opened(
 
 
 COMMANDS = [
-    *("create", "join", "leave", "start", "extend-check-in", "pause", "resume", "pair", "correct", "remove", "add-bot", "end", "watch"),
-    *("list", "standings", "export"),
+    *("create", "join", "leave", "start", "extend", "pause", "resume", "pair", "correct", "remove", "add-bot", "end", "watch"),
+    *("list", "tables", "standings", "export"),
 ]
 
 
@@ -187,7 +222,7 @@ def test_each_command_says_what_it_does_and_shows_an_example(capsys: pytest.Capt
     ran = run(capsys, "tournament", command, "--help")
     assert ran.status == 0
     assert "Example" in ran.out
-    directs = command in ("create", "leave", "start", "extend-check-in", "pause", "resume", "pair", "correct", "remove", "add-bot", "end")
+    directs = command in ("create", "leave", "start", "extend", "pause", "resume", "pair", "correct", "remove", "add-bot", "end")
     assert ("is disconnected" in " ".join(ran.out.split())) is directs
 
 

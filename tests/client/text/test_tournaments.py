@@ -46,7 +46,7 @@ def test_a_format_is_told_with_what_it_is_played_with(options: dict[str, object]
         ("between", 5_000, "Round 2 of 9 is over; the next one is paired in 0:05."),
         ("between", 0, "Round 2 of 9 is over; the next one is being paired."),
         ("between", None, "Round 2 of 9 is over; the director pairs the next one."),
-        ("paused", None, "Paused: races go on, but no new one starts."),
+        ("paused", None, "Paused: races go on, but no new one starts; 1 of 3 tables are done."),
         ("over", None, "It is over: Benedikt won."),
         ("ended", None, "Called off before it was decided."),
     ],

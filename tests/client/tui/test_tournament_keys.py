@@ -268,8 +268,18 @@ async def test_the_directors_keys_ask_for_what_they_say() -> None:
         await run.give("S", "b", "2")
         assert run.link.taken() == [StartTournament(id=ID), AddBot(id=ID, bot=scenes.BOTS[1].name)]
         await run.say(directed(tournaments.told(phase="check-in")))
-        await run.give("+", "2")
+        await run.give("+", "2", "S")
         assert run.link.taken() == [ExtendCheckIn(id=ID, more_s=120)]
+        assert run.screen.shows("Pair the first round without the 2 who have not checked in?")
+        await run.give("y")
+        assert run.link.taken() == [StartTournament(id=ID)]
+        await run.say(directed(tournaments.told(phase="check-in", entrants=tournaments.ENTRANTS[1:])))
+        await run.give("S")
+        assert run.screen.shows("Pair the first round without Clara?")
+        await run.give("esc")
+        await run.say(directed(tournaments.told(phase="check-in", entrants=tournaments.ENTRANTS[3:])))
+        await run.give("S")
+        assert run.link.taken() == [StartTournament(id=ID)]
         await run.say(directed(tournaments.running(phase="between")))
         await run.give("N", "P")
         assert run.link.taken() == [PairRound(id=ID, round=3), PauseTournament(id=ID)]
@@ -280,6 +290,21 @@ async def test_the_directors_keys_ask_for_what_they_say() -> None:
         assert run.link.taken() == []
         await run.give("Z", "y", "enter")
         assert run.link.taken() == [EndTournament(id=ID)]
+
+
+async def test_a_director_lets_somebody_back_in_and_removes_either_player_of_a_table() -> None:
+    async with before(directed(tournaments.running())) as run:
+        await run.give("X", "1", *"gone home", "enter")
+        await run.give("X", "3")
+        assert run.link.taken() == [RemoveEntrant(id=ID, entrant="p2", reason="gone home")]
+        await run.give("tab", "down", "down", "down", "X")
+        assert run.screen.shows("Let Dan back in, from the next round on?")
+        await run.give("y", "enter")
+        assert run.link.taken() == [RemoveEntrant(id=ID, entrant="p4", remove=False)]
+    table = tournaments.table(1, "p4", None)
+    async with before(directed(tournaments.running(tables=(table,)))) as run:
+        await run.give("X")
+        assert run.screen.shows("Select a player first, or a table.")
 
 
 async def test_a_result_is_corrected_entered_and_struck_with_a_reason() -> None:

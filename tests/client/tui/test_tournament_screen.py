@@ -21,7 +21,7 @@ from client.tui.tournament_view_state import TournamentPage, TournamentView, lin
 from client.tui.ui_state import Ui
 from client.tui.view import view
 from protocol.tournament_messages import Tournament
-from protocol.tournaments import TableResult, TournamentOptions
+from protocol.tournaments import TableResult, TournamentOptions, TournamentSide, TournamentTable
 from tests.client import scenes
 from tests.client import tournament_scenes as tournaments
 
@@ -156,6 +156,34 @@ def test_a_player_is_told_what_to_do_at_every_stage() -> None:
 
 def sentence(tournament: Tournament, line: int = 2, width: int = 120) -> str:
     return render_text(Painted(view(scene_at(tournaments.at(tournament), None, 0), (width, 24))), (width, 24))[line].strip()
+
+
+def test_a_director_is_told_who_holds_up_the_round_and_which_key_moves_it_on() -> None:
+    def told(phase: str, *tables: TournamentTable, **more: Any) -> str:
+        tournament = tournaments.running(phase=phase, tables=tables or tournaments.TABLES[:1], **more)
+        entrants = tuple(each for each in tournament.entrants if each.id != tournaments.ANNA)
+        return sentence(replace(tournament, entrants=entrants, director=tournaments.ANNA))
+
+    def waiting(*sides: TournamentSide, **more: Any) -> TournamentTable:
+        return tournaments.table(3, "p2", "p3", code="QWERTZ", sides=sides, **more)
+
+    here = tournaments.side("p2", "Benedikt", state="waiting", ready=True)
+    lost, slow = replace(here, name="Clara", present=False, ready=False), replace(here, name="Dan", ready=False)
+    assert told("running", waiting(here, slow)) == "Not ready yet: Dan at table 3."
+    late = waiting(lost, slow, no_show_ms=66_000)
+    assert told("running", late) == "Not there yet (they forfeit in 1:01): Clara at table 3."
+    keys = "E gives the selected table a result, X removes a player, P pauses."
+    assert told("running") == told("running", replace(late, result=tournaments.WON)) == keys
+    assert told("between") == "N pairs the next round."
+    assert told("between", phase_ms=20_000) == "N pairs the next round now; P keeps it waiting."
+    assert told("paused") == "P goes on."
+
+
+def test_the_check_in_begins_with_those_who_are_missing_and_says_who_is_away() -> None:
+    lines = page(tournaments.told("check-in"), "standings")[6:11]
+    names = ("Benedikt", "Clara", "Anna", "greedy", "Dan")
+    assert all(name in line for name, line in zip(names, lines, strict=True))
+    assert [line.strip().split("  ")[-1].strip() for line in lines[:3]] == ["○ not checked in", "○ away", "✓ checked in"]
 
 
 def with_anna(tournament: Tournament, **changes: Any) -> Tournament:

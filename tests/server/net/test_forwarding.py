@@ -16,6 +16,8 @@ from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.room_events import Room
 from protocol.run_messages import PlayOn, RunChallenge, RunDaily
 from protocol.server_messages import Error, Moved, Nodes, WaitingMatch, Welcome, YouAre
+from protocol.tournament_messages import CreateTournament, Decided
+from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
 from protocol.watch_messages import WatchRace
 from server.cluster.loads import Load, Loads
@@ -296,3 +298,20 @@ async def test_whoever_looks_for_an_opponent_does_not_wait_at_a_node_that_has_to
         loads.hear([])
         node.answering = (1,)
         assert (await ann.error_for(QuickMatch(ref=4))).code == ErrorCode.SERVER_BUSY
+
+
+async def test_what_is_new_at_a_drained_node_begins_at_another_while_one_takes_it(house: House, node: FakeNode) -> None:
+    loads = Loads(lambda: Load(1, 0, 0, takes=house.rooms.takes_more))
+    house.dispatch.forwarding.loads = loads
+    house.rooms.draining = "we update"
+    make = CreateTournament(options=TournamentOptions(name="Open"), ref=5)
+    async with house.guest("Ann") as ann:
+        loads.hear([msgspec.msgpack.encode(Load(2, 900, 0, takes=True))])
+        await ann.say(OpenRace(options=RaceOptions(), ref=3))
+        assert await ann.hear() == Moved(url=OTHERS[0], code=None, ref=3)
+        assert (await ann.error()).code == ErrorCode.ELSEWHERE
+        assert isinstance(await ann.ask(make, Decided), Decided), "whoever leads it later"
+        loads.hear([msgspec.msgpack.encode(Load(2, 0, 0, takes=False))])
+        for request in (OpenRace(options=RaceOptions(), ref=5), make):
+            error = await ann.error_for(request)
+            assert (error.code, error.message.endswith("(we update)")) == (ErrorCode.SERVER_STOPPING, True)

@@ -130,10 +130,16 @@ def test_everybody_against_everybody_and_the_way_of_each() -> None:
 
 def test_the_page_lets_a_director_say_of_a_table_what_the_terminal_does() -> None:
     script = """
-        const { correction, decisionsOf } = await import(`${web}/directing.js`);
+        const { correction, decisionsOf, missingText } = await import(`${web}/directing.js`);
         const told = { id: "KWPRTM", round: 2 };
         const of = (phase, check_in_s = 60) => Object.values(decisionsOf({ phase, rounds: [1], options: { check_in_s } }));
+        const [here, gone, ann, ben] = [
+          { name: "Cleo", checked_in: true }, { name: "Dan", withdrawn: true }, { name: "Ann" }, { name: "Ben" }];
+        const missing = (phase, ...entrants) => missingText({ phase, entrants });
         console.log(JSON.stringify({
+          missing: [
+            missing("registration", ann), missing("check-in", here, gone), missing("check-in", ann, here),
+            missing("check-in", ann, gone, ben)],
           said: given.map((table) => [0, 1, 2, 3, 4, 5, 6].map((at) => correction(told, table, at, "so"))),
           words: [of("registration"), of("registration", 0), of("check-in"), of("running"), of("between"), of("paused"), of("over")],
         }));
@@ -153,6 +159,7 @@ def test_the_page_lets_a_director_say_of_a_table_what_the_terminal_does() -> Non
             wanted = None if result is None else msgspec.structs.replace(result, **cards)
             asked = CorrectResult(id="KWPRTM", round=2, table=3, race=race_of(table), result=wanted, reason="so")
             assert msgspec.convert(message, type=CorrectResult) == asked
+    assert told["missing"] == ["", "", "Ann", "the 2 who have not checked in"]
     assert told["words"] == [
         ["Open the check-in", "", "", "", "End the tournament"],
         ["Pair the first round", "", "", "", "End the tournament"],
