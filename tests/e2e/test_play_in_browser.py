@@ -191,6 +191,7 @@ def test_two_browsers_race_again(browser: Browser, server: str) -> None:
         # Both have just asked, and are ready by that.
         for each in (browser, other):
             wait_for_cards(each)
+            assert not each.all(".ending"), "the result before would push the table out of sight"
         assert browser.driver.current_url == other.driver.current_url
         give_up(browser)
         other.wait_for_text(".ending h2", "You won")

@@ -332,7 +332,7 @@ export class PlayPage {
     const canSit = !looked || (looked.phase === "waiting" && looked.seats.some((seat) => seat.name === null));
     const parts = isSeated ? [] : player.waiting ? [this.looking] : this.code ? [...(canSit ? [this.name.node] : []), ...(looked ? [this.look] : [])] : [this.name.node, this.start.node];
     if (!isSeated && !player.waiting) this.#offerFormer(parts);
-    if (isOver || room?.last) parts.push(this.ending.node);
+    if (isOver || room?.showsLast) parts.push(this.ending.node);
     if (room?.isToBegin) parts.push(this.waiting.node);
     if (room?.view && ["racing", "over"].includes(room.phase)) parts.push(this.game.node);
     if (room?.seats.some((seat) => seat.seat !== room.seat && !seat.bot)) parts.push(this.talk);
