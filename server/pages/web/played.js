@@ -27,7 +27,7 @@ export class PlayedRace extends WatchedRace {
     return this.seats[this.seat];
   }
 
-  /** Whether the result of the race before is still there to be looked at, beside what is next. */
+  /** Whether the result of the race before is still there to be looked at, before what is next. */
   get showsLast() {
     return this.last !== null && this.phase === "waiting" && !this.own?.ready && !this.wasAskedFor;
   }
