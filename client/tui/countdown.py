@@ -11,11 +11,10 @@ from msgspec.structs import replace
 
 from client.state.capabilities import rules_of
 from client.state.room import RoomModel, race_clock_ms
-from client.text.formatting import series_meanwhile, won_sentence
 from client.tui import cards, race
 from client.tui.actions import Do, ScreenAction, Typed
 from client.tui.keymap import LEAVE, TALK, Command, Keys
-from client.tui.picture import MIDDLE, Picture, Rect, Size, block, clip_line, foot, line_width, placed, put, screen, shifted, stacked
+from client.tui.picture import MIDDLE, Picture, Rect, Size, block, foot, line_width, placed, put, screen, shifted, stacked
 from client.tui.room import leave, say, talk
 from client.tui.scene import Scene, head, remarks
 from client.tui.screen import Screen
@@ -36,26 +35,20 @@ def _view(scene: Scene, size: Size) -> Picture:
     room = scene.model.room
     assert room is not None
     number = cards.letter(str(_seconds(scene, room)), "lit", "S", scene.theme, width=NUMBER_WIDTH)
+    words = "Get set!" if len(room.seats) == 1 else "Everybody is ready. Get set!"
+    hint = block([[("hint", f" {scene.theme.glyphs.pointer} {words}")]])
     keys_line = foot(KEYS, scene.theme, width)
     info = rules_of(scene.model.rules, room.options.rules)
     if info is None or info.columns < 1 or info.rows < 1:
         body = shifted(number, (width - NUMBER_WIDTH) // 2)
-        return screen(size, head(scene, width), body, _hint(scene, room, width), remarks(scene, width, 2), keys_line, above=MIDDLE)
+        return screen(size, head(scene, width), body, hint, remarks(scene, width, 2), keys_line, above=MIDDLE)
     # What was said stands below the table, whether or not there will be room for it beside it.
     laid = replace(scene.model, room=replace(room, view=_face_down(info), chat=()))
     table = race.SCREEN.view(replace(scene, model=laid, ui=replace(scene.ui, cursor="")), size)
     table = _over_the_middle(number, placed(table, height - race.FEET))
     # Where the race is going to say what can be done.
     margin = table.slots[0].rect.column - LABELS if height >= race.TALL else 0
-    below = stacked(_hint(scene, room, width - margin), remarks(scene, width - margin, 2))
-    return stacked(table, shifted(below, margin), keys_line)
-
-
-def _hint(scene: Scene, room: RoomModel, width: int) -> Picture:
-    """What is about to happen, and how the players stand by now."""
-    words = "Get set!" if len(room.seats) == 1 else "Everybody is ready. Get set!"
-    score = series_meanwhile(room.series) if room.series is not None else won_sentence(room)
-    return block([clip_line([("hint", f" {scene.theme.glyphs.pointer} {words}"), ("title", f"  {score}")], width)])
+    return stacked(table, shifted(stacked(hint, remarks(scene, width - margin, 2)), margin), keys_line)
 
 
 def _seconds(scene: Scene, room: RoomModel) -> int:
