@@ -1,4 +1,4 @@
-"""The commands about who the player is: `whoami`, `rename`, and `identity` to take it to another machine or address.
+"""The commands about who the player is: `whoami`, `rename`, and `identity` to take it to another machine or address, or forget it.
 
 Only the export contains tokens, and it says so.
 """
@@ -31,6 +31,7 @@ from client.cli.shared import (
 from client.connection.events import Identity
 from client.connection.request import NotKnown, ask, who_is
 from client.connection.request import rename as rename_at
+from client.storage.commitments import CommitmentStore
 from client.storage.files import document_text, make_file
 from client.storage.identity import Document, IdentityStore, home_folder
 from client.storage.identity_transfer import LONGEST_EXPORT, Brought, merged, part_of, read_export
@@ -39,8 +40,13 @@ from protocol.watch_messages import AskBoardsKey, BoardsKey
 
 app = typer.Typer(rich_markup_mode=None)
 move_app = typer.Typer(
-    help="Take your identity to another machine or address.",
-    epilog=examples("carpet identity export anna.json", "carpet identity import anna.json", "carpet identity copy old.example new.example"),
+    help="Take your identity to another machine or address, or forget it.",
+    epilog=examples(
+        "carpet identity export anna.json",
+        "carpet identity import anna.json",
+        "carpet identity copy old.example new.example",
+        "carpet identity forget old.example",
+    ),
     rich_markup_mode=None,
 )
 app.add_typer(move_app, name="identity")
@@ -194,7 +200,7 @@ def copy_identity(
     """Be the same player at another address of a server.
 
     This sends your tokens to the new address, so be sure of it. They are kept for that address only if the server there knows them, and you
-    are then who you were. What is already here stays.
+    are then who you were. What is already here stays. What the server committed to at the old address is checked at the new one too.
     """
     old, place = address_of(server).url, address_of(new).url
     store = _store()
@@ -211,8 +217,35 @@ def copy_identity(
     # The default of the old address comes first, and is the default at the new one.
     for name, told in reversed(found):
         store.keep(place, told, asked=name)
+    CommitmentStore(home_folder()).copy(old, place)
     for _, told in found:
         print_sentence(f"You are {told.name} at {place} too.")
+
+
+@move_app.command("forget", epilog=examples("carpet identity forget old.example", "carpet identity forget old.example --name anna --yes"))
+def forget_identity(
+    server: Annotated[str, typer.Argument(metavar="SERVER", help="The address, as carpet whoami shows it.")],
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Only this one of your players there. [default: all of them]")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+) -> None:
+    """Remove your players at a server from this machine.
+
+    Their tokens go with them: unless another machine or an export has them, nobody can be these players again. Their races stay at the
+    server.
+    """
+    place = address_of(server).url
+    store = _store()
+    names = [each.identity.name for each in store.known(place) if name in (None, each.identity.name)]
+    if not names:
+        who = "no player" if name is None else f"no player {clean_name(name)}"
+        fail(f"This machine has {who} at {place}; carpet whoami shows those it has.")
+    told = f"{' and '.join(map(clean_name, names))} at {place}"
+    if not yes:
+        if not sys.stdin.isatty():
+            fail(f"This would forget {told} for good; say --yes if that is meant.", MISUSED)
+        typer.confirm(f"Forget {told}, for good?", abort=True)
+    store.forget(place, names)
+    print_sentence(f"This machine has forgotten {told}.")
 
 
 async def _known_at(url: str, identity: Identity) -> Identity | None:

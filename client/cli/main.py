@@ -29,7 +29,6 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "join": ("screens", "Join a race by its code, or come back to your seat."),
     "match": ("screens", "Race whoever else is looking for an opponent."),
     "watch": ("screens", "Watch others race."),
-    "boards-key": ("identity", "Show the key to a race's boards with every card face up."),
     "home": ("screens", "Go to a server's home screen."),
     "daily": ("runs", "Run the deal of the day, the same for everybody."),
     "challenge": ("runs", "Have others run the same deal as you, in their own time."),
@@ -47,8 +46,9 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "ladder": ("races", "List the best players of a server."),
     "whoami": ("identity", "Show who you are at a server."),
     "rename": ("identity", "Change your name at a server."),
-    "identity": ("identity", "Take your identity to another machine or address."),
+    "identity": ("identity", "Take your identity to another machine or address, or forget it."),
     "theme": ("theme", "List, show, make and choose themes."),
+    "boards-key": ("identity", "Show the key to a race's boards with every card face up."),
     "load": ("load", "Measure how many races a server holds."),
 }
 """For each command, the module of `client.cli` that has it, and the first sentence of its help."""

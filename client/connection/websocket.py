@@ -241,7 +241,7 @@ def _failure(error: BaseException, address: Address, subprotocol: str, times: Co
             return other_version(address.url, subprotocol)
         case InvalidHandshake():
             # A TLS server hangs up on plain bytes.
-            end = "." if address.secure else "; try wss:// instead of ws://."
+            end = "." if address.secure else ". Is that its port? If it speaks TLS, try wss:// instead of ws://."
             return NotCarpetServer(f"{address.url} is not a Carpet Race server: what answers there does not speak WebSocket{end}")
         case TimeoutError():
             return Unreachable(f"There was no answer from {address.place} within {times.open_s:.0f} seconds.")

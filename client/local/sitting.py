@@ -246,7 +246,7 @@ async def visit(
         except RequestRefused as refused:
             match request, refused.error.code:
                 case JoinRace(code=code), ErrorCode.ROOM_FULL:
-                    way_on = await _seat_of_another(link, code)
+                    way_on = await _to_a_full_race(link, code)
                 case RunDaily() | RunChallenge(), ErrorCode.ALREADY_RUN:
                     way_on = _board_of(link.url, request, name)
                 case _:
@@ -256,8 +256,8 @@ async def visit(
         return replace(await _app(link, settings, begins), name=welcome.name)
 
 
-async def _seat_of_another(link: NetLink, code: str) -> str:
-    """How to take a seat in that race that another player of this machine holds; empty if none does, or it cannot be seen."""
+async def _to_a_full_race(link: NetLink, code: str) -> str:
+    """How to take the seat that another player of this machine holds there, or else how to watch; empty if the race cannot be seen."""
     try:
         room = (await link.ask(WatchRace(code=code), Watched)).room
     except LinkError:
@@ -265,7 +265,8 @@ async def _seat_of_another(link: NetLink, code: str) -> str:
     taken = {info.name for info in room.seats}
     known = [each.identity.name for each in IdentityStore(home_folder()).known(link.url)]
     way = ["carpet", "join", link.url, code, "--name"]
-    return next((f" You have one as {name}: {shlex.join([*way, name])}" for name in known if name in taken), "")
+    watching = f" To watch it: {shlex.join(['carpet', 'watch', link.url, code])}"
+    return next((f" You have one as {name}: {shlex.join([*way, name])}" for name in known if name in taken), watching)
 
 
 def _board_of(url: str, run: RunDaily | RunChallenge, name: str | None) -> str:

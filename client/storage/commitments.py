@@ -74,6 +74,17 @@ class CommitmentStore:
 
         self._file.change(kept)
 
+    def copy(self, url: str, new: str) -> None:
+        """What was shown at `url` counts at `new` too, which is another address of the same server. Raises CommitmentsError."""
+
+        def copied(document: Document) -> Document:
+            pairs = [*document.servers.get(url, {}).items(), *document.servers.get(new, {}).items()]
+            # The latest first: of two for one day the earlier stays.
+            days = dict(sorted(pairs, key=lambda pair: -pair[1].seen_at_ms))
+            return Document(servers={**document.servers, new: dict(sorted(days.items())[-KEPT:])}) if days else document
+
+        self._file.change(copied)
+
     def seen(self, url: str) -> dict[str, Seen]:
         """What was shown of a server's days, by date. Raises CommitmentsError."""
         return self._file.read().servers.get(url, {})

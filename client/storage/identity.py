@@ -84,6 +84,15 @@ class Server(Struct, frozen=True, kw_only=True, omit_defaults=True):
         players = {aside: self.players[name]} if name in self.players else {}
         return structs.replace(self, tokens={**self.tokens, aside: token}, players={**self.players, **players})
 
+    def without(self, names: Collection[str]) -> Server | None:
+        """A copy without these players; None if there are no others."""
+        tokens = {name: token for name, token in self.tokens.items() if name not in names}
+        if not tokens:
+            return None
+        players = {name: player for name, player in self.players.items() if name in tokens}
+        asked = {name: target for name, target in self.asked.items() if target in tokens}
+        return Server(name=self.name if self.name in tokens else min(tokens), tokens=tokens, players=players, asked=asked)
+
 
 class Document(Versioned, frozen=True, kw_only=True):
     """The whole content of the file: servers by URL, the one visited last at the end."""
@@ -144,6 +153,18 @@ class IdentityStore:
             return Document(servers={**others, place: after})
 
         self.change(kept)
+
+    def forget(self, url: str, names: Collection[str]) -> None:
+        """Drop these players at the server of `url`; without any left, the server too. Raises IdentityError."""
+
+        def without(document: Document) -> Document:
+            place = place_of(document.servers, url)
+            server = document.servers.get(place)
+            left = server.without(names) if server is not None else None
+            others = {url: each for url, each in document.servers.items() if url != place}
+            return Document(servers={**others, place: left} if left is not None else others)
+
+        self.change(without)
 
     def change(self, to: Callable[[Document], Document]) -> None:
         """Replace the document by `to` of it. Nobody else writes in between. `to` may be called twice. Raises IdentityError."""

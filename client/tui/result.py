@@ -74,8 +74,10 @@ def _view(scene: Scene, size: Size) -> Picture:
     # Head and feet, the sides of the frame, and what stands below it.
     free = height - 1 - 3 - 2 - len(table) - len(verdict_lines) - 1
     count = banner(scene, room, within, total)
-    board = record is None and bool(_board(scene, room, within, free))
-    if free - count.height < (LEAST_READ if reads or board else LEAST_PLOT):
+    closed = block([[("faint", text)] for text in wrap_text(_closed_sentence(scene.model, room), within)])
+    # A short board leaves room for the count.
+    board = min(len(_board(scene, room, within, free - closed.height)) + closed.height, LEAST_READ)
+    if free - count.height < (board if record is None else LEAST_READ if reads else LEAST_PLOT):
         count = EMPTY
         table += [[("strong", text)] for text in wrap_text(clean_chat(scene.ui.standing), within)]
     table += rating_lines(scene, room, within, without=room.seat if count.height else None)
@@ -85,8 +87,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     parts = [*([gap, large] if large.height else []), *([gap, count] if count.height else []), gap, block(table), gap]
     free -= large.height + sum(part is gap for part in parts) * gap.height
     if record is None:
-        told = wrap_text(_closed_sentence(scene.model, room), within)
-        parts += [block([[("faint", text)] for text in told]), block(_board(scene, room, within, free - len(told)))]
+        parts += [closed, block(_board(scene, room, within, free - closed.height))]
     elif scene.ui.review is not None:
         parts.append(_panel(review_lines(scene.ui.review, within, max(free, 3)), within, free))
     elif scene.ui.details:

@@ -156,20 +156,28 @@ def head(scene: Scene, width: int) -> Picture:
 
 
 def race_of_series(room: RoomModel) -> list[str]:
-    """Which race of the series it is, and how two players stand: one's own points first, as among the bars. Watchers read it elsewhere."""
+    """Which race of the series or the room it is, and how two players stand: one's own points first, as among the bars. Watchers read it
+    elsewhere.
+    """
     series = room.series
+    is_over = room.phase == "over"
     if series is None:
-        return [f"race {room.race}"] if room.race > 1 else []
+        return [f"race {room.race}", *_standing(room, room.won if not is_over else ())] if room.race > 1 else []
     if room.record is not None and room.record.series is not None:
         # The room's own count goes on through series after series, and would be another number than this.
         return [race_in_series(room.record.series)]
-    is_over = room.phase == "over"
     said = [f"race {min(series.raced + (not is_over), series.races)} of {series.races}"]
     # The points of a swap are not told before its end.
-    if not is_over and series.raced and room.seat is not None and len(series.seats) == 2 and series.format != "swap":
-        points = [seat.points for seat in series.seats]
-        said.append(" : ".join(map(str, reversed(points) if room.seat == 1 else points)))
+    if not is_over and series.raced and series.format != "swap":
+        said += _standing(room, tuple(seat.points for seat in series.seats))
     return said
+
+
+def _standing(room: RoomModel, points: tuple[int, ...]) -> list[str]:
+    """`2 : 1`, for one of two players."""
+    if room.seat is None or len(points) != 2:
+        return []
+    return [" : ".join(map(str, reversed(points) if room.seat == 1 else points))]
 
 
 def race_in_series(series: SeriesRecord) -> str:

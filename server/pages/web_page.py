@@ -241,6 +241,8 @@ def problem_page() -> Callable[[HTTPStatus, str], Page]:
 
     def show(status: HTTPStatus, sentence: str) -> Page:
         title = "There is nothing here" if status is HTTPStatus.NOT_FOUND else status.phrase
+        # Whoever found no page at all has no more to say than the title.
+        sentence = "The address may be mistyped, or what it led to is gone." if sentence == f"{title}." else sentence
         body = template.substitute(web=WEB, title=escape(title), sentence=escape(sentence)).encode()
         return Page(body, _HTML, "no-store", headers=_HEADERS)
 

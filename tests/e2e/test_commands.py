@@ -52,7 +52,7 @@ async def test_a_full_race(url: str, tmp_path: Path) -> None:
                 break
         ran = await trio.to_thread.run_sync(carpet_on_terminal, tmp_path, "join", url, str(code))
     assert ran.status == 1
-    assert "Every seat of that race is taken" in ran.sentence
+    assert ran.err == f"carpet: Every seat of that race is taken. To watch it: carpet watch {url} {code}\n"
     assert ran.screen == ""
 
 

@@ -101,7 +101,10 @@ async def test_whoever_finds_every_seat_taken_is_told_of_the_one_that_they_hold_
         assert isinstance(room, Room)
         other.send(JoinRace(code=room.code))
         await next_of(other, Room)
-        ways = {"own": f" You have one as Gerd: carpet join {url} {room.code} --name Gerd", "elsewhere": ""}
+        ways = {
+            "own": f" You have one as Gerd: carpet join {url} {room.code} --name Gerd",
+            "elsewhere": f" To watch it: carpet watch {url} {room.code}",
+        }
         for home, way in ways.items():
             ran = await trio.to_thread.run_sync(carpet_on_terminal, tmp_path / home, "join", url, room.code, "--name", f"Ida {home}")
             assert (ran.status, ran.err) == (1, f"carpet: Every seat of that race is taken.{way}\n")

@@ -191,6 +191,7 @@ def test_two_browsers_race_again(browser: Browser, server: str) -> None:
         # Both have just asked, and are ready by that.
         for each in (browser, other):
             wait_for_cards(each)
+            assert not each.all(".ending"), "the result before would push the table out of sight"
         assert browser.driver.current_url == other.driver.current_url
         give_up(browser)
         other.wait_for_text(".ending h2", "You won")
@@ -444,15 +445,23 @@ def test_what_was_meant_for_the_table_as_a_race_of_a_series_ended_does_not_give_
         browser.run("""
             window.seen = [];
             new MutationObserver(() => {
-                const buttons = [...document.querySelectorAll(".waiting-room > .actions button")];
+                const buttons = [...document.querySelectorAll(".ending .actions button")];
                 if (buttons.length) seen.push(buttons.every((each) => each.disabled));
             }).observe(document.querySelector(".parts"), { childList: true });
         """)
         ada.send("resign", race=ada.race, seat=ada.seat)
-        browser.wait_for_text(".waiting-room", "Race 2 is next.")
+        browser.wait_for_text(".ending", "Race 2 is next.")
         assert browser.run("return seen[0]")
+        # The next race opens at once, and the result stays until one is ready for it.
+        browser.wait_for_text(".ending h2", "You won")
+        browser.wait_for_text(".ending .places", f"{ada.name}: ")
+        browser.wait_for_text(".ending .verdict", "The deal checks out")
+        assert not browser.all(".waiting-room")
+        browser.look(width=390, height=844)
+        assert browser.run("return document.querySelector('.ending .main-button').getBoundingClientRect().bottom < innerHeight")
         browser.press("Ready")
         browser.wait_for_text(".seats", "(you) ready")
+        assert not browser.all(".ending")
 
 
 def test_every_shape_of_board_fits_a_phone_and_can_be_played(browser: Browser, server: str) -> None:

@@ -38,21 +38,24 @@ export class Ending {
       element("p", { class: "actions" }, this.again, this.leave), this.plot.node, this.verdict, this.proof, this.linkPart);
   }
 
-  /** @param {import("./played.js").PlayedRace} room @param {number} cards @param {number} decks @param {import("./fairness.js").Evidence | null} evidence */
-  show(room, cards, decks, evidence) {
-    const { ended, record, ratings, series } = room;
-    this.again.hidden = room.phase !== "over" || room.shared !== null || room.own?.again || room.seats.some((seat) => seat.left)
-      || (series !== null && !series.over);
-    this.#noteRace(`${room.code} ${room.race}`);
+  /** finished: the race that is over, which between two races of a series is the one before.
+   * @param {import("./played.js").PlayedRace} room @param {any} finished @param {number} cards @param {number} decks @param {import("./fairness.js").Evidence | null} evidence */
+  show(room, finished, cards, decks, evidence) {
+    const { seats: ended, record, ratings } = finished;
+    const { series, isToBegin } = room;
+    // The next race of a series is open already, and the same button says that one is ready for it.
+    setText(this.again, isToBegin ? "Ready" : "Another race");
+    this.again.hidden = !isToBegin && (room.phase !== "over" || room.shared !== null || room.own?.again || room.seats.some((seat) => seat.left)
+      || (series !== null && !series.over));
+    this.#noteRace(`${room.code} ${finished.race}`);
     this.series.hidden = !series;
     this.runs.hidden ||= room.shared === null;
     if (series) setText(this.series, seriesSentence(series, room.phase));
     const won = series && !series.over ? "" : wonSentence(room);
     this.won.hidden = !won;
     setText(this.won, won);
-    const wants = room.seats.filter((seat) => seat.again && seat.seat !== room.seat && !seat.bot).map((seat) => clean(seat.name));
-    setText(this.asked, room.own?.again ? "Waiting for the others to ask for another race too." : wants.length ? `${wants.join(" and ")} would like to race again.` : "");
-    const key = JSON.stringify([room.code, room.race, room.seat, ended, ratings, record?.id]);
+    setText(this.asked, whoAsks(room));
+    const key = JSON.stringify([room.code, finished.race, room.seat, ended, ratings, record?.id]);
     if (key === this.#shown) return;
     this.#shown = key;
     setText(this.heading, headline(ended, room.seat));
@@ -60,9 +63,9 @@ export class Ending {
     this.places.replaceChildren(...order.map((seat) => element("li", { value: String(seat.place) }, nameOf(seat.name), seat.number === room.seat ? " (you)" : "",
       `: ${homeText(seat)} · ${endWord(seat, ended)}`, ...ratingChange(seat.rating))));
     this.flourish.hidden = ended[room.seat]?.place !== 1;
-    if (!this.flourish.hidden) this.flourish.replaceChildren(...cardFaces(topCards(room.own.foundations)));
+    if (!this.flourish.hidden) this.flourish.replaceChildren(...cardFaces(topCards(finished.foundations[room.seat])));
     const text = `Cards home over time. ${order.map((seat) => `${seat.name} ${seat.home}`).join(", ")}.`;
-    requestAnimationFrame(() => this.plot.show(room.curves, Math.max(...ended.map((seat) => seat.ended_at_ms)), cards, text, new Set()));
+    requestAnimationFrame(() => this.plot.show(finished.curves, finished.end, cards, text, new Set()));
     this.linkPart.hidden = !record?.id;
     if (record?.id) this.link.setAttribute("href", `/race/${encodeURIComponent(record.id)}`);
     this.proof.hidden = this.verdict.hidden = !record;
@@ -90,6 +93,15 @@ export class Ending {
       element("ol", { class: "places" }, rows.slice(0, RUNS_SHOWN).map((row) => element("li", { value: String(row.place) }, nameOf(row.name),
         row.race === own.race ? " (you)" : "", `: ${homeText(row)}`))));
   }
+}
+
+/** Who waits for the player's word, or for whose word they wait. @param {import("./played.js").PlayedRace} room */
+function whoAsks(room) {
+  const others = room.seats.filter((seat) => seat.seat !== room.seat && !seat.bot && seat.name !== null);
+  const say = (seats, one, more) => (seats.length ? `${seats.map((seat) => clean(seat.name)).join(" and ")} ${seats.length === 1 ? one : more}.` : "");
+  if (room.isToBegin) return say(others.filter((seat) => seat.ready), "is ready", "are ready");
+  if (room.own?.again) return "Waiting for the others to ask for another race too.";
+  return say(others.filter((seat) => seat.again), "would like to race again", "would like to race again");
 }
 
 /** The top cards of foundations. @param {Record<string, number>} foundations */

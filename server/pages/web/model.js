@@ -44,11 +44,12 @@ export class WatchedRace {
   /** The seats of the race that is over, as its record has them: that is closed while others have yet to play the deal. */
   ended = [];
 
-  /** The race whose result is there to be looked at: its number, record, curves and ratings. */
+  /** The race whose result is there to be looked at: its number, seats, curves and ratings, and its record if that is open. */
   get finished() {
     if (!this.ended.length) return this.isToBegin ? this.last : null;
     const { race, record, ended: seats, curves, ratings } = this;
-    return { race, id: record?.id ?? "", seats, end: Math.max(...seats.map((seat) => seat.ended_at_ms)), curves, ratings };
+    const foundations = this.seats.map((seat) => seat.foundations);
+    return { race, id: record?.id ?? "", record, seats, foundations, end: Math.max(...seats.map((seat) => seat.ended_at_ms)), curves, ratings };
   }
 
   /** The races, or series, that each seat has won in this room against the same players, with the one that is over; none for the first. */

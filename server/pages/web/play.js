@@ -81,7 +81,7 @@ export class PlayPage {
     this.lines = element("ul", { class: "lines" });
     this.talk = element("section", { class: "talk", "aria-label": "What is said" }, this.lines, this.phrase, this.text);
     this.game = new Game(player, () => this.#choosePhrase());
-    this.ending = new Ending({ again: () => { player.again(performance.now()); }, leave });
+    this.ending = new Ending({ again: () => { if (player.room.isToBegin) player.ready(); else player.again(performance.now()); this.#soon(); }, leave });
     this.goOn = new Elsewhere();
     this.here = button("Go on here", () => { this.here.hidden = true; this.notice.hidden = true; connection.open(); }, { class: "main-button" });
     this.here.hidden = true;
@@ -332,8 +332,10 @@ export class PlayPage {
     const canSit = !looked || (looked.phase === "waiting" && looked.seats.some((seat) => seat.name === null));
     const parts = isSeated ? [] : player.waiting ? [this.looking] : this.code ? [...(canSit ? [this.name.node] : []), ...(looked ? [this.look] : [])] : [this.name.node, this.start.node];
     if (!isSeated && !player.waiting) this.#offerFormer(parts);
-    if (isOver || room?.last) parts.push(this.ending.node);
-    if (room?.isToBegin) parts.push(this.waiting.node);
+    const finished = isOver || room?.showsLast ? room.finished : null;
+    if (finished) parts.push(this.ending.node);
+    // What is next waits below the fold of a phone, unless somebody is to be invited to it.
+    if (room?.isToBegin && (!finished || room.seats.some((seat) => seat.name === null))) parts.push(this.waiting.node);
     if (room?.view && ["racing", "over"].includes(room.phase)) parts.push(this.game.node);
     if (room?.seats.some((seat) => seat.seat !== room.seat && !seat.bot)) parts.push(this.talk);
     arrange(this.parts, parts);
@@ -342,7 +344,7 @@ export class PlayPage {
     this.clock.hidden = room?.phase !== "racing";
     this.#showBack(room);
     if (!room) this.#showStart(looked);
-    else this.#showRoom(room, isOver);
+    else this.#showRoom(room, finished);
     this.#tick();
   }
 
@@ -371,7 +373,7 @@ export class PlayPage {
     }
   }
 
-  #showRoom(room, isOver) {
+  #showRoom(room, finished) {
     const rules = this.#rules.get(room.options.rules);
     const others = room.seats.filter((seat) => seat.seat !== room.seat);
     const known = others.filter((seat) => seat.name !== null);
@@ -381,11 +383,11 @@ export class PlayPage {
     const cards = cardsOf(rules);
     if (room.isToBegin) this.waiting.show(room, rules, performance.now());
     if (room.view && ["racing", "over"].includes(room.phase)) this.#drawGame();
-    if (isOver) {
-      const seen = keeping.proofs.find(room.code, room.race, room.commitment);
+    if (finished) {
+      const seen = keeping.proofs.find(room.code, finished.race, finished.record?.deal.commitment ?? room.commitment);
+      if (room.ended.length) this.#askForBoard(room);
       // Whoever became another player of this race has seen nothing from their seat.
-      this.#askForBoard(room);
-      this.ending.show(room, cards, rules?.decks ?? 1, seen?.seat === room.seat ? seen : null);
+      this.ending.show(room, finished, cards, rules?.decks ?? 1, seen?.seat === room.seat ? seen : null);
     }
     const isQuiet = room.phase === "racing" || Boolean(room.tournament);
     this.text.hidden = isQuiet;

@@ -11,6 +11,8 @@ export class PlayedRace extends WatchedRace {
   }
 
   takeRoom(room, now) {
+    // Whoever asked for another race has looked at the result.
+    if (this.race !== room.race) this.wasAskedFor = this.seats?.[this.seat]?.again ?? false;
     super.takeRoom(room, now);
     this.seat = room.seat;
     this.view = room.view;
@@ -23,6 +25,11 @@ export class PlayedRace extends WatchedRace {
 
   get own() {
     return this.seats[this.seat];
+  }
+
+  /** Whether the result of the race before is still there to be looked at, before what is next. */
+  get showsLast() {
+    return this.last !== null && this.phase === "waiting" && !this.own?.ready && !this.wasAskedFor;
   }
 
   get isRacing() {

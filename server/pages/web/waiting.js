@@ -42,8 +42,8 @@ export class WaitingRoom {
   /** @param {import("./played.js").PlayedRace} room @param {any} rules @param {number} now */
   show(room, rules, now) {
     const race = `${room.code} ${room.race}`;
-    // In a series this comes at once where the table was.
-    if (race !== this.#race && room.last) beQuiet(this.ready, this.leave);
+    // This comes at once where the table was, or the way to it.
+    if (race !== this.#race && room.race > 1) beQuiet(this.ready, this.leave);
     this.#race = race;
     const free = room.seats.filter((seat) => seat.name === null).length;
     const isReady = room.own?.ready;

@@ -15,7 +15,9 @@ import pytest
 from client.cli import main as cli
 from client.connection.events import Identity
 from client.connection.request import NotKnown
+from client.storage.commitments import CommitmentStore
 from client.storage.identity import IdentityStore
+from protocol.run_messages import DailyDeal
 from tests.client.cli.test_main import run
 
 HERE, THERE = "ws://here.example:7777", "wss://there.example:443"
@@ -184,11 +186,15 @@ def test_at_another_address_one_is_who_one_was_if_that_server_knows_them(
 
     monkeypatch.setattr("client.cli.identity.who_is", who_is)
     filled.keep(THERE, Identity("Anna", "made-before-the-copy"))
+    promised = DailyDeal(date="2026-11-21", commitment="5e" * 32, made_at_ms=1, reveals_at_ms=2, secret=None)
+    CommitmentStore(filled.path.parent).keep(HERE, [promised], 100)
     ran = run(capsys, "identity", "copy", "here.example", THERE)
     assert (ran.status, ran.out) == (0, f"You are Anna at {THERE} too.\nYou are Bert at {THERE} too.\n")
     assert filled.identity(THERE) == Identity("Anna", "token-of-anna", "p")
     assert filled.identity(THERE, "bert") == Identity("Bert", "token-of-bert", "p")
     assert filled.identity(THERE, "Anna (before)").token == "made-before-the-copy"
+
+    assert CommitmentStore(filled.path.parent).seen(THERE).keys() == {"2026-11-21"}, "and what was promised there counts here"
 
     knows.clear()
     before = filled.read()
@@ -196,6 +202,37 @@ def test_at_another_address_one_is_who_one_was_if_that_server_knows_them(
     assert ran.status == 1
     assert "is another server, or has started afresh. Nothing was copied." in ran.sentence
     assert filled.read() == before
+
+
+def test_a_server_is_forgotten_with_all_players_or_one_of_them_when_that_is_meant(
+    capsys: pytest.CaptureFixture[str], filled: IdentityStore
+) -> None:
+    filled.keep(HERE, Identity("bert", "another-token"))
+    ran = run(capsys, "identity", "forget", "here.example", "--name", "bert")
+    assert (ran.status, ran.sentence) == (2, f"carpet: This would forget bert at {HERE} for good; say --yes if that is meant.")
+    for arguments, forgotten in (
+        (("--name", "bert (before)"), "bert (before)"),
+        (("--name", "Anna 2"), "Anna 2"),
+        ((), "bert"),
+    ):
+        ran = run(capsys, "identity", "forget", "here.example", *arguments, "--yes")
+        assert (ran.status, ran.out) == (0, f"This machine has forgotten {forgotten} at {HERE}.\n")
+        left = [each.identity.name for each in filled.known(HERE)]
+        assert forgotten not in left
+        assert filled.identity(HERE, "Anna").token == ("token-of-anna" if "Anna 2" in left else None)
+    assert [each.identity.name for each in filled.known()] == ["cleo"]
+    ran = run(capsys, "identity", "forget", "here.example", "--yes")
+    assert ran.sentence == f"carpet: This machine has no player at {HERE}; carpet whoami shows those it has."
+
+
+@pytest.mark.parametrize("answer", ["y\n", "n\n"])
+def test_at_a_terminal_it_is_asked_whether_a_player_is_to_be_forgotten(
+    capsys: pytest.CaptureFixture[str], filled: IdentityStore, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", terminal := io.StringIO(answer))
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    assert f"Forget cleo at {THERE}, for good?" in run(capsys, "identity", "forget", THERE).out
+    assert bool(filled.known(THERE)) is (answer == "n\n")
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\x00\xff", b'{"servers": {"x": {"name": "a", "tokens": {"a": "t"}}}}'])

@@ -36,6 +36,22 @@ def test_what_was_shown_first_stays_and_servers_are_kept_apart(tmp_path: Path) -
     assert store.seen(OTHER)["2026-11-21"].commitment == "11" * 32
 
 
+def test_of_two_addresses_of_one_server_what_was_shown_first_counts(tmp_path: Path) -> None:
+    store = CommitmentStore(tmp_path)
+    store.copy(URL, OTHER)
+    assert not store.path.exists()
+    store.keep(URL, [day(), day("2026-11-22", commitment="22" * 32)], 100)
+    store.keep(OTHER, [day(commitment="11" * 32)], 200)
+    store.keep(OTHER, [day("2026-11-22"), day("2026-11-23")], 50)
+    store.copy(URL, OTHER)
+    assert [(date, seen.commitment, seen.seen_at_ms) for date, seen in store.seen(OTHER).items()] == [
+        ("2026-11-21", day().commitment, 100),
+        ("2026-11-22", day().commitment, 50),
+        ("2026-11-23", day().commitment, 50),
+    ]
+    assert store.seen(URL).keys() == {"2026-11-21", "2026-11-22"}
+
+
 def test_of_many_commands_at_once_no_commitment_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # However long the disk of this machine takes for one of them: who gives up in the end is no matter of this.
     monkeypatch.setattr(files, "PATIENCE_S", math.inf)

@@ -138,6 +138,12 @@ def over_with_rematch() -> Model:
     return replace(model, room=replace(model.room, won=(1, 2)))
 
 
+def counting_again() -> Model:
+    model = scenes.counting()
+    assert model.room is not None
+    return replace(model, room=replace(model.room, race=4, won=(1, 2)))
+
+
 def rematch() -> Model:
     seats = (scenes.seat(0, "Anna"), scenes.seat(1, "Benedikt", ready=True))
     return scenes.reduced(scenes.at_home(), scenes.room(race=4, seats=seats, won=(1, 2)))
@@ -398,6 +404,7 @@ SCREENS = {
     "waiting-ascii": Shown(scenes.waiting, replace(UI, settings=replace(INVITING, ascii=True)), 2000),
     "waiting-full-mono-ascii": Shown(scenes.full_room, replace(UI, settings=UiSettings(ascii=True)), 2000, colours=1),
     "countdown": Shown(scenes.counting, now_ms=2300),
+    "countdown-rematch": Shown(counting_again, now_ms=2300),
     "countdown-mono": Shown(scenes.counting, now_ms=2300, colours=1),
     "countdown-ascii": Shown(scenes.counting, replace(UI, settings=UiSettings(ascii=True)), 2300),
     "countdown-quilt": Shown(
@@ -533,7 +540,7 @@ SCREENS |= TOURNAMENTS
 
 ONCE = set(
     """
-    countdown-lost form-winnable home-back home-bot-marked home-looking home-looking-rules home-lost home-refused
+    countdown-lost countdown-rematch form-winnable home-back home-bot-marked home-looking home-looking-rules home-lost home-refused
     home-trying-again home-typing-code menu-refused race-back race-returning race-trying-again race-typing result-between-asked
     result-between-away result-lost result-rematch result-series run-waiting-daily tournament-guest tournament-reason
     tournament-running-mono waiting-lost waiting-rematch waiting-unrated watch-swap-second watch-typing

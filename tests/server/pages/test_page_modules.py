@@ -985,6 +985,24 @@ def test_by_how_much_a_race_was_won_is_said_as_in_the_terminal() -> None:
     assert node(script, told) == words
 
 
+def test_the_result_before_is_shown_until_the_player_is_ready_or_has_asked_for_the_next_race() -> None:
+    script = f"""{SCRIPTED}
+        player.up(welcome("HKTRWM"), null);
+        const ended = [{{ name: "Ada", place: 1, home: 9, state: "stalled", ended_at_ms: 9, home_at_ms: 9, plies: 3 }}];
+        const steps = [];
+        for (const again of [false, true]) {{
+            player.room = null;
+            player.hear(roomOf({{ phase: "over", ended, seats: [{{ state: "stalled", again }}] }}), 0);
+            for (const [phase, ready] of [["waiting", false], ["waiting", true], ["countdown", true], ["racing", true]]) {{
+                player.hear(roomOf({{ version: 30, race: 2, phase, starts_in_ms: 9, seats: [{{ ready, state: "waiting" }}] }}), 1);
+                steps.push(player.room.showsLast);
+            }}
+        }}
+        console.log(JSON.stringify(steps));
+    """
+    assert node(script, None) == [True, False, False, False, False, False, False, False]
+
+
 def test_a_series_is_given_up_by_leaving_it_between_its_first_start_and_its_last() -> None:
     script = """
         const { PlayedRace } = await import(`${web}/played.js`);

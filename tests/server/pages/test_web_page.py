@@ -140,6 +140,7 @@ async def test_what_is_not_there_is_not_found_and_says_where_to_go(house: House,
     assert (answered.status, answered.headers["content-type"]) == (404, "text/html; charset=utf-8")
     text = answered.body.decode()
     assert "<h1>There is nothing here</h1>" in text
+    assert "There is nothing here." not in text, "that would be the title once more"
     assert '<a href="/play">' in text
     assert "<script" not in text
     assert (await house.ask(target)).problem[0] == 404
