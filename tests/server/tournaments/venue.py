@@ -311,7 +311,7 @@ class Venue:
         return [await self.person(name, habit) for name in names]
 
     def director(self, identity: str) -> Director:
-        return self.tournaments._running[identity]
+        return self.tournaments._directors[identity]
 
     def state(self, identity: str) -> TournamentState:
         return self.director(identity).state
