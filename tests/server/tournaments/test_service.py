@@ -7,7 +7,8 @@ import trio
 from msgspec.structs import replace
 
 from protocol.server_messages import Error
-from protocol.tournament_messages import CorrectResult, EndTournament, StartTournament, TableResult, Tournament
+from protocol.tournament_messages import CorrectResult, EndTournament, StartTournament, Tournament
+from protocol.tournaments import TableResult
 from server.store.memory import MemoryStore
 from server.tournaments import service
 from tests.server.tournaments.venue import FAST, Person, Venue

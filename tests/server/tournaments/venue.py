@@ -283,7 +283,7 @@ class Venue:
         for left in by_room(self.store.running().races):
             self.rooms.go_on(left)
         if self.node:
-            self.loads = Loads(lambda: Load(self.node, len(self.rooms), len(self.players), takes=True))
+            self.loads = Loads(lambda: Load(self.node, len(self.rooms), len(self.players), takes=True, writes=True))
         self.tournaments = TournamentService(
             TournamentPorts(
                 clock=self.clock,
