@@ -183,7 +183,7 @@ def db_ratings(
     differences = len(found.seats_wrong) + len(found.players_wrong)
     if not found.agrees and not repair:
         # Ratings that no longer follow are not damage if the rules were different when the races were rated.
-        why = "an earlier version rated some races differently, mostly draws, or they were changed; --repair writes those that follow"
+        why = "they were changed, or rated by other rules; --repair writes those that follow"
         fail(f"the ratings in {found.where} are not those that follow from its records in this version; differences: {differences}; {why}")
     if not as_json:
         written = f", rows written: {differences}" if differences else ""

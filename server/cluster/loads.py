@@ -30,17 +30,15 @@ PLACES: Final = 1_000
 
 
 class Load(msgspec.Struct, frozen=True):
-    """How busy one server is. rooms: how many are open there. takes: whether it takes new ones. places: connections and rooms by address,
-    for addresses that have several. writes: whether it reaches the database; an older server does not say so, but if it takes rooms it
-    does.
-    """
+    """How busy one server is. rooms: how many are open there. takes: whether it takes new ones. writes: whether it reaches the database.
+    places: connections and rooms by address, for addresses that have several."""
 
     node: int
     rooms: int
     connections: int
     takes: bool
+    writes: bool
     places: dict[str, tuple[int, int]] = {}
-    writes: bool = False
 
     @property
     def weight(self) -> float:
@@ -83,7 +81,7 @@ class Loads:
     @property
     def others_write(self) -> bool:
         """Whether any of the others reaches the database, even if it takes no rooms."""
-        return any(load.takes or load.writes for load in self.others.values())
+        return any(load.writes for load in self.others.values())
 
     def takers(self) -> float:
         """Into how many parts to divide a dead server's rooms, of which this server takes one: the busier it is, the more parts."""

@@ -212,7 +212,7 @@ class Forwarding:
             self.relay.watch(connection, player, code, owner, ref=message.ref)
             return
         connection.post(Outgoing(Moved(url=owner.url, code=code, ref=message.ref)))
-        # For clients that do not know `Moved`.
+        # For clients that cannot go there.
         raise Refusal(ErrorCode.ELSEWHERE, f"it is at {owner.url}")
 
     def delays(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch) -> bool:

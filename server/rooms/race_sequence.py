@@ -116,7 +116,7 @@ class RaceSequence:
         # Anybody who has the code of a private room may watch there, but what is kept of a race is public: it must not give the code away.
         if self._setup.options.public:
             return self._setup.code
-        return before if before not in (None, self._setup.code) else new_code(self._setup.entropy, length=SHOWN_LENGTH)
+        return before or new_code(self._setup.entropy, length=SHOWN_LENGTH)
 
     def _set_time(self, now: int) -> None:
         self.ahead_ms += now - self.now

@@ -85,7 +85,7 @@ class SeriesState:
 
     @property
     def before(self) -> str | None:
-        """The id of the race that was scored last, in a series under way. None too if an earlier version of the server scored it."""
+        """The id of the race that was scored last, in a series under way."""
         return (self._series.last or None) if self.is_under_way else None
 
     # ---- what changes it

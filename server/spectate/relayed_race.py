@@ -43,7 +43,7 @@ class Packet(msgspec.Struct, array_like=True, frozen=True):
 
     holders: tuple[str, ...]
     messages: tuple[bytes, ...]
-    anew: bool = False
+    anew: bool
 
 
 class TalkLine(msgspec.Struct, array_like=True, frozen=True):

@@ -236,8 +236,7 @@ def _record_faults(sql: Sql) -> Faults:
         except (BadDocument, BadRecord) as error:
             yield f"record of race {row.race}: {error}"
             continue
-        # Records leave out the code of a private room; those of earlier versions have it.
-        if record.room not in (row.room, room_shown(row.race)) or (record.race, row.phase) != (row.race_number, "over"):
+        if (record.room, record.race, row.phase) != (room_shown(row.race), row.race_number, "over"):
             yield f"record of race {row.race}: it is of race {record.race} of {record.room}, the race of that id is another, or not over"
         yield from _seat_faults(sql, row.race, record)
 

@@ -4,8 +4,8 @@ A node has a row with an epoch and the end of its lease, by the database's clock
 locked against changes. A node that takes over its races changes the epoch first; so of two that believe they own a race, only one can
 write. Once a lease has run out, the node's races may be taken; they remain its own until another node takes them.
 
-Beside its lease a node holds a lock for as long as it is connected to the database. If a node had that lock, has lost it, and has not
-renewed its lease for a while, its process has ended and its races may be taken at once. If it is alive after all, it finds its epoch over.
+Beside its lease a node holds a lock for as long as it is connected to the database. If it has lost that lock and has not renewed its lease
+for a while, its process has ended and its races may be taken at once. If it is alive after all, it finds its epoch over.
 
 The batches of each node form a log with its own range of numbers. When a race moves, its commands move to the log of the new owner.
 """

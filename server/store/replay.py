@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from protocol.errors import Refusal
 from server.match.series import Series
 from server.race.commands import GetReady, LeaveSeat, RegainConnection
 from server.race.machine import Race
 from server.race.shuffles import SeriesPlace
 from server.store.answers import RunningRace
-from server.store.port import CommandTaken, RaceOpened, room_shown
+from server.store.port import RaceOpened, room_shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +56,7 @@ def as_opened(opened: RaceOpened) -> Race:
 def replay(running: RunningRace) -> Race:
     """The race as it was after its last command. Raises Refusal, LookupError or ValueError if the race cannot have accepted them."""
     race = as_opened(running.opened)
-    try:
-        return _taken_again(race, running.commands)
-    except (Refusal, LookupError, ValueError):
-        if race.deal.place.number == 1:
-            raise
-        # Before 2026-11-22 later races of a series used the grace of the series. Under today's rule somebody who came back might be out.
-        older = as_opened(running.opened)
-        older.grace_s = max(older.grace_s, older.options.series.grace_s)
-        return _taken_again(older, running.commands)
-
-
-def _taken_again(race: Race, commands: Iterable[CommandTaken]) -> Race:
-    for taken in commands:
+    for taken in running.commands:
         race.advance(taken.at_ms)
         race.apply(taken.command, taken.at_ms)
     return race

@@ -36,10 +36,6 @@ class SharedStore(DatabaseStore):
     _shown_by: Sql | None = None
     _connected_since = 0.0
 
-    def __init__(self, location: Location) -> None:
-        self._were_connected: set[tuple[int, int]] = set()  # nodes and their epochs
-        super().__init__(location)
-
     def _prepare(self, sql: Sql) -> Upgraded:
         # Nodes may start at the same moment; then all but one wait.
         sql.rows(_SET_LOCK_TIMEOUT, {"timeout": f"{UPGRADE_S}s"})
@@ -58,28 +54,27 @@ class SharedStore(DatabaseStore):
         """Become the node of this URL. False while another process holds its lease."""
         with self._writing() as sql:
             self._holding = nodes.join(sql, url, lease_ms=LEASE_MS)
+            if self._holding is not None:
+                self._show_connection(sql)
         return self._holding is not None
 
     def renew(self) -> tuple[Node, ...]:
         """Renew the lease for `LEASE_MS`, and give all nodes. Raises LeaseLost."""
         with self._writing() as sql:
             if self._shown_by is not sql:
-                nodes.show_connection(sql, self.holding)
-                self._shown_by, self._connected_since = sql, time.monotonic()
+                self._show_connection(sql)
             return self._with_hung_up(sql, nodes.renew(sql, self.holding, lease_ms=LEASE_MS))
+
+    def _show_connection(self, sql: Sql) -> None:
+        nodes.show_connection(sql, self.holding)
+        self._shown_by, self._connected_since = sql, time.monotonic()
 
     def _with_hung_up(self, sql: Sql, found: tuple[Node, ...]) -> tuple[Node, ...]:
         """Mark the late nodes that have hung up. The query costs more than a row each, so it is made only if it can matter."""
-        others = [node for node in found if node.left_ms > 0 and node.id != self.holding.node]
-        if not any(node.is_late or (node.id, node.epoch) not in self._were_connected for node in others):
+        late = {node.id for node in found if node.left_ms > 0 and node.is_late and node.id != self.holding.node}
+        if not late or time.monotonic() - self._connected_since < CONNECTED_S:
             return found
-        connected = nodes.connected(sql)
-        # Nodes of an older version do not show their connection.
-        self._were_connected &= {(node.id, node.epoch) for node in others}
-        self._were_connected |= {(node.id, node.epoch) for node in others if node.id in connected}
-        if time.monotonic() - self._connected_since < CONNECTED_S:
-            return found
-        gone = {node.id for node in others if node.is_late and node.id not in connected and (node.id, node.epoch) in self._were_connected}
+        gone = late - nodes.connected(sql)
         return tuple(replace(node, hung_up=True) if node.id in gone else node for node in found)
 
     def leave(self) -> None:

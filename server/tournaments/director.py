@@ -86,6 +86,7 @@ class Director:
         # What `changed` was last told.
         self._shown: tuple[TournamentState, list[str]] | None = None
         self._acted = state
+        self.is_removed = False
         self._is_to_lead = False
         self._is_behind = False
         self._ports = ports
@@ -114,7 +115,7 @@ class Director:
                     raise ValueError(f"this version of the server cannot read all that was decided in it: {self._unknown}")
                 with trio.move_on_after(RETRY_S):
                     await self._ended_by_host.wait()
-            if self._scope.cancel_called:
+            if self.is_removed:
                 raise ValueError(f"there is no tournament {self.state.id} any more: another server has removed it")
 
     def withdraw(self, player: str, reason: str) -> None:
@@ -162,11 +163,12 @@ class Director:
 
     def stop(self) -> None:
         """The tournament has been removed: decide nothing more, and tell those who wait."""
+        self.is_removed = True
         self._scope.cancel()
 
     def ask(self, asked: AskedCommand) -> None:
         """Raises Refusal: `server/busy` if too many commands wait; others if the tournament is removed or nothing can be decided here."""
-        if self._scope.cancel_called:
+        if self.is_removed:
             raise Refusal(ErrorCode.NO_SUCH_TOURNAMENT, path="$.id")
         if self._unknown:
             raise Refusal(ErrorCode.OLDER_SERVER)
@@ -184,7 +186,7 @@ class Director:
     def rooms_changed(self) -> None:
         """One of its rooms has changed."""
         # A player who was ready and has lost their seat is waited for again, and their time may be over already.
-        if self.tables.are_to_be_looked_at or self.tables.deadline(self.state) < self._wakes_at:
+        if self._is_at_rest or self.tables.are_to_be_looked_at or self.tables.deadline(self.state) < self._wakes_at:
             self._wake.set()
 
     def calls_of(self, entrant: str) -> tuple[Called | CheckInDue, ...]:
@@ -224,9 +226,12 @@ class Director:
     # ---- the task
 
     async def run(self) -> None:
-        """Run until cancelled or removed. After a fault it goes on from what is stored; only what the fault concerned is lost."""
-        with self._scope:
-            while True:
+        """Run until it is over, with no room left here and everything answered; or until cancelled or removed. It may be run again.
+
+        After a fault it goes on from what is stored; only what the fault concerned is lost.
+        """
+        with trio.CancelScope() as self._scope:
+            while not (self._is_at_rest or self.is_removed):
                 try:
                     await self._come_back()
                     self._unknown = ""
@@ -243,6 +248,12 @@ class Director:
                 await trio.sleep(RETRY_S)
         self._ended_by_host.set()
         self._refuse_all(Refusal(ErrorCode.NO_SUCH_TOURNAMENT, path="$.id"))
+
+    @property
+    def _is_at_rest(self) -> bool:
+        """Whether there is nothing to do until somebody asks for something."""
+        is_asked = self._asked or self._by_host is not None or self._is_behind or self._is_to_lead
+        return self.state.is_closed and not is_asked and not self.hosted
 
     def _give_up(self, unknown: str) -> None:
         """A newer server of the place has decided something that cannot be read here. Until it can, nothing is decided here."""
@@ -287,7 +298,7 @@ class Director:
 
     async def _serve(self) -> None:
         self._wake.set()  # for commands that came before a fault and are not answered yet
-        while True:
+        while not self._is_at_rest:
             self._wakes_at = self._deadline()
             with trio.move_on_at(self._wakes_at):
                 await self._wake.wait()

@@ -26,13 +26,13 @@ from server.tournaments.views import TableNews
 
 class News(msgspec.Struct, frozen=True):
     """News from one server. tables, orders: by tournament, for those that it leads. rooms: by tournament, for those that another one leads.
-    here: connected entrants of unfinished tournaments. node: 0 for a server of an earlier version, which takes no orders to open rooms.
+    here: connected entrants of unfinished tournaments.
     """
 
     server: str
     tables: dict[str, tuple[TableNews, ...]]
     here: frozenset[str]
-    node: int = 0
+    node: int
     orders: dict[str, Orders] = {}
     rooms: dict[str, tuple[RoomNews, ...]] = {}
 
@@ -96,8 +96,7 @@ class Elsewhere:
     def choose_node(self, players: Sequence[str], asked: Sequence[int]) -> int | None:
         """See `ChooseNode`: the least loaded server. Each of the players who is connected there counts as one room less."""
         loads = self._loads
-        # If a server of an earlier version came to lead, it would not know of rooms elsewhere.
-        if loads is None or 0 in self._by_node:
+        if loads is None:
             return None
         about_to = Counter(asked)
 

@@ -28,7 +28,7 @@ MOST_RUNNING: Final = 100
 """Unfinished tournaments at one time."""
 
 MADE_A_SECOND: Final = 1 / 60
-"""Tournaments per second, by all players together, because each stays in memory until the server ends."""
+"""Tournaments per second, by all players together, because each stays in the database."""
 
 MADE_AT_ONCE: Final = 200
 """Tournaments made in one burst."""

@@ -7,7 +7,7 @@ by looking into the store twice a second, and leads those that were made there o
 from __future__ import annotations
 
 import logging
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
@@ -45,7 +45,7 @@ OLD_LISTED: Final = 20
 """How many finished tournaments of earlier servers are listed."""
 
 OLD_KEPT: Final = 50
-"""How many finished tournaments stay in memory after somebody looked them up."""
+"""How many finished tournaments stay in memory; more only if they are followed."""
 
 LOOK_S: Final = 0.5
 """Seconds between two looks at what other servers have decided."""
@@ -61,7 +61,8 @@ class TournamentService:
     def __init__(self, ports: TournamentPorts) -> None:
         self.beside = ports.beside
         self._running: dict[str, Director] = {}  # each with a task
-        self._old: dict[str, Director] = {}  # over before they were looked up; without a task
+        self._old: dict[str, Director] = {}  # over, with nothing left to do; without a task
+        self._directors = ChainMap(self._running, self._old)
         self._listed_old: tuple[TournamentListing, ...] = ()
         self._listings: dict[str, tuple[TournamentState, TournamentListing]] = {}  # as last told
         self._documents: dict[str, tuple[TournamentState, TournamentDocument]] = {}  # as last requested
@@ -79,7 +80,7 @@ class TournamentService:
             here_elsewhere=lambda: self.elsewhere.here,
         )
         presence_changed = self.subscriptions.presence_changed
-        self.elsewhere = Elsewhere(self._running, ports, presence_changed=presence_changed)
+        self.elsewhere = Elsewhere(self._directors, ports, presence_changed=presence_changed)
         self._ports = ports = replace(ports, choose_node=self.elsewhere.choose_node)
         self._maker = Maker(ports, self._running)
         ports.rooms.on_over.append(self._race_over)
@@ -123,7 +124,7 @@ class TournamentService:
 
     async def _look(self, *, leads_its_own: bool = False) -> None:
         """Bring what is known of all tournaments up to the store."""
-        known, followed = {**self._old, **self._running}, self.subscriptions.followed()
+        known, followed = dict(self._directors), self.subscriptions.followed()
         also = [identity for identity, director in known.items() if not director.state.is_closed or director in followed]
         heads = {head.tournament: head for head in await self._ports.journal.ask(self._ports.store.tournament_heads, also)}
         for head in heads.values():
@@ -174,9 +175,8 @@ class TournamentService:
     # ---- what the server's host asks for
 
     def states(self, *, led_here: bool = False) -> list[TournamentState]:
-        """The states of all that run, and of finished ones that were looked up; newest first. led_here: only of those that run here."""
-        known = {**self._old, **self._running}
-        found = (director.state for director in known.values() if director.leads or not led_here)
+        """The states of all that run, and of the finished ones in memory; newest first. led_here: only of those that run here."""
+        found = (director.state for director in self._directors.values() if director.leads or not led_here)
         return sorted(found, key=lambda state: (-state.made_at_ms, state.id))
 
     async def end(self, identity: str, reason: str) -> None:
@@ -222,12 +222,31 @@ class TournamentService:
     def _start(self, state: TournamentState, *, leads: bool) -> Director:
         director = self._running.get(state.id)
         if director is None:
-            director = self._running[state.id] = Director(state, self._ports, self.subscriptions.changed, leads=leads)
-            self._nursery.start_soon(director.run, name=f"tournament {state.id}")
+            director = Director(state, self._ports, self.subscriptions.changed, leads=leads)
+            self._run_soon(director)
         elif leads:
             # It was seen in the store before the answer reached the task that made it.
             director.lead()
         return director
+
+    def _run_soon(self, director: Director) -> None:
+        self._running[director.state.id] = director
+        self._nursery.start_soon(self._run, director, name=f"tournament {director.state.id}")
+
+    async def _run(self, director: Director) -> None:
+        await director.run()
+        if not director.is_removed:
+            self._retire(director)
+
+    def _retire(self, director: Director) -> None:
+        """It is over: keep it for a while without a task, and its entry in the list."""
+        state = director.state
+        del self._running[state.id]
+        self._listings.pop(state.id, None)
+        self._keep_old(director)
+        if state.options.public:
+            old = [listing(state), *(old for old in self._listed_old if old.id != state.id)]
+            self._listed_old = tuple(sorted(old, key=lambda each: -each.made_at_ms)[:LISTED_TOURNAMENTS])
 
     # ---- commands and followers
 
@@ -238,19 +257,21 @@ class TournamentService:
         if isinstance(message, CreateTournament):
             self._nursery.start_soon(self._make, member, asker, self._maker.admit(asker, message))
             return
-        identity = read_code(message.id)
-        director = self._running.get(identity)
-        if director is not None:
-            director.ask(AskedCommand(member, asker, message))
-        else:
-            self._check_lookup(identity)
-            self._nursery.start_soon(self._ask_old, identity, AskedCommand(member, asker, message))
+        self._pass_on(read_code(message.id), AskedCommand(member, asker, message))
 
     def give_boards_key(self, tournament: str, member: Member, asker: Asker, message: AskBoardsKey, key: BoardsKey) -> None:
         """Give the director the key as soon as the log, which everybody can read, says that they have it. Raises Refusal."""
         if self._stopping:
             raise Refusal(ErrorCode.SERVER_STOPPING)
-        self._running[tournament].ask(AskedCommand(member, asker, message, key))
+        self._pass_on(tournament, AskedCommand(member, asker, message, key))
+
+    def _pass_on(self, identity: str, asked: AskedCommand) -> None:
+        director = self._running.get(identity)
+        if director is not None:
+            director.ask(asked)
+        else:
+            self._check_lookup(identity)
+            self._nursery.start_soon(self._ask_old, identity, asked)
 
     def follow(self, member: Member, message: FollowTournament, start_soon: Callable[..., None]) -> None:
         """Follow a tournament, or stop. start_soon: for tasks that end with the member's connection. Raises Refusal."""
@@ -258,7 +279,7 @@ class TournamentService:
             self.subscriptions.unfollow(member)
             return
         identity = read_code(message.id)
-        director = self._running.get(identity) or self._old.get(identity)
+        director = self._directors.get(identity)
         if director is not None:
             self.subscriptions.follow(member, director, message.round, ref=message.ref)
         else:
@@ -333,7 +354,7 @@ class TournamentService:
         self.subscriptions.changed(director)
         member.post(Outgoing(Decided(id=made.tournament, number=0, ref=message.ref)))
 
-    # ---- tournaments that were over before this server began
+    # ---- tournaments that are over
 
     def _check_lookup(self, identity: str) -> None:
         if not is_tournament_id(identity):
@@ -344,7 +365,7 @@ class TournamentService:
     async def _find(self, identity: str) -> Director | None:
         """Raises StoreError."""
         async with self._looking_up:
-            director = self._running.get(identity) or self._old.get(identity)
+            director = self._directors.get(identity)
             if director is not None or not is_tournament_id(identity):
                 return director
             made = await self._ports.journal.ask(self._ports.store.tournament, identity)
@@ -352,21 +373,22 @@ class TournamentService:
             if state is None:
                 return None
             # Somebody else may have looked it up meanwhile.
-            director = self._running.get(identity) or self._old.get(identity)
+            director = self._directors.get(identity)
             if director is not None:
                 return director
             if not state.is_closed:
                 return self._start(state, leads=False)
-            self._forget_old()
-            director = self._old[identity] = Director(state, self._ports, self.subscriptions.changed, leads=not self._ports.is_shared)
+            director = Director(state, self._ports, self.subscriptions.changed, leads=not self._ports.is_shared)
+            self._keep_old(director)
             return director
 
-    def _forget_old(self) -> None:
+    def _keep_old(self, director: Director) -> None:
+        self._old[director.state.id] = director
         followed = self.subscriptions.followed()
-        for identity, director in list(self._old.items()):
-            if len(self._old) < OLD_KEPT:
+        for identity, other in list(self._old.items()):
+            if len(self._old) <= OLD_KEPT:
                 return
-            if director not in followed:
+            if other is not director and other not in followed:
                 del self._old[identity]
 
     async def _look_up(self, identity: str, member: Member, ref: int) -> Director | None:
@@ -389,8 +411,7 @@ class TournamentService:
             return
         if identity not in self._running:
             # Its director may still correct a result.
-            self._running[identity] = self._old.pop(identity)
-            self._nursery.start_soon(director.run, name=f"tournament {identity}")
+            self._run_soon(self._old.pop(identity))
         try:
             director.ask(asked)
         except Refusal as refusal:

@@ -12,7 +12,7 @@ from server.cluster.loads import PLACES, Load, Loads, places_told
 
 
 def load(node: int, rooms: int, connections: int = 0, *, takes: bool = True) -> Load:
-    return Load(node, rooms, connections, takes)
+    return Load(node, rooms, connections, takes, writes=takes)
 
 
 def as_seen_by(own: Load, *others: Load) -> Loads:
@@ -81,7 +81,7 @@ def test_nobody_is_sent_back_to_a_server_that_they_were_sent_from(rooms: list[in
 
 def test_what_an_address_has_is_summed_up_over_the_others_as_long_as_these_say_it() -> None:
     loads = Loads(lambda: load(1, 0))
-    there = [Load(2, 0, 0, True, {"192.0.2.7": (5, 9), "192.0.2.8": (6, 0)}), Load(3, 0, 0, True, {"192.0.2.7": (10, 1)})]
+    there = [Load(2, 0, 0, True, True, {"192.0.2.7": (5, 9), "192.0.2.8": (6, 0)}), Load(3, 0, 0, True, True, {"192.0.2.7": (10, 1)})]
     loads.hear([msgspec.msgpack.encode(each) for each in there] + [b"\x81\xa4node", b"not this"])
     assert (loads.connections_elsewhere("192.0.2.7"), loads.rooms_elsewhere("192.0.2.7")) == (15, 10)
     assert (loads.connections_elsewhere("192.0.2.9"), loads.rooms_elsewhere("192.0.2.8")) == (0, 0)

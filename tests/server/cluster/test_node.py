@@ -172,7 +172,7 @@ async def test_a_node_whose_process_has_ended_is_none_to_go_to_and_what_it_had_i
 
 def loads_told(*, takes: bool) -> Loads:
     """Of the first node, which has heard of the second."""
-    loads, other = Loads(lambda: Load(1, 0, 0, True)), Loads(lambda: Load(2, 0, 0, takes))
+    loads, other = Loads(lambda: Load(1, 0, 0, True, True)), Loads(lambda: Load(2, 0, 0, takes, writes=takes))
     loads.hear([other.say()])
     return loads
 
@@ -196,7 +196,7 @@ async def test_who_alone_has_lost_the_database_is_cut_off_though_the_directory_a
     loads.hear([Loads(lambda: Load(2, 900, 0, takes=False, writes=True)).say()])
     await trio.sleep(2)
     assert told == [True], "the other is full, and has the races by now"
-    loads.hear([Loads(lambda: Load(2, 0, 0, False)).say()])
+    loads.hear([Loads(lambda: Load(2, 0, 0, False, False)).say()])
     await trio.sleep(2)
     assert told == [True, False], "by now it is gone for the other too"
 

@@ -211,7 +211,7 @@ async def test_whoever_has_a_seat_at_another_node_gets_none_here_until_they_have
 async def test_whoever_opens_a_race_at_a_node_that_is_much_busier_or_too_busy_is_sent_to_another_and_others_stay(
     house: House, node: FakeNode, request_: OpenRace | RunDaily | RunChallenge | PlayOn
 ) -> None:
-    here, there = Load(1, 100, 0, takes=True), Load(2, 10, 0, takes=True)
+    here, there = Load(1, 100, 0, takes=True, writes=True), Load(2, 10, 0, takes=True, writes=True)
     house.dispatch.forwarding.loads = loads = Loads(lambda: here)
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         room = await bob.open()
@@ -219,7 +219,7 @@ async def test_whoever_opens_a_race_at_a_node_that_is_much_busier_or_too_busy_is
         assert (await bob.error_for(OpenRace(options=RaceOptions(), ref=2))).code == ErrorCode.ALREADY_IN_ROOM, "they have a race here"
         for busy in (False, True):
             if busy:
-                here = Load(1, 0, 0, takes=False)
+                here = Load(1, 0, 0, takes=False, writes=True)
                 house.overload.note(1.0, trio.current_time())
             await ann.say(request_)
             assert await ann.hear() == Moved(url=OTHERS[0], code=None, ref=3)
@@ -234,10 +234,10 @@ async def test_whoever_opens_a_race_at_a_node_that_is_much_busier_or_too_busy_is
 
 
 async def test_whoever_has_a_run_here_goes_on_with_it_however_busy_this_node_is(house: House, node: FakeNode) -> None:
-    house.dispatch.forwarding.loads = loads = Loads(lambda: Load(1, 100, 0, takes=True))
+    house.dispatch.forwarding.loads = loads = Loads(lambda: Load(1, 100, 0, takes=True, writes=True))
     async with house.guest("Ann") as ann:
         room = await ann.ask(RunDaily(ref=1), Room)
-        loads.hear([msgspec.msgpack.encode(Load(2, 10, 0, takes=True))])
+        loads.hear([msgspec.msgpack.encode(Load(2, 10, 0, takes=True, writes=True))])
         assert (await ann.ask(RunDaily(ref=2), Room)).code == room.code
 
 
@@ -283,14 +283,14 @@ async def test_whoever_looks_for_an_opponent_waits_where_all_do_and_follows_when
 
 
 async def test_whoever_looks_for_an_opponent_does_not_wait_at_a_node_that_has_too_much_to_do(house: House, node: FakeNode) -> None:
-    here = Load(1, 100, 0, takes=True)
+    here = Load(1, 100, 0, takes=True, writes=True)
     node.answering = (1, 2)
     house.dispatch.forwarding.loads = loads = Loads(lambda: here)
     async with house.guest("Ann") as ann:
-        loads.hear([msgspec.msgpack.encode(Load(2, 10, 0, takes=True))])
+        loads.hear([msgspec.msgpack.encode(Load(2, 10, 0, takes=True, writes=True))])
         for busy in (False, True):
             if busy:
-                here = Load(1, 0, 0, takes=False)
+                here = Load(1, 0, 0, takes=False, writes=True)
                 house.overload.note(1.0, trio.current_time())
             await ann.say(QuickMatch(ref=3))
             assert await ann.hear() == Moved(url=OTHERS[0], code=None, ref=3)

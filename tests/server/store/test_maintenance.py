@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import sqlite3
 from contextlib import closing
@@ -18,9 +19,16 @@ from server.store import maintenance as care
 from server.store.database import DatabaseStore, open_database
 from server.store.documents import encode
 from server.store.errors import StoreBusy, StoreCorrupt, StoreError, StoreInUse, StoreTooOld, StoreUnavailable
+from server.store.port import RaceOver
 from server.store.schema import newest
 from server.store.tables import IN_ORDER
-from tests.server.store.keeping import change_log, damage_records, logged, made, opened, over, taken, won, write
+from tests.server.store import keeping
+from tests.server.store.keeping import change_log, damage_records, logged, made, opened, taken, won, write
+
+
+def over(race: str, *players: str | None) -> RaceOver:
+    """As of a room that is called like the race."""
+    return dataclasses.replace(keeping.over(race, *players), record=sealed(replace(won(), room=race)))
 
 
 def change(store: str | Path, statement: str) -> None:
@@ -46,7 +54,7 @@ def test_a_sound_store_is_called_sound_while_a_server_runs_on_it(kept: str) -> N
 
 def test_each_thing_that_is_wrong_is_named(kept: str, database: DatabaseStore) -> None:
     forged = sealed(replace(won(), software="forged"))
-    cheated = sealed(replace(won(), moves=won().moves[1:]))
+    cheated = sealed(replace(won(), room="cheated", moves=won().moves[1:]))
     write(database, opened("cheated"), over("cheated"), opened("forged"), over("forged"), opened("lost"), over("lost"))
     write(
         database, opened("moved"), over("moved"), opened("late"), over("late"), opened("illegal"), taken("illegal", 1, PlayMove(0, 0, "a1"))

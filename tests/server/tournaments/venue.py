@@ -283,7 +283,7 @@ class Venue:
         for left in by_room(self.store.running().races):
             self.rooms.go_on(left)
         if self.node:
-            self.loads = Loads(lambda: Load(self.node, len(self.rooms), len(self.players), takes=True))
+            self.loads = Loads(lambda: Load(self.node, len(self.rooms), len(self.players), takes=True, writes=True))
         self.tournaments = TournamentService(
             TournamentPorts(
                 clock=self.clock,
@@ -311,7 +311,7 @@ class Venue:
         return [await self.person(name, habit) for name in names]
 
     def director(self, identity: str) -> Director:
-        return self.tournaments._running[identity]
+        return self.tournaments._directors[identity]
 
     def state(self, identity: str) -> TournamentState:
         return self.director(identity).state
