@@ -23,6 +23,12 @@ export function namesOf(told) {
   return new Map(told.entrants.map((entrant) => [entrant.id, entrant.name]));
 }
 
+/** The names of who has won: nobody where every table was forfeited by both sides. @param {any} told a `Tournament` that is over @returns {string[]} */
+export function winners(told) {
+  const names = namesOf(told);
+  return told.standings.filter((row) => row.place === 1 && (row.half_points || row.home)).map((row) => clean(names.get(row.entrant) ?? row.entrant));
+}
+
 /** Points and tie-breaks: "3½". */
 export function quarters(number) {
   const whole = Math.floor(number / 4);
@@ -95,9 +101,8 @@ export function phaseSentence(told, left) {
     case "paused":
       return "Paused: races go on, but no new one starts.";
     case "over": {
-      const names = namesOf(told);
-      const first = told.standings.filter((row) => row.place === 1).map((row) => clean(names.get(row.entrant) ?? row.entrant));
-      return first.length ? `It is over: ${first.join(" and ")} won.` : "It is over.";
+      const first = winners(told);
+      return first.length ? `It is over: ${first.join(" and ")} won.` : "It is over. Nobody won.";
     }
     case "ended":
       return `Called off${endingOf(told)?.author ? " by its director" : ""} before ${last ? "it was decided" : "the first round"}.`;

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from client.text.tournaments import phase_sentence
 from client.tui.tournament_keys import VERDICTS, race_of
 from protocol.tournament_messages import CorrectResult
 from protocol.tournaments import TableResult, TournamentTable
@@ -15,6 +16,7 @@ from server.tournaments.pairing.brackets import double_bracket, single_bracket
 from server.tournaments.pairing.crosstable import Crosstable
 from server.tournaments.pairing.elimination import Elimination
 from server.tournaments.pairing.round_robin import RoundRobin
+from tests.client import tournament_scenes
 from tests.server.pages.test_page_modules import node
 from tests.server.tournaments.fields import by_chance, field_of, play
 
@@ -236,6 +238,20 @@ def test_the_page_says_why_somebody_is_out_and_why_a_tournament_was_called_off()
         "Called off before the first round. Reason: no light.",
         "Called off by its director before it was decided. Reason: no light. You placed 1 of 1, as it stood.",
     ]
+
+
+def test_the_page_says_who_has_won_and_that_nobody_has_as_the_terminal_does() -> None:
+    script = """
+        const { phaseSentence, winners } = await import(`${web}/tournaments.js`);
+        console.log(JSON.stringify(given.map((told) => [phaseSentence(told, null), winners(told)])));
+    """
+    first, second = (msgspec.structs.replace(row, place=1) for row in tournament_scenes.STANDINGS[:2])
+    forfeited = tuple(msgspec.structs.replace(row, half_points=0, home=0) for row in (first, second))
+    over = [tournament_scenes.running(phase="over", standings=rows) for rows in ((first,), (first, second), forfeited)]
+    told = node(script, msgspec.to_builtins(over))
+    assert [sentence for sentence, _ in told] == [phase_sentence(each, None) for each in over]
+    assert [names for _, names in told] == [["Benedikt"], ["Benedikt", "Anna"], []]
+    assert told[-1][0] == "It is over. Nobody won."
 
 
 def test_with_as_many_cards_home_it_says_who_has_won() -> None:
