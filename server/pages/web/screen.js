@@ -2,7 +2,7 @@
 
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
-import { arrange, button, clean, clockText, counted, element, fill, inHash, nameOf, setText } from "./dom.js";
+import { arrange, button, capitalised, clean, clockText, counted, element, fill, inHash, nameOf, setText } from "./dom.js";
 import { WatchedRace, byId, cardsOf, holds, standing } from "./model.js";
 import { Plot } from "./plot.js";
 import { REPLAY_MS, Replay } from "./replaying.js";
@@ -261,7 +261,7 @@ export class ScreenPage {
     if (told) {
       if (this.heading.textContent !== clean(told.options.name)) this.heading.replaceChildren(nameOf(told.options.name));
       document.title = clean(told.options.name);
-      setText(this.facts, `${this.#followed.sentence(now)} ${formatWord(told.options)}, ${clean(this.#rules.get(told.options.rules)?.name ?? told.options.rules)}.`);
+      setText(this.facts, `${this.#followed.sentence(now)} ${capitalised(formatWord(told.options))}, ${clean(this.#rules.get(told.options.rules)?.name ?? told.options.rules)}.`);
     }
     const clock = told ? clockOf(told, since) : null;
     const model = this.#parts.shown === "race" ? this.#model : null;

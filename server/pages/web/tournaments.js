@@ -1,14 +1,15 @@
 // Tournaments in words, and the list of them on the first page.
 
-import { clean, clockText, counted, element, nameOf, section, setText, showEach } from "./dom.js";
+import { capitalised, clean, clockText, counted, element, nameOf, section, setText, showEach } from "./dom.js";
 
-const FORMATS = { swiss: "Swiss", "round-robin": "Round robin", elimination: "Elimination", session: "Session" };
+// These and all sentences below are the terminal's.
+const FORMATS = { swiss: "Swiss", "round-robin": "round robin", elimination: "elimination", session: "session" };
 
 const PHASES = {
-  registration: "open to enter",
-  "check-in": "checking in",
-  running: "being played",
-  between: "between two rounds",
+  registration: "open",
+  "check-in": "check-in",
+  running: "running",
+  between: "between rounds",
   paused: "paused",
   over: "over",
   ended: "called off",
@@ -36,12 +37,12 @@ export function quarters(number) {
   return whole || !rest ? `${whole}${rest}` : rest;
 }
 
-/** "Swiss, 9 rounds". @param {import("carpet-wire").TournamentOptions} options */
+/** "Swiss, 9 rounds", "double round robin". @param {import("carpet-wire").TournamentOptions} options */
 export function formatWord({ format, rounds, double }) {
   const name = FORMATS[format] ?? clean(format);
   if (format === "swiss" && rounds) return `${name}, ${counted(rounds, "round")}`;
-  if (format === "session" && rounds) return `${name}, ${counted(rounds, "deal")}`;
-  return double ? `${name}, double` : name;
+  if (format === "session" && rounds) return `${name} of ${rounds}`;
+  return double ? `double ${name}` : name;
 }
 
 /** A tournament as it was told last, and the time since then; while the server cannot keep anything, none passes. */
@@ -88,16 +89,18 @@ export function phaseSentence(told, left) {
   const playing = told.entrants.filter((entrant) => !entrant.withdrawn);
   const last = told.rounds.at(-1);
   const number = last ? `Round ${last.number}${["swiss", "session"].includes(told.options.format) && told.options.rounds ? ` of ${told.options.rounds}` : ""}` : "";
-  const rest = left === null ? "" : ` ${clockText(Math.max(left, 0))} left.`;
+  const rest = left === null ? "" : ` ${clockText(left)} left.`;
   switch (told.phase) {
     case "registration":
-      return `Open to enter: ${counted(playing.length, "player")} so far.`;
+      return `Open to enter: ${playing.length} entered.`;
     case "check-in":
       return `Check-in: ${playing.filter((entrant) => entrant.checked_in).length} of ${playing.length} checked in.${rest}`;
     case "running":
-      return last ? `${number} is being played: ${last.tables - last.open} of ${counted(last.tables, "table")} done.` : "The first round is being paired.";
+      if (!last) return "The first round is being paired.";
+      return `${number} is being raced: ${last.tables - last.open} of ${last.tables} ${last.tables === 1 ? "table is" : "tables are"} done.`;
     case "between":
-      return left === null ? `${number} is over. The director pairs the next one.` : `${number} is over. The next one is paired in ${clockText(Math.max(left, 0))}.`;
+      if (left === null) return `${number} is over; the director pairs the next one.`;
+      return `${number} is over; the next one is ${left > 0 ? `paired in ${clockText(left)}` : "being paired"}.`;
     case "paused":
       return "Paused: races go on, but no new one starts.";
     case "over": {
@@ -151,7 +154,7 @@ class Listed {
       this.link.replaceChildren(nameOf(info.name));
       this.link.setAttribute("href", `/tournament/${encodeURIComponent(info.id)}`);
     }
-    setText(this.facts, `${FORMATS[info.format] ?? clean(info.format)} · ${clean(rules?.name ?? info.rules)} · director ${clean(info.director)}`);
+    setText(this.facts, `${capitalised(FORMATS[info.format] ?? clean(info.format))} · ${clean(rules?.name ?? info.rules)} · director ${clean(info.director)}`);
     const round = info.round ? `, round ${info.round}` : "";
     setText(this.stands, `${counted(info.entrants, "player")}, ${phaseWord(info.phase)}${round}${info.by_code && info.phase === "registration" ? ", by code" : ""}`);
   }
