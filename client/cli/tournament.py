@@ -160,7 +160,7 @@ def join(
     *,
     settings: UiSettings,
 ) -> None:
-    """Enter a tournament and go to its screen, or come back to it.
+    """Enter a tournament and go to its screen, or back to it.
 
     There you check in; when your table is ready the screen takes you there.
     """
@@ -193,7 +193,7 @@ _plain_command("leave", "Withdraw from a tournament.", lambda id_: LeaveTourname
 @tournament_app.command(
     "start",
     epilog="Example: carpet tournament start carpet.example KWPRTM",
-    help=f"Open the check-in; used again, pair the first round at once.\n\n{OTHER_SCREEN}",
+    help=f"Open the check-in, or pair the first round if it is open.\n\n{OTHER_SCREEN}",
 )
 def start(url: Url, tournament: Id, name: Name = None) -> None:
     id_ = tournament_id(tournament)
