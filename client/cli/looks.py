@@ -13,7 +13,7 @@ from client.connection.errors import Failure
 from client.storage.files import DocumentFile, Versioned
 from client.storage.identity import IdentityError, IdentityStore, home_folder
 from client.storage.saved_records import is_new
-from client.tui.start import Start, StartMenu, UiSettings, start_of
+from client.tui.start import Start, StartMenu, StartRace, UiSettings
 from client.tui.theme import CLASSIC, PALETTES, Palette
 from protocol.text import clean_chat
 from protocol.views import RaceOptions
@@ -56,7 +56,7 @@ def first_of(arguments: Sequence[str]) -> tuple[Start, UiSettings] | None:
         settings = settings_with()
     except BadTheme:
         return None
-    return (start_of(RaceOptions(bots=("greedy",))) if arguments else menu_start()), settings
+    return (StartRace(RaceOptions(bots=("greedy",))) if arguments else menu_start()), settings
 
 
 def menu_start() -> StartMenu:

@@ -260,9 +260,9 @@ async def read_record(source: str | None, server: Address | None) -> Record:
         if server is not None:
             raise NoRecord("--server goes with the id of a race, like HKTRWM-1-0a1b2c3d4e5f, as carpet history shows it.")
     elif server is not None:
-        return await trio.to_thread.run_sync(fetch_record, server, source)
+        return await trio.to_thread.run_sync(fetch_record, server, source, abandon_on_cancel=True)
     otherwise = "name the server that has it with --server SERVER"
-    return await trio.to_thread.run_sync(lambda: _read(_kept(source, otherwise)))
+    return await trio.to_thread.run_sync(lambda: _read(_kept(source, otherwise)), abandon_on_cancel=True)
 
 
 def _kept(source: str | None, otherwise: str = "carpet export saves it from the server that has it") -> str:
@@ -287,11 +287,9 @@ def _kept(source: str | None, otherwise: str = "carpet export saves it from the 
 
 def _read(source: str) -> Record:
     try:
-        if source == "-":
-            document = sys.stdin.buffer.read(LONGEST_RECORD + 1)
-        else:
-            with Path(source).open("rb") as file:
-                document = file.read(LONGEST_RECORD + 1)
+        # Not sys.stdin.buffer: after Ctrl+C a thread still waits in it, and the interpreter could not close it at exit.
+        with open(sys.stdin.fileno() if source == "-" else source, "rb", closefd=source != "-") as file:
+            document = file.read(LONGEST_RECORD + 1)
     except OSError as error:
         raise NoRecord(f"{source} cannot be read: {error.strerror}.") from error
     try:

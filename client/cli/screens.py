@@ -35,7 +35,7 @@ from client.cli.shared import (
     with_looks,
 )
 from client.tui import opening
-from client.tui.start import StartLesson, StartMatch, UiSettings, start_of
+from client.tui.start import StartLesson, StartMatch, StartRace, UiSettings
 from protocol.client_messages import JoinRace, OpenRace
 from protocol.watch_messages import WatchRace
 
@@ -96,7 +96,7 @@ def play(
     )
     need_terminal("play")
     name = own_name(name)
-    opening.show(start_of(options), settings)
+    opening.show(StartRace(options), settings)
     from client.local import sitting
 
     finish(run(lambda: sitting.play(options, name=name, settings=settings)))

@@ -41,7 +41,6 @@ Outcome = TypeVar("Outcome")
 MISUSED = 2
 
 URL_HELP = "The server: host, host:port (7777 if none is given), a ws:// or wss:// URL, or its web page."
-Url = Annotated[str, typer.Argument(metavar="SERVER", help=URL_HELP)]
 
 
 def address_of(url: str) -> Address:
@@ -50,6 +49,15 @@ def address_of(url: str) -> Address:
         return parse_address(url)
     except BadAddress as error:
         fail(str(error), MISUSED)
+
+
+def _checked(url: str) -> str:
+    """As it was typed, since that is how it is named in what the command prints."""
+    address_of(url)
+    return url
+
+
+Url = Annotated[str, typer.Argument(metavar="SERVER", parser=_checked, help=URL_HELP)]
 
 
 def fail(sentence: str, status: int = FAILED) -> NoReturn:

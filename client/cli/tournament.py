@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -160,12 +160,11 @@ def join(
     *,
     settings: UiSettings,
 ) -> None:
-    """Enter a tournament and go to its screen, or come back to it.
+    """Enter a tournament and go to its screen, or back to it.
 
     There you check in; when your table is ready the screen takes you there.
     """
     id_ = tournament_id(tournament)
-    address_of(url)
     if no_screen:
         _decided(url, EnterTournament(id=id_, code=code), name)
         print_sentence(f"You have entered tournament {id_}; to check in and play: carpet tournament join {url} {id_}")
@@ -193,12 +192,10 @@ _plain_command("leave", "Withdraw from a tournament.", lambda id_: LeaveTourname
 @tournament_app.command(
     "start",
     epilog="Example: carpet tournament start carpet.example KWPRTM",
-    help=f"Open the check-in; used again, pair the first round at once.\n\n{OTHER_SCREEN}",
+    help=f"Open the check-in, or pair the first round if it is open.\n\n{OTHER_SCREEN}",
 )
 def start(url: Url, tournament: Id, name: Name = None) -> None:
     id_ = tournament_id(tournament)
-    address_of(url)
-
     told = run(lambda: decide_and_look(url, StartTournament(id=id_), name=name))
     if told.phase == "check-in":
         check_in = limit_text(told.options.check_in_s)
@@ -220,8 +217,6 @@ def extend(
     name: Name = None,
 ) -> None:
     id_ = tournament_id(tournament)
-    address_of(url)
-
     told = run(lambda: decide_and_look(url, ExtendCheckIn(id=id_, more_s=seconds), name=name))
     print_sentence(f"The check-in of tournament {id_} is open for {clock_text(told.phase_ms or 0, tenths=False)} more.")
 
@@ -240,8 +235,6 @@ _plain_command("resume", "Go on after a pause.", lambda id_: PauseTournament(id=
 )
 def pair(url: Url, tournament: Id, name: Name = None) -> None:
     id_ = tournament_id(tournament)
-    address_of(url)
-
     number = run(lambda: pair_next(url, id_, name=name))
     print_sentence(f"Round {number} of tournament {id_} is paired.")
 
@@ -264,8 +257,6 @@ def correct(
     name: Name = None,
 ) -> None:
     id_, home = tournament_id(tournament), _cards(cards)
-    address_of(url)
-
     try:
         verdict = verdict_of(result)
     except ValueError:
@@ -288,8 +279,6 @@ def remove(
     name: Name = None,
 ) -> None:
     id_ = tournament_id(tournament)
-    address_of(url)
-
     removed = run(lambda: remove_from(url, id_, who, back=back, reason=reason[:200], name=name))
     print_sentence(f"{removed} is {'back in' if back else 'out of'} tournament {id_}.")
 
@@ -336,7 +325,6 @@ def watch(
     You come as a guest. Enter watches the marked table.
     """
     id_ = None if tournament is None else tournament_id(tournament)
-    address_of(url)
     need_terminal("tournament watch", instead="carpet tournament standings prints how it stands")
     _visit(url, id_, name=None, code=None, enters=False, settings=settings)
 
@@ -354,12 +342,10 @@ def _cards(typed: str | None) -> tuple[int, int] | None:
 
 
 def _decided(url: str, request: TournamentRequest, name: str | None) -> Decided:
-    address_of(url)
-
     return run(lambda: decide(url, request, name=name))
 
 
-def _visit(url: str, tournament: str | None, *, name: str | None, code: str | None, enters: bool, settings: Any) -> None:
+def _visit(url: str, tournament: str | None, *, name: str | None, code: str | None, enters: bool, settings: UiSettings) -> None:
     outcome = run(lambda: attend(url, tournament, name=name, code=code, enters=enters, settings=settings))
     if outcome.code is not None:
         way = shlex.join(["carpet", "tournament", "join", url, str(tournament), *as_player(address_of(url), outcome.name)])

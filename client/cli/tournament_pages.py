@@ -98,9 +98,9 @@ def export(
     csv: Annotated[bool, typer.Option("--csv", help="The standings, for a spreadsheet. [default: all of it, as JSON]")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Save a tournament: entrants, rounds, results, standings, log.
+    """Save a tournament: entrants, rounds, results, standings.
 
-    It includes the secrets of finished rounds, so that their shuffles can be checked.
+    It includes the log, and the secrets of finished rounds, so that their shuffles can be checked.
     """
     address, id_ = address_of(url), tournament_id(tournament)
 

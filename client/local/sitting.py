@@ -39,10 +39,10 @@ from client.tui.start import (
     StartHome,
     StartLesson,
     StartMatch,
+    StartRace,
     StartRequest,
     StartTournaments,
     UiSettings,
-    start_of,
 )
 from protocol.client_messages import ClientMessage, JoinRace, OpenRace
 from protocol.errors import ErrorCode
@@ -120,7 +120,7 @@ async def play(options: RaceOptions, *, name: str | None, settings: UiSettings) 
     # The first race against a bot also teaches the keys to a player who has not learned them.
     teaches = bool(options.bots) and options.rules == "carpet" and is_new(home_folder())
     async with _own_table(_nobody_kept(name), options) as link:
-        return _taught(await _app(link, settings, start_of(options), own=True, teaches=teaches))
+        return _taught(await _app(link, settings, StartRace(options), own=True, teaches=teaches))
 
 
 def _nobody_kept(name: str | None) -> Identity:

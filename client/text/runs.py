@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC
 
 from client.storage.bests import BestChange
-from client.text.formatting import clock_text, date_text
+from client.text.formatting import clock_text, date_text, limit_text
 from client.text.tables import table_lines
 from protocol.run_messages import ChallengeInfo, RunRow, Runs
 from protocol.seat_ends import end_word
@@ -56,7 +56,7 @@ def challenge_lines(challenges: Sequence[ChallengeInfo], now_ms: int) -> list[st
         (
             clean_name(each.id),
             clean_name(each.rules),
-            f"{each.time_limit_s // 60} min",
+            limit_text(each.time_limit_s),
             str(each.runs),
             _left(each.closes_at_ms - now_ms),
             "done" if each.ran else "not yet",
@@ -64,7 +64,7 @@ def challenge_lines(challenges: Sequence[ChallengeInfo], now_ms: int) -> list[st
         )
         for each in challenges
     ]
-    widths = {0: 6, 1: 15, 2: 7, 3: 4, 4: 10, 5: 7}
+    widths = {0: 6, 1: 15, 2: 11, 3: 4, 4: 10, 5: 7}
     return table_lines(("id", "rules", "limit", "runs", "closes in", "yours", "opened by"), rows, right={2, 3}, widths=widths)
 
 

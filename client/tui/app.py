@@ -244,7 +244,7 @@ class App:
                 self._do(Shared(str(error)))
                 return
             write = moving_svg_of if wanted.kind == "moving svg" else cast_of
-            document = await trio.to_thread.run_sync(lambda: "".join(write(line, RACE_SIZE, settings)))
+            document = await trio.to_thread.run_sync(lambda: "".join(write(line, RACE_SIZE, settings)), abandon_on_cancel=True)
         else:
             colours = TEXT_COLOURS if wanted.kind == "txt" else COLOURS
             scene = replace(scene_of(self._driver.state, self._driver.ui, _now_ms(), colours=colours), still=True)

@@ -8,7 +8,7 @@ from client.game.moves import choices, source, top_card
 from protocol.views import View
 
 CHIPS: Final = "1234567890mnouvxyzDEFIJNOPQSUVWXYZ"
-"""Keys that mean nothing else in a race, the handiest first. There are more of them than any table has places for a card."""
+"""Keys that mean nothing else in a race, the handiest first. Cards beyond them have no chip, and are played by slot, cursor or mouse."""
 
 
 class Chip(NamedTuple):

@@ -20,9 +20,9 @@ from client.tui.chips import dealt
 from client.tui.overlays import is_large_enough
 from client.tui.playing import HOME_MS, autoplays, play_ahead, take_back
 from client.tui.replay_state import opened_at
-from client.tui.room import ask_held, is_wanted, race_at_once, race_bot, ready
+from client.tui.room import ask_held, is_wanted, race_at_once, ready
 from client.tui.screens import shown
-from client.tui.start import Start, StartAlone, StartBot, StartHome, StartLesson, StartMatch, StartMenu, StartRequest, StartTournaments
+from client.tui.start import Start, StartHome, StartLesson, StartMatch, StartMenu, StartRace, StartRequest, StartTournaments
 from client.tui.step import Step
 from client.tui.subscriptions import FOLLOW_REFERENCE, follow, follow_lobby, follow_tournament_view, followed, leave_lobby
 from client.tui.tournament_form import CREATE_REFERENCE
@@ -35,7 +35,7 @@ from protocol.run_messages import ListRuns
 from protocol.server_messages import Error, Left, Welcome
 from protocol.text import clean_chat
 from protocol.tournament_messages import Called, Decided
-from protocol.views import RaceOptions, View
+from protocol.views import View
 from protocol.watch_messages import Unwatch, Unwatched, Watched
 
 
@@ -94,12 +94,10 @@ def _begin(step: Step) -> Step:
     start: Start | None = step.ui.start
     step = step.but(start=None)
     match start:
-        case StartBot(bot=bot, deal=deal, rules=rules, winnable=winnable, series=series):
-            return race_bot(step, bot, rules, deal=deal, winnable=winnable, series=series)
+        case StartRace(options=options):
+            return race_at_once(step, replace(options, public=False))
         case StartMatch(rules=rules):
             return step.send(QuickMatch(rules=rules))
-        case StartAlone(deal=deal, rules=rules, winnable=winnable):
-            return race_at_once(step, RaceOptions(rules=rules, seats=1, public=False, deal=deal, winnable=winnable))
         case StartLesson():
             return race_at_once(step, lessons.OPTIONS)
         case StartRequest(request=request):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec.structs import replace
 
 from client.state.room import RoomModel
@@ -126,8 +124,3 @@ def race_at_once(step: Step, options: RaceOptions) -> Step:
 def ready_when_it_opens(step: Step, at_once: bool, *, by_ms: int | None = None) -> Step:
     """Whether the player is ready as soon as the race that was asked for opens. by_ms: only if that is no later than this moment."""
     return step.but(followed=replace(step.ui.followed, ready_at_once=at_once, ready_by_ms=by_ms))
-
-
-def race_bot(step: Step, bot: str, rules: str, **changes: Any) -> Step:
-    """Race a house bot."""
-    return race_at_once(step, RaceOptions(rules=rules, bots=(bot,), public=False, **changes))

@@ -8,12 +8,12 @@ from client.tui.actions import Do, Pick, ScreenAction
 from client.tui.form import KEYS, with_rules
 from client.tui.keymap import Command
 from client.tui.picture import UPPER, Line, Picture, Size, block, fit, foot, hit, row, screen, shifted, stacked, wrap_text
-from client.tui.room import race_bot
+from client.tui.room import race_at_once
 from client.tui.scene import Scene, clean_long, head, remarks
 from client.tui.screen import Screen
 from client.tui.step import Step
 from protocol.text import clean_chat, clean_name
-from protocol.views import RulesInfo
+from protocol.views import RaceOptions, RulesInfo
 
 LIST_WIDTH = 37
 
@@ -92,7 +92,7 @@ def _choose(step: Step, line: int) -> Step:
         return step.but(tournament_form=changed(step.ui.tournament_form, rules=chosen))
     step = step.but(rules=chosen)
     if page.bot is not None:
-        return race_bot(step, page.bot, chosen)
+        return race_at_once(step, RaceOptions(rules=chosen, bots=(page.bot,), public=False))
     return step if step.ui.form is None else step.but(form=with_rules(step.ui.form, chosen, infos))
 
 

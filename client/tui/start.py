@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from client.tui.actions import PlayOnWanted
 from client.tui.theme import Palette
 from protocol.client_messages import JoinRace, OpenRace
 from protocol.record import Record
 from protocol.run_messages import RunChallenge, RunDaily
-from protocol.views import RaceOptions, SeriesOptions
+from protocol.views import RaceOptions
 
 
 class UiSettings(Struct, frozen=True):
@@ -45,25 +45,10 @@ class StartHome(Struct, frozen=True):
     """The home screen, or the room that was entered before the first screen."""
 
 
-class StartBot(Struct, frozen=True):
-    """A race against a house bot, at once. deal: the shuffle's name, None for a random one; winnable: one that can be won.
+class StartRace(Struct, frozen=True):
+    """A race of these options, at once, on a server of one's own: against its first house bot, or the clock if there is none."""
 
-    rules: the id of a rule set. series: the series that it is the first race of.
-    """
-
-    bot: str
-    deal: str | None = None
-    rules: str = "carpet"
-    winnable: bool = False
-    series: SeriesOptions = field(default_factory=SeriesOptions)
-
-
-class StartAlone(Struct, frozen=True):
-    """A race against the clock, at once. deal, rules, winnable: as against a house bot."""
-
-    deal: str | None = None
-    rules: str = "carpet"
-    winnable: bool = False
+    options: RaceOptions
 
 
 class StartLesson(Struct, frozen=True):
@@ -104,14 +89,7 @@ class StartMenu(Struct, frozen=True):
     note: str = ""
 
 
-Start: TypeAlias = StartHome | StartBot | StartAlone | StartLesson | StartMatch | StartRequest | StartTournaments | StartMenu
-
-
-def start_of(options: RaceOptions) -> StartBot | StartAlone:
-    """A race of these options at once, on a server of one's own: against its first house bot, or the clock."""
-    if not options.bots:
-        return StartAlone(options.deal, options.rules, options.winnable)
-    return StartBot(options.bots[0], options.deal, options.rules, options.winnable, options.series)
+Start: TypeAlias = StartHome | StartRace | StartLesson | StartMatch | StartRequest | StartTournaments | StartMenu
 
 
 class AppOutcome(Struct, frozen=True):

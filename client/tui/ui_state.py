@@ -14,7 +14,7 @@ from client.state.watching import WatchModel
 from client.tui.actions import PlayOnWanted, PromptKind, Reviewed, Share, Verified
 from client.tui.chips import Chip
 from client.tui.replay_state import ReplayState
-from client.tui.start import Start, StartAlone, StartBot, StartLesson, StartMenu, StartTournaments, UiSettings
+from client.tui.start import Start, StartLesson, StartMenu, StartRace, StartTournaments, UiSettings
 from client.tui.tournament_view_state import TournamentView
 from protocol.client_messages import ClientMessage
 from protocol.tournament_messages import CorrectResult, EndTournament, RemoveEntrant
@@ -169,7 +169,7 @@ def first_ui(start: Start, settings: UiSettings) -> Ui:
         settings=settings,
         start=start,
         # Only `carpet play` and `carpet learn` begin with a race at once, on a server that they have started.
-        own_server=isinstance(start, StartBot | StartAlone | StartLesson),
+        own_server=isinstance(start, StartRace | StartLesson),
         tournament_view=TournamentView(start.id) if isinstance(start, StartTournaments) else None,
         learned=frozenset() if isinstance(start, StartLesson) else None,
     )

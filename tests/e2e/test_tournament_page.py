@@ -44,18 +44,18 @@ def test_a_tournament_is_followed_from_registration_to_its_end(browser: Browser,
         browser.wait_for_text(listed, "Carpet Open")
         assert browser.text(f"{listed} .facts") == "Round robin · Carpet · director Grace"
         browser.press("Carpet Open")
-        browser.wait_for_text(".summary", "Open to enter: 0 players so far.")
+        browser.wait_for_text(".summary", "Open to enter: 0 entered.")
         assert browser.driver.current_url == page(fast_server, f"/tournament/{tournament}")
         assert browser.text(".command code") == f"carpet tournament join {fast_server} {tournament}"
         for player in (ada, zoe):
             player.enter(tournament)
-        browser.wait_for_text(".summary", "2 players so far")
+        browser.wait_for_text(".summary", "2 entered")
         assert rows(browser) == [["Ada"], ["Zoë"]], "nobody has a place or points before the first round"
         grace.decide("start-tournament", id=tournament)
         browser.wait_for_text(".summary", "Check-in: 0 of 2 checked in.")
         for player in (ada, zoe):
             player.check_in(tournament)
-        browser.wait_for_text(".summary", "Round 1 is being played: 0 of 1 table done.")
+        browser.wait_for_text(".summary", "Round 1 is being raced: 0 of 1 table is done.")
         assert not browser.all(".command")[0].shown
         codes = {player.go_to_table()["code"] for player in (ada, zoe)}
         for player in (ada, zoe):
@@ -232,12 +232,12 @@ def test_a_director_decides_by_the_page(newcomer: Browser, fast_server: str) -> 
             player.enter(tournament)
             player.check_in(tournament)
         newcomer.open(page(fast_server, f"/tournament/{tournament}"))
-        newcomer.wait_for_text(".summary", "2 players so far")
+        newcomer.wait_for_text(".summary", "2 entered")
         assert not newcomer.all(".part:has(#directing)")[0].shown
         newcomer.run("localStorage.setItem('carpet.token', given[0])", director.welcome["token"])
         newcomer.driver.refresh()
         newcomer.press("Add it")
-        newcomer.wait_for_text(".summary", "3 players so far")
+        newcomer.wait_for_text(".summary", "3 entered")
         newcomer.press("Pair the first round")
         newcomer.wait_for_text("#of-table", "against")
         newcomer.press("All boards on a screen …")

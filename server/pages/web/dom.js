@@ -141,12 +141,19 @@ export function inHash(name) {
   return new URLSearchParams(location.hash.slice(1)).get(name);
 }
 
-/** "0:42", or "0:42.3" with tenths. */
+/** "0:42", or "0:42.3" with tenths; "1:02:03" from an hour on. */
 export function clockText(ms, tenths = false) {
   const whole = Math.max(0, Math.floor(ms / 100));
-  const minutes = Math.floor(whole / 600);
+  const minutes = Math.floor(whole / 600) % 60;
+  const hours = Math.floor(whole / 36000);
   const seconds = String(Math.floor(whole / 10) % 60).padStart(2, "0");
-  return tenths ? `${minutes}:${seconds}.${whole % 10}` : `${minutes}:${seconds}`;
+  const text = hours ? `${hours}:${String(minutes).padStart(2, "0")}:${seconds}` : `${minutes}:${seconds}`;
+  return tenths ? `${text}.${whole % 10}` : text;
+}
+
+/** How a word begins a sentence. @param {string} text */
+export function capitalised(text) {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 /** "1 move", "2 moves". nouns: where it takes more than an "s". */

@@ -8,8 +8,8 @@
 
 export const FACE_DOWN = "??";
 export const RANKS = "A23456789TJQK";
-/** Keys that mean nothing else in a race: one for each card that can be played. */
-export const CHIPS = "1234567890mnouvxyzDEFIJNOPQSTUVWXYZ";
+/** Keys that mean nothing else in a race, as in the terminal. Cards beyond them are played by slot, cursor or pointer. */
+export const CHIPS = "1234567890mnouvxyzDEFIJNOPQSUVWXYZ";
 
 /** Where a move takes its card: "b3" of "b3+". @param {string} move */
 export const source = (move) => move.split(":")[0].replace(/[+-]+$/, "");

@@ -13,7 +13,7 @@ import { Player } from "./player.js";
 import { NameField, StartForm, rulesInShort } from "./start.js";
 import { WaitingRoom } from "./waiting.js";
 
-const PHRASES = {
+export const PHRASES = {
   hello: "Hello!", "good-luck": "Good luck!", nice: "Nice!", close: "This is close!", ouch: "Ouch!", sorry: "Sorry!",
   "one-moment": "One moment, please.", thanks: "Thank you!", "well-played": "Well played!",
 };

@@ -2,7 +2,7 @@
 
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
-import { arrange, button, clean, clockText, counted, element, fill, inHash, nameOf, setText } from "./dom.js";
+import { arrange, button, capitalised, clean, clockText, counted, element, fill, inHash, nameOf, setText } from "./dom.js";
 import { WatchedRace, byId, cardsOf, holds, standing } from "./model.js";
 import { Plot } from "./plot.js";
 import { REPLAY_MS, Replay } from "./replaying.js";
@@ -10,7 +10,7 @@ import { Field, joinNodes, pairingNodes, standingsNodes, treeNodes, winnerNode }
 import { seriesSentence } from "./series.js";
 import { RESULT_MS, Rotation, clockOf, closestTables, partsOf, replayOf } from "./showing.js";
 import { read } from "./tables.js";
-import { Followed, formatWord, namesOf } from "./tournaments.js";
+import { Followed, formatWord, namesOf, winners } from "./tournaments.js";
 
 const TICK_MS = 250;
 const QUIET_MS = 4000;
@@ -261,7 +261,7 @@ export class ScreenPage {
     if (told) {
       if (this.heading.textContent !== clean(told.options.name)) this.heading.replaceChildren(nameOf(told.options.name));
       document.title = clean(told.options.name);
-      setText(this.facts, `${this.#followed.sentence(now)} ${formatWord(told.options)}, ${clean(this.#rules.get(told.options.rules)?.name ?? told.options.rules)}.`);
+      setText(this.facts, `${this.#followed.sentence(now)} ${capitalised(formatWord(told.options))}, ${clean(this.#rules.get(told.options.rules)?.name ?? told.options.rules)}.`);
     }
     const clock = told ? clockOf(told, since) : null;
     const model = this.#parts.shown === "race" ? this.#model : null;
@@ -325,8 +325,7 @@ export class ScreenPage {
       const homes = seats.map((seat) => `${clean(seat.name)} ${seat.home}${isByTime && seat.home === best[0].home ? ` at ${clockText(seat.home_at_ms, true)}` : ""}`).join(" · ");
       lines = [names.length === 1 ? `${names[0]} wins` : `${names.join(" and ")}: a draw`, `Cards home: ${homes}`];
     } else if (told?.phase === "over" && part === "standings") {
-      const names = namesOf(told);
-      const first = told.standings.filter((row) => row.place === 1).map((row) => clean(names.get(row.entrant)));
+      const first = winners(told);
       if (first.length) lines = [`${first.join(" and ")} ${first.length === 1 ? "wins" : "win"}`, clean(told.options.name)];
     }
     this.banner.hidden = lines === null;

@@ -1,6 +1,6 @@
 // A series of races between the same players: what it is called, how it stands, in words and as a table.
 
-import { clean, counted, element, nameOf, setText } from "./dom.js";
+import { capitalised, clean, counted, element, nameOf, setText } from "./dom.js";
 
 /** "best of 3", "session of 5", "swap"; nothing for a single race. */
 export function seriesName({ format, races }) {
@@ -10,7 +10,7 @@ export function seriesName({ format, races }) {
 /** How the series stands, in one sentence. phase: of its race that is open. */
 export function seriesSentence(series, phase) {
   const name = seriesName(series);
-  const title = name[0].toUpperCase() + name.slice(1);
+  const title = capitalised(name);
   const gone = series.seats.filter((seat) => seat.gone).map((seat) => clean(seat.name));
   const left = gone.length ? `${gone.join(" and ")} gave up the series. ` : "";
   if (series.over) {

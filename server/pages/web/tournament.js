@@ -5,7 +5,7 @@ import { bar } from "./bars.js";
 import { bracketNodes, bracketOf, roundsOf } from "./bracket.js";
 import { Crosstable, pathNodes } from "./crosstable.js";
 import { Directing } from "./directing.js";
-import { announce, arrange, clean, clockText, element, inHash, nameOf, section, setText, showEach, wide } from "./dom.js";
+import { announce, arrange, capitalised, clean, clockText, element, inHash, nameOf, section, setText, showEach, wide } from "./dom.js";
 import { TakingPart } from "./entering.js";
 import { serverAddress } from "./connection.js";
 import { STATE_WORDS, byId, cardsOf, holds } from "./model.js";
@@ -18,7 +18,7 @@ const TIE_BREAKS = {
   "direct-encounter": ["Among equals", "place among those who are still equal, by their races against each other"],
   "cards-home": ["Cards home", ""],
 };
-const VERDICTS = { first: "1 : 0", second: "0 : 1", draw: "½ : ½", neither: "0 : 0" };
+export const VERDICTS = { first: "1 : 0", second: "0 : 1", draw: "½ : ½", neither: "0 : 0" };
 const REFUSED = "tournament/no-such-id";
 const LATER_MS = 2000;
 
@@ -142,7 +142,7 @@ export class TournamentPage {
     document.title = clean(message.options.name);
     this.heading.replaceChildren(nameOf(message.options.name));
     const rules = this.#rules.get(message.options.rules);
-    setText(this.facts, `${formatWord(message.options)} · ${clean(rules?.name ?? message.options.rules)} · director ${clean(message.director_name)}`);
+    setText(this.facts, `${capitalised(formatWord(message.options))} · ${clean(rules?.name ?? message.options.rules)} · director ${clean(message.director_name)}`);
     this.play.hidden = !["registration", "check-in"].includes(message.phase);
     this.parts.hidden = false;
     this.#showRounds(message);

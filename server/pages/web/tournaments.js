@@ -1,14 +1,15 @@
 // Tournaments in words, and the list of them on the first page.
 
-import { clean, clockText, counted, element, nameOf, section, setText, showEach } from "./dom.js";
+import { capitalised, clean, clockText, counted, element, nameOf, section, setText, showEach } from "./dom.js";
 
-const FORMATS = { swiss: "Swiss", "round-robin": "Round robin", elimination: "Elimination", session: "Session" };
+// These and all sentences below are the terminal's.
+const FORMATS = { swiss: "Swiss", "round-robin": "round robin", elimination: "elimination", session: "session" };
 
 const PHASES = {
-  registration: "open to enter",
-  "check-in": "checking in",
-  running: "being played",
-  between: "between two rounds",
+  registration: "open",
+  "check-in": "check-in",
+  running: "running",
+  between: "between rounds",
   paused: "paused",
   over: "over",
   ended: "called off",
@@ -23,6 +24,12 @@ export function namesOf(told) {
   return new Map(told.entrants.map((entrant) => [entrant.id, entrant.name]));
 }
 
+/** The names of who has won: nobody where every table was forfeited by both sides. @param {any} told a `Tournament` that is over @returns {string[]} */
+export function winners(told) {
+  const names = namesOf(told);
+  return told.standings.filter((row) => row.place === 1 && (row.half_points || row.home)).map((row) => clean(names.get(row.entrant) ?? row.entrant));
+}
+
 /** Points and tie-breaks: "3½". */
 export function quarters(number) {
   const whole = Math.floor(number / 4);
@@ -30,12 +37,12 @@ export function quarters(number) {
   return whole || !rest ? `${whole}${rest}` : rest;
 }
 
-/** "Swiss, 9 rounds". @param {import("carpet-wire").TournamentOptions} options */
+/** "Swiss, 9 rounds", "double round robin". @param {import("carpet-wire").TournamentOptions} options */
 export function formatWord({ format, rounds, double }) {
   const name = FORMATS[format] ?? clean(format);
   if (format === "swiss" && rounds) return `${name}, ${counted(rounds, "round")}`;
-  if (format === "session" && rounds) return `${name}, ${counted(rounds, "deal")}`;
-  return double ? `${name}, double` : name;
+  if (format === "session" && rounds) return `${name} of ${rounds}`;
+  return double ? `double ${name}` : name;
 }
 
 /** A tournament as it was told last, and the time since then; while the server cannot keep anything, none passes. */
@@ -82,23 +89,24 @@ export function phaseSentence(told, left) {
   const playing = told.entrants.filter((entrant) => !entrant.withdrawn);
   const last = told.rounds.at(-1);
   const number = last ? `Round ${last.number}${["swiss", "session"].includes(told.options.format) && told.options.rounds ? ` of ${told.options.rounds}` : ""}` : "";
-  const rest = left === null ? "" : ` ${clockText(Math.max(left, 0))} left.`;
+  const rest = left === null ? "" : ` ${clockText(left)} left.`;
   switch (told.phase) {
     case "registration":
-      return `Open to enter: ${counted(playing.length, "player")} so far.`;
+      return `Open to enter: ${playing.length} entered.`;
     case "check-in":
       return `Check-in: ${playing.filter((entrant) => entrant.checked_in).length} of ${playing.length} checked in.${rest}`;
     case "running":
-      return last ? `${number} is being played: ${last.tables - last.open} of ${counted(last.tables, "table")} done.` : "The first round is being paired.";
+      if (!last) return "The first round is being paired.";
+      return `${number} is being raced: ${last.tables - last.open} of ${last.tables} ${last.tables === 1 ? "table is" : "tables are"} done.`;
     case "between":
-      return left === null ? `${number} is over. The director pairs the next one.` : `${number} is over. The next one is paired in ${clockText(Math.max(left, 0))}.`;
+      if (left === null) return `${number} is over; the director pairs the next one.`;
+      return `${number} is over; the next one is ${left > 0 ? `paired in ${clockText(left)}` : "being paired"}.`;
     case "paused":
       if (last?.open === 0) return `Paused after r${number.slice(1)}.`;
       return `Paused: races go on, but no new one starts.${last ? ` ${last.tables - last.open} of ${counted(last.tables, "table")} done.` : ""}`;
     case "over": {
-      const names = namesOf(told);
-      const first = told.standings.filter((row) => row.place === 1).map((row) => clean(names.get(row.entrant) ?? row.entrant));
-      return first.length ? `It is over: ${first.join(" and ")} won.` : "It is over.";
+      const first = winners(told);
+      return first.length ? `It is over: ${first.join(" and ")} won.` : "It is over. Nobody won.";
     }
     case "ended":
       return `Called off${endingOf(told)?.author ? " by its director" : ""} before ${last ? "it was decided" : "the first round"}.`;
@@ -147,7 +155,7 @@ class Listed {
       this.link.replaceChildren(nameOf(info.name));
       this.link.setAttribute("href", `/tournament/${encodeURIComponent(info.id)}`);
     }
-    setText(this.facts, `${FORMATS[info.format] ?? clean(info.format)} · ${clean(rules?.name ?? info.rules)} · director ${clean(info.director)}`);
+    setText(this.facts, `${capitalised(FORMATS[info.format] ?? clean(info.format))} · ${clean(rules?.name ?? info.rules)} · director ${clean(info.director)}`);
     const round = info.round ? `, round ${info.round}` : "";
     setText(this.stands, `${counted(info.entrants, "player")}, ${phaseWord(info.phase)}${round}${info.by_code && info.phase === "registration" ? ", by code" : ""}`);
   }

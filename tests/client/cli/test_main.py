@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -339,6 +340,23 @@ client.cli.main.main(["demo"])
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 1
+
+
+@pytest.mark.slow
+def test_an_interrupt_ends_a_replay_that_still_reads_its_record() -> None:
+    command = [sys.executable, "-m", "client.cli.main", "replay", "--text", "-"]
+    with subprocess.Popen(command, env=server_environment(), stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        # More than a pipe holds: once all of it is written, the command is reading.
+        process.stdin.write(b" " * 200_000)
+        process.stdin.flush()
+        process.send_signal(signal.SIGINT)
+        try:
+            assert process.wait(timeout=30) == 130
+        finally:
+            process.kill()
+        assert process.stderr.read() == b""
 
 
 @pytest.mark.parametrize("command", [["play"], ["host", "carpet.example"]], ids=lambda command: command[0])

@@ -14,7 +14,7 @@ from client.connection.outbox import FIRST_NUMBER
 from client.state.evidence import Evidence
 from client.tui.ending import QUIET_MS
 from client.tui.result import ASKED_STANDS_MS
-from client.tui.start import AppOutcome, SeatRequest, Start, StartBot, StartMatch, StartRequest, UiSettings
+from client.tui.start import AppOutcome, SeatRequest, Start, StartMatch, StartRace, StartRequest, UiSettings
 from client.tui.terminal import Terminal
 from protocol.client_messages import (
     ClientMessage,
@@ -81,7 +81,7 @@ async def test_the_home_screen_follows_the_lobby_and_shows_the_connection() -> N
 
 
 async def test_starting_with_a_bot_opens_a_race_and_is_ready_at_once() -> None:
-    async with running(StartBot("Steady", "garden")) as run:
+    async with running(StartRace(RaceOptions(bots=("Steady",), deal="garden"))) as run:
         await run.say(UP, scenes.welcome())
         options = RaceOptions(bots=("Steady",), public=False, deal="garden")
         assert run.link.taken()[0] == OpenRace(options=options)
@@ -93,7 +93,7 @@ async def test_starting_with_a_bot_opens_a_race_and_is_ready_at_once() -> None:
 
 
 async def test_a_race_at_once_that_was_refused_makes_no_other_race_one() -> None:
-    async with running(StartBot("Steady"), size=(60, 20)) as run:
+    async with running(STEADY, size=(60, 20)) as run:
         await run.say(UP, scenes.welcome())
         # The answer is still to come.
         await run.say(scenes.refusal(ErrorCode.CANNOT_WRITE))
@@ -108,7 +108,7 @@ async def test_a_race_at_once_that_was_refused_makes_no_other_race_one() -> None
 
 
 async def test_a_race_against_a_bot_waits_for_a_terminal_that_can_show_it() -> None:
-    async with running(StartBot("Steady"), size=(60, 20)) as run:
+    async with running(STEADY, size=(60, 20)) as run:
         await run.say(UP, scenes.welcome(), scenes.room())
         assert run.screen.shows("The race starts in a larger window")
         assert Ready not in map(type, run.link.taken())
@@ -119,7 +119,7 @@ async def test_a_race_against_a_bot_waits_for_a_terminal_that_can_show_it() -> N
 
 
 async def test_whoever_gets_ready_in_a_small_window_is_told_of_the_race_and_not_that_it_waits() -> None:
-    async with running(StartBot("Steady"), size=(60, 20)) as run:
+    async with running(STEADY, size=(60, 20)) as run:
         await run.say(UP, scenes.welcome(), scenes.room())
         run.link.taken()
         await run.give("r")
@@ -253,6 +253,7 @@ async def test_an_opponent_is_looked_for_once_the_race_that_is_over_is_left() ->
         assert run.link.taken() == [QuickMatch(rules="colorado"), FollowLobby(changes=True)]
 
 
+STEADY = StartRace(RaceOptions(bots=("Steady",)))
 WAITING = WaitingMatch(rules=None, waited_ms=0, window=100, waiting=1)
 
 
@@ -315,7 +316,7 @@ async def test_a_tone_takes_the_bells_place_where_that_is_wished_for(kind: str, 
 
 
 async def test_a_start_with_a_bot_asks_for_its_race_once() -> None:
-    async with running(StartBot("Steady")) as run:
+    async with running(STEADY) as run:
         await run.say(UP, scenes.welcome())
         assert run.link.taken() == [OpenRace(options=RaceOptions(bots=("Steady",), public=False)), FollowLobby(changes=True)]
         await run.say(UP, scenes.welcome())
@@ -323,7 +324,7 @@ async def test_a_start_with_a_bot_asks_for_its_race_once() -> None:
 
 
 async def test_where_a_seat_is_held_already_nothing_else_is_asked_for() -> None:
-    async with running(StartBot("Steady")) as run:
+    async with running(STEADY) as run:
         await run.say(UP, scenes.welcome(room="KXQWZP"), scenes.room())
         assert run.link.taken() == [FollowLobby(changes=True), FollowLobby(follow=False)]
         assert run.screen.shows("KXQWZP")
@@ -986,7 +987,7 @@ async def test_quitting_asks_in_a_race_only_and_says_where_the_seat_is() -> None
 
 
 async def test_quitting_a_server_of_ones_own_promises_no_seat() -> None:
-    for start, words in ((StartBot("greedy"), "The race ends with it."), (HOME, "Your seat is held")):
+    for start, words in ((StartRace(RaceOptions(bots=("greedy",))), "The race ends with it."), (HOME, "Your seat is held")):
         async with racing(start) as run:
             await run.give("q")
             assert run.screen.shows(words)
@@ -1232,7 +1233,7 @@ async def test_other_rules_from_the_list_take_the_wish_for_a_winnable_deal_back_
 
 
 async def test_a_race_against_a_bot_can_ask_for_a_winnable_deal() -> None:
-    async with running(StartBot("Steady", winnable=True)) as run:
+    async with running(StartRace(RaceOptions(bots=("Steady",), winnable=True))) as run:
         await run.say(UP, scenes.welcome())
         assert run.link.taken()[0] == OpenRace(options=RaceOptions(bots=("Steady",), public=False, winnable=True))
 
@@ -1331,7 +1332,7 @@ async def test_a_nonce_is_kept_before_it_is_sent_and_is_known_to_the_next_proces
         sent_before.append(any(isinstance(message, Ready) for message in run.link.sent))
         seen.append(evidence)
 
-    async with running(StartBot("Steady", None), witness=witness) as run:
+    async with running(STEADY, witness=witness) as run:
         await run.say(UP, scenes.welcome(), scenes.room())
         (ready,) = (message for message in run.link.taken() if isinstance(message, Ready))
     assert sent_before == [False]

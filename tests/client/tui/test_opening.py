@@ -15,11 +15,12 @@ from client.state.store import Model
 from client.tui.opening import colours_of, painted
 from client.tui.picture import NARROW, Size
 from client.tui.scene import scene_of
-from client.tui.start import Start, StartBot, StartMenu, UiSettings
+from client.tui.start import Start, StartMenu, StartRace, UiSettings
 from client.tui.terminal import canvas_of
 from client.tui.theme import PALETTES, Palette, entries
 from client.tui.ui_state import first_ui
 from client.tui.view import view
+from protocol.views import RaceOptions
 
 
 def shown(told: str, size: Size) -> list[list[Any]]:
@@ -29,9 +30,12 @@ def shown(told: str, size: Size) -> list[list[Any]]:
     return [[screen.buffer[row][column] for column in range(size[0])] for row in range(size[1])]
 
 
+LAYING = StartRace(RaceOptions(bots=("greedy",)))
+
+
 @pytest.mark.parametrize("colours", [1, 256, 2**24])
 @pytest.mark.parametrize("palette", PALETTES, ids=lambda palette: palette.name)
-@pytest.mark.parametrize(("start", "size"), [(StartMenu(), (80, 24)), (StartBot("greedy"), (120, 40))], ids=["menu", "laying"])
+@pytest.mark.parametrize(("start", "size"), [(StartMenu(), (80, 24)), (LAYING, (120, 40))], ids=["menu", "laying"])
 def test_the_first_picture_is_the_one_that_urwid_draws_next(start: Start, size: Size, palette: Palette, colours: Any) -> None:
     scene = scene_of(Model(), first_ui(start, UiSettings(palette=palette.name)), 0, colours=colours)
     looks = entries(scene.theme.palette, exact=colours > 256)

@@ -36,7 +36,7 @@ from client.tui.replay_state import jumped_to_tenth, replay_state_of
 from client.tui.rules import LIST_WIDTH
 from client.tui.scene import Scene, scene_of
 from client.tui.small_table import BETWEEN, LEAST, OWN_ROWS, SIDE_LEAST, arranged
-from client.tui.start import StartBot, StartMenu, UiSettings
+from client.tui.start import StartMenu, StartRace, UiSettings
 from client.tui.table import grid_height, grid_width
 from client.tui.terminal import Painted
 from client.tui.theme import PALETTES, entries, next_palette, theme_for
@@ -390,7 +390,7 @@ SCREENS = {
     "waiting-invited": Shown(scenes.waiting, replace(UI, settings=INVITING), 2000),
     "waiting-near": Shown(scenes.waiting, replace(UI, settings=replace(INVITING, is_near=True)), 2000),
     "menu": Shown(Model, Ui(start=StartMenu()), 0),
-    "laying": Shown(Model, Ui(start=StartBot("greedy"), own_server=True), 0),
+    "laying": Shown(Model, Ui(start=StartRace(RaceOptions(bots=("greedy",))), own_server=True), 0),
     "menu-new": Shown(Model, Ui(start=StartMenu(is_new=True)), 0),
     "menu-refused": Shown(
         Model, Ui(start=StartMenu(), note="'ftp://x' is not the address of a server: it begins with ws:// or wss://, or is host:port."), 0

@@ -25,7 +25,7 @@ from client.game.moves import choices, homeward, press, suggested
 from client.game.preview import preview
 from client.state.evidence import Evidence, check
 from client.text.formatting import rated_sentence
-from client.tui.chips import Chip, chips_of, dealt
+from client.tui.chips import CHIPS, Chip, chips_of, dealt
 from client.tui.outcome import headline
 from client.tui.playing import all_fit, best_home
 from protocol.cards import FACE_DOWN
@@ -142,6 +142,10 @@ def test_presses_previews_and_chips_are_those_of_the_terminal() -> None:
     for rules, ours, theirs in zip(games(), expected, told, strict=True):
         for number, (one, other) in enumerate(zip(ours, theirs, strict=True)):
             assert one == other, f"{rules}, position {number}"
+
+
+def test_the_keys_of_chips_are_those_of_the_terminal() -> None:
+    assert node("const { CHIPS } = await import(`${web}/moves.js`); console.log(JSON.stringify(CHIPS));", None) == CHIPS
 
 
 def test_what_can_go_home_is_told_with_the_terminals_words_and_key() -> None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from random import Random
 from typing import Any
 
 import msgspec
 import pytest
 
+from client.text.tournaments import FORMAT_WORDS, OUT_WORDS, PHASE_WORDS, VERDICT_WORDS, format_text, out_sentence, phase_sentence
 from client.tui.tournament_keys import VERDICTS, race_of
+from protocol.phrases import PHRASES
 from protocol.tournament_messages import CorrectResult
-from protocol.tournaments import TableResult, TournamentTable
+from protocol.tournaments import TableResult, TournamentOptions, TournamentTable
 from server.tournaments.pairing.brackets import double_bracket, single_bracket
 from server.tournaments.pairing.crosstable import Crosstable
 from server.tournaments.pairing.elimination import Elimination
 from server.tournaments.pairing.round_robin import RoundRobin
+from tests.client import tournament_scenes
 from tests.server.pages.test_page_modules import node
 from tests.server.tournaments.fields import by_chance, field_of, play
 
@@ -64,7 +68,7 @@ def test_its_times_stand_while_the_server_can_keep_nothing_and_it_says_why() -> 
         followed.take(told, 60000);
         console.log(JSON.stringify([...held, followed.sentence(70000), followed.since(70000)]));
     """
-    sentence = "Round 1 of 3 is over. The next one is paired in 0:50."
+    sentence = "Round 1 of 3 is over; the next one is paired in 0:50."
     assert node(script, None) == [f"{sentence} Clocks stand still.", 10_000, sentence, 10_000]
 
 
@@ -215,34 +219,87 @@ def test_each_is_told_what_they_can_do_in_a_tournament_and_where_their_table_is(
     ]
 
 
-def test_the_page_says_why_somebody_is_out_and_why_a_tournament_was_called_off() -> None:
+def test_the_page_says_why_somebody_is_out_as_the_terminal_does() -> None:
+    script = """
+        const { ownPart } = await import(`${web}/entering.js`);
+        console.log(JSON.stringify(given.map((told) => ownPart(told, told.entrants[0].id).sentence)));
+    """
+    anna = tournament_scenes.running().entrants[0]
+    out = [
+        tournament_scenes.running(entrants=(msgspec.structs.replace(anna, withdrawn=True, out=why, out_reason=reason),))
+        for why in ("", *OUT_WORDS)
+        for reason in ("", "two names")
+    ]
+    assert node(script, msgspec.to_builtins(out)) == [out_sentence(told, told.entrants[0]) for told in out]
+
+
+def test_the_page_says_why_a_tournament_was_called_off() -> None:
     script = """
         const { ownPart } = await import(`${web}/entering.js`);
         const { phaseSentence } = await import(`${web}/tournaments.js`);
-        const out = (out, out_reason = "") => ownPart({
-          phase: "between", entrants: [{ id: "me", name: "Ida", withdrawn: true, out, out_reason }], rounds: [1], round: 1, tables: [],
-          standings: [], director_name: "Grace", options: { format: "swiss" } }, "me").sentence;
         const ended = (rounds, author, won) => {
           const told = { phase: "ended", entrants: [{ id: "me", name: "Ida", withdrawn: false }], rounds, round: 0, tables: [],
             standings: [{ entrant: "me", place: 1, won, drawn: 0, lost: 0 }], options: { format: "swiss" },
             log: [{ kind: "end", text: "", author, reason: "no light" }] };
           return `${phaseSentence(told, null)} ${ownPart(told, "me").sentence}`;
         };
-        console.log(JSON.stringify([
-          out("not-checked-in"), out("withdrew"), out("missed"), out("removed", "two names"), out("banned"), out(undefined),
-          ended([], "Grace", 0), ended([], "", 0), ended([{ number: 1 }], "Grace", 1)]));
+        console.log(JSON.stringify([ended([], "Grace", 0), ended([], "", 0), ended([{ number: 1 }], "Grace", 1)]));
     """
     assert node(script, None) == [
-        "You were left out, since you had not checked in.",
-        "You have withdrawn.",
-        "You are out, since you missed two rounds running.",
-        "Grace has removed you: two names.",
-        "You are out, since the host of this server has banned you.",
-        "You are not playing any more.",
         "Called off by its director before the first round. Reason: no light.",
         "Called off before the first round. Reason: no light.",
         "Called off by its director before it was decided. Reason: no light. You placed 1 of 1, as it stood.",
     ]
+
+
+def test_formats_and_phases_have_the_words_of_the_terminal() -> None:
+    script = """
+        const { formatWord, phaseSentence, phaseWord } = await import(`${web}/tournaments.js`);
+        const { formats, phases, stands } = given;
+        console.log(JSON.stringify([
+          formats.map(formatWord), phases.map(phaseWord), stands.map(([told, left]) => phaseSentence(told, left))]));
+    """
+    formats = [
+        TournamentOptions(name="x", format=each, rounds=rounds, double=double)
+        for each in FORMAT_WORDS
+        for rounds, double in ((0, False), (1, False), (9, False), (0, True))
+        if not double or each in ("round-robin", "elimination")
+    ]
+    tables = tuple(tournament_scenes.paired(number, tables=1) for number in (1, 2))
+    begun = [tournament_scenes.running, partial(tournament_scenes.running, rounds=tables), tournament_scenes.told]
+    stands = [
+        (tell(phase=phase), left_ms)
+        for tell in begun
+        for phase in PHASE_WORDS
+        for left_ms in (None, -5, 0, 61_000, 3_700_000)
+        if phase not in ("between", "over") or tell is not tournament_scenes.told
+    ]
+    told = node(script, msgspec.to_builtins({"formats": formats, "phases": list(PHASE_WORDS), "stands": stands}))
+    assert told == [[format_text(each) for each in formats], [*PHASE_WORDS.values()], [phase_sentence(*each) for each in stands]]
+
+
+def test_results_and_what_can_be_said_have_the_words_of_the_terminal() -> None:
+    script = """
+        globalThis.matchMedia = () => ({ matches: false, addEventListener() {} });
+        const { VERDICTS } = await import(`${web}/tournament.js`);
+        const { PHRASES } = await import(`${web}/play.js`);
+        console.log(JSON.stringify([VERDICTS, Object.entries(PHRASES)]));
+    """
+    assert node(script, None) == [VERDICT_WORDS, [[*each] for each in PHRASES.items()]]
+
+
+def test_the_page_says_who_has_won_and_that_nobody_has_as_the_terminal_does() -> None:
+    script = """
+        const { phaseSentence, winners } = await import(`${web}/tournaments.js`);
+        console.log(JSON.stringify(given.map((told) => [phaseSentence(told, null), winners(told)])));
+    """
+    first, second = (msgspec.structs.replace(row, place=1) for row in tournament_scenes.STANDINGS[:2])
+    forfeited = tuple(msgspec.structs.replace(row, half_points=0, home=0) for row in (first, second))
+    over = [tournament_scenes.running(phase="over", standings=rows) for rows in ((first,), (first, second), forfeited)]
+    told = node(script, msgspec.to_builtins(over))
+    assert [sentence for sentence, _ in told] == [phase_sentence(each, None) for each in over]
+    assert [names for _, names in told] == [["Benedikt"], ["Benedikt", "Anna"], []]
+    assert told[-1][0] == "It is over. Nobody won."
 
 
 def test_with_as_many_cards_home_it_says_who_has_won() -> None:
