@@ -231,5 +231,7 @@ def check_deal(deal: DealRecord) -> None:
 def _check_shared(deal: DealRecord, shared: SharedDeal) -> None:
     if deal.name is not None or deal.winnable:
         raise BadRecord("a deal that several races share has no name, and is what it is, winnable or not")
+    if shared.number != 1 and shared.kind != "round":
+        raise BadRecord("only a table of a round races again, on another shuffle: otherwise the host could choose among deals")
     if deal.k != shared.number - 1:
         raise BadRecord(f"k is {deal.k}, but this is number {shared.number} of the shuffles that are shared")

@@ -173,6 +173,11 @@ def _check_record(document: TournamentDocument, paired: RoundDocument, table: Ta
         raise BadTournament(f"{where}: it was not dealt the shuffle of this round")
     if shared.nonces != (paired.nonce,) or record.deal.secret != paired.secret:
         raise BadTournament(f"{where}: its secret or nonce is not that of the round")
+    prefix = f"Round {paired.number}, table {table.table},"
+    of_table = [entry.kind for entry in document.log if entry.text.replace(":", ",").startswith(prefix)]
+    # Each number follows a result that left the table undecided, a race that was called off, or a ruling; this race has its own result.
+    if shared.number > sum(of_table.count(kind) for kind in ("result", "broken-race", "correct")):
+        raise BadTournament(f"{where}: it has shuffle number {shared.number}, and the log does not say why")
     if record.rules != document.options.rules:
         raise BadTournament(f"{where}: it was run under {record.rules}")
     bots = {entrant.id for entrant in document.entrants if entrant.bot is not None}
@@ -187,7 +192,6 @@ def _check_record(document: TournamentDocument, paired: RoundDocument, table: Ta
     result = told_result(result_of_seats([seat for seat in seats if seat is not None]))
     if result in table.races:
         return False
-    prefix = f"Round {paired.number}, table {table.table},"
-    if not any(entry.kind == "correct" and f"{entry.text.replace(':', ',')}".startswith(prefix) for entry in document.log):
+    if "correct" not in of_table:
         raise BadTournament(f"{where}: its result is not among those of the table, and the log has no correction")
     return True

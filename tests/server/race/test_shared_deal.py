@@ -52,6 +52,7 @@ def test_a_day_gives_each_rule_set_a_shuffle_of_its_own() -> None:
     ("what", "changes"),
     [
         ("number", {"shared": replace(ROUND, number=2)}),
+        ("only a table of a round races again", {"k": 1, "shared": replace(ROUND, kind="challenge", id="WUKMRT", number=2)}),
         ("seed does not follow", {"shared": replace(ROUND, nonces=("7d" * 16,))}),
         ("seed does not follow", {"shared": replace(ROUND, nonces=(NONCE, NONCE))}),
         ("has no name", {"name": "tuesday"}),

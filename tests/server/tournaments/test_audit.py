@@ -106,6 +106,9 @@ async def test_a_whole_tournament_is_checked_with_the_records_of_its_races(venue
     # Without the correction in its log the result of that table is a lie.
     with pytest.raises(BadTournament, match="the log has no correction"):
         audit_tournament(replace(told, log=tuple(entry for entry in told.log if entry.kind != "correct")), records)
+    # A host could otherwise try which number makes the best shuffle.
+    with pytest.raises(BadTournament, match="it has shuffle number 1, and the log does not say why"):
+        audit_tournament(replace(told, log=tuple(entry for entry in told.log if entry.kind not in ("result", "correct"))), records)
     assert read_tournament(to_json(records[0]).encode()) is None
     assert from_json(to_json(records[0])) == records[0]
 
