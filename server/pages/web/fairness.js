@@ -73,7 +73,8 @@ function seedCheck(record, evidence) {
     const isTrue = hex(sha256(utf8(`carpet deal ${deal.name}`))) === deal.seed;
     return { isTrue, sentence: isTrue ? "The seed is the one of the deal’s name." : "The seed is not the one of the deal’s name." };
   }
-  const k = deal.shared ? (deal.shared.number ?? 1) - 1 : deal.winnable ? deal.k : 0;
+  // Only a table of a round races again, on another shuffle.
+  const k = deal.shared ? (deal.shared.kind === "round" ? (deal.shared.number ?? 1) - 1 : 0) : deal.winnable ? deal.k : 0;
   const isTrue = deal.k === k && hex(derived(deal, deal.shared?.nonces ?? deal.nonces, k)) === deal.seed;
   if (!isTrue) return wrong("The seed does not follow from the secret and the nonces.");
   return { isTrue, sentence: deal.shared ? "The seed follows from the secret and the nonces of the deal." : "The seed follows from the secret and everybody’s nonces." };

@@ -29,6 +29,7 @@ from client.tui.chips import CHIPS, Chip, chips_of, dealt
 from client.tui.outcome import headline
 from client.tui.playing import all_fit, best_home
 from protocol.cards import FACE_DOWN
+from protocol.fairness import derive_seed
 from protocol.record import from_json
 from protocol.seat_ends import SEAT_ENDS, end_word, word_among
 from protocol.server_messages import Lobby
@@ -214,6 +215,14 @@ def test_the_shuffle_the_digest_and_the_checks_are_those_of_the_specification() 
         "first": msgspec.to_builtins(first),
     }
     other = msgspec.to_builtins(see(RULE_SETS[record.rules].deal(bytes(32))))
+
+    def numbered(kind: str) -> dict[str, Any]:
+        """The record as of another shuffle than the first of those that races of this kind share."""
+        nonce, deal = "7c" * 16, document["deal"]
+        seed = derive_seed(bytes.fromhex(deal["secret"]), [bytes.fromhex(nonce)], 1).hex()
+        shared = {"kind": kind, "id": "KWPRTM/1", "nonces": [nonce], "number": 2}
+        return {**document, "deal": {**deal, "winnable": False, "k": 1, "seed": seed, "shared": shared}}
+
     evidences = [
         (document, evidence),
         (document, None),
@@ -224,6 +233,7 @@ def test_the_shuffle_the_digest_and_the_checks_are_those_of_the_specification() 
         ({**document, "ended_at_ms": 1}, evidence),
         ({**document, "deal": {**document["deal"], "seed": "0" * 64}}, evidence),
         ({**document, "deal": {**document["deal"], "secret": "0" * 64}}, evidence),
+        *((numbered(kind), None) for kind in ("round", "challenge")),
     ]
     told = node(script, {"vectors": vectors, "texts": texts, "evidences": evidences, "text": text})
     assert told["shuffles"] == [vector["cards"] for vector in vectors]
@@ -233,7 +243,8 @@ def test_the_shuffle_the_digest_and_the_checks_are_those_of_the_specification() 
     assert told["checks"][1][1] is None
     # Nobody saw for how long its secret had been known.
     assert told["shared"] == "The deal checks out: it is the shuffle that was committed to."
-    assert [whole for _, whole in told["checks"][2:]] == [False] * 7
+    assert [whole for _, whole in told["checks"][2:]] == [False] * 9
+    assert [does_seed_follow for (_, does_seed_follow, *_), _ in told["checks"][-2:]] == [True, False]
     # The terminal's client says the same of the same race.
     own = Evidence(record.room, record.race, record.deal.commitment, record.deal.nonces[0], record.deal.winnable, first)
     assert all(made.ok for made in check(record, own, 0))
