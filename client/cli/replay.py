@@ -9,10 +9,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn, TextIO
+from typing import Annotated, TextIO
 
+import msgspec
 import trio
 import typer
+from msgspec import Struct
 
 import protocol
 from client.cli.past_races import catch_up
@@ -38,6 +40,7 @@ from client.connection.http import fetch_record
 from client.local.sitting import play_on as played_on
 from client.replay.own_server import replay_race, server_command, server_environment
 from client.replay.timeline import TimeLine
+from client.storage.evidence import EvidenceStore
 from client.storage.identity import IdentityStore, home_folder
 from client.storage.saved_records import record_path
 from client.text.past_races import past_race
@@ -66,9 +69,46 @@ def verify(
     """Check the record of a race, or a whole tournament.
 
     For a race, the shuffle, every move and the result are worked out again; for a tournament, its rounds' shuffles, the given records,
-    points, tie-breaks and places. The exit status is 0 only if all of it is correct.
+    points, tie-breaks and places, and whether your part of the shuffles is what you gave when you checked in on this machine. The exit
+    status is 0 only if all of it is correct.
     """
-    _ask_server(["verify", "--", _kept(file), *(records or [])])
+    source = _kept(file)
+    status = _ask_server(["verify", "--", source, *(records or [])])
+    if status == 0:
+        _check_entry(source)
+    raise typer.Exit(status)
+
+
+class _Entrant(Struct):
+    nonce: str | None
+
+
+class _Entered(Struct):
+    """The parts of a tournament's document that an entrant knows better than anybody else."""
+
+    id: str
+    commitment: str
+    entrants: tuple[_Entrant, ...]
+
+
+def _check_entry(source: str) -> None:
+    """Compare the document of a tournament with what its reader saw and gave when they checked in on this machine, if they did.
+
+    Ends the command if it is false. That the nonces of its entrants are in the shuffles has been checked.
+    """
+    try:
+        told = msgspec.json.decode(Path(source).read_bytes(), type=_Entered)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        # A record, or read from standard input.
+        return
+    entries = [entry for entry in EvidenceStore(home_folder()).entries() if entry.id == told.id]
+    if not entries:
+        return
+    if told.commitment not in {entry.commitment for entry in entries}:
+        fail("not a true tournament: when you checked in, it had committed to other shuffles")
+    if not {entrant.nonce for entrant in told.entrants} & {entry.nonce for entry in entries}:
+        fail("what you gave when you checked in here is not in its shuffles: that is true only if you had checked in elsewhere before")
+    print_text("yours: what you gave when you checked in is in the shuffles, which were committed to before")
 
 
 @app.command(epilog=examples("carpet review", "carpet review race.json --seat 1", "carpet demo --fast --json | carpet review -"))
@@ -85,7 +125,7 @@ def review(
 
     For each game: the best possible result, the move that lost it, and the move that would have kept it.
     """
-    _ask_server(["review", *(["--seat", str(seat)] if seat is not None else []), "--", _kept(file)])
+    raise typer.Exit(_ask_server(["review", *(["--seat", str(seat)] if seat is not None else []), "--", _kept(file)]))
 
 
 To = Annotated[str | None, typer.Option(metavar="FILE", help="Write the race as an asciinema recording, at its own pace; - prints it.")]
@@ -299,8 +339,8 @@ def _read(source: str) -> Record:
         raise NoRecord(f"{source} does not hold the record of a race: {why}.") from error
 
 
-def _ask_server(arguments: list[str]) -> NoReturn:
-    """Run a command of this installation's server, and leave its messages and exit status to it."""
+def _ask_server(arguments: list[str]) -> int:
+    """Run a command of this installation's server, and leave its messages to it. Gives the exit status."""
     environment = server_environment() | {protocol.PROGRAM_VARIABLE: "carpet"}
     finished = subprocess.run(server_command(arguments), env=environment, check=False)  # noqa: S603  (our own)
-    raise typer.Exit(finished.returncode if finished.returncode >= 0 else FAILED)
+    return finished.returncode if finished.returncode >= 0 else FAILED

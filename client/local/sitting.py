@@ -27,7 +27,7 @@ from client.replay.own_server import replay_race
 from client.state.capabilities import check_options, check_rules
 from client.state.evidence import Evidence
 from client.storage.bests import BestsStore
-from client.storage.evidence import EvidenceStore, SeenRace
+from client.storage.evidence import Entry, EvidenceStore, SeenRace
 from client.storage.files import replace_file
 from client.storage.identity import IdentityError, IdentityStore, default_name, home_folder
 from client.storage.saved_records import TAUGHT, SavedRecords, is_new
@@ -50,7 +50,7 @@ from protocol.record import Record, to_json
 from protocol.run_messages import PlayOn, RunChallenge, RunDaily
 from protocol.server_messages import ServerMessage
 from protocol.text import clean_name
-from protocol.tournament_messages import Decided, EnterTournament, FollowTournament, Tournament
+from protocol.tournament_messages import CheckIn, Decided, EnterTournament, FollowTournament, Tournament
 from protocol.views import RaceOptions
 from protocol.watch_messages import Watched, WatchRace
 
@@ -305,11 +305,16 @@ async def _app(
         if not own:
             store.keep(SeenRace(url=link.url, **asdict(evidence)))
 
+    def witness_entry(check_in: CheckIn, commitment: str) -> None:
+        if not own:
+            store.keep_entry(Entry(id=check_in.id, commitment=commitment, nonce=check_in.nonce))
+
     jobs = Jobs(
         keeper=BestsStore(home_folder()).add if counts else None,
         recorder=records.keep,
         evidence=None if seen is None else Evidence(seen.code, seen.race, seen.commitment, seen.nonce, seen.winnable, seen.first_view),
         witness=witness,
+        witness_entry=witness_entry,
     )
     outcome = await run_app(link, settings=settings, start=start, jobs=jobs, teaches=teaches)
     return replace(outcome, kept=records.last, not_kept=str(records.error) if records.error is not None else None)

@@ -65,11 +65,12 @@ class Call(Struct, frozen=True):
 
 
 class AwaitedCheckIn(Struct, frozen=True):
-    """A check-in that waits for this player. id, name: the tournament's. until_ms: local time at which they are left out."""
+    """A check-in that waits for this player. id, name, commitment: the tournament's. until_ms: local time at which they are left out."""
 
     id: str
     name: str
     until_ms: int
+    commitment: str
 
 
 class TournamentsModel(Struct, frozen=True):
@@ -86,6 +87,12 @@ class TournamentsModel(Struct, frozen=True):
         """The tournament of this id, if it is the one shown."""
         return self.shown if self.shown is not None and self.shown.told.id == tournament else None
 
+    def commitment(self, tournament: str) -> str | None:
+        """What a tournament has committed to, if it was told."""
+        shown = self.tournament(tournament)
+        due = (each.commitment for each in self.check_ins if each.id == tournament)
+        return shown.told.commitment if shown is not None else next(due, None)
+
 
 def tournaments_after(model: TournamentsModel, event: object, now_ms: int) -> TournamentsModel:
     """What is known after `event`, heard at the local time `now_ms`. Total: events of no tournament change nothing."""
@@ -99,7 +106,7 @@ def tournaments_after(model: TournamentsModel, event: object, now_ms: int) -> To
             return replace(model, call=call)
         case CheckInDue(id=id_, left_ms=left_ms):
             others = tuple(each for each in model.check_ins if each.id != id_)
-            due = () if left_ms is None else (AwaitedCheckIn(id_, event.name, now_ms + left_ms),)
+            due = () if left_ms is None else (AwaitedCheckIn(id_, event.name, now_ms + left_ms, event.commitment),)
             return replace(model, check_ins=(*others, *due))
         case Welcome(room=room):
             # Calls that still stand are repeated after hello, and so are check-ins.

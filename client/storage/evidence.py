@@ -1,14 +1,15 @@
-"""What this client saw of its last races, kept so that a player who comes back in a new process can still check the deal.
+"""What this client saw of its last races and tournaments, kept so that a player who comes back in a new process can still check the deals.
 
-Owns one file, `evidence.json` in the user's folder. It holds a nonce before the server does: whatever happens then, the deal can be checked
-against what was shown first.
+Owns two files in the user's folder, `evidence.json` and `entries.json`. They hold a nonce before the server does: whatever happens then,
+the deal can be checked against what was shown first.
 """
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -18,6 +19,14 @@ from protocol.views import View
 
 KEPT: Final = 8
 """How many of the last races are kept. At most one race runs at a time at each server."""
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """A check-in for a tournament. id, commitment: the tournament's, as it was shown then. nonce: what was given for its shuffles."""
+
+    id: str
+    commitment: str
+    nonce: str
 
 
 class SeenRace(Struct, frozen=True, kw_only=True):
@@ -32,11 +41,18 @@ class SeenRace(Struct, frozen=True, kw_only=True):
     first_view: View | None = None
 
 
+KEPT_ENTRIES: Final = 100
+"""How many of the last check-ins are kept."""
+
+Item = TypeVar("Item", SeenRace, Entry)
+
+
 class EvidenceStore:
-    """The file. If it cannot be read it counts as empty; if it cannot be written, nobody is kept from racing."""
+    """The files. If one cannot be read it counts as empty; if it cannot be written, nobody is kept from racing."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "evidence.json"
+        self._entries = folder / "entries.json"
 
     def last(self, url: str) -> SeenRace | None:
         """The last race at this server that the player was ready for."""
@@ -46,13 +62,29 @@ class EvidenceStore:
         """Store it, replacing what was stored of the same race."""
         place = (seen.url, seen.code, seen.race)
         others = [each for each in self.read() if (each.url, each.code, each.race) != place]
-        with contextlib.suppress(OSError):
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            replace_file(self._path, msgspec.json.encode([*others, seen][-KEPT:]))
+        _write(self._path, [*others, seen][-KEPT:])
 
     def read(self) -> list[SeenRace]:
         """The last races, oldest first."""
-        try:
-            return msgspec.json.decode(self._path.read_bytes(), type=list[SeenRace])
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return []
+        return _read(self._path, SeenRace)
+
+    def keep_entry(self, entry: Entry) -> None:
+        """Store what was seen and given with a check-in."""
+        _write(self._entries, [*self.entries(), entry][-KEPT_ENTRIES:])
+
+    def entries(self) -> list[Entry]:
+        """The last check-ins, oldest first."""
+        return _read(self._entries, Entry)
+
+
+def _read(path: Path, kind: type[Item]) -> list[Item]:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=list[kind])  # type: ignore[valid-type]
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return []
+
+
+def _write(path: Path, items: Sequence[SeenRace] | Sequence[Entry]) -> None:
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(path, msgspec.json.encode(items))

@@ -61,6 +61,7 @@ from client.tui.ui_state import Ui, first_ui
 from client.tui.view import body_times, head_times, is_running, view, with_head
 from protocol.pages import is_race_id
 from protocol.record import Record
+from protocol.tournament_messages import CheckIn
 
 TICK_S = 0.1
 """Between two ticks while a clock with tenths runs. A tick redraws only what has changed."""
@@ -79,7 +80,8 @@ class Jobs(Struct, frozen=True):
     """What is done beside the screens. reviewer: says what was possible in the game of one seat of a record.
 
     replayer: replays the race of a record. verifier: says whether a record holds. keeper: keeps the player's best times, and may raise
-    BestsError; None if races do not count for them. recorder: is given each record once, when it arrives. evidence, witness: see Driver.
+    BestsError; None if races do not count for them. recorder: is given each record once, when it arrives. evidence, witness, witness_entry:
+    see Driver.
     """
 
     reviewer: Callable[[Record, int], Awaitable[tuple[str, ...]]] = review_game
@@ -89,6 +91,7 @@ class Jobs(Struct, frozen=True):
     recorder: Callable[[Record], None] = lambda record: None
     evidence: Evidence | None = None
     witness: Callable[[Evidence], None] = lambda evidence: None
+    witness_entry: Callable[[CheckIn, str], None] = lambda check_in, commitment: None
 
 
 USUAL_JOBS = Jobs()
@@ -137,6 +140,7 @@ class App:
             nonce=lambda: secrets.token_hex(16),
             evidence=jobs.evidence,
             witness=jobs.witness,
+            witness_entry=jobs.witness_entry,
             carry_out=self._carry_out,
         )
         self._terminal = Terminal(self, screen=screen, keys=keys, pictures=ui.settings.pictures)

@@ -21,6 +21,7 @@ class Driver:
     """One player over one connection. now_ms: the local monotonic clock. nonce: makes 16 random bytes as hexadecimal digits.
 
     evidence: from the last race, which an earlier process ran. witness: is given what is seen of a race, before a nonce is sent.
+    witness_entry: is given a check-in, before it is sent, and what its tournament has committed to.
     carry_out: carries out an effect that is not a request and returns its answer if it has one at once; without a screen it does nothing.
     """
 
@@ -33,10 +34,12 @@ class Driver:
         nonce: Callable[[], str],
         evidence: Evidence | None = None,
         witness: Callable[[Evidence], None] = lambda evidence: None,
+        witness_entry: Callable[[CheckIn, str], None] = lambda check_in, commitment: None,
         carry_out: Callable[[Effect], Action | None] = lambda effect: None,
     ) -> None:
         self.state = Model(evidence=evidence)
         self._witness = witness
+        self._witness_entry = witness_entry
         self.ui = ui
         self._link = link
         self._now_ms = now_ms
@@ -70,6 +73,8 @@ class Driver:
             # Kept before the server has it, in case this process dies.
             self.state = reduce(before, ReadySent(message.nonce), self._now_ms())
             self._tell_witness(before)
+        elif isinstance(message, CheckIn) and (commitment := self.state.tournaments.commitment(message.id)) is not None:
+            self._witness_entry(message, commitment)
         if not self._link.send(message):
             self.state = before
             return Unsent(message)

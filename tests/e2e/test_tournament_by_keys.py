@@ -6,12 +6,13 @@ import re
 import shlex
 import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import msgspec
 import pytest
 
 from protocol.tournaments import TournamentDocument
-from tests.e2e.commands import carpet_here, environment, serving
+from tests.e2e.commands import carpet, carpet_here, environment, serving
 from tests.e2e.terminal import ROOT, Terminal, terminal_environment
 
 pytestmark = pytest.mark.slow
@@ -107,6 +108,13 @@ def test_a_tournament_is_made_entered_played_and_looked_at_by_keys(tmp_path: Pat
         printed = carpet_here(tmp_path / "grace", "tournament", "standings", url, tournament).out.splitlines()
         assert printed[0] == "Club: Swiss, over, round 2."
         assert {name: next(line for line in printed if line.endswith((name, f"{name} (bot)"))).split()[0] for name in NAMES} == shown
+        # She checks it by what her client kept; others know less.
+        document = tmp_path / "club.json"
+        with urlopen(f"{url.replace('ws', 'http', 1)}/tournaments/{tournament}.json") as page:
+            document.write_bytes(page.read())
+        checked = {name: carpet(tmp_path / name, "verify", str(document)) for name in ("anna", "grace")}
+        assert [ran.status for ran in checked.values()] == [0, 0]
+        assert ["what you gave when you checked in" in ran.out for ran in checked.values()] == [True, False]
 
 
 def test_whoever_looks_on_sees_tables_and_watches_one_and_a_director_directs_by_commands(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from client.connection.events import Identity
-from client.storage.evidence import EvidenceStore, SeenRace
+from client.storage.evidence import Entry, EvidenceStore, SeenRace
 from client.storage.identity import IdentityStore
 from client.storage.saved_records import keep_record
 from protocol.pages import History
@@ -195,6 +195,36 @@ def test_without_a_file_the_last_race_is_checked_and_by_its_id_any_that_is_kept(
     for command in ("verify", "review"):
         assert (run(capsys, command).status, run(capsys, command, RACE).status) == (0, 0)
     assert asked == [str(home / "last-race.json"), str(home / "races" / f"{RACE}.json")] * 2
+
+
+@pytest.mark.parametrize(
+    ("commitment", "nonce", "status", "told"),
+    [
+        ("c", "1", 0, "yours: what you gave when you checked in is in the shuffles, which were committed to before"),
+        ("d", "1", 1, "carpet: not a true tournament: when you checked in, it had committed to other shuffles"),
+        ("c", "2", 1, "carpet: what you gave when you checked in here is not in its shuffles: "),
+        (None, "", 0, ""),
+    ],
+)
+def test_a_tournament_is_compared_with_what_was_seen_and_given_at_the_check_in(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    home: Path,
+    commitment: str | None,
+    nonce: str,
+    status: int,
+    told: str,
+) -> None:
+    monkeypatch.setattr("client.cli.replay.subprocess.run", lambda command, **more: subprocess.CompletedProcess(command, 0))
+    document = home.parent / "tournament.json"
+    document.write_text(json.dumps({"id": "KWPRTM", "commitment": "c" * 64, "entrants": [{"nonce": None}, {"nonce": "1" * 32}]}))
+    store = EvidenceStore(home)
+    store.keep_entry(Entry(id="ANOTHER", commitment="e" * 64, nonce="3" * 32))
+    if commitment is not None:
+        store.keep_entry(Entry(id="KWPRTM", commitment=commitment * 64, nonce=nonce * 32))
+    ran = run(capsys, "verify", str(document))
+    assert (ran.status, (ran.out + ran.err)[: len(told)]) == (status, told)
+    assert bool(ran.out + ran.err) is bool(told)
 
 
 def test_a_race_that_was_left_before_its_result_is_fetched_and_is_the_last_one(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from client.storage.evidence import KEPT, EvidenceStore, SeenRace
+from client.storage.evidence import KEPT, KEPT_ENTRIES, Entry, EvidenceStore, SeenRace
 from tests.client import scenes
 
 SEEN = SeenRace(url="ws://here", code="ABCDEF", race=1, commitment="c" * 64, nonce="n" * 32)
@@ -39,3 +39,15 @@ def test_a_damaged_file_and_a_folder_that_cannot_be_written_keep_nobody_from_rac
     assert store.last("ws://here") == SEEN
     (tmp_path / "file").write_text("")
     EvidenceStore(tmp_path / "file").keep(SEEN)
+
+
+def test_the_last_check_ins_are_kept_beside_the_races(tmp_path: Path) -> None:
+    store = EvidenceStore(tmp_path / "home")
+    assert store.entries() == []
+    entries = [Entry(id=f"T{number}", commitment="c" * 64, nonce="n" * 32) for number in range(KEPT_ENTRIES + 1)]
+    store.keep(SEEN)
+    for entry in entries:
+        store.keep_entry(entry)
+    assert EvidenceStore(tmp_path / "home").entries() == entries[1:]
+    assert (tmp_path / "home" / "entries.json").stat().st_mode & 0o077 == 0
+    assert store.last("ws://here") == SEEN

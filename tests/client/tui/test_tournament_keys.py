@@ -151,6 +151,25 @@ async def test_a_tournament_is_made_as_the_form_says_and_gone_to() -> None:
         assert FollowTournament(id=ID, ref=FOLLOW_REFERENCE) in run.link.taken()
 
 
+async def test_what_is_given_with_a_check_in_is_kept_before_it_is_sent_with_what_had_been_committed_to() -> None:
+    kept: list[tuple[str, str, str]] = []
+
+    def witness_entry(check_in: CheckIn, commitment: str) -> None:
+        assert check_in not in run.link.sent
+        kept.append((check_in.id, check_in.nonce, commitment))
+
+    told = own(tournaments.told("check-in"), checked_in=False)
+    async with running(StartTournaments(ID), witness_entry=witness_entry) as run:
+        await run.say(UP, scenes.welcome(), told)
+        await run.give("c")
+        # Another is open, of which only that is known.
+        await run.say(tournaments.check_in_due(id="PLMNBV"))
+        await run.give("T")
+        sent = [message for message in run.link.taken() if isinstance(message, CheckIn)]
+    due = tournaments.check_in_due().commitment
+    assert kept == [(message.id, message.nonce, commitment) for message, commitment in zip(sent, (told.commitment, due), strict=True)]
+
+
 async def test_entering_checking_in_and_withdrawing() -> None:
     others = replace(tournaments.told(), entrants=tournaments.ENTRANTS[:1])
     async with before(others) as run:
