@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hmac
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from protocol.tournaments import LONGEST_CHECK_IN_S, REASON_LENGTH, TableResult,
 from protocol.watch_messages import AskBoardsKey, BoardsKey
 from server.bots.house import HOUSE_BOTS
 from server.rooms.member import Member
+from server.store.port import name_key
 from server.tournaments.events import (
     BANNED,
     NO_CHECK_IN,
@@ -321,7 +323,14 @@ def _entrant(state: TournamentState, entrant: str) -> str:
 def next_bot(state: TournamentState, bot: str) -> Entered:
     """One more house bot of this name enters."""
     number = 1 + sum(person.bot == bot for person in state.people.values())
-    return Entered(f"bot:{bot}:{number}", f"{bot} {number}", None, bot)
+    taken = _names_taken(state)
+    names = (f"{bot} {each}" for each in itertools.count(number))
+    return Entered(f"bot:{bot}:{number}", next(name for name in names if name_key(name) not in taken), None, bot)
+
+
+def _names_taken(state: TournamentState) -> set[str]:
+    """Entrants keep the name under which they entered, although they may have given it up since."""
+    return {name_key(person.name) for person in state.people.values()}
 
 
 def _entry(state: TournamentState, asker: Asker, code: str | None) -> Event:
@@ -332,8 +341,7 @@ def _entry(state: TournamentState, asker: Asker, code: str | None) -> Event:
         raise Refusal(ErrorCode.WRONG_ENTRY_CODE, path="$.code")
     if asker.id == state.director and _has_boards_key(state):
         raise Refusal(ErrorCode.DECISION_REFUSED, "you have the key to the boards of all tables, so you cannot play")
-    # Entrants keep the name under which they entered, although they may have given it up since.
-    if asker.name.casefold() in {person.name.casefold() for person in state.people.values()}:
+    if name_key(asker.name) in _names_taken(state):
         raise Refusal(ErrorCode.DECISION_REFUSED, f"somebody has entered as {asker.name}; change your name first")
     return Entered(asker.id, asker.name, asker.rating)
 

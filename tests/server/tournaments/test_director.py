@@ -476,6 +476,14 @@ async def test_bots_have_the_names_at_the_table_and_in_the_record_under_which_th
     assert seated == {("Ann", None), *((f"random {number}", "random") for number in (1, 2, 3))}
 
 
+async def test_no_bot_takes_the_name_of_an_entrant(venue: Venue) -> None:
+    ann, player = await venue.people("Ann", "Random 2")
+    identity = await ann.make(replace(FAST, rounds=1, fill=5), ann, player)
+    await ann.ask(StartTournament(id=identity))
+    state = await venue.over(identity)
+    assert [person.name for person in state.people.values()] == ["Ann", "Random 2", "random 1", "random 3", "random 4"]
+
+
 async def test_when_all_are_here_nobody_waits_for_the_time(venue: Venue) -> None:
     ann, ben = await venue.people("Ann", "Ben")
     identity = await ann.make(replace(FAST, rounds=1, check_in_s=3600), ann, ben)
