@@ -48,6 +48,7 @@ from server.tournaments.events import (
     ResultEntered,
     Resumed,
     Returned,
+    TableRaceAborted,
     Withdrawn,
 )
 from server.tournaments.pairing.crosstable import Refused, TableRace, UnknownEntrant
@@ -176,7 +177,7 @@ def _directed(state: TournamentState, command: DirectorCommand | AskBoardsKey) -
                 raise Refusal(ErrorCode.NOT_NOW, _why_not_paired(state, number))
             return Decision(pairs=True)
         case CorrectResult():
-            return Decision((_correction(state, command),))
+            return Decision(_on_a_fresh_shuffle(state, _correction(state, command)))
         case RemoveEntrant(entrant=entrant, remove=remove, reason=reason):
             known, why = _entrant(state, entrant), clean_reason(reason)
             return _settled_by(state, Withdrawn(known, why)) if remove else Decision((Returned(known, why),))
@@ -212,6 +213,19 @@ def _correction(state: TournamentState, command: CorrectResult) -> ResultCorrect
         sentence = "it is over, and with that result one more match would have to be run: give one that the same entrant wins"
         raise Refusal(ErrorCode.DECISION_REFUSED, f"{sentence}, or have the two meet in a tournament of their own", path="$.result")
     return correction
+
+
+def _on_a_fresh_shuffle(state: TournamentState, correction: ResultCorrected) -> tuple[Event, ...]:
+    """The correction, and what keeps its table, if it races again, from a shuffle that another table of the round may have raced. Raises
+    Refused."""
+    key = correction.round, correction.table
+    after = state.after(correction, at_ms=state.since_ms)
+    paired = after.crosstable.rounds[correction.round - 1]
+    if after.crosstable.result(*key) is not None or after.deal_number(key) == state.deal_number(key):
+        return (correction,)
+    others = max((after.deal_number((paired.number, other.table)) for other in paired.pairings if other.table != key[1]), default=0)
+    passed_over = max(others + 1 - after.deal_number(key), 0)
+    return (correction, *[TableRaceAborted(*key, "another table may have raced that shuffle")] * passed_over)
 
 
 def _start(state: TournamentState) -> Decision:

@@ -54,3 +54,25 @@ def test_a_last_result_on_which_nothing_rests_is_corrected_when_all_is_over(kind
     result = corrected.crosstable.result(state.round, 1)
     assert result is not None
     assert result.verdict == "second"
+
+
+def test_a_struck_table_races_again_on_a_shuffle_that_no_other_table_has_raced() -> None:
+    state = entered(OPTIONS, *"abcdef")
+    paired = state.settled()[0].next_round()
+    assert paired is not None
+    state = state.after(RoundPaired(paired, 3), at_ms=2)
+
+    def raced(state: TournamentState, table: int) -> TournamentState:
+        return state.after(ResultEntered(1, table, 1, RaceResult("first", (52, 10))), at_ms=3)
+
+    def struck(state: TournamentState, table: int) -> TournamentState:
+        events = decide(state, DIRECTOR, CorrectResult(id="ABCDEF", round=1, table=table, result=None)).events
+        return state.after_all(events, at_ms=4)
+
+    state = raced(struck(raced(raced(state, 1), 2), 1), 1)
+    assert [state.deal_number((1, table)) for table in (1, 2, 3)] == [2, 1, 1]
+    # Whoever sat at the first table knows the second shuffle, and could tell its cards.
+    state = struck(state, 2)
+    assert [state.deal_number((1, table)) for table in (1, 2, 3)] == [2, 3, 1]
+    # The next one is of no other table's yet.
+    assert struck(raced(state, 2), 2).deal_number((1, 2)) == 4
