@@ -301,17 +301,17 @@ async def test_whoever_looks_for_an_opponent_does_not_wait_at_a_node_that_has_to
 
 
 async def test_what_is_new_at_a_drained_node_begins_at_another_while_one_takes_it(house: House, node: FakeNode) -> None:
-    loads = Loads(lambda: Load(1, 0, 0, takes=house.rooms.takes_more))
+    loads = Loads(lambda: Load(1, 0, 0, takes=house.rooms.takes_more, writes=True))
     house.dispatch.forwarding.loads = loads
     house.rooms.draining = "we update"
     make = CreateTournament(options=TournamentOptions(name="Open"), ref=5)
     async with house.guest("Ann") as ann:
-        loads.hear([msgspec.msgpack.encode(Load(2, 900, 0, takes=True))])
+        loads.hear([msgspec.msgpack.encode(Load(2, 900, 0, takes=True, writes=True))])
         await ann.say(OpenRace(options=RaceOptions(), ref=3))
         assert await ann.hear() == Moved(url=OTHERS[0], code=None, ref=3)
         assert (await ann.error()).code == ErrorCode.ELSEWHERE
         assert isinstance(await ann.ask(make, Decided), Decided), "whoever leads it later"
-        loads.hear([msgspec.msgpack.encode(Load(2, 0, 0, takes=False))])
+        loads.hear([msgspec.msgpack.encode(Load(2, 0, 0, takes=False, writes=True))])
         for request in (OpenRace(options=RaceOptions(), ref=5), make):
             error = await ann.error_for(request)
             assert (error.code, error.message.endswith("(we update)")) == (ErrorCode.SERVER_STOPPING, True)
