@@ -267,7 +267,11 @@ def test_formats_and_phases_have_the_words_of_the_terminal() -> None:
         if not double or each in ("round-robin", "elimination")
     ]
     tables = tuple(tournament_scenes.paired(number, tables=1) for number in (1, 2))
-    begun: list[Callable[..., Tournament]] = [tournament_scenes.running, partial(tournament_scenes.running, rounds=tables), tournament_scenes.told]
+    begun: list[Callable[..., Tournament]] = [
+        tournament_scenes.running,
+        partial(tournament_scenes.running, rounds=tables),
+        tournament_scenes.told,
+    ]
     stands = [
         (tell(phase=phase), left_ms)
         for tell in begun
