@@ -62,19 +62,18 @@ def forget(player: str, where: str | None) -> str:
         if sql.dialect == "sqlite":
             # Otherwise the name would stay in the file, in places that are free again.
             sql.run("PRAGMA secure_delete = ON")
-        found = _found(sql, player)
-        _forget_commands(sql, found)
-        name = f"{NOBODY} {secrets.token_hex(3)}"
-        sql.run(
-            "UPDATE players SET name = :name, name_key = :key, token_hash = :token WHERE id = :id",
-            [{"name": name, "key": name_key(name), "token": secrets.token_bytes(32), "id": found.id}],
-        )
+        found, name = _found(sql, player), f"{NOBODY} {secrets.token_hex(3)}"
         try:
+            _forget_commands(sql, found)
             records = list(_records_without(sql, found.id, name))
             decisions = list(_decisions_without(sql, found.id, name))
             documents = list(_documents_without(sql, found.id, name))
         except (BadDocument, msgspec.DecodeError) as error:
             raise StoreCorrupt(f"nothing was changed: {error}; run carpet-server db check") from error
+        sql.run(
+            "UPDATE players SET name = :name, name_key = :key, token_hash = :token WHERE id = :id",
+            [{"name": name, "key": name_key(name), "token": secrets.token_bytes(32), "id": found.id}],
+        )
         sql.run("UPDATE records SET record = :record, digest = :digest WHERE race = :race", records)
         sql.run("UPDATE decisions SET decision = :decision WHERE tournament = :tournament AND sequence = :sequence", decisions)
         sql.run("UPDATE tournaments SET document = :document WHERE id = :id", documents)

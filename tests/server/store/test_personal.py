@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from protocol.record import PastPosition, sealed
 from server.race.commands import TakeSeat
 from server.store.database import DatabaseStore, open_database
-from server.store.errors import StoreInUse, StoreUnavailable
+from server.store.errors import StoreCorrupt, StoreInUse, StoreUnavailable
 from server.store.personal import about, forget
 from server.store.port import Banned, RaceAborted, RaceOver, TournamentDecided, TournamentMade
 from server.store.rerating import rerate
@@ -97,6 +97,14 @@ def test_nobody_is_forgotten_in_the_middle_of_a_race_or_while_a_server_runs(empt
     with pytest.raises(StoreUnavailable, match="Wilma7 is in a race that is not over: end it first, by carpet-server admin rooms end"):
         forget("wilma7", empty)
     assert "Wilma7" in everything(empty)
+
+
+def test_nothing_is_changed_where_something_of_theirs_cannot_be_read(kept: str) -> None:
+    with closing(open_database(kept)) as store, store.maintaining() as sql:
+        sql.run("UPDATE records SET digest = :digest WHERE race = 'rated'", [{"digest": "0" * 64}])
+    with pytest.raises(StoreCorrupt, match=r"nothing was changed: .* altered; run carpet-server db check"):
+        forget("wilma7", kept)
+    assert everything(kept).count("Wilma7") == 7
 
 
 def test_all_that_is_kept_about_a_player_is_given_out_without_a_secret_and_without_what_is_about_others(kept: str) -> None:
