@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
+import itertools
 import re
 import shutil
 import subprocess
@@ -172,7 +173,7 @@ def test_every_command_and_option_that_is_named_exists() -> None:
     for line, (program, *words) in named.items():
         program = program.rpartition("/")[2]
         depth = {"tournament": 2, "db": 2, "cluster": 2, "admin": 3}.get(words[0], 1) if words and not words[0].startswith("-") else 0
-        subcommand = words[:depth]
+        subcommand = itertools.takewhile(lambda word: not word.startswith("-"), words[:depth])
         page = help_of(program, *subcommand)
         for option in (word for word in words if word.startswith("-")):
             assert has_option(page, option), f"{line}: no {option}"
@@ -180,6 +181,7 @@ def test_every_command_and_option_that_is_named_exists() -> None:
     subcommands = [words[1] for line, words in named.items() if words[0] == "carpet" and len(words) > 1]
     pages = "\n".join(help_of("carpet", subcommand) for subcommand in dict.fromkeys(subcommands))
     pages += help_of("carpet", "tournament", "create") + help_of("carpet", "tournament", "export")
+    pages += help_of("carpet", "tournament", "remove")
     pages += help_of("carpet-server", "serve") + help_of("carpet-server", "winrate")
     alone = {snippet.split()[0] for snippet in snippets() if snippet.startswith("--")}
     assert {"--deal", "--four-colour", "--colour-blind", "--ascii"} <= alone
