@@ -166,7 +166,7 @@ class Connection(Caller):
         self._clock = trio.lowlevel.current_clock().current_time
         self._round_trip_rule = round_trip_rule
         self._limit = RateLimit(rate=dispatch.rate, burst=dispatch.burst)
-        # Messages heard before the dispatch listens, at most as many as the rate limit passes; None while it listens.
+        # Messages heard before the dispatch listens, at most a burst; None while it listens.
         self._early: list[tuple[bytes, bool]] | None = []
         self._data: bytearray | None = None
         self._text = False
@@ -251,7 +251,7 @@ class Connection(Caller):
         return self._early is None
 
     def hold(self) -> None:
-        """Let the dispatch hear nothing until `listen`. What the peer says waits, as much of it as the rate limit passes."""
+        """Let the dispatch hear nothing until `listen`. What the peer says waits, up to a burst of messages."""
         if self._early is None:
             self._early = []
 
@@ -297,7 +297,11 @@ class Connection(Caller):
     def _message(self, data: bytes, *, is_text: bool) -> None:
         """Hear a whole message that the rate limit has passed."""
         if self._early is not None:
-            self._early.append((data, is_text))
+            if len(self._early) < self._dispatch.burst:
+                self._early.append((data, is_text))
+            else:
+                # It may have to be held for as long as the database does not answer.
+                self.shut(CloseCode.FLOOD, "too many messages before an answer")
             return
         decoder = _DECODERS[self._encoding]
         try:

@@ -338,6 +338,23 @@ async def test_whoever_has_said_hello_is_waited_for_as_long_as_the_store_takes(h
         assert isinstance(await ann.hear(), Welcome)
 
 
+async def test_whoever_goes_on_talking_while_the_store_does_not_answer_is_closed_before_it_is_too_much_to_keep() -> None:
+    async def never(**_: object) -> Any:
+        await trio.sleep_forever()
+
+    async with open_house(rate=20, burst=40) as house, house.client() as eve:
+        house.players.arrive = never  # type: ignore[method-assign]
+        await eve.say(Hello(name="Eve", token="0" * 32))
+        for _ in range(40):
+            # No faster than the rate limit allows.
+            await trio.sleep(0.1)
+            await eve.say(Say(text="x" * 1000))
+        await trio.sleep(1)
+        assert house.connections[0].is_open
+        await eve.say(Say(text="x" * 1000))
+        assert await eve.hear_end() == (CloseCode.FLOOD, "too many messages before an answer")
+
+
 async def test_a_server_that_stood_still_reads_what_came_meanwhile_before_it_misses_a_hello(
     autojump_clock: MockClock, house: House
 ) -> None:
