@@ -113,6 +113,9 @@ def refused_by_http(status: int, body: bytes, url: str, subprotocol: str) -> Lin
         return other_version(url, subprotocol)
     if status >= 500 or status == 429:
         return Unreachable(f"The server at {url} cannot take you now (HTTP {status}); try again later.")
+    if 300 <= status < 400:
+        hint = "" if url.startswith("wss:") else "try wss:// instead of ws://, or "
+        return NotCarpetServer(f"{url} sends you elsewhere (HTTP {status}), which is not followed: {hint}ask for the server's own address.")
     return NotCarpetServer(f"{url} is not a Carpet Race server: it answers HTTP {status}.")
 
 

@@ -86,6 +86,12 @@ class _Connection(ClientConnection):
             self.resume_reading()
 
 
+class _Connect(connect):
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        """Follow no redirection: it could lead anywhere, and the player's token would go there. A cluster has its own message for that."""
+        return exc
+
+
 @contextlib.asynccontextmanager
 async def open_connection(
     address: Address, *, subprotocol: str, dial: Dial | None, times: ConnectionTimes
@@ -97,7 +103,7 @@ async def open_connection(
     async with contextlib.AsyncExitStack() as stack:
         try:
             ws = await stack.enter_async_context(
-                connect(
+                _Connect(
                     address.url,
                     stream=None if dial is None else await dial(),
                     subprotocols=[Subprotocol(subprotocol)],

@@ -1042,6 +1042,26 @@ async def test_a_tls_server_behind_ws_is_one_sentence(nursery: trio.Nursery) -> 
     nursery.cancel_scope.cancel()
 
 
+@pytest.mark.parametrize("status", ["301 Moved Permanently", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"])
+async def test_a_redirection_is_not_followed_since_the_token_would_go_there(nursery: trio.Nursery, status: str) -> None:
+    reached = []
+
+    async def elsewhere(stream: trio.abc.Stream) -> None:
+        reached.append(await stream.receive_some())
+
+    async def handle(stream: trio.abc.Stream) -> None:
+        await stream.receive_some()
+        await stream.send_all(f"HTTP/1.1 {status}\r\nLocation: {there}\r\nContent-Length: 0\r\n\r\n".encode())
+
+    other, here = [await nursery.start(trio.serve_tcp, each, 0) for each in (elsewhere, handle)]
+    there = f"ws://localhost:{other[0].socket.getsockname()[1]}/"
+    error = await failure(f"ws://localhost:{here[0].socket.getsockname()[1]}")
+    assert isinstance(error, NotCarpetServer)
+    assert f"sends you elsewhere (HTTP {status[:3]})" in str(error)
+    assert not reached
+    nursery.cancel_scope.cancel()
+
+
 # ---- a place of several servers
 
 
