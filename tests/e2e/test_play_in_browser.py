@@ -187,6 +187,8 @@ def test_two_browsers_race_again(browser: Browser, server: str) -> None:
         browser.wait_for_text(".ending h2", "You won")
         browser.press("Another race")
         other.wait_for_text(".ending", "would like to race again")
+        # Whoever listens hears it too, and who won.
+        other.wait_for_text("#news", "would like to race again.")
         other.press("Another race")
         # Both have just asked, and are ready by that.
         for each in (browser, other):

@@ -4,7 +4,7 @@ import { UNSENT } from "./connection.js";
 import { choose } from "./dialog.js";
 import { against, announce, arrange, button, clean, clockText, element, fill, nameOf, setText } from "./dom.js";
 import { Elsewhere, askToBe, takenToken } from "./elsewhere.js";
-import { Ending } from "./ending.js";
+import { Ending, headline } from "./ending.js";
 import { checkIn } from "./entering.js";
 import { Game } from "./game.js";
 import * as keeping from "./identity.js";
@@ -276,7 +276,8 @@ export class PlayPage {
       const word = endWord(room.seats[event.seat], room.seats);
       if (word) announce(`${name}: ${word}, ${event.home} cards home.`);
       else announce(`${name} ${event.home} cards home.`, { isCount: true });
-    } else if (["result", "ended"].includes(event.type)) announce("The race is over.");
+    } else if (["result", "ended"].includes(event.type)) announce(`The race is over. ${headline(room.ended, room.seat)}`);
+    else if (event.type === "rematch-asked" && event.seat !== room.seat && !room.own?.again) announce(`${clean(room.seats[event.seat].name)} would like to race again.`);
   }
 
   /** Who this browser was before the server forgot them. */
