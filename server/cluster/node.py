@@ -59,10 +59,11 @@ LETTING_GO_S: Final = 1.0
 
 
 class ClusterNode:
-    """Call `join` first; `run` is its one task. url: where players reach this node."""
+    """Call `join` first; `run` is its one task. url: where players reach this node. loads: how busy this node and the others are."""
 
-    def __init__(self, store: SharedStore, journal: Journal, url: str) -> None:
+    def __init__(self, store: SharedStore, journal: Journal, url: str, loads: Loads) -> None:
         self.url = url
+        self.loads = loads
         self._store = store
         self._journal = journal
         self._nodes: tuple[Node, ...] = ()
@@ -76,8 +77,6 @@ class ClusterNode:
         self._hurried = trio.Event()
         self._taken_up = trio.Event()
         self._asks_in_vain = False
-        self.takers: Callable[[], float] = lambda: len(self.alive)
-        """Into how many parts to divide a dead node's rooms: this node takes one part, and looks again."""
 
     @property
     def id(self) -> int:
@@ -187,7 +186,7 @@ class ClusterNode:
         self._asks_in_vain = False
         self._renewals += 1
 
-    async def watch_engines(self, directory_answers: Callable[[], bool], loads: Loads, cut_off: Callable[[bool], None]) -> None:
+    async def watch_engines(self, directory_answers: Callable[[], bool], cut_off: Callable[[bool], None]) -> None:
         """Say, until cancelled, when this node is cut off from the database, and when it no longer is.
 
         If the directory shows no other node that reaches the database, this one waits together with them. A node that is full still reaches
@@ -195,7 +194,7 @@ class ClusterNode:
         """
         was, silent, renewals = False, 0, self._renewals
         while True:
-            waits_with_others = directory_answers() and not loads.others_write
+            waits_with_others = directory_answers() and not self.loads.others_write
             silent, renewals = 0 if waits_with_others or renewals != self._renewals else silent + self._asks_in_vain, self._renewals
             now = silent >= CUT_OFF_LOOKS and bool(self.others)
             if now is not was:
@@ -206,7 +205,9 @@ class ClusterNode:
     async def _take_over(self, dead: Node, take_up: Callable[[TakenOver], Awaitable[None]]) -> None:
         rooms = 0
         while self._takes:
-            taken = await self._journal.tidy(self._store.take_over, dead.id, self.takers() or 1, frozenset(self._newer), dead.hung_up)
+            # This node takes one part of the rooms, and looks again.
+            takers = self.loads.takers()
+            taken = await self._journal.tidy(self._store.take_over, dead.id, takers, frozenset(self._newer), dead.hung_up)
             if taken is None:
                 return
             rooms += len(taken.running.races) + len(taken.standing)

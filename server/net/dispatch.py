@@ -6,8 +6,8 @@ Each connection has a `Visit`, which holds what the server knows about it: nobod
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -44,7 +44,6 @@ from protocol.server_messages import Left, WaitingOver
 from protocol.text import read_code
 from protocol.tournament_messages import CreateTournament, FollowTournament, FollowTournaments, TournamentRequest
 from protocol.watch_messages import AskBoardsKey, BoardsKey, Unwatch, WatchRace
-from server.cluster.node import ClusterNode
 from server.lobby.bans import Bans
 from server.lobby.lobby import Lobby
 from server.lobby.matchmaker import Matchmaker, Seeker
@@ -66,6 +65,10 @@ from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.errors import RunAlready, StoreError
 from server.tournaments.commands import Asker
 from server.tournaments.service import TournamentService
+
+if TYPE_CHECKING:
+    # Importing it needs the `cluster` extra.
+    from server.cluster.directory import Cluster
 
 logger = logging.getLogger("carpet.net")
 
@@ -91,18 +94,13 @@ class Dispatch:
         burst: int,
         overload: Overload,
         bans: Bans,
-        node: ClusterNode | None = None,
-        announce: Callable[[str], Awaitable[str | None]] | None = None,
-        departed: Callable[[str], None] | None = None,
-        seat_elsewhere: Callable[[str], Awaitable[str | None]] | None = None,
+        cluster: Cluster | None = None,
         connections_per_address: int = 0,
     ) -> None:
-        """node, seat_elsewhere: see `Forwarding`. announce, connections_per_address: see `Identification`. departed: called with the id of
-        a player whose last connection has gone.
-        """
+        """cluster: None for a server on its own. connections_per_address: see `Identification`."""
+        self._directory = cluster.directory if cluster is not None else None
         self.traffic = Traffic()
         self._bans = bans
-        self._departed = departed
         self._overload = overload
         rooms.on_open.append(self._overload.begun)
         self.rate, self.burst = rate, burst
@@ -113,6 +111,8 @@ class Dispatch:
         self._runs = runs
         self._tournaments = tournaments
         self._visits: dict[Connection, Visit] = {}
+        seat_elsewhere = self._directory.seat if self._directory is not None else None
+        node = cluster.node if cluster is not None else None
         self.forwarding = Forwarding(rooms, node, self._visits, self.heard, spectators, seat_elsewhere)
         self.identification = Identification(
             self._visits,
@@ -123,7 +123,7 @@ class Dispatch:
             tournaments=tournaments,
             software=software,
             nodes=lambda: self.forwarding.told,
-            announce=announce,
+            announce=self._directory.arrive if self._directory is not None else None,
             connections_per_address=connections_per_address,
         )
 
@@ -151,8 +151,8 @@ class Dispatch:
         if visit.player is None:
             return
         self._players.depart(visit.player, visit.connection)
-        if self._departed is not None and self._players.connection(visit.player.id) is None:
-            self._departed(visit.player.id)
+        if self._directory is not None and self._players.connection(visit.player.id) is None:
+            self._directory.depart(visit.player.id)
         self._matchmaker.leave(visit.player.id, member=visit.connection)
         if visit.room is not None:
             visit.room.tell(Exit(visit.player, visit.connection))

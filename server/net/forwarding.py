@@ -19,7 +19,6 @@ from protocol.text import read_code
 from protocol.tournament_messages import CreateTournament
 from protocol.watch_messages import WatchRace
 from server.cluster.leases import BEAT_S
-from server.cluster.loads import Loads
 from server.cluster.node import ClusterNode
 from server.net.connection import Connection
 from server.net.identification import Visit
@@ -65,8 +64,6 @@ class Forwarding:
     ) -> None:
         self.relay: Relay | None = None
         """Shows races of other nodes at this one; without it, those who want to watch them are sent there."""
-        self.loads: Loads | None = None
-        """How busy all nodes are."""
         self._rooms = rooms
         self._node = node
         self._visits = visits
@@ -86,7 +83,7 @@ class Forwarding:
         if node is None:
             return None
         nodes = node.answering or (node.id,)
-        found = self.loads.meeting_point(nodes) if self.loads is not None else nodes[0]
+        found = node.loads.meeting_point(nodes)
         if found == node.id:
             self._seekers_until = now + SETTLES_S
         return node.url_of(found) if now >= self._seekers_until else None
@@ -111,7 +108,7 @@ class Forwarding:
     @property
     def relief(self) -> str | None:
         """The URL of another node at which rooms should rather be opened, if this one is much busier, or too busy to open any."""
-        load = self.loads.less_busy() if self.loads is not None else None
+        load = self._node.loads.less_busy() if self._node is not None else None
         return self._node.url_of(load.node) if self._node is not None and load is not None else None
 
     def relieves(self, message: ClientMessage) -> bool:
