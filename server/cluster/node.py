@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from protocol.errors import ErrorCode, Refusal
+from protocol.text import counted
 from server.cluster.leases import BEAT_S, Watch
 from server.cluster.loads import Loads
 from server.store.errors import AddressTaken, LeaseLost, StoreError
@@ -118,7 +119,7 @@ class ClusterNode:
             await trio.sleep(1.0)
         await self._renew()
         self._check_clock()
-        logger.info("node %d of the cluster, at %s, with %d others", self.id, self.url, len(self.others))
+        logger.info("node %d of the cluster, at %s, with %s", self.id, self.url, counted(len(self.others), "other"))
 
     def _check_clock(self) -> None:
         """Leases go by the database's clock, but dates, and how long ago something was, go by the server's own."""
@@ -215,12 +216,12 @@ class ClusterNode:
             if taken.newer:
                 self._newer |= taken.newer
                 why = "they wait for a server of the newer version that has written to them"
-                logger.error("%d rooms of node %d are not taken over: %s", len(taken.newer), dead.id, why)
+                logger.error("not taken over from node %d: %s: %s", dead.id, counted(len(taken.newer), "room"), why)
             if not taken.left:
                 self._looked_at[dead.id] = trio.current_time()
                 break
         if rooms:
-            logger.warning("took over %d rooms of node %d, at %s, which is gone", rooms, dead.id, dead.url)
+            logger.warning("took over %s of node %d, at %s, which is gone", counted(rooms, "room"), dead.id, dead.url)
 
     async def _take_up(self, taken: TakenOver, take_up: Callable[[TakenOver], Awaitable[None]]) -> None:
         """Bring the rooms back, renewing the lease meanwhile: there may be thousands of them."""
