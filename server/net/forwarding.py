@@ -88,7 +88,7 @@ class Forwarding:
             self._seekers_until = now + SETTLES_S
         return node.url_of(found) if now >= self._seekers_until else None
 
-    def takes_seeker(self, visit: Visit, ref: int) -> bool:
+    def send_seeker_on(self, visit: Visit, ref: int) -> bool:
         """Send somebody who looks for an opponent to another node, if that is where to wait. Returns whether they were sent."""
         return self._send_on(visit, self.seekers_url, "opponents wait", ref)
 
@@ -124,7 +124,7 @@ class Forwarding:
             case _:
                 return False
 
-    def takes_opener(self, visit: Visit, ref: int) -> bool:
+    def send_opener_on(self, visit: Visit, ref: int) -> bool:
         """Send somebody who would open a room to a less busy node, if there is one. Returns whether they were sent."""
         return self._send_on(visit, self.relief, "there is less to do", ref)
 
@@ -166,7 +166,22 @@ class Forwarding:
                     if visit.player is not None or visit.watches_as is not None:
                         visit.connection.post(news)
 
-    def takes(self, visit: Visit, message: JoinRace | WatchRace) -> bool:
+    def look_up(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch | WatchRace) -> bool:
+        """Look up what this node may not know: where the room is, or whether they hold a seat at another node.
+
+        Returns whether it is looked up. If so, the message is answered after that, or heard again.
+        """
+        match message:
+            case WatchRace():
+                return self.look_for_room(visit, message)
+            case JoinRace():
+                return self.look_for_room(visit, message) or self._look_for_seat(visit, player, message)
+            case OpenRace() | QuickMatch(cancel=False):
+                return self._look_for_seat(visit, player, message)
+            case _:
+                return False
+
+    def look_for_room(self, visit: Visit, message: JoinRace | WatchRace) -> bool:
         """Look for the room that is asked for, if it may be on another node, or gone. Returns whether it is looked for: then the client
         hears where it is. A spectator of a race that is over hears how it ended.
         """
@@ -212,7 +227,7 @@ class Forwarding:
         # For clients that cannot go there.
         raise Refusal(ErrorCode.ELSEWHERE, f"it is at {owner.url}")
 
-    def delays(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch) -> bool:
+    def _look_for_seat(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch) -> bool:
         """If somebody who asks for a seat here may hold one at another node, look that up first. Returns whether it is looked up."""
         if visit.elsewhere is None:
             return False
