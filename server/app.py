@@ -59,7 +59,7 @@ from server.tournaments.service import TournamentService
 if TYPE_CHECKING:
     # Importing it needs the `cluster` extra.
     from server.cluster.bus import Bus
-    from server.cluster.directory import Directory, Topic
+    from server.cluster.directory import Cluster, Topic
 
 SOFTWARE = f"carpet-race {protocol.__version__}"
 
@@ -110,9 +110,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             # Nobody can play before the server listens.
             clock.pause()
             journal = Journal(store)
-            node, directory = await _joined(store, journal, settings)
-            nursery.start_soon(journal.run)
-            nursery.start_soon(collect_garbage, lambda: admission.inside)
+            overload = Overload()
             records = {record.id: record for record in settings.records}
             rooms = Rooms(
                 nursery,
@@ -128,6 +126,9 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 max_rooms_per_place=ROOMS_PER_CONNECTION * settings.max_connections_per_address,
                 bots_wait=settings.bots_wait,
             )
+            cluster = await _joined(settings, store, journal, rooms, admission, overload)
+            nursery.start_soon(journal.run)
+            nursery.start_soon(collect_garbage, lambda: admission.inside)
             nursery.start_soon(rooms.run)
             nursery.start_soon(SleepWatch(clock, rooms.set_clocks_right).run)
             journal.outage_listeners.append(rooms.outage)
@@ -143,8 +144,6 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             nursery.start_soon(spectators.run)
             runs = RunService(rooms, journal=journal, clock=clock, entropy=secrets.token_bytes, compute=workers.run, records=records)
             nursery.start_soon(runs.run)
-            overload = Overload()
-            loads = _loads(node, rooms, admission, overload) if node is not None else None
             tournaments = TournamentService(
                 TournamentPorts(
                     clock=clock,
@@ -155,9 +154,9 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     store=store,
                     pair_next=partial(pair_next, workers),
                     beside=partial(trio.to_thread.run_sync, limiter=trio.CapacityLimiter(1)),
-                    is_shared=node is not None,
-                    node=node.id if node is not None else 0,
-                    loads=loads,
+                    is_shared=cluster is not None,
+                    node=cluster.node.id if cluster is not None else 0,
+                    loads=cluster.node.loads if cluster is not None else None,
                     ban_of=bans.reason,
                 )
             )
@@ -175,27 +174,23 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 burst=settings.burst,
                 overload=overload,
                 bans=bans,
-                node=node,
-                announce=directory.arrive if directory is not None else None,
-                departed=directory.depart if directory is not None else None,
-                seat_elsewhere=directory.seat if directory is not None else None,
+                cluster=cluster,
                 connections_per_address=settings.max_connections_per_address,
             )
-            dispatch.forwarding.loads = loads
             bans.come_back(await journal.ask(store.bans))
             await resumption.go_on()
             await nursery.start(tournaments.run)
             nursery.start_soon(partial(look_after, journal, now_ms=clock.now_ms, prune_after_days=settings.prune_after_days))
 
             def of_place() -> tuple[str, ...]:
-                return tuple(map(page_origin, node.urls)) if node is not None else ()
+                return tuple(map(page_origin, cluster.node.urls)) if cluster is not None else ()
 
             site = open_site(
                 rooms=rooms,
                 lobby=lobby,
                 runs=runs,
                 tournaments=tournaments,
-                is_elsewhere=node.knows if node is not None else None,
+                is_elsewhere=cluster.node.knows if cluster is not None else None,
                 origins=of_place,
                 embedders=settings.embedders,
                 bans=bans,
@@ -220,20 +215,21 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 round_trip_rule=RoundTripRule(trust_pings=settings.trust_pings),
             ):
                 clock.resume()
-                if node is not None and directory is not None and loads is not None:
-                    journal.lease_listeners.append(dispatch.forwarding.let_go)
+                if cluster is not None:
+                    node, directory, forwarding = cluster.node, cluster.directory, dispatch.forwarding
+                    journal.lease_listeners.append(forwarding.let_go)
                     nursery.start_soon(bans.follow, administration.put_out)
-                    nursery.start_soon(node.run, partial(_take_up, resumption, tournaments), dispatch.forwarding.let_go)
+                    nursery.start_soon(node.run, partial(_take_up, resumption, tournaments), forwarding.let_go)
                     directory.bus.listen(LEAVING, lambda parts, follows: node.hurry())
                     _spread_words(nursery, node, directory.bus, administration, dispatch.identification)
-                    topics = _topics(tournaments, loads, lobby)
+                    topics = _topics(tournaments, node.loads, lobby)
                     nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on, topics)
-                    dispatch.forwarding.relay = relay = Relay(nursery, node, directory.bus, rooms, spectators)
+                    forwarding.relay = relay = Relay(nursery, node, directory.bus, rooms, spectators)
                     nursery.start_soon(relay.run)
                     spectators.closest_elsewhere, spectators.relayed = lambda: lobby.closest_elsewhere, relay.lead_to
-                    nursery.start_soon(dispatch.forwarding.gather_seekers, matchmaker.seeks)
-                    nursery.start_soon(dispatch.forwarding.tell_nodes)
-                    nursery.start_soon(node.watch_engines, lambda: directory.available, loads, dispatch.forwarding.cut_off)
+                    nursery.start_soon(forwarding.gather_seekers, matchmaker.seeks)
+                    nursery.start_soon(forwarding.tell_nodes)
+                    nursery.start_soon(node.watch_engines, lambda: directory.available, forwarding.cut_off)
                 shown = figures(
                     admission=admission,
                     site=site,
@@ -246,17 +242,17 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 )
                 with _administered(nursery, settings, administration), _metrics_served(nursery, settings, shown):
                     yield _url(settings.host, port, secure=tls is not None)
-                if node is not None:
-                    await node.take_no_more()
+                if cluster is not None:
+                    await cluster.node.take_no_more()
                     dispatch.forwarding.begin_to_leave()
                 journal.hurry()
                 tournaments.stop()
                 await rooms.stop()
                 journal.close()
                 await journal.ended()
-                if node is not None and directory is not None:
-                    await node.leave()
-                    directory.bus.say(LEAVING, b"")
+                if cluster is not None:
+                    await cluster.node.leave()
+                    cluster.directory.bus.say(LEAVING, b"")
                     await dispatch.forwarding.send_away()
             nursery.cancel_scope.cancel()
     finally:
@@ -333,33 +329,31 @@ async def _opened(settings: Settings) -> Store:
         await trio.sleep(ASK_AGAIN_S)
 
 
-async def _joined(store: Store, journal: Journal, settings: Settings) -> tuple[ClusterNode, Directory] | tuple[None, None]:
-    """This server as a node of its cluster, and the cluster's directory; None for a server on its own."""
+async def _joined(
+    settings: Settings, store: Store, journal: Journal, rooms: Rooms, admission: Admission, overload: Overload
+) -> Cluster | None:
+    """This server as a node of its cluster; None for a server on its own."""
     if settings.advertise is None or settings.cluster is None:
-        return None, None
-    from server.cluster.directory import Directory
+        return None
+    from server.cluster.directory import Cluster, Directory
     from server.store.shared import SharedStore
 
     assert isinstance(store, SharedStore)
-    node = ClusterNode(store, journal, settings.advertise)
+
+    def load() -> Load:
+        takes = rooms.takes_more and not overload.retry_after_ms(trio.current_time())
+        return Load(node.id, len(rooms), admission.inside, takes, writes=not rooms.in_outage)
+
+    loads = Loads(load, lambda: places_told(admission.by_place, rooms.by_place))
+    admission.elsewhere, rooms.elsewhere = loads.connections_elsewhere, loads.rooms_elsewhere
+    node = ClusterNode(store, journal, settings.advertise, loads)
     await node.join()
-    return node, Directory(settings.cluster, node, await trio.to_thread.run_sync(store.place))
+    return Cluster(node, Directory(settings.cluster, node, await trio.to_thread.run_sync(store.place)))
 
 
 async def _take_up(resumption: Resumption, tournaments: TournamentService, taken: TakenOver) -> None:
     await resumption.take_up(taken)
     tournaments.take_up(taken.tournaments)
-
-
-def _loads(node: ClusterNode, rooms: Rooms, admission: Admission, overload: Overload) -> Loads:
-    def own() -> Load:
-        takes = rooms.takes_more and not overload.retry_after_ms(trio.current_time())
-        return Load(node.id, len(rooms), admission.inside, takes, writes=not rooms.in_outage)
-
-    loads = Loads(own, lambda: places_told(admission.by_place, rooms.by_place))
-    node.takers = loads.takers
-    admission.elsewhere, rooms.elsewhere = loads.connections_elsewhere, loads.rooms_elsewhere
-    return loads
 
 
 def _spread_words(

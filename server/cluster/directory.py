@@ -315,6 +315,14 @@ class Directory:
         self._here.pop(player, None)
 
 
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """What a server has to do with the others of its place. A server on its own has no such thing."""
+
+    node: ClusterNode
+    directory: Directory
+
+
 def reason_of(why: BaseException) -> str:
     """The error in one sentence, without the request: a pipeline's error quotes that in full, boards and all, before what was wrong."""
     while isinstance(why, BaseExceptionGroup):

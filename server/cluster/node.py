@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from protocol.errors import ErrorCode, Refusal
+from protocol.text import counted
 from server.cluster.leases import BEAT_S, Watch
 from server.cluster.loads import Loads
 from server.store.errors import AddressTaken, LeaseLost, StoreError
@@ -59,10 +60,11 @@ LETTING_GO_S: Final = 1.0
 
 
 class ClusterNode:
-    """Call `join` first; `run` is its one task. url: where players reach this node."""
+    """Call `join` first; `run` is its one task. url: where players reach this node. loads: how busy this node and the others are."""
 
-    def __init__(self, store: SharedStore, journal: Journal, url: str) -> None:
+    def __init__(self, store: SharedStore, journal: Journal, url: str, loads: Loads) -> None:
         self.url = url
+        self.loads = loads
         self._store = store
         self._journal = journal
         self._nodes: tuple[Node, ...] = ()
@@ -76,8 +78,6 @@ class ClusterNode:
         self._hurried = trio.Event()
         self._taken_up = trio.Event()
         self._asks_in_vain = False
-        self.takers: Callable[[], float] = lambda: len(self.alive)
-        """Into how many parts to divide a dead node's rooms: this node takes one part, and looks again."""
 
     @property
     def id(self) -> int:
@@ -119,7 +119,7 @@ class ClusterNode:
             await trio.sleep(1.0)
         await self._renew()
         self._check_clock()
-        logger.info("node %d of the cluster, at %s, with %d others", self.id, self.url, len(self.others))
+        logger.info("node %d of the cluster, at %s, with %s", self.id, self.url, counted(len(self.others), "other"))
 
     def _check_clock(self) -> None:
         """Leases go by the database's clock, but dates, and how long ago something was, go by the server's own."""
@@ -187,7 +187,7 @@ class ClusterNode:
         self._asks_in_vain = False
         self._renewals += 1
 
-    async def watch_engines(self, directory_answers: Callable[[], bool], loads: Loads, cut_off: Callable[[bool], None]) -> None:
+    async def watch_engines(self, directory_answers: Callable[[], bool], cut_off: Callable[[bool], None]) -> None:
         """Say, until cancelled, when this node is cut off from the database, and when it no longer is.
 
         If the directory shows no other node that reaches the database, this one waits together with them. A node that is full still reaches
@@ -195,7 +195,7 @@ class ClusterNode:
         """
         was, silent, renewals = False, 0, self._renewals
         while True:
-            waits_with_others = directory_answers() and not loads.others_write
+            waits_with_others = directory_answers() and not self.loads.others_write
             silent, renewals = 0 if waits_with_others or renewals != self._renewals else silent + self._asks_in_vain, self._renewals
             now = silent >= CUT_OFF_LOOKS and bool(self.others)
             if now is not was:
@@ -206,7 +206,9 @@ class ClusterNode:
     async def _take_over(self, dead: Node, take_up: Callable[[TakenOver], Awaitable[None]]) -> None:
         rooms = 0
         while self._takes:
-            taken = await self._journal.tidy(self._store.take_over, dead.id, self.takers() or 1, frozenset(self._newer), dead.hung_up)
+            # This node takes one part of the rooms, and looks again.
+            takers = self.loads.takers()
+            taken = await self._journal.tidy(self._store.take_over, dead.id, takers, frozenset(self._newer), dead.hung_up)
             if taken is None:
                 return
             rooms += len(taken.running.races) + len(taken.standing)
@@ -214,12 +216,12 @@ class ClusterNode:
             if taken.newer:
                 self._newer |= taken.newer
                 why = "they wait for a server of the newer version that has written to them"
-                logger.error("%d rooms of node %d are not taken over: %s", len(taken.newer), dead.id, why)
+                logger.error("not taken over from node %d: %s: %s", dead.id, counted(len(taken.newer), "room"), why)
             if not taken.left:
                 self._looked_at[dead.id] = trio.current_time()
                 break
         if rooms:
-            logger.warning("took over %d rooms of node %d, at %s, which is gone", rooms, dead.id, dead.url)
+            logger.warning("took over %s of node %d, at %s, which is gone", counted(rooms, "room"), dead.id, dead.url)
 
     async def _take_up(self, taken: TakenOver, take_up: Callable[[TakenOver], Awaitable[None]]) -> None:
         """Bring the rooms back, renewing the lease meanwhile: there may be thousands of them."""

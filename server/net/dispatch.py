@@ -6,9 +6,8 @@ Each connection has a `Visit`, which holds what the server knows about it: nobod
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import trio
 
@@ -45,7 +44,6 @@ from protocol.server_messages import Left, WaitingOver
 from protocol.text import read_code
 from protocol.tournament_messages import CreateTournament, FollowTournament, FollowTournaments, TournamentRequest
 from protocol.watch_messages import AskBoardsKey, BoardsKey, Unwatch, WatchRace
-from server.cluster.node import ClusterNode
 from server.lobby.bans import Bans
 from server.lobby.lobby import Lobby
 from server.lobby.matchmaker import Matchmaker, Seeker
@@ -68,6 +66,10 @@ from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.errors import RunAlready, StoreError
 from server.tournaments.commands import Asker
 from server.tournaments.service import TournamentService
+
+if TYPE_CHECKING:
+    # Importing it needs the `cluster` extra.
+    from server.cluster.directory import Cluster
 
 logger = logging.getLogger("carpet.net")
 
@@ -102,18 +104,15 @@ class Dispatch:
         burst: int,
         overload: Overload,
         bans: Bans,
-        node: ClusterNode | None = None,
-        announce: Callable[[str], Awaitable[str | None]] | None = None,
-        departed: Callable[[str], None] | None = None,
-        seat_elsewhere: Callable[[str], Awaitable[str | None]] | None = None,
+        cluster: Cluster | None = None,
         connections_per_address: int = 0,
     ) -> None:
-        """node, seat_elsewhere: see `Forwarding`. announce: see `Identification`. connections_per_address: determines how many new players
-        and races one address may make; 0 for no limit. departed: called with the id of a player whose last connection has gone.
+        """cluster: None for a server on its own. connections_per_address: determines how many new players and races one address may make; 0
+        for no limit.
         """
+        self._directory = cluster.directory if cluster is not None else None
         self.traffic = Traffic()
         self._bans = bans
-        self._departed = departed
         most = connections_per_address
         self._kept = AddressRates(rate=KEPT_A_SECOND * most, burst=KEPT_PER_CONNECTION * most) if most else None
         self._overload = overload
@@ -126,6 +125,8 @@ class Dispatch:
         self._runs = runs
         self._tournaments = tournaments
         self._visits: dict[Connection, Visit] = {}
+        seat_elsewhere = self._directory.seat if self._directory is not None else None
+        node = cluster.node if cluster is not None else None
         self.forwarding = Forwarding(rooms, node, self._visits, self.heard, spectators, seat_elsewhere)
         self.identification = Identification(
             self._visits,
@@ -136,7 +137,7 @@ class Dispatch:
             tournaments=tournaments,
             software=software,
             nodes=lambda: self.forwarding.told,
-            announce=announce,
+            announce=self._directory.arrive if self._directory is not None else None,
             connections_per_address=connections_per_address,
         )
 
@@ -164,8 +165,8 @@ class Dispatch:
         if visit.player is None:
             return
         self._players.depart(visit.player, visit.connection)
-        if self._departed is not None and self._players.connection(visit.player.id) is None:
-            self._departed(visit.player.id)
+        if self._directory is not None and self._players.connection(visit.player.id) is None:
+            self._directory.depart(visit.player.id)
         self._matchmaker.leave(visit.player.id, member=visit.connection)
         if visit.room is not None:
             visit.room.tell(Exit(visit.player, visit.connection))
@@ -244,7 +245,7 @@ class Dispatch:
             case _:
                 raise Refusal(ErrorCode.WATCHES_ONLY)
 
-    def _serve(  # noqa: C901  (a case for each message, and no more in any)
+    def _serve(
         self,
         visit: Visit,
         player: PlayerName,
@@ -268,45 +269,16 @@ class Dispatch:
                     self._lobby.follow(visit.connection, changes=changes)
                 else:
                     self._lobby.unfollow(visit.connection)
-            case OpenRace() | QuickMatch(cancel=False) if self.forwarding.delays(visit, player, message):
-                pass
-            case OpenRace(options=options, ref=ref):
-                given_up = self._rooms.given_up_for(options, player.id)
-                if given_up is None:
-                    self._rooms.check_free(player.id)
-                # If this is refused, they stay in the room they have.
-                room = self._rooms.open(options, place=visit.place) if not self.forwarding.takes_opener(visit, ref) else None
-                if given_up is not None:
-                    given_up.ask(Ask(player, visit.connection, LeaveRace()))
-                if room is not None:
-                    self._enter(visit, player, room, version=0, ref=ref)
-            case JoinRace() | WatchRace() if self.forwarding.takes(visit, message):
-                pass
-            case JoinRace() if self.forwarding.delays(visit, player, message):
-                pass
-            case JoinRace(code=code, version=version, ref=ref):
-                room = self._rooms.find(code)
-                if self._rooms.of(player.id) is not room:
-                    self._rooms.check_free(player.id)
-                self._enter(visit, player, room, version=version, ref=ref)
+            case OpenRace() | JoinRace() | QuickMatch() | WatchRace():
+                if not self.forwarding.look_up(visit, player, message):
+                    self._serve_here(visit, player, message)
             case RunDaily() | RunChallenge() | PlayOn():
                 # The store takes a while. What the client says meanwhile is heard after the answer.
                 visit.connection.hold()
                 self._overload.coming += 1
                 visit.connection.start_soon(self._enter_run, visit, player, message)
-            case QuickMatch(cancel=True, ref=ref):
-                self._seek_no_more(visit, player, ref=ref)
-            case QuickMatch(rules=rules, ref=ref):
-                self._rooms.check_free(player.id)
-                if self.forwarding.takes_seeker(visit, ref):
-                    return
-                visit.has_sought = True
-                enter = partial(self._enter_found, visit, ref=ref)
-                self._matchmaker.seek(player.id, Seeker(visit.connection, ref, enter), rules)
             case Say():
                 self._say(visit, player, message)
-            case WatchRace(code=code, key=key, ref=ref):
-                self._spectators.watch(visit.connection, player, code, key=key, ref=ref)
             case AskBoardsKey():
                 self._ask_boards_key(visit, player, message)
             case Unwatch(ref=ref):
@@ -318,6 +290,35 @@ class Dispatch:
                 self._tournaments.follow(visit.connection, message, visit.connection.start_soon)
             case _:
                 self._tournaments.ask(visit.connection, self._asker(visit, player), message)
+
+    def _serve_here(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch | WatchRace) -> None:
+        """What need not be looked up at other servers, or has been."""
+        match message:
+            case OpenRace(options=options, ref=ref):
+                given_up = self._rooms.given_up_for(options, player.id)
+                if given_up is None:
+                    self._rooms.check_free(player.id)
+                # If this is refused, they stay in the room they have.
+                room = self._rooms.open(options, place=visit.place) if not self.forwarding.send_opener_on(visit, ref) else None
+                if given_up is not None:
+                    given_up.ask(Ask(player, visit.connection, LeaveRace()))
+                if room is not None:
+                    self._enter(visit, player, room, version=0, ref=ref)
+            case JoinRace(code=code, version=version, ref=ref):
+                room = self._rooms.find(code)
+                if self._rooms.of(player.id) is not room:
+                    self._rooms.check_free(player.id)
+                self._enter(visit, player, room, version=version, ref=ref)
+            case QuickMatch(cancel=True, ref=ref):
+                self._seek_no_more(visit, player, ref=ref)
+            case QuickMatch(rules=rules, ref=ref):
+                self._rooms.check_free(player.id)
+                if not self.forwarding.send_seeker_on(visit, ref):
+                    visit.has_sought = True
+                    enter = partial(self._enter_found, visit, ref=ref)
+                    self._matchmaker.seek(player.id, Seeker(visit.connection, ref, enter), rules)
+            case WatchRace(code=code, key=key, ref=ref):
+                self._spectators.watch(visit.connection, player, code, key=key, ref=ref)
 
     def _asker(self, visit: Visit, player: PlayerName) -> Asker:
         return Asker(player.id, player.name, self._players.rating(player.id), visit.place)
@@ -348,7 +349,7 @@ class Dispatch:
             # A room is opened for each of these, so first make sure that they are free to enter it.
             if isinstance(message, PlayOn):
                 self._rooms.check_free(player.id)
-            if not self._runs.has_room_for(player.id) and self.forwarding.takes_opener(visit, message.ref):
+            if not self._runs.has_room_for(player.id) and self.forwarding.send_opener_on(visit, message.ref):
                 visit.connection.listen()
                 return
             room = await self._runs.room(player.id, message, place=visit.place)
@@ -357,7 +358,7 @@ class Dispatch:
             self._enter(visit, player, room, version=0, ref=message.ref)
         except (Refusal, StoreError) as error:
             # The run is at another server, although the directory does not say so, or that server is just being taken over from.
-            if isinstance(error, RunUnderWay) and self.forwarding.takes(visit, JoinRace(code=error.room, ref=message.ref)):
+            if isinstance(error, RunUnderWay) and self.forwarding.look_for_room(visit, JoinRace(code=error.room, ref=message.ref)):
                 return
             visit.connection.refuse(_as_refusal(error), message.ref)
         finally:

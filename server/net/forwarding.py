@@ -19,7 +19,6 @@ from protocol.text import read_code
 from protocol.tournament_messages import CreateTournament
 from protocol.watch_messages import WatchRace
 from server.cluster.leases import BEAT_S
-from server.cluster.loads import Loads
 from server.cluster.node import ClusterNode
 from server.net.connection import Connection
 from server.net.identification import Visit
@@ -65,8 +64,6 @@ class Forwarding:
     ) -> None:
         self.relay: Relay | None = None
         """Shows races of other nodes at this one; without it, those who want to watch them are sent there."""
-        self.loads: Loads | None = None
-        """How busy all nodes are."""
         self._rooms = rooms
         self._node = node
         self._visits = visits
@@ -86,12 +83,12 @@ class Forwarding:
         if node is None:
             return None
         nodes = node.answering or (node.id,)
-        found = self.loads.meeting_point(nodes) if self.loads is not None else nodes[0]
+        found = node.loads.meeting_point(nodes)
         if found == node.id:
             self._seekers_until = now + SETTLES_S
         return node.url_of(found) if now >= self._seekers_until else None
 
-    def takes_seeker(self, visit: Visit, ref: int) -> bool:
+    def send_seeker_on(self, visit: Visit, ref: int) -> bool:
         """Send somebody who looks for an opponent to another node, if that is where to wait. Returns whether they were sent."""
         return self._send_on(visit, self.seekers_url, "opponents wait", ref)
 
@@ -111,7 +108,7 @@ class Forwarding:
     @property
     def relief(self) -> str | None:
         """The URL of another node at which rooms should rather be opened, if this one is much busier, or too busy to open any."""
-        load = self.loads.less_busy() if self.loads is not None else None
+        load = self._node.loads.less_busy() if self._node is not None else None
         return self._node.url_of(load.node) if self._node is not None and load is not None else None
 
     def relieves(self, message: ClientMessage) -> bool:
@@ -127,7 +124,7 @@ class Forwarding:
             case _:
                 return False
 
-    def takes_opener(self, visit: Visit, ref: int) -> bool:
+    def send_opener_on(self, visit: Visit, ref: int) -> bool:
         """Send somebody who would open a room to a less busy node, if there is one. Returns whether they were sent."""
         return self._send_on(visit, self.relief, "there is less to do", ref)
 
@@ -169,7 +166,22 @@ class Forwarding:
                     if visit.player is not None or visit.watches_as is not None:
                         visit.connection.post(news)
 
-    def takes(self, visit: Visit, message: JoinRace | WatchRace) -> bool:
+    def look_up(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch | WatchRace) -> bool:
+        """Look up what this node may not know: where the room is, or whether they hold a seat at another node.
+
+        Returns whether it is looked up. If so, the message is answered after that, or heard again.
+        """
+        match message:
+            case WatchRace():
+                return self.look_for_room(visit, message)
+            case JoinRace():
+                return self.look_for_room(visit, message) or self._look_for_seat(visit, player, message)
+            case OpenRace() | QuickMatch(cancel=False):
+                return self._look_for_seat(visit, player, message)
+            case _:
+                return False
+
+    def look_for_room(self, visit: Visit, message: JoinRace | WatchRace) -> bool:
         """Look for the room that is asked for, if it may be on another node, or gone. Returns whether it is looked for: then the client
         hears where it is. A spectator of a race that is over hears how it ended.
         """
@@ -215,7 +227,7 @@ class Forwarding:
         # For clients that cannot go there.
         raise Refusal(ErrorCode.ELSEWHERE, f"it is at {owner.url}")
 
-    def delays(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch) -> bool:
+    def _look_for_seat(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch) -> bool:
         """If somebody who asks for a seat here may hold one at another node, look that up first. Returns whether it is looked up."""
         if visit.elsewhere is None:
             return False
@@ -293,6 +305,6 @@ class Forwarding:
         """Shut this connection if nobody is let in any more. Returns whether that is so."""
         refused = self._has_let_go or self._is_cut_off or self.is_leaving
         if refused:
-            why = "this server is going" if self.is_leaving else "this server has left the cluster"
-            connection.shut(CloseCode.LET_GO, f"{why}; come back by any other")
+            why = "this server is shutting down" if self.is_leaving else "this server has left the cluster"
+            connection.shut(CloseCode.LET_GO, f"{why}; reconnect to any other")
         return refused

@@ -346,7 +346,7 @@ class HubConnection(Connection):
             self._stall_watched = True
             self._hub.after(left, self._check_stall)
         else:
-            logger.info("%s does not read what it is sent: closed", self._peer_name)
+            logger.info("%s is not reading; closing the connection", self._peer_name)
             self.shut(CloseCode.TOO_SLOW, "messages were not read")
 
     def _flush_protocol(self) -> None:

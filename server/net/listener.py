@@ -48,7 +48,7 @@ REFUSING_S = 0.005
 """While the server is too busy to let anybody in, it accepts REFUSED_TOGETHER connections and then waits for REFUSING_S. So a thousand a
 second can be told, at a tenth of a core. Unaccepted ones would wait in the kernel's queue, and learn nothing once that is full."""
 
-_STOPS = "the server stops"
+_STOPS = "the server is stopping"
 
 
 async def open_listeners(host: str, port: int, admission: Admission) -> tuple[int, list[SocketListener]]:

@@ -212,7 +212,7 @@ class PlainConnection(Connection, ServerConnection):
             self._draining = False
             self.waiting_bytes = 0
             if stalled.cancelled_caught:
-                logger.info("%s does not read what it is sent: closed", self.remote_address)
+                logger.info("%s is not reading; closing the connection", self.remote_address)
                 self.shut(CloseCode.TOO_SLOW, "messages were not read")
             elif self._missed:
                 self._missed = False

@@ -102,7 +102,7 @@ class Room:
         """What others see."""
         self._ports = ports
         self._gate = CommitGate(ports.journal, deliver=self._deliver, fail=self._not_kept)
-        complaint = "something beside room %s crashed"
+        complaint = "a background task of room %s crashed"
         self._jobs = Tasks(ports.nursery, setup.code, failed=self._crashed, logger=logger, complaint=complaint)
         """Side jobs, which wait for something: searches, reads, bots. Their answers come back as requests."""
         self._deadline = Deadline(ports.deadlines, self._wake)
@@ -274,7 +274,7 @@ class Room:
     def _gave_up(self, error: StoreError | None) -> None:
         if error is not None:
             # If the store still has the room, the next server brings it back, and nobody will come.
-            self._complain(logging.WARNING, "room %s: that it is closed could not be kept: %s", error)
+            self._complain(logging.WARNING, "room %s: its closing could not be saved: %s", error)
         self._go()
 
     def _go(self) -> None:
@@ -289,7 +289,7 @@ class Room:
         if isinstance(error, RunAlready):
             self._fail(Refusal(ErrorCode.ONCE_ONLY), is_kept=False)
             return
-        self._complain(logging.ERROR, "room %s is ended: what happens in it cannot be kept: %s", error)
+        self._complain(logging.ERROR, "closing room %s: its events cannot be saved: %s", error)
         self._fail(Refusal(ErrorCode.NOT_KEPT))
 
     def _complain(self, level: int, what: str, error: StoreError) -> None:
@@ -359,7 +359,7 @@ class Room:
         try:
             lines = await self._ports.ghost_lines(wanted)
         except StoreError as error:
-            logger.warning("a run is without its ghosts: %s", error)
+            logger.warning("cannot read the ghosts of a run: %s", error)
         self._begin(lines)
 
     def _begin(self, lines: tuple[GhostLine, ...]) -> None:

@@ -32,9 +32,9 @@ async def read_changes(record: Record, read: RatingChanges) -> tuple[RatingChang
             break
         except StoreError as error:
             if pause is None:
-                logger.error("what race %s did to ratings could not be read: %s", record.id, error)
+                logger.error("cannot read the rating changes of race %s: %s", record.id, error)
                 return ()
-            logger.debug("what race %s did to ratings will be read again in %d s: %s", record.id, pause, error)
+            logger.debug("cannot read the rating changes of race %s, trying again in %d s: %s", record.id, pause, error)
         await trio.sleep(pause)
     if len(changes) != len(record.seats):
         logger.error("race %s has %d seats and %d changes of ratings in the store", record.id, len(record.seats), len(changes))

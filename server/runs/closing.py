@@ -72,7 +72,7 @@ class Closing:
             try:
                 ready_by_ms, reveals_at_ms = await self._moments_of(spec)
             except StoreError as error:
-                logger.warning("it cannot be read when the %s %s closes: %s", spec.deal.kind, spec.deal.id, error)
+                logger.warning("cannot read when the %s %s closes: %s", spec.deal.kind, spec.deal.id, error)
                 due.append(self._clock.wall_ms() + AGAIN_MS)
                 continue
             now, reveal = self._clock.wall_ms(), Reveal(reveals_at_ms)

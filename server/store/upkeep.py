@@ -11,6 +11,7 @@ from typing import Final
 
 import trio
 
+from protocol.text import counted
 from server.store.errors import StoreError
 from server.store.journal import Journal
 
@@ -58,7 +59,7 @@ async def _prune(journal: Journal, now_ms: Callable[[], int], days: int) -> None
             for table, keys in await journal.ask(journal.store.prunable, before_ms):
                 gone += await journal.tidy(journal.store.remove, table, keys, before_ms)
             if gone:
-                logger.info("removed %d rooms, players and challenges that were not used for %d days", gone, days)
+                logger.info("removed rooms, players and challenges that were not used for %s: %d", counted(days, "day"), gone)
         except StoreError as error:
             logger.warning("unused rooms, players and challenges could not be removed: %s", error)
         await trio.sleep(DAY_S)

@@ -71,6 +71,17 @@ class FakeJournal(Journal):
     ask = tidy
 
 
+def loads_told(*, takes: bool) -> Loads:
+    """Of the first node, which has heard of the second."""
+    loads, other = Loads(lambda: Load(1, 0, 0, True, True)), Loads(lambda: Load(2, 0, 0, takes, writes=takes))
+    loads.hear([other.say()])
+    return loads
+
+
+def node_of(store: FakeStore, loads: Loads | None = None) -> ClusterNode:
+    return ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one", loads or loads_told(takes=False))
+
+
 async def nothing(taken: TakenOver) -> None:
     raise AssertionError(taken)
 
@@ -81,7 +92,7 @@ def let_go() -> None:
 
 async def test_a_node_that_has_left_renews_its_lease_no_more(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
     store = FakeStore()
-    node = ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one")
+    node = node_of(store)
     nursery.start_soon(node.run, nothing, let_go)
     await trio.sleep(2)
     await node.leave()
@@ -100,7 +111,7 @@ async def test_a_node_whose_clock_is_an_hour_off_says_so_when_it_joins(
     monkeypatch.setattr("server.cluster.node.time", SimpleNamespace(time=lambda: wall_s))
     database_ms = round((wall_s - ahead_s) * 1000)
     store.nodes = (Node(1, "ws://one", 1, database_ms + 5_000, 5_000),)
-    await ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one").join()
+    await node_of(store).join()
     warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert warned == ([f"the clock of this server is {told} that of the database: synchronize both over the network"] if told else [])
 
@@ -109,7 +120,7 @@ async def test_a_node_whose_url_another_one_has_says_which_option_names_its_own(
     store = FakeStore()
     store.join = lambda url: False  # type: ignore[method-assign]
     with pytest.raises(AddressTaken, match=r"ws://one.* given by --advertise"):
-        await ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one").join()
+        await node_of(store).join()
 
 
 async def test_a_node_that_is_about_to_leave_ends_what_it_takes_over_takes_nothing_more_and_holds_its_lease(
@@ -117,7 +128,7 @@ async def test_a_node_that_is_about_to_leave_ends_what_it_takes_over_takes_nothi
 ) -> None:
     store = FakeStore()
     store.in_doubt, store.nodes = None, (Node(2, "ws://two", 1, LEFT, -1),)
-    node = ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one")
+    node = node_of(store)
     ended: list[float] = []
 
     async def take_up_slowly(taken: TakenOver) -> None:
@@ -139,7 +150,7 @@ async def test_whoever_is_told_that_a_node_has_left_looks_at_once_and_not_again_
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     store = FakeStore()
-    node = ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one")
+    node = node_of(store)
     store.in_doubt = None
     nursery.start_soon(node.run, nothing, let_go)
     await trio.sleep(LOOKS_APART_S + 0.01)
@@ -159,7 +170,7 @@ async def test_a_node_whose_process_has_ended_is_none_to_go_to_and_what_it_had_i
     store = FakeStore()
     store.in_doubt = None
     store.nodes = (Node(2, "ws://two", 1, 99_000, 3_000, hung_up=True), Node(3, "ws://three", 1, 99_000, 5_000))
-    node = ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one")
+    node = node_of(store)
 
     async def take_up(taken: TakenOver) -> None:
         await trio.lowlevel.checkpoint()
@@ -170,22 +181,15 @@ async def test_a_node_whose_process_has_ended_is_none_to_go_to_and_what_it_had_i
     assert (node.others, node.url_of(2)) == (("ws://three",), None)
 
 
-def loads_told(*, takes: bool) -> Loads:
-    """Of the first node, which has heard of the second."""
-    loads, other = Loads(lambda: Load(1, 0, 0, True, True)), Loads(lambda: Load(2, 0, 0, takes, writes=takes))
-    loads.hear([other.say()])
-    return loads
-
-
 async def test_who_alone_has_lost_the_database_is_cut_off_though_the_directory_answers(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     store = FakeStore()
     store.in_doubt, store.nodes = None, (Node(2, "ws://two", 1, 99_000, 5_000),)
-    node = ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one")
     loads, told = loads_told(takes=True), list[bool]()
+    node = node_of(store, loads)
     nursery.start_soon(node.run, nothing, let_go)
-    nursery.start_soon(node.watch_engines, lambda: True, loads, told.append)
+    nursery.start_soon(node.watch_engines, lambda: True, told.append)
     await trio.sleep(30)
     assert told == [], "it reaches the database"
     store.fails = 60
@@ -205,12 +209,12 @@ async def test_whoever_reaches_neither_database_nor_directory_is_cut_off_until_e
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     store = FakeStore()
-    node = ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one")
+    node = node_of(store)
     store.in_doubt = None
     told: list[bool] = []
     reaches_directory = True
     nursery.start_soon(node.run, nothing, let_go)
-    nursery.start_soon(node.watch_engines, lambda: reaches_directory, loads_told(takes=False), told.append)
+    nursery.start_soon(node.watch_engines, lambda: reaches_directory, told.append)
     await trio.sleep(3)
     store.fails, reaches_directory = 40, False
     await trio.sleep(20)
@@ -233,13 +237,13 @@ async def test_whoever_reaches_neither_database_nor_directory_is_cut_off_until_e
 async def test_a_node_that_is_late_itself_is_not_cut_off(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
     store = FakeStore(fails=1)
     store.nodes = (Node(2, "ws://two", 1, 99_000, 5_000),)
-    node = ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one")
+    node = node_of(store)
     told: list[bool] = []
 
     async def take_up_slowly(taken: TakenOver) -> None:
         await trio.sleep(20)
 
-    nursery.start_soon(node.watch_engines, lambda: False, loads_told(takes=False), told.append)
+    nursery.start_soon(node.watch_engines, lambda: False, told.append)
     nursery.start_soon(node.run, take_up_slowly, let_go)
     await trio.sleep(30)
     assert store.in_doubt is None
@@ -251,7 +255,7 @@ async def test_a_node_that_is_late_itself_is_not_cut_off(autojump_clock: MockClo
 
 async def test_what_was_taken_over_while_the_database_went_away_is_taken_up(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
     store = FakeStore(fails=2)
-    node = ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one")
+    node = node_of(store)
     taken_up: list[TakenOver] = []
 
     async def take_up(taken: TakenOver) -> None:
@@ -267,7 +271,7 @@ async def test_the_lease_is_held_while_rooms_are_brought_back_however_long_that_
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     store = FakeStore(fails=1)
-    node = ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one")
+    node = node_of(store)
     renewed: list[int] = []
 
     async def take_up_slowly(taken: TakenOver) -> None:

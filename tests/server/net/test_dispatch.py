@@ -384,7 +384,7 @@ async def test_a_stopping_server_tells_everybody_and_closes_with_1001() -> None:
                 nursery.start_soon(stay, house, f"Ann {number}", ready)
                 await ready.wait()
             codes = [room.code for room in house.rooms]
-    ended = [((1001, "the server stops"), Left(code=code, reason="closed")) for code in codes]
+    ended = [((1001, "the server is stopping"), Left(code=code, reason="closed")) for code in codes]
     assert sorted(heard, key=str) == sorted(ended, key=str)
 
 

@@ -43,6 +43,7 @@ class FakeNode:
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.taken: dict[str, str] = {}
+        self.loads = Loads(lambda: Load(self.id, 0, 0, takes=True, writes=True))
 
     async def heirs(self, codes: set[str]) -> dict[str, str]:
         await trio.lowlevel.checkpoint()
@@ -212,7 +213,7 @@ async def test_whoever_opens_a_race_at_a_node_that_is_much_busier_or_too_busy_is
     house: House, node: FakeNode, request_: OpenRace | RunDaily | RunChallenge | PlayOn
 ) -> None:
     here, there = Load(1, 100, 0, takes=True, writes=True), Load(2, 10, 0, takes=True, writes=True)
-    house.dispatch.forwarding.loads = loads = Loads(lambda: here)
+    node.loads = loads = Loads(lambda: here)
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         room = await bob.open()
         loads.hear([msgspec.msgpack.encode(there)])
@@ -234,7 +235,7 @@ async def test_whoever_opens_a_race_at_a_node_that_is_much_busier_or_too_busy_is
 
 
 async def test_whoever_has_a_run_here_goes_on_with_it_however_busy_this_node_is(house: House, node: FakeNode) -> None:
-    house.dispatch.forwarding.loads = loads = Loads(lambda: Load(1, 100, 0, takes=True, writes=True))
+    node.loads = loads = Loads(lambda: Load(1, 100, 0, takes=True, writes=True))
     async with house.guest("Ann") as ann:
         room = await ann.ask(RunDaily(ref=1), Room)
         loads.hear([msgspec.msgpack.encode(Load(2, 10, 0, takes=True, writes=True))])
@@ -285,7 +286,7 @@ async def test_whoever_looks_for_an_opponent_waits_where_all_do_and_follows_when
 async def test_whoever_looks_for_an_opponent_does_not_wait_at_a_node_that_has_too_much_to_do(house: House, node: FakeNode) -> None:
     here = Load(1, 100, 0, takes=True, writes=True)
     node.answering = (1, 2)
-    house.dispatch.forwarding.loads = loads = Loads(lambda: here)
+    node.loads = loads = Loads(lambda: here)
     async with house.guest("Ann") as ann:
         loads.hear([msgspec.msgpack.encode(Load(2, 10, 0, takes=True, writes=True))])
         for busy in (False, True):

@@ -311,7 +311,7 @@ async def test_leaving_tells_the_clients_and_frees_the_port() -> None:
     with held_ports(1) as (port,):
         async with trio.open_nursery() as nursery, served(port=port) as url:
             await nursery.start(stay, url)
-        assert ends == [(1001, "the server stops"), "Left"]
+        assert ends == [(1001, "the server is stopping"), "Left"]
         with pytest.raises(OSError, match=r"attempts to connect|refused"):
             await trio.open_tcp_stream("127.0.0.1", port)
         async with served(port=port):

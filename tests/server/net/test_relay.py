@@ -21,6 +21,7 @@ from protocol.server_messages import Moved, ServerMessage
 from protocol.views import SharedDeal
 from protocol.watch_messages import Board, Talk, Unwatched, Watched, WatchedEvent, Watchers, WatchRace
 from server.cluster.bus import Bus, node_channel
+from server.cluster.loads import Load, Loads
 from server.cluster.node import ClusterNode
 from server.race.shared_deal_spec import SharedDealSpec
 from server.rooms.member import PlayerName
@@ -47,6 +48,7 @@ class FakeNode:
     id: int
     place: FakePlace
     others: tuple[str, ...] = ("ws://one", "ws://two")
+    loads: Loads = field(default_factory=lambda: Loads(lambda: Load(1, 0, 0, takes=True, writes=True)))
 
     @property
     def alive(self) -> tuple[int, ...]:

@@ -108,7 +108,7 @@ async def test_nobody_waits_for_one_that_never_reads_and_their_connection_is_cut
         assert end.protocol.close_sent is not None
         assert end.protocol.close_sent.code == CloseCode.TOO_SLOW
         told = [record.getMessage() for record in caplog.records if record.name == "carpet.net"]
-        assert told == ["None does not read what it is sent: closed"]
+        assert told == ["None is not reading; closing the connection"]
         assert len(house.players) == 2
         assert ann.gaps == 0
 

@@ -130,7 +130,7 @@ async def test_ratings_that_cannot_be_read_cost_nothing_but_their_news(caplog: p
     bob.resign(room)
     await trio.sleep(sum(AGAIN_S) + 1)
     assert heard_in_order(ann) == [Result]
-    assert caplog.text.count("could not be read: no time for") == 1
+    assert caplog.text.count("cannot read the rating changes of race") == 1
     ann.rematch(room)
     bob.rematch(room)
     await table.settle()

@@ -300,7 +300,7 @@ async def test_a_room_whose_leaving_cannot_be_kept_tells_of_no_end_that_was_not_
     await bob.vanish(room)
     await trio.sleep(121)
     assert not len(table.rooms)
-    assert "that it is closed could not be kept: no space left" in caplog.text
+    assert "its closing could not be saved: no space left" in caplog.text
     # The next server brings it back, for a while.
     assert only(table, room).here == {0, 1}
 
