@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from random import Random
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from client.text.tournaments import FORMAT_WORDS, OUT_WORDS, PHASE_WORDS, VERDICT_WORDS, format_text, out_sentence, phase_sentence
 from client.tui.tournament_keys import VERDICTS, race_of
 from protocol.phrases import PHRASES
-from protocol.tournament_messages import CorrectResult
+from protocol.tournament_messages import CorrectResult, Tournament
 from protocol.tournaments import TableResult, TournamentOptions, TournamentTable
 from server.tournaments.pairing.brackets import double_bracket, single_bracket
 from server.tournaments.pairing.crosstable import Crosstable
@@ -259,7 +260,11 @@ def test_formats_and_phases_have_the_words_of_the_terminal() -> None:
         if not double or each in ("round-robin", "elimination")
     ]
     tables = tuple(tournament_scenes.paired(number, tables=1) for number in (1, 2))
-    begun = [tournament_scenes.running, partial(tournament_scenes.running, rounds=tables), tournament_scenes.told]
+    begun: list[Callable[..., Tournament]] = [
+        tournament_scenes.running,
+        partial(tournament_scenes.running, rounds=tables),
+        tournament_scenes.told,
+    ]
     stands = [
         (tell(phase=phase), left_ms)
         for tell in begun
