@@ -98,8 +98,8 @@ class Lobby(Struct, frozen=True, kw_only=True, tag_field="type", tag="lobby"):
     races: tuple[OpenRaceInfo, ...]
     races_open: int
     races_running: int
-    ratings: tuple[int | None, ...] = ()
-    running: tuple[RunningRaceInfo, ...] = ()
+    ratings: tuple[int | None, ...]
+    running: tuple[RunningRaceInfo, ...]
 
 
 class LobbyChanges(Struct, frozen=True, kw_only=True, tag_field="type", tag="lobby-changes"):

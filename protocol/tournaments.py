@@ -124,7 +124,7 @@ class TournamentEntrant(Struct, frozen=True, kw_only=True):
     checked_in: has confirmed being here. withdrawn: no longer plays. here: connected now; bots always are.
     first_round: the first one they play; above 1 for a late entry.
     out: why they no longer play: `withdrew`, `not-checked-in`, `missed` (their tables, in two rounds running), `removed` (by the director)
-    or `banned`; empty while they play, and from older servers. There may be more words. out_reason: what the director or host said of it.
+    or `banned`; empty while they play. There may be more words. out_reason: what the director or host said of it.
     """
 
     id: str
@@ -156,15 +156,14 @@ class TournamentRound(Struct, frozen=True, kw_only=True):
 
 
 class TournamentSide(Struct, frozen=True, kw_only=True):
-    """How one side stands in its table's current race. present: sits at the table. home: cards home. ready: to begin; null from
-    older servers, which do not say."""
+    """How one side stands in its table's current race. present: sits at the table. home: cards home. ready: to begin."""
 
     entrant: str | None
     name: str
     present: bool
     state: SeatState
     home: int
-    ready: bool | None = None
+    ready: bool
 
 
 class TableDocument(Struct, frozen=True, kw_only=True):

@@ -180,8 +180,7 @@ class SeriesSeat(Struct, frozen=True, kw_only=True):
     """How one seat stands in a series.
 
     name: of the player there in the last race, empty before the first has ended. points, forfeits, home: points, races forfeited and cards
-    home in all, which decide its place in this order. gone: has given up the series, and is placed behind all who have not. Older servers
-    say no forfeits.
+    home in all, which decide its place in this order. gone: has given up the series, and is placed behind all who have not.
     """
 
     name: str
@@ -189,7 +188,7 @@ class SeriesSeat(Struct, frozen=True, kw_only=True):
     home: int
     place: int
     gone: bool
-    forfeits: int = 0
+    forfeits: int
 
 
 class SeriesInfo(Struct, frozen=True, kw_only=True):
@@ -293,7 +292,7 @@ class OpenRaceInfo(Struct, frozen=True, kw_only=True):
     seats: int
     time_limit_s: int
     rated: bool = False
-    ratings: tuple[int | None, ...] = ()
+    ratings: tuple[int | None, ...]
     series: SeriesOptions = SeriesOptions()
 
 
@@ -304,7 +303,7 @@ class RunningSeatInfo(Struct, frozen=True, kw_only=True):
     bot: str | None
     state: SeatState
     home: int
-    rating: int | None = None
+    rating: int | None
 
 
 class RunningRaceInfo(Struct, frozen=True, kw_only=True):

@@ -21,6 +21,7 @@ from client.state.room import RoomModel
 from client.state.store import Model
 from client.text.formatting import deck_size
 from protocol.cards import DECK_SIZE
+from protocol.client_messages import JoinRace, OpenRace
 from protocol.record import Record
 from protocol.room_events import PlayerView, Progress, Result, Room, Started
 from protocol.seat_ends import SEAT_ENDS, was_racing, word_among
@@ -68,12 +69,12 @@ async def run_demo(*, rules: str, deal: str | None, fast: bool, write: Callable[
 
         async def first() -> None:
             name, policy = FIRST
-            records.append(await run_bot(url, name, policy, open_options=options, pace=0 if fast else PACE, watch=watch))
+            records.append(await run_bot(url, name, policy, OpenRace(options=options), pace=0 if fast else PACE, watch=watch))
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(first)
             name, policy = SECOND
-            await run_bot(url, name, policy, join_code=await code_heard.receive(), pace=0 if fast else PACE)
+            await run_bot(url, name, policy, JoinRace(code=await code_heard.receive()), pace=0 if fast else PACE)
         infos = narrator.model.rules
         demo = Demo(records[0], check(records[0], narrator.model.evidence, 0, decks=deck_size(infos, options) // DECK_SIZE))
         write(f"The deal, checked by what {FIRST[0]} was told before the cards:")

@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Callable
 
 import trio
+from msgspec.structs import replace
 
 from client.connection.client import open_link
 from client.connection.errors import Failure
@@ -25,10 +26,6 @@ from protocol.room_events import PlayerView, Room, Started
 from protocol.run_messages import RunDaily
 from protocol.server_messages import CurrentView, Error, Left, ServerMessage, Welcome
 from protocol.text import clean_chat, counted
-from protocol.views import RaceOptions
-
-HUMAN_PACE = 0.9
-"""Seconds per move of an unhurried player."""
 
 _ENTER_REFERENCE = 1
 _READY_REFERENCE = 2
@@ -48,28 +45,25 @@ async def run_bot(
     url: str,
     name: str,
     policy: Policy,
+    enter: OpenRace | JoinRace | RunDaily,
     *,
-    open_options: RaceOptions | None = None,
-    join_code: str | None = None,
-    pace: float = HUMAN_PACE,
+    pace: float,
     generator: random.Random | None = None,
     watch: Watch | None = None,
     dial: Dial | None = None,
 ) -> Record:
-    """Play one race at the server of `url` and return its record. Either `open_options` or `join_code` says which race.
+    """Play one race at the server of `url` and return its record. enter: the request that leads to its seat.
 
     pace: average seconds per move, varied by up to two fifths; 0 for as fast as the server answers. generator: for these pauses.
     watch: called after every event, with all that the player knows then.
     Raises LinkError if the first connection fails, and BotFailed if the race cannot be entered or finished.
     """
-    if (open_options is None) == (join_code is None):
-        raise ValueError("either open_options or join_code")
-    enter = OpenRace(options=open_options, ref=_ENTER_REFERENCE) if open_options is not None else None
     async with open_link(url, Identity(name), generator=generator, dial=dial) as link:
+        await link.entered()
         player = _Player(
             link,
             policy,
-            enter or JoinRace(code=join_code or "", ref=_ENTER_REFERENCE),
+            replace(enter, ref=_ENTER_REFERENCE),
             pace=pace,
             generator=generator or random.Random(),  # noqa: S311  (pauses, no secrets)
             watch=watch or (lambda model, event: None),

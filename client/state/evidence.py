@@ -30,14 +30,14 @@ class Evidence(Struct, frozen=True):
     winnable: bool = False
     first_view: View | None = None
 
-    def secret_of(self, room: RoomModel) -> bool:
+    def is_of_first_race(self, room: RoomModel) -> bool:
         """Whether this is evidence of the first race of the swap whose second race the room waits for."""
         second = room.options.swaps and room.series is not None and room.series.raced == 1
         return second and (self.code, self.race + 1) == (room.code, room.race)
 
     def has_nonce_of(self, room: RoomModel) -> bool:
         """Whether the nonce of the race that the room waits for was sent before: of two, the server takes the first."""
-        return (self.code, self.race, self.commitment) == (room.code, room.race, room.commitment) or self.secret_of(room)
+        return (self.code, self.race, self.commitment) == (room.code, room.race, room.commitment) or self.is_of_first_race(room)
 
 
 class Check(NamedTuple):

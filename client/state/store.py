@@ -283,7 +283,7 @@ def _local(model: Model, event: LocalEvent) -> Model:
     match event:
         case ReadySent(nonce=nonce):
             held = model.evidence
-            if held is not None and held.secret_of(room):
+            if held is not None and held.is_of_first_race(room):
                 # The nonce sent before the first race of the swap has already fixed the shuffle.
                 return replace(model, evidence=replace(held, race=room.race, first_view=None))
             return replace(model, evidence=Evidence(room.code, room.race, room.commitment, nonce, room.options.winnable))

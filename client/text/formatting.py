@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
-from itertools import zip_longest
 from typing import Final
 
 from client.game.moves import goes_home
@@ -80,8 +79,8 @@ def bell_due(before: RoomModel | None, after: RoomModel | None, rules: tuple[Rul
 
 
 def with_ratings(names: Sequence[str], ratings: Sequence[int | None]) -> str:
-    """Names in a row, each followed by their rating if they have one; an older server sends none."""
-    pairs = zip_longest(names, ratings[: len(names)])
+    """Names in a row, each followed by their rating if they have one."""
+    pairs = zip(names, ratings, strict=False)
     return ", ".join(clean_name(name) if rating is None else f"{clean_name(name)} {rating}" for name, rating in pairs)
 
 

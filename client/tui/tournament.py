@@ -270,8 +270,7 @@ def _side(scene: Scene, side: TournamentSide, width: int, *, cards: int, role: s
     if not side.present:
         return [("bad", f"{clip('absent', width):^{width}}")]
     if side.state == "waiting":
-        words = {True: f"{scene.theme.glyphs.tick} ready", False: "not ready", None: "here"}
-        role, word = "good" if side.ready else "faint", words[side.ready]
+        role, word = ("good", f"{scene.theme.glyphs.tick} ready") if side.ready else ("faint", "not ready")
         return [(role, f"{clip(word, width):^{width}}")]
     return bar(side.home, cards, width, scene.theme, role)
 

@@ -44,7 +44,7 @@ CLOSEST_TOLD = 8
 _CLOSEST = msgspec.msgpack.Decoder(list[CloseRace])
 
 
-EMPTY = LobbyMessage(players=(), players_here=0, races=(), races_open=0, races_running=0)
+EMPTY = LobbyMessage(players=(), players_here=0, races=(), races_open=0, races_running=0, ratings=(), running=())
 
 
 class Lobby:

@@ -49,7 +49,7 @@ def welcome(room: str | None = None) -> Welcome:
 
 def running() -> tuple[RunningRaceInfo, ...]:
     def seat(name: str, home: int) -> RunningSeatInfo:
-        return RunningSeatInfo(name=name, bot=None, state="racing", home=home)
+        return RunningSeatInfo(name=name, bot=None, state="racing", home=home, rating=None)
 
     def race(code: str, rules: str, watchers: int, *seats: RunningSeatInfo) -> RunningRaceInfo:
         return RunningRaceInfo(code=code, rules=rules, seats=seats, watchers=watchers, elapsed_ms=94_000, time_limit_s=600, delay_s=10)
@@ -330,7 +330,7 @@ def standing(points: tuple[int, int], raced: int, **fields: object) -> SeriesInf
     names = ("Anna", "Benedikt") if raced else ("", "")
     places = (2, 1) if points[1] > points[0] or gone == 0 else (1, 2)
     seats = tuple(
-        SeriesSeat(name=names[number], points=points[number], home=homes[number], place=places[number], gone=gone == number)  # type: ignore[index]
+        SeriesSeat(name=names[number], points=points[number], home=homes[number], place=places[number], gone=gone == number, forfeits=0)  # type: ignore[index]
         for number in (0, 1)
     )
     values: dict[str, object] = {"format": "best-of", "races": 5, "raced": raced, "over": False, "seats": seats}

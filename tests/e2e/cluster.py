@@ -24,6 +24,7 @@ from client.connection.events import LinkEvent, Lost, RoundTrip
 from client.local.policies import POLICIES
 from client.local.scripted_player import BotFailed, run_bot
 from client.state.store import Model
+from protocol.client_messages import JoinRace, OpenRace
 from protocol.record import Record
 from protocol.room_events import PlayerView, Result
 from protocol.server_messages import Error, ServerMessage
@@ -187,10 +188,10 @@ class Ground:
             self.pairs.append(pair)
             options = RaceOptions(public=False, countdown_s=1, grace_s=600)
             async with trio.open_nursery() as nursery:
-                opens = partial(run_bot, name=f"anna {number}", policy=POLICIES["greedy"], open_options=options)
+                opens = partial(run_bot, name=f"anna {number}", policy=POLICIES["greedy"], enter=OpenRace(options=options))
                 nursery.start_soon(self._play, pair, opens, nursery.cancel_scope)
                 await pair.code.wait()
-                join = partial(run_bot, name=f"bert {number}", policy=POLICIES["steady"], join_code=pair.room)
+                join = partial(run_bot, name=f"bert {number}", policy=POLICIES["steady"], enter=JoinRace(code=pair.room))
                 nursery.start_soon(self._play, pair, join, nursery.cancel_scope)
                 if self.is_watched:
                     nursery.start_soon(self._watch, pair)

@@ -23,6 +23,7 @@ from client.connection.events import LinkEvent
 from client.local.policies import POLICIES
 from client.local.scripted_player import BotFailed, run_bot
 from client.state.store import Model
+from protocol.client_messages import JoinRace, OpenRace
 from protocol.record import Record, from_json
 from protocol.room_events import PlayerView
 from protocol.server_messages import ServerMessage
@@ -160,9 +161,11 @@ async def _race_on(url: str, number: int, ground: _Ground) -> None:
         ground.pairs.append(pair)
         options = RaceOptions(public=False, countdown_s=1, grace_s=ground.course.grace_s)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(_play, url, pair, ground, partial(run_bot, url, f"anna {number}", POLICIES["greedy"], open_options=options))
+            opens = partial(run_bot, url, f"anna {number}", POLICIES["greedy"], OpenRace(options=options))
+            nursery.start_soon(_play, url, pair, ground, opens)
             await pair.code.wait()
-            nursery.start_soon(_play, url, pair, ground, partial(run_bot, url, f"bert {number}", POLICIES["steady"], join_code=pair.room))
+            joins = partial(run_bot, url, f"bert {number}", POLICIES["steady"], JoinRace(code=pair.room))
+            nursery.start_soon(_play, url, pair, ground, joins)
         ground.count.races += 1
 
 

@@ -19,9 +19,9 @@ from client.connection.client import NetLink
 from client.connection.errors import LinkError
 from client.connection.events import Identity, LinkEvent
 from client.local.policies import POLICIES
-from client.local.scripted_player import _Player, run_bot
+from client.local.scripted_player import run_bot
 from client.state.store import Model
-from protocol.client_messages import QuickMatch
+from protocol.client_messages import OpenRace, QuickMatch
 from protocol.room_events import Ended, Room
 from protocol.run_messages import RunDaily
 from protocol.server_messages import ServerMessage, WaitingMatch
@@ -109,13 +109,11 @@ async def test_a_run_goes_on_with_every_move_when_its_server_is_killed_and_when_
         if isinstance(event, Ended):
             over.set()
 
-    async def play(url: str) -> None:
-        async with persistent_link(url, Identity("anna")) as link:
-            await _Player(link, POLICIES["steady"], RunDaily(ref=1), pace=0.15, generator=ground.generator, watch=watch).race()
+    bot = partial(run_bot, name="anna", policy=POLICIES["steady"], enter=RunDaily(), pace=0.15, generator=ground.generator, watch=watch)
 
     with redis_server() as redis:
         async with nodes(database, redis.url) as place, trio.open_nursery() as nursery:
-            nursery.start_soon(play, place[1].url)
+            nursery.start_soon(played, bot, place[1].url)
             await raced(ground, 1)
             for signal_ in (signal.SIGKILL, signal.SIGTERM):
                 await (await busiest(place, database)).end(signal_)
@@ -194,7 +192,7 @@ async def test_the_page_of_one_server_races_and_watches_at_another_and_goes_on_w
         async with nodes(database, redis.url, 2) as (first, second), trio.open_nursery() as nursery:
             # Its games are long: the bot plays on for as long as the test may take.
             options = RaceOptions(rules="colorado", public=False, countdown_s=1, grace_s=600)
-            opens = partial(run_bot, name="anna", policy=POLICIES["steady"], open_options=options, pace=0.5, watch=note)
+            opens = partial(run_bot, name="anna", policy=POLICIES["steady"], enter=OpenRace(options=options), pace=0.5, watch=note)
             nursery.start_soon(played, opens, second.url)
             await opened.wait()
             # A page that was made before its server knew of the other one loads anew on the way there, and counts its connections anew.

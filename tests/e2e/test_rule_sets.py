@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trio
@@ -15,6 +13,7 @@ import trio
 from client.local.policies import POLICIES
 from client.local.scripted_player import run_bot
 from client.state.store import Model
+from protocol.client_messages import JoinRace, OpenRace
 from protocol.record import Record
 from protocol.views import RaceOptions
 from server.race.audit import audit
@@ -41,12 +40,12 @@ async def race(url: str, rules: str, records: list[Record]) -> None:
                 code = model.room.code
                 opened.set()
 
-        async def play(name: str, **way_in: Any) -> None:
-            records.append(await run_bot(url, f"{name} {rules}", POLICIES["greedy"], pace=0, watch=watch, **way_in))
+        async def play(name: str, enter: OpenRace | JoinRace) -> None:
+            records.append(await run_bot(url, f"{name} {rules}", POLICIES["greedy"], enter, pace=0, watch=watch))
 
-        nursery.start_soon(partial(play, "anna", open_options=RaceOptions(rules=rules, countdown_s=1)))
+        nursery.start_soon(play, "anna", OpenRace(options=RaceOptions(rules=rules, countdown_s=1)))
         await opened.wait()
-        await play("bert", join_code=code)
+        await play("bert", JoinRace(code=code))
 
 
 async def test_two_players_race_each_over_real_sockets_and_the_record_holds(fast_server: str) -> None:

@@ -14,6 +14,7 @@ import trio
 from client.local.policies import POLICIES
 from client.local.scripted_player import run_bot
 from client.state.store import Event, Model
+from protocol.client_messages import JoinRace, OpenRace
 from protocol.record import Record
 from protocol.room_events import Result, Room, Scored
 from protocol.views import RaceOptions, SeriesFormat, SeriesInfo, SeriesOptions
@@ -56,11 +57,11 @@ async def test_two_bots_play_it_to_its_end(format_: SeriesFormat, races: int) ->
             async with trio.open_nursery() as nursery:
 
                 async def host() -> None:
-                    await run_bot(url, "ann", greedy, open_options=options, pace=0, watch=ann.watch)
+                    await run_bot(url, "ann", greedy, OpenRace(options=options), pace=0, watch=ann.watch)
 
                 nursery.start_soon(host)
                 await ann.code.wait()
-                await run_bot(url, "bob", steady, join_code=ann.room, pace=0, watch=bob.watch)
+                await run_bot(url, "bob", steady, JoinRace(code=ann.room), pace=0, watch=bob.watch)
         await trio.to_thread.run_sync(stack.close)
     assert len(ann.records) in (range(2, 4) if format_ == "best-of" else [races])
     assert ann.score == bob.score

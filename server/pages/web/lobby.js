@@ -175,7 +175,7 @@ class RunningRace {
 
   show(info, rules) {
     const names = info.seats.map((seat) => seat.name);
-    const ratings = info.seats.map((seat) => seat.rating ?? null);
+    const ratings = info.seats.map((seat) => seat.rating);
     this.words = [...names, rules?.name ?? "", info.rules].join(" ").toLocaleLowerCase();
     this.about = { rules: info.rules, ratings };
     if (!this.#info || names.join("\n") !== this.#info.seats.map((seat) => seat.name).join("\n")) {

@@ -45,14 +45,14 @@ def test_as_json_it_is_the_servers_document_and_no_name_can_touch_the_terminal(
 
 
 def test_an_empty_server_is_said_in_words() -> None:
-    lobby = Lobby(players=(), players_here=0, races=(), races_open=0, races_running=0)
+    lobby = Lobby(players=(), players_here=0, races=(), races_open=0, races_running=0, ratings=(), running=())
     assert lobby_lines(lobby) == ["0 open, 0 running.", "0 here."]
 
 
 def test_races_that_are_run_are_listed_with_the_cards_home() -> None:
     seats = (
-        RunningSeatInfo(name="Anna", bot=None, state="racing", home=18),
-        RunningSeatInfo(name="\x1b[1mBen", bot=None, state="won", home=52),
+        RunningSeatInfo(name="Anna", bot=None, state="racing", home=18, rating=None),
+        RunningSeatInfo(name="\x1b[1mBen", bot=None, state="won", home=52, rating=None),
     )
     race = RunningRaceInfo(code="ABCDEF", rules="crazy-quilt", seats=seats, watchers=12, elapsed_ms=221_900, time_limit_s=600, delay_s=10)
     lobby = replace(scenes.lobby(), running=(race,))
@@ -66,8 +66,8 @@ def test_races_that_are_run_are_listed_with_the_cards_home() -> None:
 
 
 def test_what_is_not_listed_is_counted_and_an_enemys_words_are_cleaned() -> None:
-    race = OpenRaceInfo(code="\x1b[2JABC", rules="carpet\n", names=("\x1b[31mBen",), seats=2, time_limit_s=600)
-    lobby = Lobby(players=("Anna\r",), players_here=3, races=(race,), races_open=5, races_running=1)
+    race = OpenRaceInfo(code="\x1b[2JABC", rules="carpet\n", names=("\x1b[31mBen",), seats=2, time_limit_s=600, ratings=(None,))
+    lobby = Lobby(players=("Anna\r",), players_here=3, races=(race,), races_open=5, races_running=1, ratings=(None,), running=())
     assert lobby_lines(lobby) == [
         "5 open, 1 running.",
         "code  rules   seats  limit   rated  players",

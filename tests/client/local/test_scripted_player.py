@@ -26,7 +26,7 @@ from tests.client.scenes import refusal
 
 GREEDY = POLICIES["greedy"]
 URL = "ws://carpet.example:7777"
-OPTIONS = RaceOptions(deal="tuesday")
+OPENS = OpenRace(options=RaceOptions(deal="tuesday"))
 FIRST = view("a1", "s")
 SECOND = view("s")
 
@@ -49,12 +49,12 @@ async def dealt(server: FakeServer) -> Line:
     return line
 
 
-async def run_against(serve: Callable[[FakeServer], Awaitable[None]], **changes: Any) -> Record:
+async def run_against(serve: Callable[[FakeServer], Awaitable[None]], enter: OpenRace | JoinRace = OPENS, **changes: Any) -> Record:
     """What comes of a race of the scripted player at a server that goes this way."""
-    how = {"open_options": OPTIONS, "pace": 0, **changes}
+    how = {"pace": 0, **changes}
     async with FakeServer.running() as server, trio.open_nursery() as nursery:
         nursery.start_soon(serve, server)
-        return await run_bot(URL, "anna", GREEDY, dial=server.dial, **how)
+        return await run_bot(URL, "anna", GREEDY, enter, dial=server.dial, **how)
 
 
 async def test_it_plays_a_race_from_open_to_result(autojump_clock: MockClock) -> None:
@@ -133,7 +133,7 @@ async def test_a_snapshot_in_the_middle_of_a_race_is_enough_to_play_on(autojump_
         assert await line.heard() == Move(race=1, seat=0, ply=7, move="s", ref=3)
         await line.say(Result(version=41, record=RECORD))
 
-    await run_against(serve, open_options=None, join_code="abcdef")
+    await run_against(serve, JoinRace(code="abcdef"))
 
 
 async def test_told_to_slow_down_it_waits_and_plays_the_same_move(autojump_clock: MockClock) -> None:
@@ -208,7 +208,7 @@ async def failing(*answers: said.ServerMessage, close: int | None = None) -> str
     async with FakeServer.running() as server, trio.open_nursery() as nursery:
         nursery.start_soon(serve, server)
         with pytest.raises(BotFailed) as caught:
-            await run_bot(URL, "anna", GREEDY, join_code="ABCDEF", pace=0, dial=server.dial)
+            await run_bot(URL, "anna", GREEDY, JoinRace(code="ABCDEF"), pace=0, dial=server.dial)
     return str(caught.value)
 
 
@@ -222,8 +222,3 @@ async def test_a_race_that_is_closed_is_one_sentence(autojump_clock: MockClock) 
 
 async def test_being_taken_over_is_one_sentence(autojump_clock: MockClock) -> None:
     assert "another window" in await failing(room(), close=CloseCode.TAKEN_OVER)
-
-
-async def test_it_wants_either_options_or_a_code() -> None:
-    with pytest.raises(ValueError, match="either"):
-        await run_bot(URL, "anna", GREEDY)

@@ -264,12 +264,12 @@ def test_with_the_connection_goes_what_was_known_of_the_lobby() -> None:
 
 
 def test_the_lobby_is_kept_by_its_changes_and_its_clocks_go_on() -> None:
-    seats = (RunningSeatInfo(name="Ann", bot=None, state="racing", home=4), RunningSeatInfo(name="Bob", bot=None, state="racing", home=5))
+    seats = tuple(RunningSeatInfo(name=name, bot=None, state="racing", home=home, rating=None) for name, home in (("Ann", 4), ("Bob", 5)))
     races = [
         RunningRaceInfo(code=code, rules="carpet", seats=seats, watchers=0, elapsed_ms=1000, time_limit_s=3, delay_s=10)
         for code in ("AAAAAA", "BBBBBB", "CCCCCC")
     ]
-    lobby = Lobby(players=("Ann",), players_here=1, races=(), races_open=0, races_running=3, running=tuple(races))
+    lobby = Lobby(players=("Ann",), players_here=1, races=(), races_open=0, races_running=3, ratings=(None,), running=tuple(races))
     told = LobbyChanges(
         players_here=2,
         races_open=0,

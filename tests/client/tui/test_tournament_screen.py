@@ -215,7 +215,7 @@ def test_who_is_out_is_told_why_and_how_to_come_back_while_that_is_so() -> None:
     assert out("removed", "plays under two names") == "Grace has removed you: plays under two names."
     assert out("banned", "bot") == "You are out, since the host of this server has banned you: bot. Press i to come back."
     for unknown in ("", "abducted"):
-        assert out(unknown) == "You are not playing any more. Press i to come back.", "from an older server, and from a newer one"
+        assert out(unknown) == "You are not playing any more. Press i to come back.", "for a reason of a newer server"
 
 
 def page(told: Tournament, name: TournamentPage) -> list[str]:
@@ -229,17 +229,6 @@ def test_the_standings_say_why_somebody_is_out_and_list_those_who_never_came_las
     assert any("Anna (you) (removed)" in line for line in lines)
     (last,) = (line for line in lines if "Cleo" in line)
     assert last.split() == ["Cleo", "(no", "check-in)"]
-
-
-def test_a_side_of_an_older_server_is_neither_ready_nor_not_ready() -> None:
-    table = tournaments.running().tables[2]
-    words = {True: "ready", False: "not ready", None: "here"}
-    for ready, word in words.items():
-        sides = tuple(replace(side, present=True, state="waiting", ready=ready) for side in table.sides)
-        told = tournaments.running(tables=(replace(table, sides=sides),))
-        (line,) = (line for line in page(told, "tables") if "until" in line)
-        assert f" {word} " in line
-        assert ("not ready" in line) is (ready is False)
 
 
 def test_what_was_called_off_says_by_whom_and_why_and_gives_no_places_where_nothing_was_raced() -> None:
@@ -326,3 +315,13 @@ def test_below_a_question_the_line_that_it_is_about_stays_marked() -> None:
     lines = render_text(Painted(view(replace(scene, ui=asked.ui), (80, 24))), (80, 24))
     assert [line[:30].split() for line in lines if line.startswith("▸")] == [["▸", "3", "Clara"]]
     assert any("▸ n  Keep" in line for line in lines)
+
+
+def test_a_side_that_waits_is_ready_or_not_ready() -> None:
+    table = tournaments.running().tables[2]
+    for ready in (True, False):
+        sides = tuple(replace(side, present=True, state="waiting", ready=ready) for side in table.sides)
+        told = tournaments.running(tables=(replace(table, sides=sides),))
+        (line,) = (line for line in page(told, "tables") if "until" in line)
+        assert " ready " in line
+        assert ("not ready" in line) is not ready

@@ -108,7 +108,7 @@ async def test_whoever_anothers_win_stopped_is_not_said_to_have_stopped() -> Non
 async def test_of_the_first_race_of_a_swap_no_board_is_promised() -> None:
     async with running() as run:
         swap = SeriesOptions(format="swap", races=2)
-        seats = tuple(SeriesSeat(name=name, points=0, home=0, place=1, gone=False) for name in ("Anna", "Benedikt"))
+        seats = tuple(SeriesSeat(name=name, points=0, home=0, place=1, gone=False, forfeits=0) for name in ("Anna", "Benedikt"))
         series = SeriesInfo(format="swap", races=2, raced=0, over=False, seats=seats)
         await watch(run, boards=0, options=RaceOptions(series=swap), series=series)
         assert run.screen.shows("no boards in this race")
@@ -123,7 +123,8 @@ async def test_between_the_races_of_a_series_and_after_it_its_score_is_shown() -
     async with running() as run:
         options = RaceOptions(series=SeriesOptions(format="best-of", races=3))
         seats = tuple(
-            SeriesSeat(name=name, points=points, home=30, place=2 - points, gone=False) for name, points in (("Anna", 1), ("Benedikt", 0))
+            SeriesSeat(name=name, points=points, home=30, place=2 - points, gone=False, forfeits=0)
+            for name, points in (("Anna", 1), ("Benedikt", 0))
         )
         series = SeriesInfo(format="best-of", races=3, raced=1, over=False, seats=seats)
         await watch(run, boards=0, phase="waiting", options=options, series=series)

@@ -84,7 +84,7 @@ async def venue(nursery: trio.Nursery) -> Venue:
 async def test_a_follower_is_told_at_once(venue: Venue) -> None:
     ann = Follower()
     venue.lobby.follow(ann)
-    assert ann.last == LobbyMessage(players=(), players_here=0, races=(), races_open=0, races_running=0)
+    assert ann.last == LobbyMessage(players=(), players_here=0, races=(), races_open=0, races_running=0, ratings=(), running=())
 
 
 async def test_however_much_changes_followers_hear_at_most_twice_a_second_and_in_the_end_the_truth(venue: Venue) -> None:

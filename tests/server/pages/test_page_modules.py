@@ -900,7 +900,7 @@ def test_the_line_goes_where_it_is_sent_and_no_further_than_it_may() -> None:
 
 def test_the_lobby_is_kept_up_by_what_has_changed() -> None:
     def seats(*homes: int) -> tuple[RunningSeatInfo, ...]:
-        return tuple(RunningSeatInfo(name=f"P{seat}", bot=None, state="racing", home=home) for seat, home in enumerate(homes))
+        return tuple(RunningSeatInfo(name=f"P{seat}", bot=None, state="racing", home=home, rating=None) for seat, home in enumerate(homes))
 
     def running(code: str, *homes: int, watchers: int = 0, elapsed_ms: int = 0) -> RunningRaceInfo:
         return RunningRaceInfo(
@@ -909,7 +909,7 @@ def test_the_lobby_is_kept_up_by_what_has_changed() -> None:
 
     def lobby(here: int, *listed: RunningRaceInfo, waiting: tuple[str, ...] = ()) -> Lobby:
         players = tuple(f"P{number}" for number in range(here))
-        races = tuple(OpenRaceInfo(code=code, rules="carpet", names=(), seats=2, time_limit_s=600) for code in waiting)
+        races = tuple(OpenRaceInfo(code=code, rules="carpet", names=(), seats=2, time_limit_s=600, ratings=()) for code in waiting)
         return Lobby(
             players=players,
             players_here=here,
