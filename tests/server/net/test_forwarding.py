@@ -303,7 +303,7 @@ async def test_whoever_looks_for_an_opponent_does_not_wait_at_a_node_that_has_to
 
 async def test_what_is_new_at_a_drained_node_begins_at_another_while_one_takes_it(house: House, node: FakeNode) -> None:
     loads = Loads(lambda: Load(1, 0, 0, takes=house.rooms.takes_more, writes=True))
-    house.dispatch.forwarding.loads = loads
+    node.loads = loads
     house.rooms.draining = "we update"
     make = CreateTournament(options=TournamentOptions(name="Open"), ref=5)
     async with house.guest("Ann") as ann:
