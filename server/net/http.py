@@ -50,6 +50,12 @@ FILES_AT_ONCE: Final = 1000
 """The same for files that are served as they lie in memory. Each costs no more than a refusal, and a browser asks for a dozen at once on
 every visit: a school class behind one address may open the page in the same second."""
 
+REQUESTS_A_SECOND: Final = PAGES_A_SECOND + FILES_A_SECOND
+REQUESTS_AT_ONCE: Final = PAGES_AT_ONCE + FILES_AT_ONCE
+HASTE_S: Final = 1.0
+"""The same for requests of any kind. Beyond that each is answered HASTE_S later, and its connection is not read meanwhile: refusals cost
+time too, and one address could have thousands of them a second, between which moves would have to wait."""
+
 QUICK_BYTES: Final = 64 * 1024
 """The largest document that is tagged and compressed here, in half a millisecond. A larger one comes with both already, or has neither."""
 
@@ -177,9 +183,13 @@ class Site:
         self._problem = problem
         self._rates = AddressRates(rate=PAGES_A_SECOND, burst=PAGES_AT_ONCE)
         self._file_rates = AddressRates(rate=FILES_A_SECOND, burst=FILES_AT_ONCE)
+        self._request_rates = AddressRates(rate=REQUESTS_A_SECOND, burst=REQUESTS_AT_ONCE)
 
     async def answer(self, caller: Caller, request: Request, *, secure: bool) -> Response | None:
         """The answer to a request, or None if it is for a WebSocket. secure: the request came over TLS."""
+        is_admitted = caller.entry is AdmissionOutcome.ADMITTED
+        if is_admitted and not self._request_rates.allow(caller.remote_host, trio.current_time()):
+            await trio.sleep(HASTE_S)
         path = request.path.partition("?")[0]
         reads = request.method in ("GET", "HEAD")
         # A monitor is always told that the server is alive, even if every other request is refused.

@@ -11,7 +11,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from server.net.http import Asked, NoPage, Page, Route, Site
+from server.net.http import HASTE_S, Asked, NoPage, Page, Route, Site
 from server.net.limits import AddressRates
 from server.net.page_connection import PageConnection
 from tests.server.net.wire import House, received_by
@@ -188,6 +188,24 @@ async def test_whoever_asks_too_fast_is_told_so_and_served_again_later(house: Ho
         assert (await house.ask(target)).status == 200
     await trio.sleep(10_001)
     assert (await house.ask("/echo.json")).status == 200
+
+
+async def test_whoever_goes_on_asking_for_anything_too_fast_is_answered_a_second_later(
+    house: House, echo: Echo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(house.site, "_request_rates", AddressRates(rate=0.1, burst=4))
+
+    async def asked(host: str, target: str, method: str = "GET") -> tuple[int, int]:
+        monkeypatch.setattr(PageConnection, "remote_host", host)
+        began = trio.current_time()
+        status = (await house.ask(target, method=method)).status
+        return status, round(trio.current_time() - began)
+
+    requests = [("/nothing", "GET"), ("/healthz", "GET"), ("/", "GET"), ("/echo.json", "POST")]
+    at_once = [await asked("192.0.2.1", *each) for each in requests]
+    assert at_once == [(404, 0), (200, 0), (200, 0), (405, 0)]
+    assert [await asked("192.0.2.1", *each) for each in requests] == [(status, HASTE_S) for status, _ in at_once]
+    assert await asked("192.0.2.2", "/echo.json") == (200, 0)
 
 
 async def test_a_page_that_takes_too_long_is_given_up(house: House, echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
