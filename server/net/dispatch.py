@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Final
 
 import trio
 
@@ -53,6 +54,7 @@ from server.net.connection import Connection
 from server.net.connection_limits import place_of
 from server.net.forwarding import Forwarding
 from server.net.identification import Identification, Visit, put_out
+from server.net.limits import AddressRates
 from server.net.overload import Overload
 from server.net.traffic import Traffic
 from server.rooms.driver import Room
@@ -71,6 +73,15 @@ logger = logging.getLogger("carpet.net")
 
 _BEGINNINGS = frozenset((OpenRace, QuickMatch, RunDaily, RunChallenge, PlayOn, CreateTournament))
 """Requests that begin something new. They are refused while the server is overloaded."""
+
+_KEPT = frozenset((OpenRace, RunDaily, RunChallenge, PlayOn, Ready))
+"""Requests that lead to races, which are kept for good."""
+
+KEPT_PER_CONNECTION: Final = 5
+KEPT_A_SECOND: Final = 1 / 10
+"""How many of these may come from one address, at once and per second, for each connection that it may have: far more than people send who
+race, but too few to fill the disk.
+"""
 
 
 class Dispatch:
@@ -97,12 +108,14 @@ class Dispatch:
         seat_elsewhere: Callable[[str], Awaitable[str | None]] | None = None,
         connections_per_address: int = 0,
     ) -> None:
-        """node, seat_elsewhere: see `Forwarding`. announce, connections_per_address: see `Identification`. departed: called with the id of
-        a player whose last connection has gone.
+        """node, seat_elsewhere: see `Forwarding`. announce: see `Identification`. connections_per_address: determines how many new players
+        and races one address may make; 0 for no limit. departed: called with the id of a player whose last connection has gone.
         """
         self.traffic = Traffic()
         self._bans = bans
         self._departed = departed
+        most = connections_per_address
+        self._kept = AddressRates(rate=KEPT_A_SECOND * most, burst=KEPT_PER_CONNECTION * most) if most else None
         self._overload = overload
         rooms.on_open.append(self._overload.begun)
         self.rate, self.burst = rate, burst
@@ -189,6 +202,8 @@ class Dispatch:
             # A fast path for nearly all messages: moves in the room that this connection has entered.
             room.move(visit.player, connection, message, connection.waited_ms)
             return
+        if type(message) in _KEPT and visit.player is not None:
+            self._check_kept(visit)
         if type(message) in _BEGINNINGS and visit.player is not None and not getattr(message, "cancel", False):
             self._check_busy(message)
         if isinstance(message, Hello):
@@ -203,6 +218,11 @@ class Dispatch:
             raise Refusal(ErrorCode.HELLO_FIRST)
         else:
             self._serve(visit, visit.player, message)
+
+    def _check_kept(self, visit: Visit) -> None:
+        host = visit.connection.remote_host
+        if self._kept is not None and visit.place is not None and not self._kept.allow(host, trio.current_time()):
+            raise Refusal(ErrorCode.TOO_MANY_ROOMS)
 
     def _check_busy(self, message: ClientMessage) -> None:
         """Refuse to begin anything while the server is overloaded: running races come first."""

@@ -9,15 +9,16 @@ import trio
 from msgspec.structs import replace
 from trio.testing import wait_all_tasks_blocked
 
-from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Rename, Say, WhoAmI
+from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Ready, Rename, Say, WhoAmI
 from protocol.errors import CloseCode, ErrorCode, Fault
-from protocol.room_events import PlayerView, Presence, Progress, Result, Room, Said, Seated
-from protocol.run_messages import ListRuns, OpenChallenge, RunChallenge
+from protocol.room_events import PlayerView, Presence, Progress, Result, Room, Said, Seated, Started
+from protocol.run_messages import ListRuns, OpenChallenge, RunChallenge, RunDaily
 from protocol.server_messages import CurrentView, Error, Left, Lobby, WaitingMatch, WaitingOver, Welcome, YouAre
 from protocol.views import ChatLine, RaceOptions
 from protocol.watch_messages import Unwatch, Unwatched, Watched, WatchRace
 from server.bots.house import HOUSE_BOTS
 from server.net.connection import Caller
+from server.net.dispatch import KEPT_A_SECOND, KEPT_PER_CONNECTION
 from server.net.identification import NEWCOMER_AGAIN_MS, NEWCOMERS_A_SECOND, NEWCOMERS_PER_CONNECTION
 from server.rooms.outgoing import Outgoing
 from server.rules.catalogue import RULE_SETS
@@ -52,6 +53,25 @@ async def test_of_one_address_so_many_new_players_come_at_once_and_those_who_are
         await trio.sleep(1 / NEWCOMERS_A_SECOND)
         async with house.client() as bob:
             assert (await bob.hello("Bob")).name == "Bob"
+
+
+async def test_from_one_address_not_so_many_races_come_that_they_fill_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Caller, "remote_host", "192.0.2.1")
+    async with open_house(connections_per_address=2) as house, house.guest("Eve") as eve:
+        for _ in range(KEPT_PER_CONNECTION):
+            await eve.open(seats=1)
+            await eve.ready()
+            await eve.ask(LeaveRace(), Left)
+        refused = [await eve.error_for(request) for request in (OpenRace(options=RaceOptions()), RunDaily())]
+        assert [error.code for error in refused] == [ErrorCode.TOO_MANY_ROOMS] * 2
+        # Whoever comes from elsewhere is not concerned.
+        monkeypatch.setattr(Caller, "remote_host", "192.0.2.2")
+        await eve.open(seats=1)
+        monkeypatch.setattr(Caller, "remote_host", "192.0.2.1")
+        assert (await eve.error_for(Ready(race=1, nonce="ab" * 16))).code == ErrorCode.TOO_MANY_ROOMS
+        await trio.sleep(1 / KEPT_A_SECOND)
+        await eve.ready()
+        await eve.hear_of(Started)
 
 
 async def test_of_two_races_opened_at_once_there_is_one(house: House) -> None:
