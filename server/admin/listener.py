@@ -116,7 +116,9 @@ async def _answered(stream: trio.SocketStream, answer: Callable[[Question], Awai
     try:
         with trio.fail_after(QUESTION_S):
             question = msgspec.json.decode(await _line(stream), type=Question)
-    except (msgspec.MsgspecError, trio.TooSlowError, ValueError) as error:
+    except trio.TooSlowError:
+        return Answer(error=f"the command did not come within {QUESTION_S:.0f} seconds")
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         return Answer(error=f"this version does not know that command: {error}")
     try:
         return await answer(question)

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import trio
+from trio.testing import MockClock
 
 from server.admin.listener import SocketUnavailable, administered
 from server.admin.messages import LONGEST_QUESTION, Answer, Question
@@ -65,13 +66,25 @@ async def test_only_its_owner_may_ask_and_it_goes_with_the_server(path: Path) ->
 
 @pytest.mark.parametrize(
     "sent",
-    [b"\n", b"GET / HTTP/1.1\r\n\r\n", b'{"noun": "rooms", "verb": "burn"}\n', b"\xff" * (LONGEST_QUESTION + 1), b"[" * 4000 + b"\n"],
-    ids=["nothing", "another protocol", "no command", "too long", "too deep"],
+    [
+        b"\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b'{"noun": "rooms", "verb": "burn"}\n',
+        b"\xff" * (LONGEST_QUESTION + 1),
+        b"[" * 4000 + b"\n",
+        b'{"x":' + b"[" * 4000 + b"\n",
+    ],
+    ids=["nothing", "another protocol", "no command", "too long", "a list", "too deep"],
 )
 async def test_what_is_no_command_is_answered_with_a_sentence(path: Path, sent: bytes) -> None:
     async with listening(path):
         assert "does not know that command" in ((await ask(path, sent)).error or "")
         assert (await ask(path, msgspec.json.encode(QUESTION) + b"\n")).error is None
+
+
+async def test_half_a_command_is_waited_for_five_seconds(path: Path, autojump_clock: MockClock) -> None:
+    async with listening(path):
+        assert (await ask(path, b'{"noun":')).error == "the command did not come within 5 seconds"
 
 
 async def test_a_fault_costs_one_answer(path: Path, caplog: pytest.LogCaptureFixture) -> None:
