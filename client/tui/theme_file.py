@@ -47,6 +47,8 @@ def palette_of(text: str) -> Palette:
         given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadTheme(f"it is not TOML: {error}") from error
+    except RecursionError as error:
+        raise BadTheme("it is nested too deeply") from error
     names = [palette.name for palette in PALETTES if palette.name != "none"]
     base = next((palette for palette in PALETTES if palette.name == given.get("base", "classic") and palette.name in names), None)
     if base is None:

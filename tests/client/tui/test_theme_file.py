@@ -48,9 +48,11 @@ def test_what_is_not_named_is_as_in_the_base_and_fewer_colours_are_made_of_the_e
         ('name = "x"\nfelt = ["#003355"]', "felt is a colour"),
         ('name = "x"\nsuits = ["#000000"]', "suits is a list of 4 colours"),
         ('name = "x"\nsuits = ["#000000", "#000000", "red", "#000000"]', "suits is a colour"),
+        ('name = "x"\nlines = ' + "[" * 5000, "nested too deeply"),
         ('name = "x"\nfelled = "#003355"', "there is no colour felled"),
         ('name = "x"\n"\\u001b[31m" = "#003355"', "there is no colour"),
     ],
+    ids=lambda value: value[:40],
 )
 def test_what_is_wrong_is_said(text: str, why: str) -> None:
     with pytest.raises(BadTheme, match=why.replace("[", r"\[")) as caught:

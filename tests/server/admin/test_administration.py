@@ -38,6 +38,7 @@ from server.cluster.node import ClusterNode
 from server.config import Settings
 from server.lobby.bans import Bans
 from server.net.connection import Caller
+from server.net.connection_limits import Ticket
 from server.net.hub import TICK_S
 from server.rooms.requests import CallOff
 from server.store.memory import MemoryStore
@@ -231,8 +232,15 @@ async def test_a_ban_given_at_another_server_of_the_place_holds_here_within_a_se
 def addresses(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """From where the next connections come; a pair of sockets has no address."""
     given: list[str] = []
-    known: dict[Caller, str] = {}
-    monkeypatch.setattr(Caller, "remote_host", property(lambda self: known.setdefault(self, given.pop(0) if given else "")))
+    known: dict[Ticket, str] = {}
+
+    def remote_host(caller: Caller) -> str:
+        # The ticket stays the same when a connection that asked for a page becomes a WebSocket.
+        if caller._ticket not in known:
+            known[caller._ticket] = given.pop(0) if given else ""
+        return known[caller._ticket]
+
+    monkeypatch.setattr(Caller, "remote_host", property(remote_host))
     return given
 
 
