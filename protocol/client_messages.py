@@ -12,7 +12,7 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta
 
 from protocol.run_messages import ListChallenges, ListDailies, ListRuns, OpenChallenge, PlayOn, RunChallenge, RunDaily, RunRequest
-from protocol.tournament_messages import CreateTournament, TournamentRequest
+from protocol.tournament_messages import CreateTournament, FollowTournament, TournamentRequest
 from protocol.views import Hex16, RaceOptions, Request, RoomCode, SeatNumber
 from protocol.watch_messages import WatchRequest
 
@@ -176,5 +176,6 @@ PRICES: dict[type, int] = {
     ListRuns: 5,
     PlayOn: 20,
     CreateTournament: 20,
+    FollowTournament: 3,
 }
 """What the more expensive requests take from the sender's token bucket; all others take 1."""
