@@ -154,8 +154,6 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     store=store,
                     pair_next=partial(pair_next, workers),
                     beside=partial(trio.to_thread.run_sync, limiter=trio.CapacityLimiter(1)),
-                    is_shared=cluster is not None,
-                    node=cluster.node.id if cluster is not None else 0,
                     loads=cluster.node.loads if cluster is not None else None,
                     ban_of=bans.reason,
                 )

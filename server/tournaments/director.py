@@ -48,7 +48,7 @@ from server.tournaments.documents import entries_of, replayed
 from server.tournaments.events import BadTournamentLog, CalledOff, Event, Finished, RoundPaired
 from server.tournaments.hosting import HostedRooms, Orders, RoomNews
 from server.tournaments.pairing.crosstable import Refused, TableRace
-from server.tournaments.ports import TournamentPorts
+from server.tournaments.ports import ChooseNode, TournamentPorts
 from server.tournaments.state import TournamentState
 from server.tournaments.table_room import call_to
 from server.tournaments.table_rooms import LOOK_S, RETRY_S, TableRooms
@@ -68,12 +68,14 @@ class _Overtaken(Exception):
 class Director:
     """`run` has to run in a task. changed: called with the director after each event and each change of a room. leads: see above."""
 
-    def __init__(self, state: TournamentState, ports: TournamentPorts, changed: Callable[[Director], None], *, leads: bool) -> None:
+    def __init__(
+        self, state: TournamentState, ports: TournamentPorts, changed: Callable[[Director], None], choose_node: ChooseNode, *, leads: bool
+    ) -> None:
         self.state = state
         self.leads = leads
         self.since_ms = ports.clock.now_ms() if leads else 0
         """When the server that leads it began to, if this one has seen that; 0 otherwise. Time before that counts against nobody."""
-        self.tables = TableRooms(ports)
+        self.tables = TableRooms(ports, choose_node)
         self.tables_elsewhere: tuple[TableNews, ...] = ()
         """The tables, as last told by the server that leads."""
         self.led_by: int | None = None

@@ -31,7 +31,7 @@ from server.tournaments.commands import clean_reason
 from server.tournaments.events import Event, ResultEntered, TableRaceAborted
 from server.tournaments.hosting import START_MS, Opening, Orders, RoomNews, open_table, summary_of
 from server.tournaments.pairing.crosstable import TableKey, TableRace
-from server.tournaments.ports import TournamentPorts
+from server.tournaments.ports import ChooseNode, TournamentPorts
 from server.tournaments.state import TournamentState
 from server.tournaments.table_room import RoomElsewhere, TableRoom
 from server.tournaments.tables import no_show, result_of, seating
@@ -65,9 +65,10 @@ class _Expected:
 class TableRooms:
     """`by_table`: the rooms of races wanted now."""
 
-    def __init__(self, ports: TournamentPorts) -> None:
+    def __init__(self, ports: TournamentPorts, choose_node: ChooseNode) -> None:
         self.by_table: dict[int, TableRoom] = {}
         self._ports = ports
+        self._choose_node = choose_node
         self._byes_run: set[TableKey] = set()
         self._dealt = 0, 0
         self._rest_until: float | None = None
@@ -174,7 +175,7 @@ class TableRooms:
         """Open its room here, or have it opened elsewhere. Gives whether it is now open here."""
         place = race.pairing.table
         asked = [expected.node for expected in self._expected.values() if expected.node is not None]
-        node = self._ports.choose_node(seating(state, race.pairing).invited, asked) if place not in self._kept_home else None
+        node = self._choose_node(seating(state, race.pairing).invited, asked) if place not in self._kept_home else None
         if node is None or node == self._ports.node:
             return self._open(race, state)
         self._expected[place] = _Expected(race, state.deal_number(race.key), node, trio.current_time())
