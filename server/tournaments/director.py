@@ -216,7 +216,7 @@ class Director:
     def live(self, now_ms: int) -> dict[int, LiveTable]:
         """The state of the rooms of its round, by table."""
         if self.leads:
-            return {place: table.live(self.state, now_ms) for place, table in self.tables.by_table.items()}
+            return {number: table.live(self.state, now_ms) for number, table in self.tables.by_table.items()}
         return {race.pairing.table: live for race, live in self.races_elsewhere()}
 
     def races_elsewhere(self) -> list[tuple[TableRace, LiveTable]]:
@@ -292,8 +292,8 @@ class Director:
         found, running = await self.tables.found_results(self.state)
         if takes_back:
             self.tables.take_back(self.state)
-        for place in found:
-            self.tables.by_table.pop(place, None)
+        for number in found:
+            self.tables.by_table.pop(number, None)
         self.tables.note_running(self.state, running)
         self._looks_at = trio.current_time() + LOOK_S
         await self._happen([event for events in found.values() for event in events])
