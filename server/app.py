@@ -154,8 +154,6 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     store=store,
                     pair_next=partial(pair_next, workers),
                     beside=partial(trio.to_thread.run_sync, limiter=trio.CapacityLimiter(1)),
-                    is_shared=cluster is not None,
-                    node=cluster.node.id if cluster is not None else 0,
                     loads=cluster.node.loads if cluster is not None else None,
                     ban_of=bans.reason,
                 )
@@ -220,7 +218,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     journal.lease_listeners.append(forwarding.let_go)
                     nursery.start_soon(bans.follow, administration.put_out)
                     nursery.start_soon(node.run, partial(_take_up, resumption, tournaments), forwarding.let_go)
-                    directory.bus.listen(LEAVING, lambda parts, follows: node.hurry())
+                    directory.bus.subscribe(LEAVING, lambda parts, follows: node.hurry())
                     _spread_words(nursery, node, directory.bus, administration, dispatch.identification)
                     topics = _topics(tournaments, node.loads, lobby)
                     nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on, topics)
@@ -252,7 +250,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 await journal.ended()
                 if cluster is not None:
                     await cluster.node.leave()
-                    cluster.directory.bus.say(LEAVING, b"")
+                    cluster.directory.bus.publish(LEAVING, b"")
                     await dispatch.forwarding.send_away()
             nursery.cancel_scope.cancel()
     finally:
@@ -362,7 +360,7 @@ def _spread_words(
     """Have what the host says, and new names, heard at all servers of the place."""
 
     def say(text: str) -> int | None:
-        bus.say(HOST_SAYS, text.encode())
+        bus.publish(HOST_SAYS, text.encode())
         others = len(node.alive) - 1
         return others if bus.is_up or not others else None
 
@@ -376,9 +374,9 @@ def _spread_words(
             identification.renamed_elsewhere(PlayerName(identity, clean_name(name)))
 
     administration.say_elsewhere = say
-    identification.renamed_here = lambda player: bus.say(RENAMED, f"{player.id} {player.name}".encode())
-    bus.listen(HOST_SAYS, hear, others_only=True)
-    bus.listen(RENAMED, hear_renamed, others_only=True)
+    identification.renamed_here = lambda player: bus.publish(RENAMED, f"{player.id} {player.name}".encode())
+    bus.subscribe(HOST_SAYS, hear, others_only=True)
+    bus.subscribe(RENAMED, hear_renamed, others_only=True)
 
 
 def _topics(tournaments: TournamentService, loads: Loads, lobby: Lobby) -> tuple[Topic, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from protocol import DEFAULT_PORT
@@ -31,8 +31,9 @@ class BadSettings(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """host, port: where to listen; port 0 takes any free one. rate, burst: how many messages a client may send per second, and at once.
+    """host, port: where to listen; port 0 takes any free one. tls_cert, tls_key: PEM files of a certificate; None for no TLS.
 
+    rate, burst: how many messages a client may send per second, and at once. max_rooms: open at once.
     database: the path of a SQLite file or a PostgreSQL URL; None for the default file, `memory` to keep nothing.
     origins: web origins whose pages may connect. embedders: web origins whose pages may show races in a frame; `*` for all.
     bots_wait: house bots play at the pace of a person; otherwise as fast as they can.
@@ -134,6 +135,9 @@ class Settings:
         """The address at which figures are served; the port is -1 if it is not a number."""
         host, _, port = (self.metrics or "").rpartition(":")
         return host.strip("[]") or "127.0.0.1", int(port) if port.isascii() and port.isdecimal() else -1
+
+
+DEFAULTS: Final = Settings()
 
 
 def _is_origin(text: str) -> bool:

@@ -11,9 +11,8 @@ from urllib.parse import urlsplit
 
 import typer
 
-import protocol
 from server.cli.shared import fail, true_record
-from server.config import DEFAULT_CONNECTIONS, DEFAULT_WORKERS, BadSettings, Settings
+from server.config import DEFAULT_CONNECTIONS, DEFAULTS, BadSettings, Settings
 from server.runtime.gc_tuning import seldom_collected
 from server.runtime.log_lines import log_to
 
@@ -27,15 +26,15 @@ logger = logging.getLogger("carpet")
 
 
 def serve(
-    host: Annotated[str, typer.Option(metavar="HOST", help="Address or name to listen on; 0.0.0.0 for everybody.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="PORT", help="Port to listen on; 0 takes any free one.")] = protocol.DEFAULT_PORT,
+    host: Annotated[str, typer.Option(metavar="HOST", help="Address or name to listen on; 0.0.0.0 for everybody.")] = DEFAULTS.host,
+    port: Annotated[int, typer.Option(metavar="PORT", help="Port to listen on; 0 takes any free one.")] = DEFAULTS.port,
     tls_cert: Annotated[
         str | None, typer.Option(metavar="FILE", help="PEM file with the certificate chain: serve wss:// instead of ws://.")
     ] = None,
     tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="PEM file with the certificate's private key.")] = None,
-    rate: Annotated[float, typer.Option(metavar="N", help="Messages a second that one client may send.")] = 20.0,
-    burst: Annotated[int, typer.Option(metavar="N", help="Messages that one client may send at once.")] = 40,
-    max_rooms: Annotated[int, typer.Option(metavar="N", help="The most races held at once.")] = 20_000,
+    rate: Annotated[float, typer.Option(metavar="N", help="Messages a second that one client may send.")] = DEFAULTS.rate,
+    burst: Annotated[int, typer.Option(metavar="N", help="Messages that one client may send at once.")] = DEFAULTS.burst,
+    max_rooms: Annotated[int, typer.Option(metavar="N", help="The most races held at once.")] = DEFAULTS.max_rooms,
     max_connections: Annotated[
         int | None,
         typer.Option(
@@ -48,7 +47,7 @@ def serve(
             metavar="N",
             help="The most connections at once from one IPv4 address or IPv6 /64 network other than this machine's own; 0 for no limit.",
         ),
-    ] = 100,
+    ] = DEFAULTS.max_connections_per_address,
     database: Annotated[
         str | None,
         typer.Option(
@@ -74,14 +73,14 @@ def serve(
     ] = None,
     wait_for_database: Annotated[
         int, typer.Option(metavar="SECONDS", help="How long to wait for a database that does not answer at the start.")
-    ] = 60,
+    ] = DEFAULTS.wait_for_database_s,
     prune_after: Annotated[
         int,
         typer.Option(
             metavar="DAYS",
             help="Delete rooms without a race, players who only said hello and challenges nobody took up after this time; 0 for never.",
         ),
-    ] = 90,
+    ] = DEFAULTS.prune_after_days,
     origin: Annotated[
         list[str] | None,
         typer.Option(metavar="URL", help="Web origin whose pages may connect, such as https://example.org; may be repeated."),
@@ -109,7 +108,7 @@ def serve(
             metavar="N",
             help="The most processes for long tasks: finding winnable deals, pairing large rounds, checking records, making pages.",
         ),
-    ] = DEFAULT_WORKERS,
+    ] = DEFAULTS.workers,
     plain_sockets: Annotated[
         bool, typer.Option("--plain-sockets", help="Serve each connection in a task of its own, as over TLS: slower, to compare with.")
     ] = False,

@@ -38,7 +38,7 @@ _UNREADABLE: Final = (ValueError, RecursionError)
 
 Told = TypeVar("Told")
 
-Hear: TypeAlias = Callable[[list[bytes], bool], None]
+OnMessage: TypeAlias = Callable[[list[bytes], bool], None]
 """Called with the parts of one message, and whether it directly follows the one heard before. Must not block or raise."""
 
 
@@ -57,18 +57,18 @@ def node_channel(node: int) -> str:
 
 
 class _Message(msgspec.Struct, array_like=True, frozen=True):
-    """speaker: names one connection of a process. serial: numbers its messages on the channel, from 1 up without gaps."""
+    """publisher: names one connection of a process. serial: numbers its messages on the channel, from 1 up without gaps."""
 
-    speaker: bytes
+    publisher: bytes
     serial: int
     parts: list[bytes]
 
 
 @dataclass(slots=True)
-class _Ear:
-    hear: Hear
+class _Subscription:
+    on_message: OnMessage
     others_only: bool
-    speaker: bytes = b""
+    publisher: bytes = b""
     serial: int = 0
 
 
@@ -77,19 +77,19 @@ class Bus:
 
     def __init__(self, place: str) -> None:
         self._place = place
-        self._speaker = secrets.token_bytes(6)
-        self._ears: dict[str, _Ear] = {}
+        self._publisher = secrets.token_bytes(6)
+        self._subscriptions: dict[str, _Subscription] = {}
         self._queue: dict[str, list[bytes]] = {}
         self._queued = 0
         self._serials: dict[str, int] = {}
-        self._said = trio.Event()
-        self._ears_changed = trio.Event()
+        self._is_queued = trio.Event()
+        self._subscriptions_changed = trio.Event()
         self._decoder = msgspec.msgpack.Decoder(_Message)
         self.is_up = False
         """Whether messages get through, as far as is known."""
 
-    def say(self, channel: str, part: bytes) -> None:
-        """Tell all who listen to this channel, at the next tick. Does nothing while the engine is gone."""
+    def publish(self, channel: str, part: bytes) -> None:
+        """Publish on this channel, at the next tick. Does nothing while the engine is gone."""
         if not self.is_up:
             return
         if self._queued + len(part) > QUEUE_BYTES:
@@ -98,62 +98,62 @@ class Bus:
             return
         self._queued += len(part)
         self._queue.setdefault(channel, []).append(part)
-        self._said.set()
+        self._is_queued.set()
 
     def serial(self, channel: str) -> int:
-        """Serial of the last message that this process said there, including one that still waits; 0 if there is none."""
+        """Serial of the last message that this process published there, including one that still waits; 0 if there is none."""
         return self._serials.get(channel, 0) + (channel in self._queue)
 
-    def hush(self, channel: str) -> None:
-        """Drop what still waits to be said there: nothing more will be said for now."""
+    def discard(self, channel: str) -> None:
+        """Drop what still waits to be published there: nothing more will be for now."""
         self._serials.pop(channel, None)
         for part in self._queue.pop(channel, ()):
             self._queued -= len(part)
 
-    def listen(self, channel: str, hear: Hear, *, others_only: bool = False) -> None:
-        """Start to hear, in a moment, what is said there. others_only: and not by this node itself."""
-        self._ears[channel] = _Ear(hear, others_only)
-        self._ears_changed.set()
+    def subscribe(self, channel: str, on_message: OnMessage, *, others_only: bool = False) -> None:
+        """Begin, in a moment, to receive what is published there. others_only: except by this node itself."""
+        self._subscriptions[channel] = _Subscription(on_message, others_only)
+        self._subscriptions_changed.set()
 
     def heard(self, channel: str) -> int:
         """Serial of the last message that was heard there; 0 if there is none."""
-        return self._ears[channel].serial if channel in self._ears else 0
+        return self._subscriptions[channel].serial if channel in self._subscriptions else 0
 
-    def stop_listening(self, channel: str) -> None:
-        self._ears.pop(channel, None)
-        self._ears_changed.set()
+    def unsubscribe(self, channel: str) -> None:
+        self._subscriptions.pop(channel, None)
+        self._subscriptions_changed.set()
 
     async def serve(self, client: Redis[bytes], own: str) -> None:
         """Carry messages until cancelled. own: the channel that is always heard. Raises the client's errors when the engine is gone."""
-        names = {self._name(channel): channel for channel in (own, *self._ears)}
+        names = {self._name(channel): channel for channel in (own, *self._subscriptions)}
         try:
             async with client.pubsub(channels=list(names), ignore_subscribe_messages=True, retry_policy=None) as channels:
                 self.is_up = True
                 async with trio.open_nursery() as nursery:
-                    nursery.start_soon(self._publish, client)
-                    nursery.start_soon(self._subscribe, channels, names, own)
+                    nursery.start_soon(self._publish_queued, client)
+                    nursery.start_soon(self._keep_subscribed, channels, names, own)
                     async for message in channels:
                         channel = names.get(message["channel"].decode() if isinstance(message["channel"], bytes) else message["channel"])
                         if channel is not None and isinstance(message["data"], bytes):
-                            self._hear(channel, message["data"])
+                            self._receive(channel, message["data"])
                     # The loop only ends when the engine is gone.
                     raise ConnectionResetError("nothing is heard any more")
         finally:
             self.is_up = False
             self._queue.clear()
             self._queued = 0
-            # The next messages, said or heard, follow nothing.
-            self._speaker = secrets.token_bytes(6)
+            # The next messages, sent or received, follow nothing.
+            self._publisher = secrets.token_bytes(6)
             self._serials.clear()
-            for ear in self._ears.values():
-                ear.speaker, ear.serial = b"", 0
+            for subscription in self._subscriptions.values():
+                subscription.publisher, subscription.serial = b"", 0
 
     def _name(self, channel: str) -> str:
         return f"{self._place}:{channel}"
 
-    def _hear(self, channel: str, data: bytes) -> None:
-        ear = self._ears.get(channel)
-        if ear is None:
+    def _receive(self, channel: str, data: bytes) -> None:
+        subscription = self._subscriptions.get(channel)
+        if subscription is None:
             return
         try:
             if len(data) > MESSAGE_BYTES:
@@ -162,16 +162,16 @@ class Bus:
         except _UNREADABLE:
             logger.warning("a message on %s cannot be read", channel)
             return
-        follows = ear.speaker == message.speaker and message.serial == ear.serial + 1
-        ear.speaker, ear.serial = message.speaker, message.serial
-        if not ear.others_only or message.speaker != self._speaker:
-            ear.hear(message.parts, follows)
+        follows = subscription.publisher == message.publisher and message.serial == subscription.serial + 1
+        subscription.publisher, subscription.serial = message.publisher, message.serial
+        if not subscription.others_only or message.publisher != self._publisher:
+            subscription.on_message(message.parts, follows)
 
-    async def _subscribe(self, channels: PubSub[bytes], names: dict[str, str], own: str) -> None:
+    async def _keep_subscribed(self, channels: PubSub[bytes], names: dict[str, str], own: str) -> None:
         while True:
-            await self._ears_changed.wait()
-            self._ears_changed = trio.Event()
-            wanted = {self._name(channel): channel for channel in (own, *self._ears)}
+            await self._subscriptions_changed.wait()
+            self._subscriptions_changed = trio.Event()
+            wanted = {self._name(channel): channel for channel in (own, *self._subscriptions)}
             new, gone = [name for name in wanted if name not in names], [name for name in names if name not in wanted]
             names.update(wanted)
             if new:
@@ -181,10 +181,10 @@ class Bus:
                     del names[name]
                 await channels.unsubscribe(*gone)
 
-    async def _publish(self, client: Redis[bytes]) -> None:
+    async def _publish_queued(self, client: Redis[bytes]) -> None:
         while True:
-            await self._said.wait()
-            self._said = trio.Event()
+            await self._is_queued.wait()
+            self._is_queued = trio.Event()
             queue, self._queue, self._queued = self._queue, {}, 0
             if queue:
                 await self._send(client, queue)
@@ -195,4 +195,4 @@ class Bus:
             # Nodes come last: what is said to one may be about what was said to all.
             for channel, parts in sorted(queue.items(), key=lambda each: each[0].startswith(NODE)):
                 serial = self._serials[channel] = self._serials.get(channel, 0) + 1
-                pipeline.publish(self._name(channel), msgspec.msgpack.encode(_Message(self._speaker, serial, parts)))
+                pipeline.publish(self._name(channel), msgspec.msgpack.encode(_Message(self._publisher, serial, parts)))

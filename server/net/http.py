@@ -194,10 +194,10 @@ class Site:
         reads = request.method in ("GET", "HEAD")
         # A monitor is always told that the server is alive, even if every other request is refused.
         if path == "/healthz" and reads:
-            response = told(HTTPStatus.OK, "ok\n")
+            response = text_response(HTTPStatus.OK, "ok\n")
         elif refusal := _REFUSALS.get(caller.entry):
             status, sentence = refusal
-            response = told(status, sentence)
+            response = text_response(status, sentence)
         elif "websocket" in (value.lower() for value in request.headers.get_all("Upgrade")):
             return None
         elif not reads:
@@ -326,7 +326,7 @@ def problem(refused: NoPage) -> Response:
     return _refusal(refused, Page(msgspec.json.encode(Problem(error=refused.sentence)) + b"\n", cache="no-store"))
 
 
-def told(status: HTTPStatus, sentence: str) -> Response:
+def text_response(status: HTTPStatus, sentence: str) -> Response:
     """An answer of one line of text, given with its line end."""
     return _response(status, Page(sentence.encode(), TEXT_TYPE, "no-store"))
 

@@ -22,7 +22,7 @@ from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
 from server.net.connection import PING_INTERVAL_S, Caller, Dispatch
 from server.net.connection_limits import Admission, AdmissionOutcome
 from server.net.frames import Opening, opening
-from server.net.http import Site, told
+from server.net.http import Site, text_response
 from server.net.hub import AVAILABLE as HUB_AVAILABLE
 from server.net.hub import Hub, worked_s
 from server.net.hub_connection import HubConnection
@@ -267,13 +267,13 @@ class _Door:
         retry_after_ms = self._overload.retry_after_ms(trio.current_time())
         if retry_after_ms and not request.path.startswith(UNTIRING):
             self._traffic.refused_connections["busy"] += 1
-            busy = told(HTTPStatus.SERVICE_UNAVAILABLE, BUSY_SENTENCE)
+            busy = text_response(HTTPStatus.SERVICE_UNAVAILABLE, BUSY_SENTENCE)
             busy.headers["Retry-After"] = str(math.ceil(retry_after_ms / 1000))
             return busy
         caller.find_client(request.headers)
         response = await self._site.answer(caller, request, secure=self._tls is not None)
         if response is None and not self._origins.admit(request.headers):
-            return told(HTTPStatus.FORBIDDEN, "Pages from elsewhere may not connect here; the host can allow it with --origin.\n")
+            return text_response(HTTPStatus.FORBIDDEN, "Pages from elsewhere may not connect here; the host can allow it with --origin.\n")
         return response
 
     def ended(self, connection: HubConnection | PageConnection) -> None:

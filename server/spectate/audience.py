@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import trio
@@ -11,7 +12,7 @@ from server.spectate.fanout_scheduler import FanoutScheduler
 from server.spectate.spectator import Spectator
 
 
-class Audience:
+class Audience(ABC):
     """code: the room's code."""
 
     def __init__(self, code: str, scheduler: FanoutScheduler) -> None:
@@ -51,9 +52,9 @@ class Audience:
         self._with_key.pop(spectator, None)
         self._wake.set()
 
+    @abstractmethod
     def say(self, spectator: Spectator, text: str, *, free: bool) -> None:
         """Say a cleaned line of chat. free: in the spectator's own words. Raises Refusal: `room/phrases-only`, `watch/too-much-talk`."""
-        raise NotImplementedError
 
     def watched_by(self) -> list[Spectator]:
         """Everybody who watches."""

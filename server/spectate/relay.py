@@ -81,7 +81,7 @@ class _Channel(Member):
         # True if messages before this one were dropped because they were too many.
         anew = self._spectators.waits(self)
         messages = tuple(outgoing.payload(MSGPACK) for outgoing in bundle.messages)
-        self._bus.say(race_channel(self._room.code), msgspec.msgpack.encode(Packet(self._room.summary.holders, messages, anew)))
+        self._bus.publish(race_channel(self._room.code), msgspec.msgpack.encode(Packet(self._room.summary.holders, messages, anew)))
 
     def shut(self, code: CloseCode, reason: str) -> None:
         """Does nothing: there is nothing to close."""
@@ -109,7 +109,7 @@ class Relay:
         self._wanted = trio.Event()
         self._up_at = trio.current_time()
         self._decoder = msgspec.msgpack.Decoder(Asks | Answers)
-        bus.listen(node_channel(node.id), self._hear)
+        bus.subscribe(node_channel(node.id), self._hear)
 
     @property
     def is_up(self) -> bool:
@@ -137,7 +137,7 @@ class Relay:
     def _begin(self, race: RelayedRace) -> None:
         if race.code not in self._races:
             self._races[race.code] = race
-            self._bus.listen(race_channel(race.code), race.hear)
+            self._bus.subscribe(race_channel(race.code), race.hear)
             self._nursery.start_soon(self._serve, race, name=f"watchers of {race.code}, elsewhere")
         self._wanted.set()
 
@@ -169,7 +169,7 @@ class Relay:
             await race.run()
         finally:
             del self._races[race.code]
-            self._bus.stop_listening(race_channel(race.code))
+            self._bus.unsubscribe(race_channel(race.code))
 
     def _ask(self, now: float) -> None:
         asks: dict[int, Asks] = {}
@@ -190,7 +190,7 @@ class Relay:
                     race.asked_at = now
                     asked.snapshots.append(race.code)
         for owner, asked in asks.items():
-            self._bus.say(node_channel(owner), msgspec.msgpack.encode(asked))
+            self._bus.publish(node_channel(owner), msgspec.msgpack.encode(asked))
 
     def _take_answers(self, answers: Answers) -> None:
         now = trio.current_time()
@@ -263,7 +263,7 @@ class Relay:
         for line in asks.lines:
             if line.code in self._shown:
                 self._spectators.say_for(self._shown[line.code].channel, PlayerName("", line.name), line.text, free=line.free)
-        self._bus.say(node_channel(asks.node), msgspec.msgpack.encode(answers))
+        self._bus.publish(node_channel(asks.node), msgspec.msgpack.encode(answers))
 
     def _show(self, code: str) -> _Shown:
         """The race with this code, shown to other servers from now on. Raises Refusal."""
@@ -294,6 +294,6 @@ class Relay:
                 del self._shown[code]
                 self._spectators.count_beyond(shown.channel, 1)
                 self._spectators.gone(shown.channel)
-                self._bus.hush(race_channel(code))
+                self._bus.discard(race_channel(code))
             elif lapsed:
                 self._count(shown)

@@ -48,7 +48,7 @@ from server.tournaments.documents import entries_of, replayed
 from server.tournaments.events import BadTournamentLog, CalledOff, Event, Finished, RoundPaired
 from server.tournaments.hosting import HostedRooms, Orders, RoomNews
 from server.tournaments.pairing.crosstable import Refused, TableRace
-from server.tournaments.ports import TournamentPorts
+from server.tournaments.ports import ChooseNode, TournamentPorts
 from server.tournaments.state import TournamentState
 from server.tournaments.table_room import call_to
 from server.tournaments.table_rooms import LOOK_S, RETRY_S, TableRooms
@@ -68,12 +68,14 @@ class _Overtaken(Exception):
 class Director:
     """`run` has to run in a task. changed: called with the director after each event and each change of a room. leads: see above."""
 
-    def __init__(self, state: TournamentState, ports: TournamentPorts, changed: Callable[[Director], None], *, leads: bool) -> None:
+    def __init__(
+        self, state: TournamentState, ports: TournamentPorts, changed: Callable[[Director], None], choose_node: ChooseNode, *, leads: bool
+    ) -> None:
         self.state = state
         self.leads = leads
         self.since_ms = ports.clock.now_ms() if leads else 0
         """When the server that leads it began to, if this one has seen that; 0 otherwise. Time before that counts against nobody."""
-        self.tables = TableRooms(ports)
+        self.tables = TableRooms(ports, choose_node)
         self.tables_elsewhere: tuple[TableNews, ...] = ()
         """The tables, as last told by the server that leads."""
         self.led_by: int | None = None
@@ -214,7 +216,7 @@ class Director:
     def live(self, now_ms: int) -> dict[int, LiveTable]:
         """The state of the rooms of its round, by table."""
         if self.leads:
-            return {place: table.live(self.state, now_ms) for place, table in self.tables.by_table.items()}
+            return {number: table.live(self.state, now_ms) for number, table in self.tables.by_table.items()}
         return {race.pairing.table: live for race, live in self.races_elsewhere()}
 
     def races_elsewhere(self) -> list[tuple[TableRace, LiveTable]]:
@@ -290,8 +292,8 @@ class Director:
         found, running = await self.tables.found_results(self.state)
         if takes_back:
             self.tables.take_back(self.state)
-        for place in found:
-            self.tables.by_table.pop(place, None)
+        for number in found:
+            self.tables.by_table.pop(number, None)
         self.tables.note_running(self.state, running)
         self._looks_at = trio.current_time() + LOOK_S
         await self._happen([event for events in found.values() for event in events])

@@ -30,13 +30,9 @@ class Beside(Protocol):
     async def __call__(self, make: Callable[[], Answer], /) -> Answer: ...
 
 
-def here(players: Sequence[str], asked: Sequence[int]) -> None:
-    """The `ChooseNode` of a single server."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TournamentPorts:
-    """store: read through the journal. is_shared: other servers of the place decide about the same tournaments. node: this server.
+    """store: read through the journal. loads: how busy the servers of the place are; None if this is its only one.
 
     ban_of: why the host has banned a player; None if they have not.
     """
@@ -49,8 +45,15 @@ class TournamentPorts:
     store: Store
     pair_next: PairNext
     beside: Beside
-    is_shared: bool = False
-    node: int = 0
     loads: Loads | None = None
-    choose_node: ChooseNode = here
     ban_of: Callable[[str], str | None] = lambda player: None
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other servers decide about the same tournaments."""
+        return self.loads is not None
+
+    @property
+    def node(self) -> int:
+        """The number of this server in its place; 0 if it is the only one."""
+        return self.loads.own().node if self.loads is not None else 0

@@ -10,7 +10,6 @@ import logging
 from collections import ChainMap, Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -81,7 +80,7 @@ class TournamentService:
         )
         presence_changed = self.subscriptions.presence_changed
         self.elsewhere = Elsewhere(self._directors, ports, presence_changed=presence_changed)
-        self._ports = ports = replace(ports, choose_node=self.elsewhere.choose_node)
+        self._ports = ports
         self._maker = Maker(ports, self._running)
         ports.rooms.on_over.append(self._race_over)
         ports.rooms.on_room_change.append(self._room_changed)
@@ -222,12 +221,15 @@ class TournamentService:
     def _start(self, state: TournamentState, *, leads: bool) -> Director:
         director = self._running.get(state.id)
         if director is None:
-            director = Director(state, self._ports, self.subscriptions.changed, leads=leads)
+            director = self._director(state, leads=leads)
             self._run_soon(director)
         elif leads:
             # It was seen in the store before the answer reached the task that made it.
             director.lead()
         return director
+
+    def _director(self, state: TournamentState, *, leads: bool) -> Director:
+        return Director(state, self._ports, self.subscriptions.changed, self.elsewhere.choose_node, leads=leads)
 
     def _run_soon(self, director: Director) -> None:
         self._running[director.state.id] = director
@@ -378,7 +380,7 @@ class TournamentService:
                 return director
             if not state.is_closed:
                 return self._start(state, leads=False)
-            director = Director(state, self._ports, self.subscriptions.changed, leads=not self._ports.is_shared)
+            director = self._director(state, leads=not self._ports.is_shared)
             self._keep_old(director)
             return director
 

@@ -31,7 +31,7 @@ from server.tournaments.commands import clean_reason
 from server.tournaments.events import Event, ResultEntered, TableRaceAborted
 from server.tournaments.hosting import START_MS, Opening, Orders, RoomNews, open_table, summary_of
 from server.tournaments.pairing.crosstable import TableKey, TableRace
-from server.tournaments.ports import TournamentPorts
+from server.tournaments.ports import ChooseNode, TournamentPorts
 from server.tournaments.state import TournamentState
 from server.tournaments.table_room import RoomElsewhere, TableRoom
 from server.tournaments.tables import no_show, result_of, seating
@@ -65,9 +65,10 @@ class _Expected:
 class TableRooms:
     """`by_table`: the rooms of races wanted now."""
 
-    def __init__(self, ports: TournamentPorts) -> None:
+    def __init__(self, ports: TournamentPorts, choose_node: ChooseNode) -> None:
         self.by_table: dict[int, TableRoom] = {}
         self._ports = ports
+        self._choose_node = choose_node
         self._byes_run: set[TableKey] = set()
         self._dealt = 0, 0
         self._rest_until: float | None = None
@@ -126,16 +127,16 @@ class TableRooms:
         wanted = {race.pairing.table: race for race in self._wanted(state)}
         for room in self._of_round(state, state.round):
             assert room.spec is not None
-            place = room.spec.table
-            race = wanted.get(place)
+            table_number = room.spec.table
+            race = wanted.get(table_number)
             is_current = race is not None and room.spec.deal.number == state.deal_number(race.key)
-            known = self.by_table.get(place)
+            known = self.by_table.get(table_number)
             is_new = known is None or (known.is_elsewhere and known.room.code == room.code)
             if race is not None and is_current and is_new and not room.is_closed:
                 self._add(room, race, state)
                 if room.summary.phase != "waiting":
                     self.note_dealt(race.round, state.deal_number(race.key))
-                self._call_all(state, self.by_table[place])
+                self._call_all(state, self.by_table[table_number])
             elif not is_current and room.summary.phase != "over":
                 # It was decided against while no server led the tournament.
                 room.tell(CallOff(also_running=True))
@@ -145,25 +146,26 @@ class TableRooms:
         if self._rest_until is not None and self._rest_until <= trio.current_time():
             self._rest_until = None
         wanted = {race.pairing.table: race for race in self._wanted(state)}
-        for place, table in list(self.by_table.items()):
-            if wanted.get(place) != table.race or table.number != state.deal_number(table.race.key):
-                del self.by_table[place]
+        for table_number, table in list(self.by_table.items()):
+            if wanted.get(table_number) != table.race or table.number != state.deal_number(table.race.key):
+                del self.by_table[table_number]
                 if not isinstance(table.room, RoomElsewhere):
                     # The round may be over and its secret public, so nobody may race on.
                     table.room.tell(CallOff(also_running=True, by_host=by_host))
             elif state.paused and table.room.summary.phase == "waiting" and not isinstance(table.room, RoomElsewhere):
                 # It stays in `by_table` until it closes, because a race that is just about to begin is run.
                 table.room.tell(CallOff())
-        for place, expected in list(self._expected.items()):
-            if place in self.by_table or wanted.get(place) != expected.race or expected.number != state.deal_number(expected.race.key):
-                del self._expected[place]
+        for table_number, expected in list(self._expected.items()):
+            is_wanted = wanted.get(table_number) == expected.race and expected.number == state.deal_number(expected.race.key)
+            if table_number in self.by_table or not is_wanted:
+                del self._expected[table_number]
         codes = {table.room.code for table in self if table.is_waiting}
         self._starts = {code: start for code, start in self._starts.items() if code in codes and not state.paused}
         is_any_racing = not all(table.is_waiting for table in self) or any(expected.race_id for expected in self._expected.values())
         opened: list[TableRace] = []
-        for place, race in wanted.items() if not state.paused else ():
+        for table_number, race in wanted.items() if not state.paused else ():
             is_dealt = (race.round, state.deal_number(race.key)) <= self._dealt
-            is_there = place in self.by_table or place in self._expected
+            is_there = table_number in self.by_table or table_number in self._expected
             if not is_there and (is_dealt or not is_any_racing) and self._place(race, state):
                 opened.append(race)
                 await trio.lowlevel.checkpoint()
@@ -172,12 +174,12 @@ class TableRooms:
 
     def _place(self, race: TableRace, state: TournamentState) -> bool:
         """Open its room here, or have it opened elsewhere. Gives whether it is now open here."""
-        place = race.pairing.table
+        table_number = race.pairing.table
         asked = [expected.node for expected in self._expected.values() if expected.node is not None]
-        node = self._ports.choose_node(seating(state, race.pairing).invited, asked) if place not in self._kept_home else None
+        node = self._choose_node(seating(state, race.pairing).invited, asked) if table_number not in self._kept_home else None
         if node is None or node == self._ports.node:
             return self._open(race, state)
-        self._expected[place] = _Expected(race, state.deal_number(race.key), node, trio.current_time())
+        self._expected[table_number] = _Expected(race, state.deal_number(race.key), node, trio.current_time())
         return False
 
     def _open(self, race: TableRace, state: TournamentState) -> bool:
@@ -228,7 +230,7 @@ class TableRooms:
             for table, each in self._expected.items()
             if each.node is not None
         )
-        rooms = {place: table.room.code for place, table in self.by_table.items() if table.is_findable}
+        rooms = {table_number: table.room.code for table_number, table in self.by_table.items() if table.is_findable}
         return Orders(len(state.log), tuple(opened), rooms, self._starts)
 
     def news(self, state: TournamentState, now_ms: int) -> tuple[TableNews, ...]:
@@ -266,18 +268,18 @@ class TableRooms:
     def note_running(self, state: TournamentState, running: Mapping[int, Sequence[str]]) -> None:
         """running: the ids of unfinished races that the store has just shown, by wanted table, with the tables' present shuffles."""
         now = trio.current_time()
-        for place, table in list(self.by_table.items()):
-            if isinstance(table.room, RoomElsewhere) and table.room.race not in running.get(place, ()):
+        for table_number, table in list(self.by_table.items()):
+            if isinstance(table.room, RoomElsewhere) and table.room.race not in running.get(table_number, ()):
                 # It closed before its start.
-                del self.by_table[place]
+                del self.by_table[table_number]
         for race in self._wanted(state):
-            place, expected = race.pairing.table, self._expected.get(race.pairing.table)
-            if place in running and place not in self.by_table:
-                self._expected[place] = _Expected(race, state.deal_number(race.key), None, now, running[place][0])
-            elif expected is not None and place not in running and now - expected.since >= LOOK_S:
-                del self._expected[place]
+            table_number, expected = race.pairing.table, self._expected.get(race.pairing.table)
+            if table_number in running and table_number not in self.by_table:
+                self._expected[table_number] = _Expected(race, state.deal_number(race.key), None, now, running[table_number][0])
+            elif expected is not None and table_number not in running and now - expected.since >= LOOK_S:
+                del self._expected[table_number]
                 # Do not wait for yet another server: open it here.
-                self._kept_home.add(place)
+                self._kept_home.add(table_number)
 
     # ---- what comes of them
 
@@ -298,7 +300,7 @@ class TableRooms:
                 if table.room.summary.phase in ("countdown", "racing", "over"):
                     events.append(TableRaceAborted(*table.race.key, clean_reason(room.summary.closed)))
         here = tables.values()
-        self.by_table = {place: table for place, table in self.by_table.items() if table.is_elsewhere or table in here}
+        self.by_table = {table_number: table for table_number, table in self.by_table.items() if table.is_elsewhere or table in here}
         return events
 
     async def found_results(self, state: TournamentState) -> tuple[dict[int, list[Event]], dict[int, list[str]]]:

@@ -82,36 +82,36 @@ async def test_what_is_said_on_a_channel_is_heard_in_order_by_who_listens_and_ag
             heard: list[tuple[list[bytes], bool]] = []
             here, there = one.directory.bus, two.directory.bus
             await until(lambda: here.is_up and there.is_up)
-            there.listen("race:KWPRTM", lambda parts, follows: heard.append((parts, follows)))
+            there.subscribe("race:KWPRTM", lambda parts, follows: heard.append((parts, follows)))
 
             async def said(part: bytes) -> None:
                 with trio.fail_after(20):
                     while not heard or part not in heard[-1][0]:
-                        here.say("race:KWPRTM", part)
-                        here.say("race:OTHERS", b"unheard")
+                        here.publish("race:KWPRTM", part)
+                        here.publish("race:OTHERS", b"unheard")
                         await trio.sleep(0.2)
 
             await said(b"1")
             # Of what was said before anybody listened, more may be on its way still.
-            here.say("race:KWPRTM", b"last")
+            here.publish("race:KWPRTM", b"last")
             await until(lambda: heard[-1][0][-1] == b"last")
             heard.clear()
             for number in range(5):
-                here.say("race:KWPRTM", b"%d" % number)
+                here.publish("race:KWPRTM", b"%d" % number)
             await until(lambda: heard)
             assert heard == [([b"0", b"1", b"2", b"3", b"4"], True)]
             redis.stop()
             await until(lambda: not here.is_up and not there.is_up)
-            here.say("race:KWPRTM", b"lost")
+            here.publish("race:KWPRTM", b"lost")
             redis.start()
             await until(lambda: here.is_up and there.is_up)
             heard.clear()
             await said(b"2")
             assert not any(b"lost" in parts for parts, _ in heard)
-            there.stop_listening("race:KWPRTM")
+            there.unsubscribe("race:KWPRTM")
             await trio.sleep(0.3)
             heard.clear()
-            here.say("race:KWPRTM", b"3")
+            here.publish("race:KWPRTM", b"3")
             await trio.sleep(0.5)
             assert heard == []
 
@@ -268,7 +268,7 @@ async def test_what_an_enemy_writes_into_the_engine_stops_nobody() -> None:
             await until(lambda: one.heard and two.heard)
             prefix = one.directory._prefix
             heard: list[list[bytes]] = []
-            two.directory.bus.listen("race:KWPRTM", lambda parts, follows: heard.append(parts))
+            two.directory.bus.subscribe("race:KWPRTM", lambda parts, follows: heard.append(parts))
             async with Redis.from_url(redis.url) as enemy:
                 for text in garbage:
                     await enemy.set(f"{prefix}:lobby:1", text)
@@ -282,7 +282,7 @@ async def test_what_an_enemy_writes_into_the_engine_stops_nobody() -> None:
                 monster = msgspec.msgpack.encode([b"enemy!", 1, [b"x" * (MESSAGE_BYTES + 1)]])
                 await enemy.publish(f"{prefix}:race:KWPRTM", monster)
             await until(lambda: two.directory.available and [each.players for each in two.heard] == [("Ann",)])
-            one.directory.bus.say("race:KWPRTM", b"well")
+            one.directory.bus.publish("race:KWPRTM", b"well")
             await until(lambda: [b"well"] in heard)
             assert two.moved_on == []
             assert heard == [[b"well"]]

@@ -20,7 +20,7 @@ from protocol.client_messages import Hello
 from protocol.codec import MSGPACK, encode
 from server.net import page_connection
 from server.net.connection import Caller
-from server.net.http import told
+from server.net.http import text_response
 from server.net.hub_connection import HubConnection
 from server.net.page_connection import PageConnection
 from server.net.stream import HANDSHAKE_S, SocketStream
@@ -63,7 +63,7 @@ ASKINGS = st.builds(
 async def sized(caller: Caller, request: Request) -> Response | None:
     """As many letters as the address says, after a while."""
     await trio.sleep(0.1)
-    response = told(HTTPStatus.OK, "a" * int(request.path[1:]))
+    response = text_response(HTTPStatus.OK, "a" * int(request.path[1:]))
     if request.method == "HEAD":
         response.body = b""
     return response

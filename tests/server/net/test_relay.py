@@ -273,7 +273,7 @@ async def test_what_cannot_be_read_on_the_bus_is_left_out(cluster: Cluster, hous
     cannot_be_read = (b"\x82\xa4type\xa4asks\xa4node\xa1\xff", b"\x82\xa4type\xa4asks\xa1x" + b"\x91" * 100_000)
     async with far_house(cluster) as far, house.race("Ann", "Bob"), far.guest("Dan") as dan:
         for data in cannot_be_read:
-            cluster.buses[2].say(node_channel(1), data)
+            cluster.buses[2].publish(node_channel(1), data)
             cluster.engine.publish("test:" + node_channel(1), b"\x94\xc4\x01a\x01\x90" + data)
         await trio.sleep(1)
         assert (await watch(dan, house.only_room.code)).room.code == house.only_room.code
@@ -438,11 +438,11 @@ async def test_what_a_newer_node_says_that_is_of_no_known_kind_keeps_nobody_from
         newer = Bus("test")
         cluster.buses[2] = newer
         answers: list[Any] = []
-        newer.listen(node_channel(2), lambda parts, _: answers.extend(map(msgspec.msgpack.decode, parts)))
+        newer.subscribe(node_channel(2), lambda parts, _: answers.extend(map(msgspec.msgpack.decode, parts)))
         cluster.serve(2)
         await trio.sleep(1)
         for part in ({"type": "unheard-of", "node": 2}, {"type": "asks", "node": 2, "watchers": {code: 1}, "unheard": "of"}):
-            newer.say(node_channel(1), msgspec.msgpack.encode(part))
-        newer.say(node_channel(1), b"\xc1 no message at all")
+            newer.publish(node_channel(1), msgspec.msgpack.encode(part))
+        newer.publish(node_channel(1), b"\xc1 no message at all")
         await trio.sleep(1)
         assert [sorted(answer["serials"]) for answer in answers] == [[code]]

@@ -36,7 +36,7 @@ class Place:
     async def _run(self, *, task_status: trio.TaskStatus[None]) -> None:
         async with trio.open_nursery() as nursery:
             number = len(self.venues)
-            venue = Venue(nursery, store=self.store, seed=number, is_shared=True, node=number + 1 if self._spreads else 0)
+            venue = Venue(nursery, store=self.store, seed=number, node=number + 1)
             await venue.open()
             self.venues.append(venue)
             self._scopes[venue] = nursery.cancel_scope
@@ -47,7 +47,7 @@ class Place:
             await trio.sleep(0.5)
             for venue in self.venues:
                 venue.tournaments.elsewhere.hear([other.tournaments.elsewhere.say() for other in venue.others if self._is_heard()])
-                if venue.loads is not None:
+                if venue.loads is not None and self._spreads:
                     venue.loads.hear([other.loads.say() for other in venue.others if other.loads is not None])
 
     def _is_heard(self) -> bool:

@@ -244,13 +244,11 @@ class Venue:
         store: MemoryStore | None = None,
         seed: int = 3,
         bots_wait: bool = False,
-        is_shared: bool = False,
         node: int = 0,
     ) -> None:
-        """is_shared: other venues use the same store at the same time. node: not 0 if this one knows how busy they are."""
+        """node: not 0 if other venues use the same store at the same time."""
         self.node = node
         self.loads: Loads | None = None
-        self._is_shared = is_shared
         self.others: list[Venue] = []
         self.nursery = nursery
         self.store = store or MemoryStore()
@@ -294,8 +292,6 @@ class Venue:
                 store=self.store,
                 pair_next=paired_here,
                 beside=at_once,
-                is_shared=self._is_shared,
-                node=self.node,
                 ban_of=bans.reason,
                 loads=self.loads,
             )
