@@ -128,7 +128,7 @@ export class TournamentList {
   constructor(title) {
     this.list = element("ul", { class: "races", "aria-labelledby": "tournaments" });
     this.node = section("tournaments", title, this.list);
-    // Nobody who never has one is told of it.
+    // A server without tournaments shows no heading for them.
     this.node.hidden = true;
   }
 

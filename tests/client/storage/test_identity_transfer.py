@@ -52,7 +52,7 @@ def test_what_is_here_stays_and_who_was_used_last_too() -> None:
     assert outcomes == (Brought(HERE, "bert", "new"), Brought(THERE, "cleo", "new"))
 
 
-def test_a_player_who_is_here_under_another_name_is_no_second_one() -> None:
+def test_a_player_who_is_here_under_another_name_is_not_added_twice() -> None:
     taken, outcomes = merged(at(HERE, last="Berta", Berta="a"), at(HERE, last="Anna", Anna="a"), replace=False)
     assert outcomes == (Brought(HERE, "Anna", "known"),)
     server = taken.servers[HERE]

@@ -1029,7 +1029,7 @@ def test_why_there_is_no_connection_is_said_once() -> None:
 
 
 @pytest.mark.parametrize(("retry_in_ms", "clock"), [(4000, "while the server is down, no clock runs"), (None, "your clock runs on")])
-def test_who_does_not_come_back_by_themselves_is_not_told_that_no_clock_runs(retry_in_ms: int | None, clock: str) -> None:
+def test_a_client_that_does_not_reconnect_by_itself_does_not_say_that_no_clock_runs(retry_in_ms: int | None, clock: str) -> None:
     model = scenes.reduced(scenes.racing(), Lost("Another connection has your place.", retry_in_ms), now_ms=46_000)
     text = "\n".join("".join(text for _, text in line) for line in view(scene_of(model, UI, 46_000), (80, 24)).lines)
     assert f"Not connected. Your seat is held; {clock}." in text
