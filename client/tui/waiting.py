@@ -207,7 +207,7 @@ def _seats(scene: Scene, room: RoomModel, width: int, rows: int) -> Picture:
     for first in range(0, len(plates), across):
         cells = plates[first : first + across]
         if has_deck:
-            back = cards.back(deck_size(scene.model.rules, room.options), cards.Size(DECK_WIDTH, rows, 0), scene.theme)
+            back = cards.back(deck_size(scene.model.rules, room.options), cards.CardSize(DECK_WIDTH, rows, 0), scene.theme)
             cells.insert(1, (DECK_WIDTH, block(back)))
         apart = [part for cell in cells for part in (cell, (BETWEEN, EMPTY))]
         parts += [block([[]] if first else []), row(*apart[:-1])]
@@ -218,7 +218,7 @@ def _plate(scene: Scene, room: RoomModel, info: SeatInfo, width: int, rows: int)
     """A seat as a card: face down while it is free, and lit once its player is ready. One's own is the button that says so."""
     theme, rect = scene.theme, Rect(0, 0, width, rows)
     if info.name is None:
-        back = cards.labelled_back("open seat", cards.Size(width, rows, 0), theme)
+        back = cards.labelled_back("open seat", cards.CardSize(width, rows, 0), theme)
         return Picture(tuple(back), slots=(Slot(f"seat {info.seat}", rect, FACE_DOWN),))
     own = info.seat == room.seat
     who, look = "own" if own else "other", "lit" if info.ready else "card"
