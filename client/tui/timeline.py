@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from client.game.moves import goes_home
 from client.replay.timeline import Head, SeatLine
-from client.text.formatting import clock_text, curves
+from client.state.progress import curves
+from client.text.formatting import clock_text
 from client.tui.actions import JumpTo
 from client.tui.picture import Hit, Line, Picture, Rect, block, clip, fit, text_width
 from client.tui.plot import AREA_ROWS, AXIS, plot, scale
