@@ -77,11 +77,11 @@ class CommitmentStore:
     def copy(self, url: str, new: str) -> None:
         """What was shown at `url` counts at `new` too, which is another address of the same server. Raises CommitmentsError."""
 
-        def copied(document: Document) -> Document:
+        def copied(document: CommitmentsFile) -> CommitmentsFile:
             pairs = [*document.servers.get(url, {}).items(), *document.servers.get(new, {}).items()]
             # The latest first: of two for one day the earlier stays.
             days = dict(sorted(pairs, key=lambda pair: -pair[1].seen_at_ms))
-            return Document(servers={**document.servers, new: dict(sorted(days.items())[-KEPT:])}) if days else document
+            return CommitmentsFile(servers={**document.servers, new: dict(sorted(days.items())[-KEPT:])}) if days else document
 
         self._file.change(copied)
 
