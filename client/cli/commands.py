@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import importlib
-import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from client.cli.main import COMMANDS, INTERRUPTED, give_back, main_help
+from client.cli.main import COMMANDS, INTERRUPTED, drop_output, give_back, main_help
 from protocol.command_line import folded, misuse_text, with_plain_help
 
 FAILED = 1
@@ -82,8 +81,7 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of the output has closed it. Without this, Python would fail again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         return FAILED
     except Exception as error:
         # Any command that can fail this way has loaded the module.

@@ -33,7 +33,7 @@ from client.connection.request import NotKnown, ask, who_is
 from client.connection.request import rename as rename_at
 from client.storage.commitments import CommitmentStore
 from client.storage.files import document_text, make_file
-from client.storage.identity import Document, IdentityStore, home_folder
+from client.storage.identity import IdentityFile, IdentityStore, home_folder
 from client.storage.identity_transfer import LONGEST_EXPORT, Brought, merged, part_of, read_export
 from protocol.text import clean_chat, clean_name
 from protocol.watch_messages import AskBoardsKey, BoardsKey
@@ -177,7 +177,7 @@ def import_identity(
     brought = read_export(_read(file))
     outcomes: tuple[Brought, ...] = ()
 
-    def both(here: Document) -> Document:
+    def both(here: IdentityFile) -> IdentityFile:
         nonlocal outcomes
         document, outcomes = merged(here, brought, replace=replace)
         return document

@@ -80,12 +80,17 @@ def main_help() -> str:
     )
 
 
+def drop_output() -> None:
+    """Write nothing more: its reader has closed the output. Without this, Python would fail again when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _tell(text: str) -> NoReturn:
-    """Print and exit. If the reader has closed the output, Python must not fail again when it flushes at exit."""
+    """Print and exit."""
     try:
         print(text, flush=True)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
     sys.exit(0)
 
 

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from client.connection.errors import Failure
-from client.local.load_worker import Histogram, Plan, Tally, work
+from client.local.load_worker import Histogram, LoadCounts, Plan, work
 
 Progress: TypeAlias = Callable[[int, int, float | None], None]
 """Called with how many races run, of how many, and for how many seconds has been measured; None before that."""
@@ -82,7 +82,7 @@ def run_load(plan: Plan, *, seconds: float, processes: int, progress: Progress, 
         while not wait(list(pipes), 0.2) and time.monotonic() < begun + 2 * seconds + 10:
             progress(sum(stands.values()), plan.races, min(time.monotonic() - begun, seconds))
         tallies = [_heard(pipe) for pipe in pipes]
-    return together(plan, [tally for tally in tallies if isinstance(tally, Tally)])
+    return together(plan, [tally for tally in tallies if isinstance(tally, LoadCounts)])
 
 
 def find_load(
@@ -157,7 +157,7 @@ def _heard(pipe: Connection) -> object:
     return told
 
 
-def together(plan: Plan, tallies: list[Tally]) -> LoadResult:
+def together(plan: Plan, tallies: list[LoadCounts]) -> LoadResult:
     view, progress, watched = Histogram(), Histogram(), Histogram()
     by_second: dict[int, Histogram] = {}
     errors: dict[str, int] = {}

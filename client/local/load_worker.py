@@ -96,7 +96,7 @@ def top_ms(bucket: int) -> float:
     return float(2 ** ((bucket + 1) / _STEPS))
 
 
-class Tally(msgspec.Struct):
+class LoadCounts(msgspec.Struct):
     """by_second: answers to moves in each measured second. busy: seconds of processor time. setup_s: until the last race started."""
 
     moves: int = 0
@@ -301,7 +301,7 @@ class Load:
         self.asked_to_wait = 0
         self._stood_at = 0.0
         self._ready = 0
-        self.tally = Tally()
+        self.tally = LoadCounts()
         self.errors: Counter[str] = Counter()
         self.measuring = self.leaving = False
         self._measured_from = 0.0

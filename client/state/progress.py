@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
+from client.game.moves import goes_home
+from protocol.record import Record
 from protocol.views import SeatInfo
 
 Points: TypeAlias = tuple[tuple[int, int], ...]
@@ -42,6 +44,28 @@ class Swing(NamedTuple):
     @property
     def lost(self) -> int:
         return self.before - self.after
+
+
+def curves(record: Record) -> tuple[Points, ...]:
+    """For each seat, (ms from the start, cards home) from the start to the seat's end, with a point for each change."""
+    starts: list[int | None] = [None] * len(record.seats)
+    points: list[list[tuple[int, int]]] = [[] for _ in record.seats]
+    for move in record.moves:
+        if not 0 <= move.seat < len(points):
+            continue
+        line = points[move.seat]
+        if not line:
+            # If the first move brought a card home, the seat had one less before it.
+            starts[move.seat] = move.home - (1 if goes_home(move.move) else 0)
+            line.append((0, starts[move.seat] or 0))
+        if move.home != line[-1][1]:
+            line.append((move.at_ms, move.home))
+    known = [home for home in starts if home is not None]
+    for line, seat in zip(points, record.seats, strict=True):
+        if not line:
+            line.append((0, min([*known, seat.home])))
+        line.append((max(seat.ended_at_ms, line[-1][0]), seat.home))
+    return tuple(tuple(line) for line in points)
 
 
 def measured(points: tuple[Points, ...], seats: Sequence[SeatInfo], elapsed_ms: int) -> tuple[Points, ...]:

@@ -103,6 +103,11 @@ class RoomModel(Struct, frozen=True):
     won: tuple[int, ...] = ()
 
     @property
+    def is_run(self) -> bool:
+        """Whether it is a run of a deal that each player runs once, alone."""
+        return self.shared is not None and self.shared.kind != "round"
+
+    @property
     def is_withheld(self) -> bool:
         """Whether its boards are hidden from watchers: others have yet to play its deal, or it is the first race of a swap."""
         if self.shared is not None:

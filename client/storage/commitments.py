@@ -32,7 +32,7 @@ class Seen(Struct, frozen=True, kw_only=True):
     seen_at_ms: int
 
 
-class Document(Versioned, frozen=True, kw_only=True):
+class CommitmentsFile(Versioned, frozen=True, kw_only=True):
     """The whole content of the file: days by server and date."""
 
     servers: dict[str, dict[str, Seen]] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class CommitmentStore:
     def __init__(self, folder: Path) -> None:
         self._file = DocumentFile(
             folder / "commitments.json",
-            Document(),
+            CommitmentsFile(),
             failure=CommitmentsError,
             what="the commitments you were shown",
             anew="afresh",
@@ -68,20 +68,20 @@ class CommitmentStore:
         """Remember the server's commitments to deals that are not yet revealed. Raises CommitmentsError."""
         fresh = {day.date: Seen(commitment=day.commitment, seen_at_ms=now_ms) for day in days if day.secret is None}
 
-        def kept(document: Document) -> Document:
+        def kept(document: CommitmentsFile) -> CommitmentsFile:
             days_kept = dict(sorted((fresh | document.servers.get(url, {})).items())[-KEPT:])
-            return Document(servers={**document.servers, url: days_kept}) if days_kept else document
+            return CommitmentsFile(servers={**document.servers, url: days_kept}) if days_kept else document
 
         self._file.change(kept)
 
     def copy(self, url: str, new: str) -> None:
         """What was shown at `url` counts at `new` too, which is another address of the same server. Raises CommitmentsError."""
 
-        def copied(document: Document) -> Document:
+        def copied(document: CommitmentsFile) -> CommitmentsFile:
             pairs = [*document.servers.get(url, {}).items(), *document.servers.get(new, {}).items()]
             # The latest first: of two for one day the earlier stays.
             days = dict(sorted(pairs, key=lambda pair: -pair[1].seen_at_ms))
-            return Document(servers={**document.servers, new: dict(sorted(days.items())[-KEPT:])}) if days else document
+            return CommitmentsFile(servers={**document.servers, new: dict(sorted(days.items())[-KEPT:])}) if days else document
 
         self._file.change(copied)
 

@@ -94,7 +94,7 @@ class Server(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return Server(name=self.name if self.name in tokens else min(tokens), tokens=tokens, players=players, asked=asked)
 
 
-class Document(Versioned, frozen=True, kw_only=True):
+class IdentityFile(Versioned, frozen=True, kw_only=True):
     """The whole content of the file: servers by URL, the one visited last at the end."""
 
     servers: dict[str, Server] = field(default_factory=dict)
@@ -108,7 +108,7 @@ class IdentityStore:
     def __init__(self, folder: Path) -> None:
         self._file = DocumentFile(
             folder / "identity.json",
-            Document(),
+            IdentityFile(),
             failure=IdentityError,
             what="your name and tokens",
             anew="as a new player",
@@ -145,32 +145,32 @@ class IdentityStore:
         if identity.token is None:
             return
 
-        def kept(document: Document) -> Document:
+        def kept(document: IdentityFile) -> IdentityFile:
             place = place_of(document.servers, url)
             before = document.servers.get(place) or Server(name="", tokens={})
             after = before.with_aside(identity).with_player(identity, asked=asked, last=last)
             others = {url: server for url, server in document.servers.items() if url != place or not last}
-            return Document(servers={**others, place: after})
+            return IdentityFile(servers={**others, place: after})
 
         self.change(kept)
 
     def forget(self, url: str, names: Collection[str]) -> None:
         """Drop these players at the server of `url`; without any left, the server too. Raises IdentityError."""
 
-        def without(document: Document) -> Document:
+        def without(document: IdentityFile) -> IdentityFile:
             place = place_of(document.servers, url)
             server = document.servers.get(place)
             left = server.without(names) if server is not None else None
             others = {url: each for url, each in document.servers.items() if url != place}
-            return Document(servers={**others, place: left} if left is not None else others)
+            return IdentityFile(servers={**others, place: left} if left is not None else others)
 
         self.change(without)
 
-    def change(self, to: Callable[[Document], Document]) -> None:
+    def change(self, to: Callable[[IdentityFile], IdentityFile]) -> None:
         """Replace the document by `to` of it. Nobody else writes in between. `to` may be called twice. Raises IdentityError."""
         self._file.change(to)
 
-    def read(self) -> Document:
+    def read(self) -> IdentityFile:
         """The whole document. Raises IdentityError."""
         return self._file.read()
 

@@ -15,7 +15,7 @@ import msgspec
 from client.connection.address import BadAddress, parse_address
 from client.connection.errors import Failure
 from client.connection.events import Identity
-from client.storage.identity import Document, Server
+from client.storage.identity import IdentityFile, Server
 from protocol.text import clean_chat, clean_name
 
 LONGEST_EXPORT = 1_000_000
@@ -40,26 +40,26 @@ class Brought:
     outcome: Literal["new", "known", "replaced"]
 
 
-def part_of(document: Document, url: str | None) -> Document:
+def part_of(document: IdentityFile, url: str | None) -> IdentityFile:
     """What to export: everything, or the players at one server. Raises BadExport if that is nothing."""
     servers = document.servers if url is None else {place: server for place, server in document.servers.items() if place == url}
     if not any(server.tokens for server in servers.values()):
         where = f"the server {url}" if url is not None else "any server"
         raise BadExport(f"There is nothing to export: this machine has no player at {where}.")
-    return Document(servers=servers)
+    return IdentityFile(servers=servers)
 
 
-def read_export(data: bytes) -> Document:
+def read_export(data: bytes) -> IdentityFile:
     """The document of an export. Raises BadExport."""
     if len(data) > LONGEST_EXPORT:
         raise BadExport("That is too long for an export of names and tokens.")
     try:
-        document = msgspec.json.decode(data, type=Document)
+        document = msgspec.json.decode(data, type=IdentityFile)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadExport(
             f"That is not an export of names and tokens ({clean_chat(str(error))}); carpet identity export makes one."
         ) from error
-    if document.format != Document().format:
+    if document.format != IdentityFile().format:
         raise BadExport("That export is from another version: update the older carpet-race of the two.")
     if not any(server.tokens for server in document.servers.values()):
         raise BadExport("There is no name and no token in that export.")
@@ -68,7 +68,7 @@ def read_export(data: bytes) -> Document:
     return document
 
 
-def _faults(document: Document) -> Iterator[str]:
+def _faults(document: IdentityFile) -> Iterator[str]:
     for url, server in document.servers.items():
         if not _is_url(url):
             yield f"{clean_chat(url)!r} is not the URL of a server"
@@ -96,7 +96,7 @@ def _is_url(url: str) -> bool:
         return False
 
 
-def merged(here: Document, brought: Document, *, replace: bool) -> tuple[Document, tuple[Brought, ...]]:
+def merged(here: IdentityFile, brought: IdentityFile, *, replace: bool) -> tuple[IdentityFile, tuple[Brought, ...]]:
     """The merged document, and what became of each player. The player used last at a server stays the same, if there was one.
 
     replace: of two players with one name at one server, the imported one stays; otherwise this raises TokenConflict.
@@ -125,4 +125,4 @@ def merged(here: Document, brought: Document, *, replace: bool) -> tuple[Documen
                 after = after.with_player(after.named(name), asked=asked)
         last = after.named(before.name if before is not None and before.name in after.tokens else coming.name)
         servers[url] = after.with_player(last)
-    return Document(servers=servers), tuple(outcomes)
+    return IdentityFile(servers=servers), tuple(outcomes)

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime, tzinfo
 from typing import Final
 
-from client.game.moves import goes_home
 from client.state.room import RoomModel
-from client.state.store import Model, Search
-from protocol.record import Record
+from client.state.store import Search
 from protocol.text import clean_name, counted
 from protocol.views import RATED_DELAY_S, RaceOptions, RulesInfo, RunningRaceInfo, SeatInfo, SeriesFormat, SeriesInfo, Unrated
 
@@ -67,17 +65,6 @@ def on_last_cards(seat: SeatInfo, cards: int) -> bool:
     return seat.home >= cards - LAST_CARDS
 
 
-def bell_due(before: RoomModel | None, after: RoomModel | None, rules: tuple[RulesInfo, ...]) -> bool:
-    """Whether the bell rings: a race starts, or an opponent reaches their last ten cards."""
-    if before is None or after is None or (before.code, before.race) != (after.code, after.race):
-        return False
-    if before.phase in ("waiting", "countdown") and after.phase == "racing":
-        return True
-    cards = deck_size(rules, after.options)
-    far = {info.seat for info in before.opponents if on_last_cards(info, cards)}
-    return after.phase == "racing" and any(on_last_cards(info, cards) and info.seat not in far for info in after.opponents)
-
-
 def with_ratings(names: Sequence[str], ratings: Sequence[int | None]) -> str:
     """Names in a row, each followed by their rating if they have one."""
     pairs = zip(names, ratings, strict=False)
@@ -87,23 +74,6 @@ def with_ratings(names: Sequence[str], ratings: Sequence[int | None]) -> str:
 def home_counts(race: RunningRaceInfo) -> str:
     """How far each player is in a race of the lobby: `Anna 9, Benedikt 8`."""
     return ", ".join(f"{clean_name(seat.name)} {seat.home}" for seat in race.seats)
-
-
-def is_found(before: Model, after: Model) -> bool:
-    """Whether a quick match has found an opponent: there is a room where there was a search."""
-    return before.search is not None and before.room is None and after.room is not None
-
-
-def is_called(before: Model, after: Model) -> bool:
-    """Whether another table of a tournament now waits for this player."""
-    call, known = after.tournaments.call, before.tournaments.call
-    return call is not None and (known is None or known.code != call.code)
-
-
-def is_check_in_due(before: Model, after: Model) -> bool:
-    """A check-in waits for this player that did not wait before."""
-    due, known = ({each.id for each in model.tournaments.check_ins} for model in (after, before))
-    return not due <= known
 
 
 def search_sentence(search: Search, rules: str, now_ms: int) -> str:
@@ -180,33 +150,3 @@ def series_meanwhile(series: SeriesInfo) -> str:
     if not series.raced:
         return f"{name[0].upper()}{name[1:]}, race 1"
     return f"{score_text(series)}, {name}, race {series.raced + 1}"
-
-
-# ---- progress
-
-
-def curves(record: Record) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """For each seat, (ms from the start, cards home) from the start to the seat's end, with a point for each change."""
-    starts: list[int | None] = [None] * len(record.seats)
-    points: list[list[tuple[int, int]]] = [[] for _ in record.seats]
-    for move in record.moves:
-        if not 0 <= move.seat < len(points):
-            continue
-        line = points[move.seat]
-        if not line:
-            # If the first move brought a card home, the seat had one less before it.
-            starts[move.seat] = move.home - (1 if goes_home(move.move) else 0)
-            line.append((0, starts[move.seat] or 0))
-        if move.home != line[-1][1]:
-            line.append((move.at_ms, move.home))
-    known = [home for home in starts if home is not None]
-    for line, seat in zip(points, record.seats, strict=True):
-        if not line:
-            line.append((0, min([*known, seat.home])))
-        line.append((max(seat.ended_at_ms, line[-1][0]), seat.home))
-    return tuple(tuple(line) for line in points)
-
-
-def is_run(room: RoomModel) -> bool:
-    """Whether the room is a run of a deal that each player runs once, alone."""
-    return room.shared is not None and room.shared.kind != "round"

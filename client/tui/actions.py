@@ -41,7 +41,7 @@ class Pick(Struct, frozen=True):
     line: int
 
 
-class Jump(Struct, frozen=True):
+class JumpTo(Struct, frozen=True):
     """Go to a moment of a replay."""
 
     t_ms: int
@@ -66,7 +66,7 @@ class Typed(Struct, frozen=True):
     text: str
 
 
-Click: TypeAlias = Do | Press | Pick | Jump
+Click: TypeAlias = Do | Press | Pick | JumpTo
 ScreenAction: TypeAlias = Click | LetGo | GoOn | Rest | Typed
 
 

@@ -18,11 +18,11 @@ from client.tui.picture import LARGE_ROWS, Large, Line, Picture, Rect, block, fi
 from client.tui.theme import Theme
 from protocol.cards import CARD_TEXT, FACE_DOWN
 
-Look: TypeAlias = Literal["card", "side", "dim", "dimside", "lit", "held"]
+Ink: TypeAlias = Literal["card", "side", "dim", "dimside", "lit", "held"]
 """What a card is drawn on, see `theme.grounds`: lit ones can be played, the held one waits to be put somewhere."""
 
 
-class Size(NamedTuple):
+class CardSize(NamedTuple):
     """A card's columns and rows, and the free rows between two cards."""
 
     width: int
@@ -30,13 +30,13 @@ class Size(NamedTuple):
     gap: int
 
 
-HUGE: Final = Size(15, 10, 1)
-LARGE: Final = Size(11, 7, 1)
-MEDIUM: Final = Size(9, 5, 1)
-SMALL: Final = Size(7, 3, 1)
-NARROW: Final = Size(5, 3, 1)
-TINY: Final = Size(5, 1, 1)
-DENSE: Final = Size(4, 1, 0)
+HUGE: Final = CardSize(15, 10, 1)
+LARGE: Final = CardSize(11, 7, 1)
+MEDIUM: Final = CardSize(9, 5, 1)
+SMALL: Final = CardSize(7, 3, 1)
+NARROW: Final = CardSize(5, 3, 1)
+TINY: Final = CardSize(5, 1, 1)
+DENSE: Final = CardSize(4, 1, 0)
 SIZES: Final = (HUGE, LARGE, MEDIUM, SMALL, TINY, DENSE)
 PILE_SIZES: Final = (LARGE, MEDIUM, SMALL, NARROW, TINY, DENSE)
 """For many columns side by side."""
@@ -57,13 +57,13 @@ def card_name(card: str, theme: Theme) -> str:
     return ("10" if card[0] == "T" else card[0]) + theme.glyphs.suits.get(card[1:], "?")
 
 
-def face(card: str, size: Size, theme: Theme, look: Look = "card", *, mark: str = " ", beneath: Sequence[str] = ()) -> list[Line]:
+def face(card: str, size: CardSize, theme: Theme, look: Ink = "card", *, mark: str = " ", beneath: Sequence[str] = ()) -> list[Line]:
     """A card face up. mark: what can be done with it. beneath: the cards under it, the next one first, told where there is room."""
     role = f"{look} {card[1:]}"
     name = card_name(card, theme)
     if theme.bordered and size.height >= 3:
         narrow = size.width < 7
-        rows = _inside(card, Size(size.width - 2, size.height - 2, 0), theme, " " if narrow else mark)
+        rows = _inside(card, CardSize(size.width - 2, size.height - 2, 0), theme, " " if narrow else mark)
         lines = _bordered(rows, size, theme, role)
         if narrow and mark != " ":
             lines[0] = [(role, _stamped(lines[0][0][1], mark))]
@@ -92,7 +92,7 @@ def face(card: str, size: Size, theme: Theme, look: Look = "card", *, mark: str 
     return lines
 
 
-def _painted(card: str, size: Size, role: str, look: Look, lines: list[Line]) -> list[Line]:
+def _painted(card: str, size: CardSize, role: str, look: Ink, lines: list[Line]) -> list[Line]:
     """The lines of a court card with its portrait in the middle, in the frame where that leaves room for it."""
     rows = min(size.height - 2, 6)
     first, side = (size.height - rows) // 2, (size.width - WIDTH) // 2
@@ -122,7 +122,7 @@ def depth_text(beneath: Sequence[str], width: int, theme: Theme) -> list[tuple[s
     return pieces
 
 
-def _beneath(beneath: Sequence[str], width: int, look: Look, role: str, theme: Theme) -> Line:
+def _beneath(beneath: Sequence[str], width: int, look: Ink, role: str, theme: Theme) -> Line:
     line: Line = [(role, " ")]
     line += [(f"{look} {suit}" if suit else role, text) for suit, text in depth_text(beneath, width - 1, theme)]
     return [*line, (role, " " * (width - sum(len(text) for _, text in line)))]
@@ -135,7 +135,7 @@ def _marked(text: str, mark: str, role: str) -> Line:
     return [(role, text[:at]), ("mark", mark), (role, text[at + 1 :])]
 
 
-def _inside(card: str, size: Size, theme: Theme, mark: str) -> list[str]:
+def _inside(card: str, size: CardSize, theme: Theme, mark: str) -> list[str]:
     """The rows of a face: corners, and what room there is for in the middle."""
     width, height = size.width, size.height
     if card == FACE_DOWN:
@@ -183,7 +183,7 @@ def _court(rank: str, suit: str, theme: Theme, width: int, height: int) -> list[
     ]
 
 
-def _bordered(rows: list[str], size: Size, theme: Theme, role: str, *, dotted: bool = False) -> list[Line]:
+def _bordered(rows: list[str], size: CardSize, theme: Theme, role: str, *, dotted: bool = False) -> list[Line]:
     box = theme.glyphs.dotted if dotted else theme.glyphs.frame
     inner = size.width - 2
     return [
@@ -193,7 +193,7 @@ def _bordered(rows: list[str], size: Size, theme: Theme, role: str, *, dotted: b
     ]
 
 
-def gap(label: str, size: Size, theme: Theme, *, waits: bool = False, open_for: str = "") -> list[Line]:
+def gap(label: str, size: CardSize, theme: Theme, *, waits: bool = False, open_for: str = "") -> list[Line]:
     """An empty slot. waits: it must be filled now, and says so; open_for: what may be put there, as a sign."""
     role = "wait" if waits else "open" if open_for else "gap"
     inner = size.width - 2
@@ -208,12 +208,12 @@ def gap(label: str, size: Size, theme: Theme, *, waits: bool = False, open_for: 
     return _bordered(rows, size, theme, role, dotted=not waits)
 
 
-def back(count: int, size: Size, theme: Theme) -> list[Line]:
+def back(count: int, size: CardSize, theme: Theme) -> list[Line]:
     """A pile face down with its number of cards; an empty one is a gap."""
     return labelled_back(str(count), size, theme) if count > 0 else gap(theme.glyphs.dash, size, theme)
 
 
-def labelled_back(label: str, size: Size, theme: Theme) -> list[Line]:
+def labelled_back(label: str, size: CardSize, theme: Theme) -> list[Line]:
     """A back with a few words in its middle."""
     bordered = theme.bordered and size.height >= 3
     width, height = (size.width - 2, size.height - 2) if bordered else (size.width, size.height)
@@ -229,14 +229,14 @@ def labelled_back(label: str, size: Size, theme: Theme) -> list[Line]:
     return lines
 
 
-def foundation(name: str, count: int, size: Size, theme: Theme, *, takes: bool) -> list[Line]:
+def foundation(name: str, count: int, size: CardSize, theme: Theme, *, takes: bool) -> list[Line]:
     """A foundation: its top card, or the suit that it waits for. takes: the held card may go there."""
     if count <= 0:
         return gap(theme.glyphs.suits.get(name[:1], name[:1]), size, theme, open_for=theme.glyphs.takes if takes else "")
     return face(top_home(name, count), size, theme, "lit" if takes else "card", mark=theme.glyphs.takes if takes else " ")
 
 
-def letter(text: str, look: Look, suit: str, theme: Theme, *, width: int = 8) -> Picture:
+def letter(text: str, look: Ink, suit: str, theme: Theme, *, width: int = 8) -> Picture:
     """A card with a large letter, or a few, in the place of its pips."""
     role, edge = f"{look} {suit}", f"edge {look}"
     if theme.is_ascii:
@@ -256,7 +256,7 @@ def big_text(text: str, theme: Theme, role: str, width: int) -> Picture:
     return Picture(([],) * LARGE_ROWS, large=(Large(Rect(0, 0, width, LARGE_ROWS), role, text),))
 
 
-def cursor_edge(size: Size, theme: Theme, label: str, *, top: bool) -> str:
+def cursor_edge(size: CardSize, theme: Theme, label: str, *, top: bool) -> str:
     """The upper or lower side of the cursor's frame, with a label in its middle."""
     left, across, right = theme.glyphs.cursor_top if top else theme.glyphs.cursor_bottom
     middle = label.center(size.width).replace(" ", across)

@@ -52,7 +52,7 @@ def _view(scene: Scene, size: Size) -> Picture:
 
 
 def _seconds(scene: Scene, room: RoomModel) -> int:
-    """Those to the start, the one that runs included."""
+    """Seconds to the start, rounded up."""
     return (max(-race_clock_ms(room.started_at_ms, scene.clock_ms), 0) + 999) // 1000
 
 

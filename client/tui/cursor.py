@@ -79,7 +79,7 @@ def _from_beside(board: Board, beside: tuple[str, ...], cursor: str, action: Com
             return cursor
 
 
-class Typed(NamedTuple):
+class SlotTyped(NamedTuple):
     """The state after a key: what has been typed of a slot's name, the slot that is named, and whether the key was part of a name."""
 
     typed: str
@@ -87,10 +87,10 @@ class Typed(NamedTuple):
     taken: bool
 
 
-def type_slot(typed: str, key: str) -> Typed:
+def type_slot(typed: str, key: str) -> SlotTyped:
     """Add a key to a slot's name. A key that does not continue the name discards it and is an ordinary key; esc only discards it."""
     if typed and typed != NAMED and key.isdigit():
-        return Typed("", typed + key, taken=True)
+        return SlotTyped("", typed + key, taken=True)
     if key in SLOT_STARTERS or (typed == NAMED and key in COLUMN_LETTERS):
-        return Typed(key, None, taken=True)
-    return Typed("", None, taken=bool(typed) and key == "esc")
+        return SlotTyped(key, None, taken=True)
+    return SlotTyped("", None, taken=bool(typed) and key == "esc")

@@ -13,7 +13,7 @@ from client.connection.events import Back, Connected, Lost
 from client.state.room import RoomModel
 from client.state.store import Event, Model, refuses_nothing
 from client.state.watching import WatchModel, watch_after
-from client.text.formatting import bell_due, is_called, is_check_in_due, is_found
+from client.text.formatting import deck_size, on_last_cards
 from client.tui import ending, lessons
 from client.tui.actions import After, GoOn, Heard, Keep, Kept, Replayed, Reviewed, Ring, Sound, Verify
 from client.tui.chips import dealt
@@ -35,7 +35,7 @@ from protocol.run_messages import ListRuns
 from protocol.server_messages import Error, Left, Welcome
 from protocol.text import clean_chat
 from protocol.tournament_messages import Called, Decided
-from protocol.views import View
+from protocol.views import RulesInfo, View
 from protocol.watch_messages import Unwatch, Unwatched, Watched
 
 
@@ -301,6 +301,34 @@ def _bell(step: Step, before: Model) -> Step:
     elif bell_due(before.room, after.room, after.rules):
         sound = "near" if before.room is not None and before.room.phase == "racing" else "start"
     return step.then(Ring(sound)) if sound is not None and step.ui.settings.bell else step
+
+
+def bell_due(before: RoomModel | None, after: RoomModel | None, rules: tuple[RulesInfo, ...]) -> bool:
+    """Whether the bell rings: a race starts, or an opponent reaches their last ten cards."""
+    if before is None or after is None or (before.code, before.race) != (after.code, after.race):
+        return False
+    if before.phase in ("waiting", "countdown") and after.phase == "racing":
+        return True
+    cards = deck_size(rules, after.options)
+    far = {info.seat for info in before.opponents if on_last_cards(info, cards)}
+    return after.phase == "racing" and any(on_last_cards(info, cards) and info.seat not in far for info in after.opponents)
+
+
+def is_found(before: Model, after: Model) -> bool:
+    """Whether a quick match has found an opponent: there is a room where there was a search."""
+    return before.search is not None and before.room is None and after.room is not None
+
+
+def is_called(before: Model, after: Model) -> bool:
+    """Whether another table of a tournament now waits for this player."""
+    call, known = after.tournaments.call, before.tournaments.call
+    return call is not None and (known is None or known.code != call.code)
+
+
+def is_check_in_due(before: Model, after: Model) -> bool:
+    """A check-in waits for this player that did not wait before."""
+    due, known = ({each.id for each in model.tournaments.check_ins} for model in (after, before))
+    return not due <= known
 
 
 # ---- answers of jobs

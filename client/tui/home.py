@@ -105,7 +105,7 @@ WIDTH = 110
 MENU_WIDTH = 26
 DETAIL_AT = 13
 """The column where details start, after the pointer and a bot's name or a race's code."""
-_BANNER_CARD = cards.Size(6, 3, 0)
+_BANNER_CARD = cards.CardSize(6, 3, 0)
 _FAN = ("AS", "KH", "QD", "JC", "TS")
 
 

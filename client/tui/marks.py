@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from client.game.board import Board, free_slots, is_upright
 from client.game.moves import choices, fillable, goes_home, homeward, moves_from, source
 from client.state.room import RoomModel
-from client.tui.cards import Look
+from client.tui.cards import Ink
 from client.tui.theme import Theme
 from client.tui.ui_state import Ui
 from protocol.views import View
@@ -29,7 +29,7 @@ class Marks(Struct, frozen=True):
     free: frozenset[str] | None = None
     plays: bool = True
 
-    def look(self, place: str) -> Look:
+    def look(self, place: str) -> Ink:
         """The look of the card at a place."""
         if place == self.held:
             return "held"

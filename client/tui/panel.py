@@ -8,7 +8,7 @@ from client.game.board import run_home, top_home
 from client.game.moves import moves_from, top_card
 from client.tui import cards
 from client.tui.actions import Press
-from client.tui.cards import EDGES, Size
+from client.tui.cards import EDGES, CardSize
 from client.tui.marks import Marks
 from client.tui.picture import EMPTY, Line, Picture, Rect, Slot, block, fit, hit, row, stacked
 from client.tui.scene import Scene
@@ -16,13 +16,13 @@ from client.tui.theme import Theme
 from protocol.text import counted
 from protocol.views import View
 
-FOUNDATION = Size(6, 3, 0)
+FOUNDATION = CardSize(6, 3, 0)
 
 
 # ---- foundations
 
 
-def foundations(scene: Scene, marks: Marks, width: int, card: Size, *, tall: bool) -> Picture:
+def foundations(scene: Scene, marks: Marks, width: int, card: CardSize, *, tall: bool) -> Picture:
     """The foundations: four cards, or two rows of them if each suit has one built up and one built down. They are small unless `tall`."""
     view = marks.view
     names = list(view.foundations)
@@ -35,7 +35,7 @@ def foundations(scene: Scene, marks: Marks, width: int, card: Size, *, tall: boo
     return stacked(label, row(*cells))
 
 
-def _foundation(scene: Scene, marks: Marks, name: str, size: Size) -> Picture:
+def _foundation(scene: Scene, marks: Marks, name: str, size: CardSize) -> Picture:
     count = marks.view.foundations[name]
     lines = cards.foundation(name, count, size, scene.theme, takes=name in marks.takes)
     return _spot(block(lines), name, Rect(0, 0, size.width, size.height), top_home(name, count))
@@ -63,7 +63,7 @@ def _wanted(view: View, name: str, theme: Theme) -> str:
     return "10" if rank == "T" else rank or theme.glyphs.tick
 
 
-def _small_foundation(scene: Scene, marks: Marks, name: str, size: Size) -> Picture:
+def _small_foundation(scene: Scene, marks: Marks, name: str, size: CardSize) -> Picture:
     """A foundation's top card and the rank it wants, in one row."""
     theme, view, suit = scene.theme, marks.view, name[:1]
     card = top_home(name, view.foundations[name])
@@ -77,7 +77,7 @@ def _small_foundation(scene: Scene, marks: Marks, name: str, size: Size) -> Pict
 # ---- stock and waste
 
 
-def stock_and_waste(scene: Scene, marks: Marks, width: int, card: Size) -> Picture | None:
+def stock_and_waste(scene: Scene, marks: Marks, width: int, card: CardSize) -> Picture | None:
     """The stock's back and the waste's top card, with what is known of both; None if the game has neither."""
     board, view, theme = marks.board, marks.view, scene.theme
     if not board.stock and not board.waste:
@@ -114,7 +114,7 @@ def _spot(picture: Picture, place: str, rect: Rect, card: str = "") -> Picture:
     return replace(hit(picture, Press(place)), slots=(Slot(place, rect, card),))
 
 
-def _waste_face(scene: Scene, marks: Marks, size: Size) -> list[Line]:
+def _waste_face(scene: Scene, marks: Marks, size: CardSize) -> list[Line]:
     theme, waste = scene.theme, marks.view.waste
     if not waste:
         return cards.gap(theme.glyphs.dash, size, theme)

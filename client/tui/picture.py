@@ -260,7 +260,7 @@ def shifted(picture: Picture, columns: int, rows: int = 0) -> Picture:
 
 
 def centred(picture: Picture, width: int) -> Picture:
-    """A picture in the middle of so many columns."""
+    """The picture in the middle of `width` columns."""
     return shifted(picture, max(width - max(map(line_width, picture.lines), default=0), 0) // 2)
 
 

@@ -42,7 +42,7 @@ def place(step: Step, place: str) -> Step:
         # Queue it until the answer is there, to be played in the new position. A key that is held down is not queued twice, or the stock
         # would go on turning after it was let go.
         if place in ("s", "r") and place in ahead:
-            return step.note(f"{place} is waiting to be played already.")
+            return step.note(f"{place} is already waiting to be played.")
         if len(ahead) >= AHEAD:
             return step.note(f"{place} was not taken: {AHEAD} moves are waiting already.")
         return step.but(ahead=(*ahead, place))

@@ -10,7 +10,7 @@ from client.game.board import Board, is_upright
 from client.game.moves import top_card
 from client.tui import cards
 from client.tui.actions import Press
-from client.tui.cards import Look, Size
+from client.tui.cards import CardSize, Ink
 from client.tui.marks import Marks
 from client.tui.picture import Hit, Line, Picture, Rect, Slot, fit
 from client.tui.table import letter_label
@@ -18,24 +18,24 @@ from client.tui.theme import Theme
 from protocol.cards import FACE_DOWN
 
 LABELS = 2
-CELLS = (Size(14, 6, 0), Size(12, 5, 0), Size(10, 4, 0), Size(8, 3, 0), Size(6, 2, 0))
+CELLS = (CardSize(14, 6, 0), CardSize(12, 5, 0), CardSize(10, 4, 0), CardSize(8, 3, 0), CardSize(6, 2, 0))
 """A cell's columns and rows, the largest first."""
 
 
-def quilt_size(board: Board, width: int, height: int) -> Size:
+def quilt_size(board: Board, width: int, height: int) -> CardSize:
     """The largest cells of which the whole quilt fits."""
     return next((cell for cell in CELLS if quilt_width(board, cell) <= width and quilt_height(board, cell) <= height), CELLS[-1])
 
 
-def quilt_width(board: Board, cell: Size) -> int:
+def quilt_width(board: Board, cell: CardSize) -> int:
     return LABELS + board.columns * cell.width
 
 
-def quilt_height(board: Board, cell: Size) -> int:
+def quilt_height(board: Board, cell: CardSize) -> int:
     return 1 + board.rows * cell.height
 
 
-def quilt(marks: Marks, cell: Size, theme: Theme) -> Picture:
+def quilt(marks: Marks, cell: CardSize, theme: Theme) -> Picture:
     """The quilt as a picture."""
     board = marks.board
     letters: Line = [("faint", " " * LABELS)]
@@ -74,7 +74,7 @@ def _margin(width: int) -> int:
     return max((width - 4) // 4, 1)
 
 
-def slot_lines(marks: Marks, slot: str, cell: Size, theme: Theme) -> list[Line]:
+def slot_lines(marks: Marks, slot: str, cell: CardSize, theme: Theme) -> list[Line]:
     """One cell of the quilt."""
     cursor = marks.cursor == slot
     pile = marks.view.piles.get(slot, ())
@@ -87,13 +87,13 @@ def slot_lines(marks: Marks, slot: str, cell: Size, theme: Theme) -> list[Line]:
     return draw(pile[-1], cell, theme, marks.look(slot), sign, cursor=cursor)
 
 
-def _gap(cell: Size, theme: Theme, *, cursor: bool) -> list[Line]:
+def _gap(cell: CardSize, theme: Theme, *, cursor: bool) -> list[Line]:
     lines: list[Line] = [[("gap", " " * (cell.width - 2))] for _ in range(cell.height)]
     lines[(cell.height - 1) // 2] = [("gap", theme.glyphs.middle.center(cell.width - 2))]
     return cards.edged(lines, theme, cursor=cursor)
 
 
-def _upright(card: str, cell: Size, theme: Theme, look: Look, sign: str, *, cursor: bool) -> list[Line]:
+def _upright(card: str, cell: CardSize, theme: Theme, look: Ink, sign: str, *, cursor: bool) -> list[Line]:
     margin = _margin(cell.width)
     rows = _rows(card, cell.width - 2 * margin, cell.height, theme, sign)
     left, right = _sides(theme, cursor=cursor, otherwise=theme.glyphs.frame.down if theme.bordered else " ")
@@ -102,7 +102,7 @@ def _upright(card: str, cell: Size, theme: Theme, look: Look, sign: str, *, curs
     return [[("felt", felt), (role, left), (f"{look} {card[1:]}", text), (role, right), ("felt", felt)] for text in rows]
 
 
-def _sideways(card: str, cell: Size, theme: Theme, look: Look, sign: str, *, cursor: bool) -> list[Line]:
+def _sideways(card: str, cell: CardSize, theme: Theme, look: Ink, sign: str, *, cursor: bool) -> list[Line]:
     """One row lower than its cell where that is low, two where it is high; half a row more of the card where there are half blocks."""
     height = max(cell.height - 2, 1)
     left, right = _sides(theme, cursor=cursor, otherwise=" ")

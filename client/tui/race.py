@@ -18,7 +18,7 @@ from client.game.preview import preview
 from client.state.room import RoomModel, race_clock_ms
 from client.tui import lessons
 from client.tui.actions import Do, GoOn, LetGo, Press, ScreenAction, Typed
-from client.tui.cards import Size as CardSize
+from client.tui.cards import CardSize
 from client.tui.chips import CHIPS, Chip, chips_of
 from client.tui.cursor import NAMED, moved, type_slot
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from client.game.moves import goes_home, target
-from client.state.progress import RECENT_MS, gained, lead
+from client.state.progress import RECENT_MS, curves, gained, lead
 from client.state.room import Played, RoomModel, race_clock_ms
-from client.text.formatting import clock_text, curves, deck_size, on_last_cards
+from client.text.formatting import clock_text, deck_size, on_last_cards
 from client.tui.bars import Stroke, all_bars, seat_name
 from client.tui.cards import card_name
 from client.tui.picture import EMPTY, Line, Picture, block, clip, fit, spread, stacked, text_width

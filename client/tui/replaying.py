@@ -13,7 +13,7 @@ from client.game.moves import goes_home, source, taken, target, top_card
 from client.replay.timeline import Head, SeatLine
 from client.state.room import Played
 from client.text.formatting import clock_text
-from client.tui.actions import Do, Jump, PlayOnWanted, Quit, ScreenAction
+from client.tui.actions import Do, JumpTo, PlayOnWanted, Quit, ScreenAction
 from client.tui.bars import seat_lines
 from client.tui.everywhere import close_replay
 from client.tui.keymap import Binding, Command, Keys
@@ -193,7 +193,7 @@ def _update(step: Step, action: ScreenAction) -> Step:
     if replay is None:
         return step
     match action:
-        case Jump(t_ms):
+        case JumpTo(t_ms):
             return step.but(replay=jumped(replay, t_ms, step.now_ms))
         case Do(Command.TENTH, key):
             return step.but(replay=jumped_to_tenth(replay, int(key), step.now_ms))

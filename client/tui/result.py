@@ -122,7 +122,7 @@ def _meaningless(room: RoomModel) -> frozenset[Command]:
 
 def _closed_sentence(model: Model, room: RoomModel) -> str:
     """Why there is no record yet, and from when on there is one."""
-    if room.shared is None or room.shared.kind == "round":
+    if not room.is_run:
         return CLOSED
     runs = _runs(model, room)
     return f"{STILL_RUN} {'once it is revealed' if runs is None else f'after {moment_text(runs.reveals_at_ms)} UTC'}."

@@ -7,7 +7,7 @@ from msgspec.structs import replace as changed
 from client.tui.actions import Do, Pick, ScreenAction
 from client.tui.form import KEYS, with_rules
 from client.tui.keymap import Command
-from client.tui.picture import UPPER, Line, Picture, Size, block, fit, foot, hit, row, screen, shifted, stacked, wrap_text
+from client.tui.picture import UPPER, Line, Picture, Size, block, fit, foot, hit, row, screen, shifted, stacked, window, wrap_text
 from client.tui.room import race_at_once
 from client.tui.scene import Scene, clean_long, head, remarks
 from client.tui.screen import Screen
@@ -45,8 +45,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     title = block([[("title", f" {words}"), ("faint", "   enter or a second click chooses")], []])
     rows = max(height - 5, 1)
     marked = scene.ui.item
-    first = max(0, min(marked - rows + 1, len(infos) - rows))
-    items = [_item(scene, at, info) for at, info in enumerate(infos)][first : first + rows]
+    items = [_item(scene, at, info) for at, info in window(infos, marked, rows)]
     told = rules_lines(infos[marked], inner - LIST_WIDTH - 2)[:rows] if 0 <= marked < len(infos) else []
     offered = stacked(*items) if items else block([[("faint", "The server offers none.")]])
     body = row((LIST_WIDTH + 2, offered), (inner - LIST_WIDTH - 2, block(told)))

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from client.game.board import Board, is_upright
-from client.tui.cards import DRAWN, HUGE, LARGE, MEDIUM, NARROW, SMALL, TINY, Look, Size, card_name
+from client.tui.cards import DRAWN, HUGE, LARGE, MEDIUM, NARROW, SMALL, TINY, CardSize, Ink, card_name
 from client.tui.marks import Marks
 from client.tui.picture import Line, Picture, block, fit, shifted, stacked
 from client.tui.quilt import CELLS, quilt, quilt_height, quilt_width
@@ -21,8 +21,8 @@ from client.tui.theme import Theme
 from protocol.cards import CARD_TEXT
 from protocol.views import View
 
-LOW: Final = Size(5, 2, 1)
-BOXED: Final = Size(5, 3, 0)
+LOW: Final = CardSize(5, 2, 1)
+BOXED: Final = CardSize(5, 3, 0)
 """As high as LOW with its free row, which cards with borders do not need."""
 SMALL_LABELS: Final = 2
 RESERVE: Final = 9
@@ -50,7 +50,7 @@ def _layout(scene: Scene, marks: Marks, width: int, height: int) -> Picture:
     return _centred(block(fans), SMALL_LABELS + cell_width * board.columns, width)
 
 
-def sizes(board: Board, theme: Theme) -> tuple[tuple[Size, int, int], ...]:
+def sizes(board: Board, theme: Theme) -> tuple[tuple[CardSize, int, int], ...]:
     """The card sizes that the layout can be drawn with, the largest first, each with the columns and rows it needs."""
     if board.family == "quilt":
         return tuple((cell, quilt_width(board, cell), quilt_height(board, cell)) for cell in CELLS)
@@ -139,7 +139,7 @@ def _fan(marks: Marks, slot: str, theme: Theme, width: int, height: int) -> list
     return padded
 
 
-def _top(pile: Sequence[str], look: Look, theme: Theme, *, marked: bool) -> Line:
+def _top(pile: Sequence[str], look: Ink, theme: Theme, *, marked: bool) -> Line:
     mark: Line = [("cursor", theme.glyphs.cursor[1])] if marked else []
     if not pile:
         return [("gap", theme.glyphs.middle.center(2)), *mark]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from client.game.board import Board, top_home
-from client.tui.cards import Size
+from client.tui.cards import CardSize
 from client.tui.marks import Marks
 from client.tui.panel import small_cards
 from client.tui.picture import EMPTY, MIDDLE, Line, Picture, block, line_width, placed, row, shifted, spread, stacked
@@ -66,7 +66,7 @@ def arranged(board: Board, tables: int, width: int, height: int, theme: Theme, *
     return each._replace(width=min(each.width, max(columns, WIDEST)), height=each.height - below, below=below)
 
 
-def _fitting(board: Board, each: Arrangement, theme: Theme) -> tuple[tuple[Size, int, int], ...]:
+def _fitting(board: Board, each: Arrangement, theme: Theme) -> tuple[tuple[CardSize, int, int], ...]:
     """The card sizes that a table has room for, the largest first."""
     left = each.height - OWN_ROWS - reserve_rows(board, each.width)
     return tuple(found for found in sizes(board, theme) if found[1] <= each.width and found[2] <= left)

@@ -1,4 +1,4 @@
-"""With what the app begins, as the command line said, and how it came to its end."""
+"""What the command line has the app begin with, and how the app ended."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from client.game.board import Board
 from client.game.moves import top_card
 from client.tui import cards
 from client.tui.actions import Press
-from client.tui.cards import EDGES, Size
+from client.tui.cards import EDGES, CardSize
 from client.tui.keymap import CURSOR_LETTERS
 from client.tui.marks import Marks
 from client.tui.picture import Hit, Line, Picture, Rect, Slot, fit
@@ -21,7 +21,7 @@ def letter_label(letter: str) -> str:
     return f"'{letter}" if letter in CURSOR_LETTERS else letter
 
 
-def grid_size(board: Board, width: int, height: int) -> Size:
+def grid_size(board: Board, width: int, height: int) -> CardSize:
     """The largest card size with which the whole grid fits."""
     for size in cards.PILE_SIZES if board.is_wide else cards.SIZES:
         if grid_width(board, size) <= width and grid_height(board, size) <= height:
@@ -29,16 +29,16 @@ def grid_size(board: Board, width: int, height: int) -> Size:
     return cards.DENSE
 
 
-def grid_width(board: Board, card: Size) -> int:
+def grid_width(board: Board, card: CardSize) -> int:
     return LABELS + board.columns * (card.width + EDGES)
 
 
-def grid_height(board: Board, card: Size) -> int:
+def grid_height(board: Board, card: CardSize) -> int:
     """Rows for the letters, the cards, in a wide grid what lies under them, and a free row below each row, for the cursor's frame."""
     return 1 + board.rows * (card.height + card.gap + board.is_wide)
 
 
-def grid(scene: Scene, marks: Marks, card: Size) -> Picture:
+def grid(scene: Scene, marks: Marks, card: CardSize) -> Picture:
     """The grid as a picture."""
     board = marks.board
     wide, tall = card.width + EDGES, card.height + board.is_wide
@@ -62,7 +62,7 @@ def grid(scene: Scene, marks: Marks, card: Size) -> Picture:
     return Picture(tuple(lines), tuple(Hit(rect, Press(slot)) for slot, rect in cells_at.items()), slots)
 
 
-def _between(scene: Scene, board: Board, above: int, card: Size) -> Line:
+def _between(scene: Scene, board: Board, above: int, card: CardSize) -> Line:
     """The row between two rows of cards, or the one with the letters above the first: the cursor's frame goes through it."""
     line: Line = [("faint", " " * LABELS)]
     for letter in board.letters:
@@ -76,7 +76,7 @@ def _between(scene: Scene, board: Board, above: int, card: Size) -> Line:
     return line
 
 
-def _slot_lines(scene: Scene, marks: Marks, slot: str, card: Size) -> list[Line]:
+def _slot_lines(scene: Scene, marks: Marks, slot: str, card: CardSize) -> list[Line]:
     theme, view = scene.theme, marks.view
     pile = view.piles.get(slot, ())
     beneath = pile[-2::-1] if len(pile) > 1 else ()
@@ -92,7 +92,7 @@ def _slot_lines(scene: Scene, marks: Marks, slot: str, card: Size) -> list[Line]
     return [*drawn, _depth(scene, beneath, card, cursor=cursor and bool(card.gap))] if marks.board.is_wide else drawn
 
 
-def _depth(scene: Scene, beneath: tuple[str, ...], card: Size, *, cursor: bool) -> Line:
+def _depth(scene: Scene, beneath: tuple[str, ...], card: CardSize, *, cursor: bool) -> Line:
     """The row below a card, with what lies under it. cursor: draw it as the lower side of the cursor's frame."""
     role, (left, rest, right) = ("cursor", scene.theme.glyphs.cursor_bottom) if cursor else ("faint", (" ", " ", " "))
     pieces = cards.depth_text(beneath, card.width, scene.theme) if beneath else ()

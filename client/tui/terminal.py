@@ -180,7 +180,7 @@ class _Screen(urwid.display.raw.Screen):
     """A terminal in which something may be shown already, and typed."""
 
     typed: bytes = b""
-    """Before the start, by whom has not been told of it."""
+    """What was typed before the start."""
     _answered_by_s = 0.0
 
     def _start(self, *args: Any, **kwargs: Any) -> None:
@@ -347,7 +347,7 @@ class Terminal:
             self._screen.forget()
 
     def redraw(self) -> None:
-        """What is shown is not what is any more."""
+        """Draw again, since what is shown is out of date."""
         self._whole.redraw()
 
     def take_again(self) -> None:

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from client.game.moves import goes_home
 from client.replay.timeline import Head, SeatLine
-from client.text.formatting import clock_text, curves
-from client.tui.actions import Jump
+from client.state.progress import curves
+from client.text.formatting import clock_text
+from client.tui.actions import JumpTo
 from client.tui.picture import Hit, Line, Picture, Rect, block, clip, fit, text_width
 from client.tui.plot import AREA_ROWS, AXIS, plot, scale
 from client.tui.replay_state import ReplayState
@@ -40,7 +41,7 @@ def time_line(replay: ReplayState, head: Head, theme: Theme, width: int, height:
     lines.append(_moves(shown[1], 1, theme, columns, end_ms, left) if len(shown) > 1 else [("panel", "")])
 
     # The first column is the very start, the last one the very end.
-    hits = (Hit(Rect(left + at, 0, 1, height), Jump(replay.line.end_ms * at // (columns - 1))) for at in range(columns))
+    hits = (Hit(Rect(left + at, 0, 1, height), JumpTo(replay.line.end_ms * at // (columns - 1))) for at in range(columns))
     return replace(block(lines, width, role="panel"), hits=tuple(hits))
 
 

@@ -16,7 +16,7 @@ from client.tui.actions import (
     Effect,
     GoOn,
     Heard,
-    Jump,
+    JumpTo,
     Kept,
     Key,
     LetGo,
@@ -67,7 +67,7 @@ def _step(step: Step, action: Action) -> Step:
         case SlowTerminal():
             note = step.ui.note or "Motion is off, since this terminal draws slowly. M turns it on again."
             return step.but(settings=replace(step.ui.settings, motion=False), falls=False, note=note)
-        case Do() | Press() | Pick() | Jump() | LetGo() | Typed():
+        case Do() | Press() | Pick() | JumpTo() | LetGo() | Typed():
             return _act(step, action)
         case Wheel(by):
             return _wheel(step, by)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from client.state.capabilities import rules_of
 from client.state.room import RoomModel
-from client.text.formatting import clock_text, deck_size, is_run, limit_text, rated_sentence, series_sentence, won_sentence
+from client.text.formatting import clock_text, deck_size, limit_text, rated_sentence, series_sentence, won_sentence
 from client.tui import cards
 from client.tui.actions import Do, ScreenAction, Typed
 from client.tui.bars import seat_name
@@ -157,7 +157,7 @@ def _words(scene: Scene, room: RoomModel) -> str:
         return _words_at_table(scene, room)
     if free:
         return f"Give this code to {'the other player' if len(room.seats) == 2 else f'{free} more players'}:"
-    if room.own is not None and not room.own.ready and is_run(room):
+    if room.own is not None and not room.own.ready and room.is_run:
         # Nobody is waited for, and nobody can come.
         return "The clock waits for you. Press r when you are ready: this run counts."
     if room.own is not None and not room.own.ready:
@@ -207,7 +207,7 @@ def _seats(scene: Scene, room: RoomModel, width: int, rows: int) -> Picture:
     for first in range(0, len(plates), across):
         cells = plates[first : first + across]
         if has_deck:
-            back = cards.back(deck_size(scene.model.rules, room.options), cards.Size(DECK_WIDTH, rows, 0), scene.theme)
+            back = cards.back(deck_size(scene.model.rules, room.options), cards.CardSize(DECK_WIDTH, rows, 0), scene.theme)
             cells.insert(1, (DECK_WIDTH, block(back)))
         apart = [part for cell in cells for part in (cell, (BETWEEN, EMPTY))]
         parts += [block([[]] if first else []), row(*apart[:-1])]
@@ -218,7 +218,7 @@ def _plate(scene: Scene, room: RoomModel, info: SeatInfo, width: int, rows: int)
     """A seat as a card: face down while it is free, and lit once its player is ready. One's own is the button that says so."""
     theme, rect = scene.theme, Rect(0, 0, width, rows)
     if info.name is None:
-        back = cards.labelled_back("open seat", cards.Size(width, rows, 0), theme)
+        back = cards.labelled_back("open seat", cards.CardSize(width, rows, 0), theme)
         return Picture(tuple(back), slots=(Slot(f"seat {info.seat}", rect, FACE_DOWN),))
     own = info.seat == room.seat
     who, look = "own" if own else "other", "lit" if info.ready else "card"
@@ -271,7 +271,7 @@ def _facts(scene: Scene, room: RoomModel, width: int) -> list[Line]:
     """What matters of the race at a glance; then its times, and what is known of the deal."""
     options = room.options
     glance: list[Markup] = [("title", rules_name(scene.model, options.rules)), ("strong", limit_text(options.time_limit_s))]
-    if room.shared is not None and is_run(room):
+    if room.shared is not None and room.is_run:
         names = ", ".join(clean_name(ghost.name) for ghost in room.ghosts)
         glance.append(("strong", f"{'Deal of the day,' if room.shared.kind == 'daily' else 'Challenge'} {clean_chat(room.shared.id)}"))
         glance.append(("felt", f"Racing beside you: {names}" if names else "Nobody sees your cards"))

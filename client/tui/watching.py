@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from client.game.board import Board
+from client.state.progress import curves
 from client.state.room import RoomModel, race_clock_ms
 from client.state.watching import WatchModel
-from client.text.formatting import clock_text, curves, deck_size, series_meanwhile
+from client.text.formatting import clock_text, deck_size, series_meanwhile
 from client.tui.actions import Do, ScreenAction, Typed
 from client.tui.bars import seat_lines, seat_name
 from client.tui.keymap import Binding, Command, Keys

@@ -90,6 +90,11 @@ def first_view() -> View:
     return view_of(dict(zip(SLOTS, [(card,) for card in order()], strict=False)), stock=28)
 
 
+def view_with(moves: str, **fields: object) -> View:
+    """The first view with other legal moves, as in `a1 s`. fields: what else is different."""
+    return replace(first_view(), moves=tuple(sorted(moves.split())), **fields)
+
+
 def view_of(
     piles: dict[str, tuple[str, ...]], *, stock: int, waste: tuple[str, ...] = (), heights: str = "1111", pending: str | None = None
 ) -> View:

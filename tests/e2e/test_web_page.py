@@ -89,9 +89,9 @@ def test_what_the_host_says_stands_on_the_page_until_it_is_hidden(browser: Brows
 
 def test_the_lobby_is_live(browser: Browser, server: str) -> None:
     browser.open(page(server))
-    browser.wait_for_text(".summary", "0 races being run, 0 open, 0 players here.")
+    browser.wait_for_text(".summary", "0 races running, 0 open, 0 players here.")
     with race(server) as (ada, zoe), sitting(server, "Grace", rules="crazy-quilt") as grace:
-        browser.wait_for_text(".summary", "1 race being run, 1 open, 3 players here.")
+        browser.wait_for_text(".summary", "1 race running, 1 open, 3 players here.")
         assert browser.text(".races h3 a") == f"{ada.name} against {zoe.name}"
         assert browser.all(".races h3 a")[0].href == page(server, f"/watch/{ada.code}")
         assert browser.text(".here") == f"{ada.name}, {zoe.name}, {grace.name}"
@@ -110,7 +110,7 @@ def test_the_lobby_is_live(browser: Browser, server: str) -> None:
             assert [badge.shown for badge in browser.all(".badge")] == [True, False]
         for player in (ada, zoe):
             player.stop()
-        browser.wait_for_text(".summary", "0 races being run")
+        browser.wait_for_text(".summary", "0 races running")
 
 
 def test_a_command_can_be_copied_by_keys(browser: Browser, server: str) -> None:
@@ -582,7 +582,7 @@ NO_TRY_BY_ITSELF = """
 def test_a_lost_connection_is_told_and_comes_back(browser: Browser, port: int, how: str) -> None:
     with serving(port=port) as url:
         browser.open(page(url))
-        browser.wait_for_text(".summary", "0 races being run")
+        browser.wait_for_text(".summary", "0 races running")
         assert browser.text("#connection") == ""
         if how == "by its button":
             browser.run(NO_TRY_BY_ITSELF)

@@ -239,7 +239,7 @@ export class Connection {
   }
 }
 
-/** One that does not stand yet is closed when it does: a browser takes it for a fault else. */
+/** Closes a connection that is open. One that is not open yet closes when it opens: browsers report an earlier close as an error. */
 function leave(socket) {
   if (socket?.readyState === WebSocket.OPEN) socket.close();
 }

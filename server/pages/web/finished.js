@@ -40,7 +40,7 @@ export class FinishedPage {
     this.checks = element("ul", { class: "checks" });
     this.record = element("a", { href: `/races/${encodeURIComponent(id)}.json` }, "The record, as JSON");
     const controls = element("div", { class: "controls", role: "group", "aria-label": "Replay" },
-      element("p", { class: "actions" }, button("Start", () => this.#go(0)), button("Back", () => this.#go(this.#made - 1)), this.play, button("On", () => this.#go(this.#made + 1)),
+      element("p", { class: "actions" }, button("Start", () => this.#go(0)), button("Previous", () => this.#go(this.#made - 1)), this.play, button("Next", () => this.#go(this.#made + 1)),
         button("End", () => this.#go(this.#timeline.steps.length)), this.parting, element("label", {}, "Speed ", this.speed), this.clock), this.slider, this.said);
     this.reviews = element("div", { class: "reviews" });
     this.reviewPart = section("review", "What was possible", this.reviews);

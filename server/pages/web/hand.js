@@ -89,7 +89,7 @@ export class Hand {
     } else if (!this.#waits) {
       this.#press(place);
     } else if (["s", "r"].includes(place) && this.ahead.includes(place)) {
-      this.tell("note", `${place} is waiting to be played already.`);
+      this.tell("note", `${place} is already waiting to be played.`);
     } else if (this.ahead.length >= AHEAD) {
       this.tell("note", `${place} was not taken: ${AHEAD} moves are waiting already.`);
     } else {

@@ -1,4 +1,4 @@
-// The page at `/`: which races are being run, which can be joined and how, and who is here.
+// The page at `/`: which races are running, which can be joined and how, and who is here.
 
 import { bar } from "./bars.js";
 import { cardFaces } from "./boards.js";
@@ -44,7 +44,7 @@ export class LobbyPage {
       element("div", { class: "welcome" }, element("p", { class: "flourish" }, cardFaces(["AS", "KH", "QD", "JC", "TS"])),
         element("p", {}, "The same shuffle, two tables: the first to bring every card home wins."), element("a", { class: "main-link", href: "/play" }, "Play")),
       this.tournaments.node, this.filter, this.filtered,
-      section("running", "Being run", this.noneRunning, this.runningNote, this.runningList),
+      section("running", "Running", this.noneRunning, this.runningNote, this.runningList),
       section("open", "Open to join", this.noneOpen, this.openNote, this.openList),
       section("here", "Here now", this.here));
     setInterval(() => this.#tick(), 1000);
@@ -87,7 +87,7 @@ export class LobbyPage {
   }
 
   #show(model) {
-    const counts = `${counted(model.racesRunning, "race")} being run, ${model.racesOpen} open, ${counted(model.playersHere, "player")} here.`;
+    const counts = `${counted(model.racesRunning, "race")} running, ${model.racesOpen} open, ${counted(model.playersHere, "player")} here.`;
     setText(this.summary, counts);
     if (this.#counts && counts !== this.#counts) announce(counts, { isCount: true });
     this.#counts = counts;

@@ -120,8 +120,7 @@ export class ScreenPage {
           this.#followed.hold(message.message, now);
           this.#model?.hold(message.message, now);
         }
-        // Another one is looked at with the next tick.
-        // A key is good until the server ends.
+        // The next tick chooses another race. A key that is refused is from before the server was started again.
         if (message.code === "watch/wrong-key") this.#key = "";
         if (["watch/too-often", "watch/wrong-key"].includes(message.code)) this.#watched = null;
         else if (!this.#isResultShown() && (message.type === "unwatched" || String(message.code).startsWith("room/"))) this.#races.end(now, 0);
@@ -296,7 +295,7 @@ export class ScreenPage {
       : `Boards are shown ${counted(model.options.delay_s, "second")} late.`);
   }
 
-  /** Bars and boards for the seats of a race, where it is another one than before. */
+  /** Makes bars and boards for the seats of a race, if it is not the one shown before. */
   #begin(race, rules, seats) {
     if (race === this.#shownRace) return;
     this.#shownRace = race;

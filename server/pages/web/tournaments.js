@@ -90,6 +90,7 @@ export function phaseSentence(told, left) {
   const last = told.rounds.at(-1);
   const number = last ? `Round ${last.number}${["swiss", "session"].includes(told.options.format) && told.options.rounds ? ` of ${told.options.rounds}` : ""}` : "";
   const rest = left === null ? "" : ` ${clockText(left)} left.`;
+  const done = last ? `${last.tables - last.open} of ${last.tables} ${last.tables === 1 ? "table is" : "tables are"} done.` : "";
   switch (told.phase) {
     case "registration":
       return `Open to enter: ${playing.length} entered.`;
@@ -97,13 +98,13 @@ export function phaseSentence(told, left) {
       return `Check-in: ${playing.filter((entrant) => entrant.checked_in).length} of ${playing.length} checked in.${rest}`;
     case "running":
       if (!last) return "The first round is being paired.";
-      return `${number} is being raced: ${last.tables - last.open} of ${last.tables} ${last.tables === 1 ? "table is" : "tables are"} done.`;
+      return `${number} is being raced: ${done}`;
     case "between":
       if (left === null) return `${number} is over; the director pairs the next one.`;
       return `${number} is over; the next one is ${left > 0 ? `paired in ${clockText(left)}` : "being paired"}.`;
     case "paused":
       if (last?.open === 0) return `Paused after r${number.slice(1)}.`;
-      return `Paused: races go on, but no new one starts.${last ? ` ${last.tables - last.open} of ${counted(last.tables, "table")} done.` : ""}`;
+      return last ? `Paused: races go on, but no new one starts; ${done}` : "Paused: no new race starts.";
     case "over": {
       const first = winners(told);
       return first.length ? `It is over: ${first.join(" and ")} won.` : "It is over. Nobody won.";
@@ -128,7 +129,7 @@ export class TournamentList {
   constructor(title) {
     this.list = element("ul", { class: "races", "aria-labelledby": "tournaments" });
     this.node = section("tournaments", title, this.list);
-    // Nobody who never has one is told of it.
+    // A server without tournaments shows no heading for them.
     this.node.hidden = true;
   }
 

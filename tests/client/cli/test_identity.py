@@ -174,7 +174,7 @@ def test_a_copy_that_makes_no_sense_asks_nobody(
     assert filled.read() == before
 
 
-def test_at_another_address_one_is_who_one_was_if_that_server_knows_them(
+def test_at_another_address_the_player_is_the_same_if_that_server_knows_them(
     capsys: pytest.CaptureFixture[str], filled: IdentityStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     knows = {"token-of-bert": "Bert", "token-of-anna": "Anna"}

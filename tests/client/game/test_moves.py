@@ -14,10 +14,6 @@ from server.race.view import see
 from tests.client import scenes, tables
 
 
-def view(moves: str, **fields: object) -> View:
-    return changed(scenes.first_view(), moves=tuple(sorted(moves.split())), **fields)
-
-
 def rug(moves: str, **piles: tuple[str, ...]) -> View:
     """A view with reserves: p1 is empty, the others have a card."""
     reserves = {f"p{number}": ((f"{number}S",) if number > 1 else ()) for number in range(1, 9)}
@@ -27,17 +23,17 @@ def rug(moves: str, **piles: tuple[str, ...]) -> View:
 @pytest.mark.parametrize(
     ("position", "place", "move"),
     [
-        (view("b3 s w"), "b3", "b3"),
-        (view("b3 s w"), "s", "s"),
-        (view("b3 s w"), "w", "w"),
-        (view("s:b3 w:b3", pending="b3"), "w", "w:b3"),
-        (view("s:b3 w:b3", pending="b3"), "s", "s:b3"),
-        (view("w:a1 w:c2 s"), "c2", "w:c2"),
-        (view("b3+ s"), "b3", "b3+"),
-        (view("c5:w s"), "c5", "c5:w"),
-        (view("w+ w:a1 w:c2"), "c2", "w:c2"),
-        (view("a1+ w:a1 w:c2"), "a1", "a1+"),
-        (view("r"), "r", "r"),
+        (scenes.view_with("b3 s w"), "b3", "b3"),
+        (scenes.view_with("b3 s w"), "s", "s"),
+        (scenes.view_with("b3 s w"), "w", "w"),
+        (scenes.view_with("s:b3 w:b3", pending="b3"), "w", "w:b3"),
+        (scenes.view_with("s:b3 w:b3", pending="b3"), "s", "s:b3"),
+        (scenes.view_with("w:a1 w:c2 s"), "c2", "w:c2"),
+        (scenes.view_with("b3+ s"), "b3", "b3+"),
+        (scenes.view_with("c5:w s"), "c5", "c5:w"),
+        (scenes.view_with("w+ w:a1 w:c2"), "c2", "w:c2"),
+        (scenes.view_with("a1+ w:a1 w:c2"), "a1", "a1+"),
+        (scenes.view_with("r"), "r", "r"),
         (rug("c1:p4 p4+"), "c1", "c1:p4"),
         (rug("c1:p4 p4+"), "p4", "p4+"),
     ],
@@ -48,16 +44,16 @@ def test_the_only_move_is_played_at_once(position: View, place: str, move: str) 
 
 @pytest.mark.parametrize("place", ["c2", "w", "r", "S", "x9", ""])
 def test_a_place_without_a_move_means_nothing(place: str) -> None:
-    assert press(view("b3 s"), "", place) == Press(known=False)
+    assert press(scenes.view_with("b3 s"), "", place) == Press(known=False)
 
 
 @pytest.mark.parametrize(
     ("position", "held", "then"),
     [
-        (view("b3+ b3- s"), "b3", {"b3": "b3+"}),
-        (view("b3- b3:w s"), "b3", {"b3": "b3-", "w": "b3:w"}),
-        (view("w w:a1 w:c2 s", waste=("5H",)), "w", {"w": "w", "a1": "w:a1", "c2": "w:c2", "H": "w"}),
-        (view("s:b3 w:b3", pending="b3"), "b3", {"w": "w:b3", "s": "s:b3", "b3": None}),
+        (scenes.view_with("b3+ b3- s"), "b3", {"b3": "b3+"}),
+        (scenes.view_with("b3- b3:w s"), "b3", {"b3": "b3-", "w": "b3:w"}),
+        (scenes.view_with("w w:a1 w:c2 s", waste=("5H",)), "w", {"w": "w", "a1": "w:a1", "c2": "w:c2", "H": "w"}),
+        (scenes.view_with("s:b3 w:b3", pending="b3"), "b3", {"w": "w:b3", "s": "s:b3", "b3": None}),
         (rug("p4+ p4- p4:p7"), "p4", {"p4": "p4+", "S+": "p4+", "S-": "p4-", "p7": "p4:p7"}),
         (rug("p4:p1 p4:p7 p7:p4"), "p4", {"p7": "p4:p7", "p1": "p4:p1", "p4": "p4:p7"}),
         (rug("c1:p1 d1:p1 p4:p1"), "p1", {"c1": "c1:p1", "p4": "p4:p1", "p1": None}),
@@ -71,7 +67,7 @@ def test_of_several_moves_the_next_press_says_which(position: View, held: str, t
 
 
 def test_a_press_elsewhere_forgets_what_was_held() -> None:
-    position = view("b3+ b3- c1 d2+ d2-")
+    position = scenes.view_with("b3+ b3- c1 d2+ d2-")
     assert press(position, "b3", "c1") == Press(move="c1")
     assert press(position, "b3", "d2") == Press(held="d2")
     assert press(position, "b3", "e4") == Press(known=False)

@@ -20,7 +20,7 @@ from client.local import load as generator
 from client.local import load_worker
 from client.local.load import LoadFailed, LoadResult, find_load, run_load
 from client.local.load_wire import Connection, Loop, Offered, Told
-from client.local.load_worker import Histogram, Load, Plan, Race, Tally
+from client.local.load_worker import Histogram, Load, LoadCounts, Plan, Race
 from client.local.server_process import open_server
 from tests.client.cli.test_main import run
 
@@ -52,7 +52,7 @@ def test_the_times_of_two_processes_add_up_to_those_of_one(some: list[float], ot
 
 
 def result(races: int, *times: float, **changes: object) -> LoadResult:
-    tally = Tally(moves=len(times), races=races, by_second={0: histogram(*times)}, seconds=2.0, busy=0.5, setup_s=1.0, **changes)  # type: ignore[arg-type]
+    tally = LoadCounts(moves=len(times), races=races, by_second={0: histogram(*times)}, seconds=2.0, busy=0.5, setup_s=1.0, **changes)  # type: ignore[arg-type]
     return generator.together(PLAN, [tally])
 
 
@@ -63,7 +63,7 @@ def test_what_is_measured_is_shown_with_what_makes_it_doubtful() -> None:
     assert "at most 25% of a core in one." in shown
     assert "slower than the server" not in shown
     assert "slower than the server" in "\n".join(
-        load_lines(generator.together(PLAN, [Tally(seconds=1, busy=0.9, setup_s=1)]), ascii_only=True)
+        load_lines(generator.together(PLAN, [LoadCounts(seconds=1, busy=0.9, setup_s=1)]), ascii_only=True)
     )
     assert "3 times race/not-started" in "\n".join(load_lines(result(10, 1.0, errors={"race/not-started": 3}), ascii_only=True))
 
@@ -187,7 +187,7 @@ def test_races_that_run_are_measured_in_a_search_where_others_are_not_let_in(
     load.run(SimpleNamespace(send=told.append), 1.0)  # type: ignore[arg-type]
     if fewer:
         assert told[:2] == [2, None]
-        assert isinstance(told[2], Tally)
+        assert isinstance(told[2], LoadCounts)
         assert told[2].races == 2
     else:
         assert told == ["Only 2 of 10 races could be opened; asked to wait: 5 times."]

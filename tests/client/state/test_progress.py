@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from client.state.progress import RECENT_MS, Lead, Points, Swing, gained, home_at, largest_swing, lead, measured
+from client.state.progress import RECENT_MS, Lead, Points, Swing, curves, gained, home_at, largest_swing, lead, measured
 from tests.client import scenes
 
 OWN: Points = ((0, 4), (5_000, 6), (9_000, 7), (30_000, 8))
@@ -63,3 +64,18 @@ def test_what_is_heard_late_has_its_point_where_it_was_played() -> None:
     first: tuple[Points, ...] = (((0, 4),), ((0, 5),))
     late = [scenes.seat(0, "Anna", home=4), scenes.seat(1, "Ben", home=6, elapsed_ms=700)]
     assert measured(first, late, 9_000) == (((0, 4),), ((0, 5), (700, 6)))
+
+
+def test_curves_begin_with_what_lay_home_at_the_start_and_end_with_the_result() -> None:
+    record = scenes.record()
+    lines = curves(record)
+    assert len(lines) == 2
+    for line, seat in zip(lines, record.seats, strict=True):
+        assert line[0] == (0, 4)
+        assert line[-1] == (seat.ended_at_ms, seat.home)
+        assert [at_ms for at_ms, _ in line] == sorted(at_ms for at_ms, _ in line)
+
+
+def test_a_seat_without_moves_has_a_flat_curve() -> None:
+    record = replace(scenes.record(), moves=())
+    assert all(len(line) == 2 for line in curves(record))

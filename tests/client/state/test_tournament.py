@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from client.connection.events import Connected, Lost
 from client.state.store import Model
 from client.state.tournament import TournamentsModel, is_raced, table_name, tournaments_after
-from client.text.formatting import is_called
+from client.tui.heard import is_called
 from protocol.server_messages import Left, ServerMessage
 from protocol.tournament_messages import Decided, Tournament
 from protocol.views import SharedDeal

@@ -9,24 +9,24 @@ import pytest
 
 from client.connection.events import Identity
 from client.storage.files import document_text
-from client.storage.identity import Document, Server
+from client.storage.identity import IdentityFile, Server
 from client.storage.identity_transfer import LONGEST_EXPORT, BadExport, Brought, TokenConflict, merged, part_of, read_export
 
 HERE, THERE = "ws://here.example:7777", "wss://there.example:443"
 
 
-def at(url: str, *, last: str, asked: dict[str, str] | None = None, **tokens: str) -> Document:
+def at(url: str, *, last: str, asked: dict[str, str] | None = None, **tokens: str) -> IdentityFile:
     players = {name: f"id of {token}" for name, token in tokens.items()}
-    return Document(servers={url: Server(name=last, tokens=tokens, players=players, asked=asked or {})})
+    return IdentityFile(servers={url: Server(name=last, tokens=tokens, players=players, asked=asked or {})})
 
 
-def both(*documents: Document) -> Document:
-    return Document(servers={url: server for document in documents for url, server in document.servers.items()})
+def both(*documents: IdentityFile) -> IdentityFile:
+    return IdentityFile(servers={url: server for document in documents for url, server in document.servers.items()})
 
 
 def test_what_is_exported_can_be_imported_into_nothing_and_is_the_same() -> None:
     document = both(at(HERE, last="anna", anna="a", bert="b", asked={"ann": "anna"}), at(THERE, last="anna", anna="c"))
-    taken, outcomes = merged(Document(), read_export(document_text(document)), replace=False)
+    taken, outcomes = merged(IdentityFile(), read_export(document_text(document)), replace=False)
     assert taken == document
     assert outcomes == (Brought(HERE, "anna", "new"), Brought(HERE, "bert", "new"), Brought(THERE, "anna", "new"))
 
@@ -34,7 +34,7 @@ def test_what_is_exported_can_be_imported_into_nothing_and_is_the_same() -> None
 def test_one_server_alone_can_be_exported() -> None:
     document = both(at(HERE, last="anna", anna="a"), at(THERE, last="anna", anna="c"))
     assert part_of(document, THERE) == at(THERE, last="anna", anna="c")
-    for nothing, url in ((document, "ws://other:1"), (Document(), None), (at(HERE, last="anna"), HERE)):
+    for nothing, url in ((document, "ws://other:1"), (IdentityFile(), None), (at(HERE, last="anna"), HERE)):
         with pytest.raises(BadExport, match="nothing to export"):
             part_of(nothing, url)
 
@@ -52,7 +52,7 @@ def test_what_is_here_stays_and_who_was_used_last_too() -> None:
     assert outcomes == (Brought(HERE, "bert", "new"), Brought(THERE, "cleo", "new"))
 
 
-def test_a_player_who_is_here_under_another_name_is_no_second_one() -> None:
+def test_a_player_who_is_here_under_another_name_is_not_added_twice() -> None:
     taken, outcomes = merged(at(HERE, last="Berta", Berta="a"), at(HERE, last="Anna", Anna="a"), replace=False)
     assert outcomes == (Brought(HERE, "Anna", "known"),)
     server = taken.servers[HERE]

@@ -106,7 +106,7 @@ def test_an_opponent_is_the_same_under_another_name_and_is_called_as_the_last_ti
     assert told.opponents == (Opponent(player="b", bot=None, name="Benedikt", met=2, won=1, drawn=0, lost=1),)
 
 
-def test_a_house_bot_is_none_of_the_people_of_its_name_and_who_has_no_id_goes_by_theirs() -> None:
+def test_a_house_bot_is_not_a_person_of_its_name_and_players_without_an_id_go_by_their_name() -> None:
     races = [
         ran(1, anna(1), bot("deep")),
         ran(2, anna(1), seat("deep", 2)),

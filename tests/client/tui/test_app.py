@@ -118,7 +118,7 @@ async def test_a_race_against_a_bot_waits_for_a_terminal_that_can_show_it() -> N
             assert list(map(type, run.link.taken())) == [Ready] * readies
 
 
-async def test_whoever_gets_ready_in_a_small_window_is_told_of_the_race_and_not_that_it_waits() -> None:
+async def test_a_player_who_gets_ready_in_a_small_window_is_told_of_the_race_and_not_that_it_waits() -> None:
     async with running(STEADY, size=(60, 20)) as run:
         await run.say(UP, scenes.welcome(), scenes.room())
         run.link.taken()
@@ -257,7 +257,7 @@ STEADY = StartRace(RaceOptions(bots=("Steady",)))
 WAITING = WaitingMatch(rules=None, waited_ms=0, window=100, waiting=1)
 
 
-async def test_an_opponent_is_looked_for_by_key_and_by_click_and_no_more_by_escape_and_the_like() -> None:
+async def test_keys_and_clicks_begin_the_search_for_an_opponent_and_escape_and_the_like_end_it() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), scenes.lobby())
         run.link.taken()
@@ -656,7 +656,7 @@ async def test_a_key_for_the_table_that_comes_as_the_race_ends_asks_for_nothing_
         assert run.link.taken() or run.screen.shows("Write into a file")
 
 
-async def test_nor_does_one_that_comes_as_a_player_is_back_who_was_beaten_while_away(mock_clock: trio.testing.MockClock) -> None:
+async def test_a_result_that_comes_as_a_beaten_player_is_back_does_not_either(mock_clock: trio.testing.MockClock) -> None:
     async with racing() as run:
         await run.say(Lost("no route", 1000))
         *_, result = ends("stopped", "won")
@@ -784,7 +784,7 @@ async def test_enter_takes_the_race_that_was_marked_wherever_it_has_come_to_stan
         assert watch.code == other.code
 
 
-async def test_of_a_race_that_is_open_no_more_the_place_stays_marked_and_there_is_always_a_line_for_enter() -> None:
+async def test_the_mark_stays_in_place_when_its_race_is_gone_and_there_is_always_a_line_for_enter() -> None:
     first, second = scenes.lobby().races
     async with running() as run:
         await run.say(UP, scenes.welcome(), replace(scenes.lobby(), running=()))
@@ -1311,7 +1311,7 @@ async def test_the_second_race_of_a_swap_is_entered_with_the_nonce_of_the_first(
         assert first.nonce == second.nonce
 
 
-async def test_who_presses_ready_again_before_the_answer_sends_the_same_nonce_since_the_first_one_stands() -> None:
+async def test_ready_pressed_again_before_the_answer_sends_the_same_nonce() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), scenes.room())
         run.link.taken()

@@ -51,7 +51,7 @@ def test_the_end_of_a_bots_name_comes_before_the_space_between_its_state_and_its
         (29, 1, 52, "Benedikt  away    21 ♠2♥A♦A♣A"),
     ],
 )
-def test_of_whoever_is_away_it_is_said_how_long_they_have_left_or_no_time_at_all(width: int, rows: int, cards: int, says: str) -> None:
+def test_a_player_who_is_away_is_shown_with_the_time_they_have_left_if_any(width: int, rows: int, cards: int, says: str) -> None:
     info = scenes.seat(1, "Benedikt", connected=False, state="racing", home=21, foundations=TOLD, ply=31)
     first, *_ = seat_lines(info, width, rows, THEME, cards=cards, own=False, away_ms=56_400)
     assert "".join(text for _, text in first) == says
@@ -71,7 +71,7 @@ def test_a_players_own_curve_has_the_first_colour_and_no_two_seats_the_same(own:
     assert own is None or colours[own] == 0
 
 
-def test_in_ascii_a_curve_is_drawn_as_the_number_of_its_seat_whoevers_it_is() -> None:
+def test_in_ascii_every_curve_is_drawn_as_the_number_of_its_seat() -> None:
     ascii_theme = theme_for("classic", ascii_only=True, colours=256, own=None)
     assert [colour_of(seat, 1, ascii_theme) for seat in range(3)] == [0, 1, 2]
 

@@ -126,7 +126,7 @@ def test_the_lesson_says_that_esc_ends_it_only_where_esc_does() -> None:
     assert table.ui.learned is not None
 
 
-def test_new_is_who_has_neither_raced_nor_learned(tmp_path: Path) -> None:
+def test_a_player_who_has_neither_raced_nor_learned_is_new(tmp_path: Path) -> None:
     assert is_new(tmp_path)
     (tmp_path / TAUGHT).touch()
     assert not is_new(tmp_path)

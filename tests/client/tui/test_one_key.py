@@ -130,7 +130,7 @@ async def test_what_is_typed_ahead_is_shown_and_what_has_no_room_is_told(mock_cl
         await run.give("c", "1", "w", "s")
         assert run.screen.shows("Waiting to be played: w, s.")
         await run.give("s")
-        assert run.screen.shows("s is waiting to be played already.")
+        assert run.screen.shows("s is already waiting to be played.")
         await run.give(*["w"] * (AHEAD - 2), "w")
         assert run.screen.shows(f"w was not taken: {AHEAD} moves are waiting already.")
         assert sent(run) == ["c1"]

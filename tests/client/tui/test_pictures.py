@@ -12,7 +12,7 @@ import pytest
 
 from client.tui import kitty
 from client.tui.card_picture import ROLE, SIGNS, pixels
-from client.tui.cards import HUGE, LARGE, MEDIUM, SMALL, Size, face
+from client.tui.cards import HUGE, LARGE, MEDIUM, SMALL, CardSize, face
 from client.tui.picture import line_width, text_width
 from client.tui.theme import CLASSIC, FOUR, Palette, theme_for
 from protocol.cards import CARD_TEXT
@@ -31,7 +31,7 @@ END = "\x1b[?62;4c"
 
 
 @pytest.mark.parametrize("size", [HUGE, LARGE, MEDIUM, SMALL], ids=lambda size: f"{size.width}x{size.height}")
-def test_a_card_is_its_rank_and_suit_as_text_and_for_the_rest_cells_of_its_picture_in_their_order(size: Size) -> None:
+def test_a_card_is_its_rank_and_suit_as_text_and_for_the_rest_cells_of_its_picture_in_their_order(size: CardSize) -> None:
     for card in CARD_TEXT:
         lines = face(card, size, PICTURED, "lit", mark="^")
         plain = face(card, size, theme_for("classic", ascii_only=False, colours=256, own=None), "lit", mark="^")

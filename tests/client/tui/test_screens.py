@@ -164,7 +164,7 @@ def offline() -> Model:
     return scenes.reduced(scenes.racing(), Lost("the server does not answer", 4000), now_ms=46_000)
 
 
-def replace_desk(shown: Shown, **changes: Any) -> Shown:
+def with_ui(shown: Shown, **changes: Any) -> Shown:
     return shown._replace(ui=replace(shown.ui, **changes))
 
 
@@ -190,7 +190,7 @@ LINES = {
     "home-gone": without_a_line(
         scenes.at_home, Lost("You continued your game in another window or on another computer. Press Enter to take it back here.", None)
     ),
-    "form-lost": replace_desk(without_a_line(scenes.at_home), form=RaceOptions()),
+    "form-lost": with_ui(without_a_line(scenes.at_home), form=RaceOptions()),
     "waiting-lost": without_a_line(scenes.full_room),
     "countdown-lost": without_a_line(scenes.counting, now_ms=2300),
     "race-lost-in-flight": without_a_line(moving),
@@ -980,7 +980,7 @@ def test_whatever_is_heard_can_be_drawn(events: list[object], size: tuple[int, i
 @pytest.mark.parametrize(
     ("name", "size", "card"), [("race", (200, 50), cards.HUGE), ("race", (160, 45), cards.LARGE), ("colorado", (200, 50), cards.LARGE)]
 )
-def test_a_large_window_has_large_cards(name: str, size: tuple[int, int], card: cards.Size) -> None:
+def test_a_large_window_has_large_cards(name: str, size: tuple[int, int], card: cards.CardSize) -> None:
     shown = SCREENS[name]
     drawn = view(scene_of(shown.model(), shown.ui, shown.now_ms), size)
     assert {slot.rect[2:] for slot in drawn.slots if slot.place in ("a1", "b2", "e2")} == {card[:2]}
@@ -1029,7 +1029,7 @@ def test_why_there_is_no_connection_is_said_once() -> None:
 
 
 @pytest.mark.parametrize(("retry_in_ms", "clock"), [(4000, "while the server is down, no clock runs"), (None, "your clock runs on")])
-def test_who_does_not_come_back_by_themselves_is_not_told_that_no_clock_runs(retry_in_ms: int | None, clock: str) -> None:
+def test_a_client_that_does_not_reconnect_by_itself_does_not_say_that_no_clock_runs(retry_in_ms: int | None, clock: str) -> None:
     model = scenes.reduced(scenes.racing(), Lost("Another connection has your place.", retry_in_ms), now_ms=46_000)
     text = "\n".join("".join(text for _, text in line) for line in view(scene_of(model, UI, 46_000), (80, 24)).lines)
     assert f"Not connected. Your seat is held; {clock}." in text
@@ -1052,7 +1052,7 @@ def test_court_cards_are_painted_where_colours_are_exact_and_nowhere_else() -> N
 
 @pytest.mark.parametrize("size", [cards.HUGE, cards.LARGE, cards.MEDIUM])
 @pytest.mark.parametrize("look", ["card", "side", "dim", "dimside", "lit", "held"])
-def test_every_painted_card_has_its_size_and_the_colours_of_its_look(size: cards.Size, look: cards.Look) -> None:
+def test_every_painted_card_has_its_size_and_the_colours_of_its_look(size: cards.CardSize, look: cards.Ink) -> None:
     theme = theme_for("classic", ascii_only=False, colours=2**24, own=None)
     roles = {entry[0] for entry in entries(theme.palette, exact=True)}
     for card in CARD_TEXT:

@@ -88,7 +88,7 @@ async def test_a_check_in_that_opens_is_said_on_the_result_of_another_tournament
         await check_in_from_here(run, rung)
 
 
-async def test_a_check_in_that_opens_is_said_to_who_looks_at_another_tournament(rung: list[bool]) -> None:
+async def test_a_check_in_that_opens_is_told_on_the_screen_of_another_tournament(rung: list[bool]) -> None:
     async with running(StartTournaments("PLMNBV")) as run:
         await run.say(UP, scenes.welcome(), replace(tournaments.running(), id="PLMNBV"))
         await check_in_from_here(run, rung)

@@ -189,7 +189,7 @@ async def test_a_lost_connection_is_told_and_the_race_is_there_again_with_the_sn
         assert run.screen.shows("40/52")
 
 
-async def test_whoever_takes_a_seat_watches_no_more_and_a_race_that_is_refused_is_told() -> None:
+async def test_taking_a_seat_ends_the_watching_and_a_refused_race_is_told() -> None:
     async with running() as run:
         await watch(run)
         run.link.taken()
