@@ -64,8 +64,11 @@ def lead_sentence(scene: Scene, room: RoomModel, width: int) -> str:
     now = lead(room.points, _clock(scene, room), room.heard_from_ms)
     # In the very first second somebody leads at once.
     since = f" since {clock_text(now.since_ms, tenths=False)}" if now.since_ms >= 1000 else ""
-    who = "Level" if now.seat is None else "You lead" if now.seat == room.seat else f"{seat_name(room.seats[now.seat])} leads"
-    words = who if now.seat is None else f"{who} by {now.by}"
+    if now.seat is None:
+        words = "Level"
+    else:
+        who = "You lead" if now.seat == room.seat else f"{seat_name(room.seats[now.seat])} leads"
+        words, since = f"{who} by {now.by}", since and f",{since}"
     return words + since if text_width(words + since) <= width else words
 
 
