@@ -737,7 +737,7 @@ def test_a_series_and_a_tournament_are_made_with_all_that_a_terminal_asks(browse
     # What a bot does is said below it, as it is in the terminal.
     assert HOUSE_BOTS["greedy"].explanation in browser.text(".ways ~ .more .options")
     browser.press("Make it")
-    browser.wait_for_text(".tournament .facts", "Elimination, double · Carpet · director ")
+    browser.wait_for_text(".tournament .facts", "Double elimination · Carpet · director ")
     tournament = browser.driver.current_url.rpartition("/")[2]
     told = browser.run("return await (await fetch(`/tournaments/${given[0]}.json`)).json()", tournament)["options"]
     chosen = TournamentOptions(

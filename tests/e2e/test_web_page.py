@@ -278,7 +278,7 @@ def test_a_replay_goes_on_by_keys_after_a_button_was_pressed(browser: Browser, s
     browser.wait_for_text(".said-move", "Move ")
     browser.press("Start")
     browser.wait_for_text(".said-move", "The deal, before 3 moves.")
-    on = f".controls .actions button:nth-of-type({[each.text for each in browser.all('.controls .actions button')].index('On') + 1})"
+    on = f".controls .actions button:nth-of-type({[each.text for each in browser.all('.controls .actions button')].index('Next') + 1})"
     browser.click(on)
     browser.wait_for_text(".said-move", "Move 1 of 3")
     browser.type(on, Keys.ARROW_RIGHT)
