@@ -203,10 +203,10 @@ class Dispatch:
             # A fast path for nearly all messages: moves in the room that this connection has entered.
             room.move(visit.player, connection, message, connection.waited_ms)
             return
-        if type(message) in _KEPT and visit.player is not None:
-            self._check_kept(visit)
         if type(message) in _BEGINNINGS and visit.player is not None and not getattr(message, "cancel", False):
             self._check_may_begin(message)
+        if type(message) in _KEPT and visit.player is not None:
+            self._check_kept(visit)
         if isinstance(message, Hello):
             self.identification.hello(visit, message)
         elif isinstance(message, (WhoAmI, Rename)):

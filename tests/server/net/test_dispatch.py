@@ -74,6 +74,16 @@ async def test_from_one_address_not_so_many_races_come_that_they_fill_the_disk(m
         await eve.hear_of(Started)
 
 
+async def test_a_race_that_is_refused_because_nothing_may_begin_does_not_count_for_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Caller, "remote_host", "192.0.2.1")
+    async with open_house(connections_per_address=1) as house, house.guest("Ann") as ann:
+        house.rooms.draining = "we update"
+        for _ in range(KEPT_PER_CONNECTION + 1):
+            assert (await ann.error_for(OpenRace(options=RaceOptions()))).code == ErrorCode.SERVER_STOPPING
+        house.rooms.draining = None
+        await ann.open(seats=1)
+
+
 async def test_of_two_races_opened_at_once_there_is_one(house: House) -> None:
     async with house.guest("Ann") as ann:
         await ann.say(OpenRace(options=RaceOptions(), ref=1))
