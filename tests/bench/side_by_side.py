@@ -234,8 +234,10 @@ def main() -> None:
             except LoadFailed as failed:
                 print(f"{name}: {failed}", file=sys.stderr)
         print(f"round {number + 1} of {chosen.rounds}, load average {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
-    print(f"{'server':12} us/move   ratio  moves/s   p50 ms   p99 ms us/player kB/line  moved   core held up generator errors   rounds")
     measured = {name: each for name, each in costs.items() if each}
+    if not measured:
+        sys.exit("no server could be measured: give fewer --races, or a lower --rate")
+    print(f"{'server':12} us/move   ratio  moves/s   p50 ms   p99 ms us/player kB/line  moved   core held up generator errors   rounds")
     ours = statistics.median(cost.us_move for cost in next(iter(measured.values())))
     for name, each in measured.items():
         print(line(name, each, ours))
