@@ -24,8 +24,8 @@ from hypothesis import HealthCheck, settings
 
 # On a busy machine any example, and even drawing one, may take any length of time.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("quick", _PATIENT, max_examples=10)
-settings.register_profile("thorough", _PATIENT, max_examples=60)
+settings.register_profile("quick", _PATIENT, max_examples=20)
+settings.register_profile("thorough", _PATIENT, max_examples=100)
 # Examples differ from run to run. `.ci/run` asks for more: `-m "slow or hypothesis" --hypothesis-profile thorough`.
 settings.load_profile("quick")
 

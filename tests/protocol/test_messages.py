@@ -37,7 +37,7 @@ EXACT = 2**53 - 1
 """Integers beyond this are not exact in every JSON library, and are in no message."""
 
 # There are fifty kinds of messages, some of them large: fewer values each than Hypothesis would take.
-MODEST = settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+MODEST = settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 CLIENT = get_args(ClientMessage)
 SERVER = get_args(ServerMessage)

@@ -390,7 +390,7 @@ async def test_what_is_posted_while_the_last_waiting_frame_is_sent_is_not_left_l
     async with house.guest("Ann", buffer=SMALL, max_queue=1) as ann:
         (end,) = house.connections
         version = 0
-        for _ in range(30):
+        for _ in range(100):
             began = trio.current_time()
             for _ in range(60):
                 version += 1
