@@ -114,7 +114,11 @@ def test_on_a_terminal_a_bar_says_how_far_it_is() -> None:
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=slave, text=True) as process:
         os.close(slave)
         stdout, _ = process.communicate(timeout=60)
-    drawn = os.read(master, 10_000).decode()
+    drawn = ""
+    # At its end it is an error to read on.
+    with suppress(OSError):
+        while piece := os.read(master, 10_000).decode():
+            drawn += piece
     os.close(master)
     assert json.loads(stdout)["deals"] == 60
     shown = drawn.rstrip("\r\n").split("\r")
