@@ -217,13 +217,19 @@ def web_routes(
 
         return Route(place, show, is_file=True)
 
-    pages = {name: _page(_bytes(name), kind, GUARDED) for name, kind in FILES.items()}
+    pages = _files()
     parts = (_route(f"{WEB}/{name}", replace(page, cache=FOREVER)) for name, page in pages.items())
     unversioned = (_route(f"/web/{name}", page) for name, page in pages.items())
     # Browsers look here for the icon of anything that is not a page, such as a record.
     icon = _route("/favicon.ico", pages["icon.svg"])
     ever = (always(place, about) for place, about in ALWAYS.items())
     return (*ever, *(at(place, describe) for place, describe in described.items()), *parts, *unversioned, icon, qr_route())
+
+
+@cache
+def _files() -> Mapping[str, Page]:
+    """The pages of all files, which are the same for every server of a process: the tests open hundreds of them."""
+    return {name: _page(_bytes(name), kind, GUARDED) for name, kind in FILES.items()}
 
 
 @cache
