@@ -141,7 +141,7 @@ def fetch(address: Address, path: str) -> bytes:
     # The URL is http or https by construction, and the opener handles nothing else.
     request = urllib.request.Request(address.page(path), headers={"Accept": "application/json", "User-Agent": software})  # noqa: S310
     try:
-        with connecting_to(address.place), _opener().open(request, timeout=PATIENCE_S) as response:
+        with connecting_to(address.place), _opener(address).open(request, timeout=PATIENCE_S) as response:
             return _read(response, LONGEST_PAGE, address)
     except urllib.error.HTTPError as error:
         with error:
@@ -153,12 +153,12 @@ def fetch(address: Address, path: str) -> bytes:
         raise _no_connection(error, address) from error
 
 
-def _opener() -> urllib.request.OpenerDirector:
+def _opener(address: Address) -> urllib.request.OpenerDirector:
     # No redirections, which could lead anywhere; and no proxies, files or FTP, which the WebSocket does not use either.
+    # HTTPS only where it is used: reading the system's certificates takes longer than most pages.
     opener = urllib.request.OpenerDirector()
     handlers = (
-        urllib.request.HTTPHandler(),
-        urllib.request.HTTPSHandler(context=ssl.create_default_context()),
+        urllib.request.HTTPSHandler(context=ssl.create_default_context()) if address.secure else urllib.request.HTTPHandler(),
         urllib.request.HTTPErrorProcessor(),
         urllib.request.HTTPDefaultErrorHandler(),
     )
