@@ -152,11 +152,13 @@ def admin_socket_of(database: str | None) -> Path | None:
     if this is no database.
     """
     from server.store.errors import StoreError
-    from server.store.locations import default_path, locate
     from server.store.opening import NOTHING_KEPT
 
     if database == NOTHING_KEPT:
         return None
+    # This imports all of SQLAlchemy, which a server without a database would load for nothing.
+    from server.store.locations import default_path, locate
+
     try:
         location = locate(database)
     except StoreError as error:
