@@ -51,6 +51,13 @@ def log_levels() -> Iterator[None]:
         logger.setLevel(level)
 
 
+@pytest.fixture
+def frozen_again() -> Iterator[None]:
+    """For tests of what thaws all that `pytest_collection_finish` froze: freeze it again, or every later collection looks at all of it."""
+    yield
+    gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def interruptible() -> Iterator[None]:
     """If the tests run in the background, SIGINT is ignored, and every process that a test starts and interrupts would ignore it too."""

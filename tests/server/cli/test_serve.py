@@ -17,6 +17,8 @@ from server.cli.serve import _serve
 from server.config import Settings
 from server.store.errors import LeaseLost, StoreAway
 
+pytestmark = pytest.mark.usefixtures("frozen_again")
+
 
 @pytest.mark.parametrize("starts", [1, 2])
 async def test_whoever_is_stopped_does_not_begin_anew_though_the_lease_is_lost_on_the_way(

@@ -11,7 +11,7 @@ import trio.testing
 
 from server.runtime.gc_tuning import FEW, LOOK_S, OF_CONNECTION, collect_garbage, seldom_collected
 
-pytestmark = pytest.mark.usefixtures("autojump_clock")
+pytestmark = pytest.mark.usefixtures("autojump_clock", "frozen_again")
 
 
 class Knot:
@@ -31,7 +31,7 @@ def counted() -> Iterator[None]:
     Knot.gone = 0
     with seldom_collected():
         yield
-    gc.collect()
+        gc.collect()
 
 
 def make(objects: int) -> None:
