@@ -67,11 +67,11 @@ WORKERS_CODE = (
     "networkx",
     "server.pages.pictures",
     "server.pages.review_text",
-    "server.pages.schemas",
+    "server.pages.schema_documents",
     "server.race.audit",
     "server.race.boards",
     "server.solver.winnable",
-    "server.tournaments.pairing_worker",
+    "server.tournaments.pairing.formats",
 )
 """Modules with the code of every job that workers do for a server."""
 

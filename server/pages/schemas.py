@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import partial
 from http import HTTPStatus
 from typing import TypeAlias
 
-import msgspec
-
-from protocol.schemas import NAMES, SCHEMAS, make_document
+from protocol.schemas import NAMES, SCHEMAS
 from server.net.http import Asked, NoPage, Page, Route
 from server.pages.readers import Readers
-
-Made: TypeAlias = Mapping[str, tuple[bytes, bytes]]
-"""By name: a document, plain and gzipped."""
+from server.pages.schema_documents import Made, make_documents
 
 Compute: TypeAlias = Callable[[Callable[[], Made]], Awaitable[Made]]
 """Runs the job in a worker."""
-
-
-def make_documents() -> Made:
-    bodies = {name: msgspec.json.format(msgspec.json.encode(make_document(name))) + b"\n" for name in NAMES}
-    return {name: (body, gzip.compress(body, mtime=0)) for name, body in bodies.items()}
 
 
 def schema_routes(readers: Readers, compute: Compute) -> tuple[Route, ...]:

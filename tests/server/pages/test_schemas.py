@@ -16,7 +16,7 @@ from protocol.run_messages import OpenChallenge
 from protocol.schemas import NAMES, PAGES
 from protocol.tournament_messages import CreateTournament, Decided
 from protocol.tournaments import TournamentOptions
-from server.pages.schemas import make_documents
+from server.pages.schema_documents import make_documents
 from tests.server.net.wire import House
 
 
