@@ -26,11 +26,11 @@ Open = Callable[[str], SharedStore]
 
 
 @pytest.fixture
-def node(postgres: str) -> Iterator[Open]:
+def node(empty_postgres: str) -> Iterator[Open]:
     stores: list[SharedStore] = []
 
     def join(name: str) -> SharedStore:
-        store = open_shared(postgres)
+        store = open_shared(empty_postgres)
         stores.append(store)
         assert store.join(f"ws://{name}")
         return store
@@ -236,10 +236,10 @@ def test_whoever_renews_in_time_keeps_everything(node: Open) -> None:
     write(alive, taken("r", 1))
 
 
-def test_a_url_belongs_to_one_process_at_a_time(node: Open, postgres: str) -> None:
+def test_a_url_belongs_to_one_process_at_a_time(node: Open, empty_postgres: str) -> None:
     first = node("one")
     write(first, opened("r"))
-    twin = open_shared(postgres)
+    twin = open_shared(empty_postgres)
     assert not twin.join("ws://one")
     lapse(first)
     assert twin.join("ws://one")
@@ -249,14 +249,14 @@ def test_a_url_belongs_to_one_process_at_a_time(node: Open, postgres: str) -> No
     twin.close()
 
 
-def test_any_node_finds_a_room_by_its_code(node: Open, postgres: str) -> None:
+def test_any_node_finds_a_room_by_its_code(node: Open, empty_postgres: str) -> None:
     first, second = node("one"), node("two")
     write(first, opened("r"))
     found = second.find_rooms(["ABCDEF", "NOROOM"])
     assert {code: (each.url, each.is_alive) for code, each in found.items()} == {"ABCDEF": ("ws://one", True)}
     with pytest.raises(EntryRefused, match="another node has a room ABCDEF"):
         write(second, opened("s"))
-    assert [(each.url, each.races) for each in maintenance.nodes(postgres)] == [("ws://one", 1), ("ws://two", 0)]
+    assert [(each.url, each.races) for each in maintenance.nodes(empty_postgres)] == [("ws://one", 1), ("ws://two", 0)]
 
 
 def test_records_are_numbered_over_all_nodes(node: Open) -> None:
@@ -272,19 +272,19 @@ def test_records_are_numbered_over_all_nodes(node: Open) -> None:
 
 
 @pytest.mark.slow
-def test_a_server_alone_and_a_cluster_keep_off_each_other_and_follow_each_other(node: Open, postgres: str) -> None:
+def test_a_server_alone_and_a_cluster_keep_off_each_other_and_follow_each_other(node: Open, empty_postgres: str) -> None:
     first, second = node("one"), node("two")
     write(first, opened("r"), taken("r", 1))
     write(second, replace(opened("s"), room="OTHERS"))
     with pytest.raises(StoreInUse):
-        open_database(postgres)
+        open_database(empty_postgres)
     first.close()
     second.close()
-    alone = open_database(postgres)
+    alone = open_database(empty_postgres)
     assert {race.opened.race: len(race.commands) for race in alone.running().races} == {"r": 1, "s": 0}
     write(alone, taken("r", 2))
     with pytest.raises(StoreInUse, match="no node of a cluster"):
-        open_shared(postgres)
+        open_shared(empty_postgres)
     write(alone, made("anna"), tournament("A"))
     alone.close()
 
@@ -296,9 +296,9 @@ def test_a_server_alone_and_a_cluster_keep_off_each_other_and_follow_each_other(
     assert found.tournaments == {"A"}
     assert commands(third) == {"r": 2, "s": 0}
     assert all(each.is_settled for each in third.renew() if each.id == 0)
-    assert 0 not in [each.id for each in maintenance.nodes(postgres)]
+    assert 0 not in [each.id for each in maintenance.nodes(empty_postgres)]
     third.close()
-    again = open_database(postgres)
+    again = open_database(empty_postgres)
     assert {race.opened.race: len(race.commands) for race in again.running().races} == {"r": 2, "s": 0}
     again.close()
 
@@ -382,14 +382,14 @@ def test_a_node_that_is_asleep_within_a_transaction_holds_nobody_up(node: Open, 
     assert commands(taker) == {"r": 0}
 
 
-def test_an_epoch_ends_for_good_when_a_server_alone_has_had_the_races(node: Open, postgres: str) -> None:
+def test_an_epoch_ends_for_good_when_a_server_alone_has_had_the_races(node: Open, empty_postgres: str) -> None:
     cut_off = node("one")
     holding = cut_off.holding
     cut_off.close()
-    open_database(postgres).close()
+    open_database(empty_postgres).close()
     # Another process is the first node of a new cluster; the old one comes back.
     node("other")
-    late = open_shared(postgres)
+    late = open_shared(empty_postgres)
     late._holding = holding
     with pytest.raises(LeaseLost):
         late.renew()
@@ -398,7 +398,7 @@ def test_an_epoch_ends_for_good_when_a_server_alone_has_had_the_races(node: Open
 
 @pytest.mark.parametrize("command", [b'[1,"unheard-of",{}]', b'[2,"play-move",{"new":1}]'])
 def test_races_that_a_newer_version_has_written_to_are_left_to_a_newer_server_and_no_others(
-    node: Open, postgres: str, command: bytes, monkeypatch: pytest.MonkeyPatch
+    node: Open, empty_postgres: str, command: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     newer, older, another = node("newer"), node("older"), node("another")
     for number in range(3):
@@ -418,10 +418,10 @@ def test_races_that_a_newer_version_has_written_to_are_left_to_a_newer_server_an
         assert not took.running.damaged
     assert (left, left_over, [race.opened.race for race in found]) == ({"ROOM0", "ROOM1"}, 0, ["r2"])
     write(older, taken("r2", 3))
-    assert [each.is_settled for each in maintenance.nodes(postgres) if each.id == newer.holding.node] == [False]
+    assert [each.is_settled for each in maintenance.nodes(empty_postgres) if each.id == newer.holding.node] == [False]
     # One that can read it.
     monkeypatch.setattr(running, "is_newer", lambda _: False)
     monkeypatch.setattr(running, "decode_command", lambda text: decode_command(b'[1,"pass-time",{}]' if text == command else text))
     rest = take_over(another, newer.holding.node, 1)
     assert [len(race.commands) for race in rest.running.races] == [3, 3]
-    assert [each.is_settled for each in maintenance.nodes(postgres) if each.id == newer.holding.node] == [True]
+    assert [each.is_settled for each in maintenance.nodes(empty_postgres) if each.id == newer.holding.node] == [True]
