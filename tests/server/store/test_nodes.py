@@ -272,7 +272,10 @@ def test_records_are_numbered_over_all_nodes(node: Open) -> None:
 
 
 @pytest.mark.slow
-def test_a_server_alone_and_a_cluster_keep_off_each_other_and_follow_each_other(node: Open, empty_postgres: str) -> None:
+def test_a_server_alone_and_a_cluster_keep_off_each_other_and_follow_each_other(
+    node: Open, empty_postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "BUSY_S", 1)
     first, second = node("one"), node("two")
     write(first, opened("r"), taken("r", 1))
     write(second, replace(opened("s"), room="OTHERS"))

@@ -56,9 +56,8 @@ def test_after_a_checkpoint_between_two_commits_the_log_begins_anew(empty_sqlite
         write_much(store, "0")
         store.checkpoint()
         once = log_bytes(empty_sqlite)
-        for number in range(1, 4):
-            write_much(store, str(number))
-            store.checkpoint()
+        write_much(store, "1")
+        store.checkpoint()
         assert log_bytes(empty_sqlite) < 1.2 * once
 
 
