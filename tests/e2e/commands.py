@@ -139,10 +139,38 @@ class _Complaints(logging.Handler):
             self.heard.append(self.format(record))
 
 
+class HurriedClock:
+    """A server's clock that runs so many times as fast: no test is to wait for countdowns, pauses and check-ins.
+
+    How long a connection may be silent, how often a list is renewed and how fast bots play is measured by Trio's clock, and stays so.
+    """
+
+    def __init__(self, times: int, wall_s: float | None = None) -> None:
+        self._clock = Clock(wall_s)
+        self._times = times
+        self._now, self._wall = self._clock.now_ms(), self._clock.wall_ms()
+
+    def now_ms(self) -> int:
+        return self._now + self._times * (self._clock.now_ms() - self._now)
+
+    def wall_ms(self) -> int:
+        return self._wall + self._times * (self._clock.wall_ms() - self._wall)
+
+    def deadline(self, moment_ms: int) -> float:
+        return self._clock.deadline(self._now + -(-(moment_ms - self._now) // self._times))
+
+    def wall_deadline(self, moment_ms: int) -> float:
+        return self._clock.wall_deadline(self._wall + -(-(moment_ms - self._wall) // self._times))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._clock, name)
+
+
 @contextlib.contextmanager
-def serving(**settings: Any) -> Iterator[str]:
+def serving(*, hurry: int = 3, wall_s: float | None = None, **settings: Any) -> Iterator[str]:
     """A server in a thread of this process, on a free port unless told otherwise: its URL.
 
+    hurry: how many times as fast the time of races and tournaments passes, see `HurriedClock`. wall_s: the wall clock's time, as Unix time.
     It must stop cleanly and log no traceback. For what only a process has (options, signals and streams) use `running_server`.
     """
     said: queue.SimpleQueue[tuple[str, trio.lowlevel.TrioToken, trio.Event] | BaseException] = queue.SimpleQueue()
@@ -162,9 +190,11 @@ def serving(**settings: Any) -> Iterator[str]:
     complaints = _Complaints()
     logging.getLogger().addHandler(complaints)
     thread = threading.Thread(target=run, name="server")
-    thread.start()
     try:
-        started = said.get()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("server.app.Clock", partial(HurriedClock, hurry, wall_s))
+            thread.start()
+            started = said.get()
         if isinstance(started, BaseException):
             raise started
         url, token, stop = started
@@ -184,8 +214,5 @@ def serving(**settings: Any) -> Iterator[str]:
 @contextlib.contextmanager
 def serving_at_noon(**settings: Any) -> Iterator[str]:
     """The same with a wall clock that starts at noon: otherwise midnight might come between two runs of a day's deal."""
-    noon = datetime.now(UTC).replace(hour=12, minute=0).timestamp()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("server.app.Clock", partial(Clock, noon))
-        with serving(**settings) as url:
-            yield url
+    with serving(wall_s=datetime.now(UTC).replace(hour=12, minute=0).timestamp(), **settings) as url:
+        yield url

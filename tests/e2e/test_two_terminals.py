@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from protocol.seat_ends import SEAT_ENDS
-from tests.e2e.commands import carpet, environment, running_server
+from tests.e2e.commands import carpet, environment, running_server, serving
 from tests.e2e.terminal import PATIENCE_S, Terminal, terminal_environment
 
 pytestmark = pytest.mark.slow
@@ -152,10 +152,10 @@ def marked(lines: list[str]) -> list[Mark]:
 class Table:
     """Players come to a server, each with a terminal and a folder of their own."""
 
-    def __init__(self, tmp_path: Path, open_ones: contextlib.ExitStack) -> None:
+    def __init__(self, tmp_path: Path, open_ones: contextlib.ExitStack, url: str) -> None:
         self._tmp_path = tmp_path
         self._open_ones = open_ones
-        self.url, self.server = open_ones.enter_context(running_server())
+        self.url = url
 
     def home(self, name: str) -> Path:
         """Where somebody's client keeps their things."""
@@ -194,8 +194,8 @@ class Table:
 
 @pytest.fixture
 def table(tmp_path: Path) -> Iterator[Table]:
-    with contextlib.ExitStack() as open_ones:
-        yield Table(tmp_path, open_ones)
+    with serving() as url, contextlib.ExitStack() as open_ones:
+        yield Table(tmp_path, open_ones, url)
 
 
 def test_a_whole_race_and_half_a_rematch(table: Table) -> None:
@@ -310,17 +310,18 @@ def test_whoever_quits_at_the_result_and_hosts_again_gets_the_race_that_they_ask
     bert.sees("has left.")
 
 
-def test_a_server_that_is_ended_is_told_to_both_and_lets_them_go(table: Table) -> None:
-    anna, bert, _ = table.pair()
-    anna.play()
-    table.server.send_signal(signal.SIGTERM)
-    assert table.server.wait(PATIENCE_S) == 0
-    for player in (anna, bert):
-        player.sees("reconnecting in")
-        # The second sentence where the client has already tried to come back.
-        player.terminal.wait_until(lambda lines: re.search("The server is going away|Nothing answers at", "".join(lines)), what="why")
-    for player in (anna, bert):
-        player.type("q")
-        player.terminal.wait_for_end()
-        assert player.terminal.given_back()
-        assert player.terminal.process.returncode == 0
+def test_a_server_that_is_ended_is_told_to_both_and_lets_them_go(tmp_path: Path) -> None:
+    with running_server() as (url, server), contextlib.ExitStack() as open_ones:
+        anna, bert, _ = Table(tmp_path, open_ones, url).pair()
+        anna.play()
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(PATIENCE_S) == 0
+        for player in (anna, bert):
+            player.sees("reconnecting in")
+            # The second sentence where the client has already tried to come back.
+            player.terminal.wait_until(lambda lines: re.search("The server is going away|Nothing answers at", "".join(lines)), what="why")
+        for player in (anna, bert):
+            player.type("q")
+            player.terminal.wait_for_end()
+            assert player.terminal.given_back()
+            assert player.terminal.process.returncode == 0

@@ -36,7 +36,8 @@ NEVER_S = 600
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    with serving(rate=1000, burst=1000) as url:
+    # Not in a hurry: a race would begin before it is in the list of races, which may be a second old.
+    with serving(hurry=1, rate=1000, burst=1000) as url:
         yield url
 
 
