@@ -381,21 +381,19 @@ def wrong_value(kind: inspect.Type) -> Any:
     return 5
 
 
-def fields() -> list[tuple[Any, str, str, Any]]:
-    """(direction, tag, field, a wrong value) of every field there is."""
-    return [
-        (direction, message_type.__struct_config__.tag, field.encode_name, wrong_value(field.type))
-        for direction in (ClientMessage, ServerMessage)
-        for message_type in get_args(direction)
-        for field in inspect.type_info(message_type).fields  # type: ignore[attr-defined]
-    ]
-
-
 @BOTH
-@pytest.mark.parametrize(("direction", "tag", "field", "wrong"), fields(), ids=lambda value: value if isinstance(value, str) else "")
-def test_a_field_of_the_wrong_type_is_named(subprotocol: str, direction: Any, tag: str, field: str, wrong: Any) -> None:
+@pytest.mark.parametrize("direction", [ClientMessage, ServerMessage], ids=["client", "server"])
+def test_a_field_of_the_wrong_type_is_named(subprotocol: str, direction: Any) -> None:
+    decoder = Decoder[Any](direction, subprotocol)
     # First in the map: types are checked in the order of the map, absent fields at its end.
-    assert verdict(Decoder(direction, subprotocol), PACK[subprotocol]({"type": tag, field: wrong})) == (ErrorCode.BAD_MESSAGE, f"$.{field}")
+    told = {
+        (tag, field.encode_name): verdict(decoder, PACK[subprotocol]({"type": tag, field.encode_name: wrong_value(field.type)}))
+        for message_type in get_args(direction)
+        for tag in (message_type.__struct_config__.tag,)
+        for field in inspect.type_info(message_type).fields  # type: ignore[attr-defined]
+    }
+    assert len(told) > 50
+    assert told == {(tag, field): (ErrorCode.BAD_MESSAGE, f"$.{field}") for tag, field in told}
 
 
 @BOTH

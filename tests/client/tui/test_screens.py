@@ -569,6 +569,12 @@ def widget_of(shown: Shown, size: tuple[int, int]) -> urwid.Widget:
     return Painted(view(Scene(shown.model(), shown.ui, theme, shown.now_ms), size))
 
 
+@cache
+def screen_of(name: str, size: tuple[int, int]) -> urwid.Widget:
+    """A screen to look at: that takes less than drawing it."""
+    return widget_of(SCREENS[name], size)
+
+
 def rows_of(shown: Shown, size: tuple[int, int] = SIZES[0]) -> list[str]:
     return render_text(widget_of(shown, size), size)
 
@@ -579,13 +585,13 @@ def golden(name: str, size: tuple[int, int]) -> str:
 
 @pytest.mark.parametrize(("name", "size"), GOLDENS, ids=[golden(*each) for each in GOLDENS])
 def test_the_screen_looks_as_it_did(name: str, size: tuple[int, int]) -> None:
-    drawn = "\n".join(render_text(widget_of(SCREENS[name], size), size, focus=True, strip=True)) + "\n"
+    text = "\n".join(render_text(screen_of(name, size), size, focus=True, strip=True)) + "\n"
     path = GOLDEN / golden(name, size)
     if os.environ.get("CARPET_UPDATE_GOLDEN"):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(drawn, encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     assert path.exists(), "no golden screen yet: run once with CARPET_UPDATE_GOLDEN=1"
-    assert drawn == path.read_text(encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
 
 
 def test_no_golden_screen_is_left_over() -> None:
@@ -594,7 +600,7 @@ def test_no_golden_screen_is_left_over() -> None:
 
 @pytest.mark.parametrize("name", SCREENS)
 def test_every_role_on_a_screen_is_in_every_palette(name: str) -> None:
-    runs = render_runs(widget_of(SCREENS[name], (80, 24)), (80, 24), focus=True)
+    runs = render_runs(screen_of(name, (80, 24)), (80, 24), focus=True)
     roles = {role for row in runs for role, _ in row}
     for palette in PALETTES:
         assert roles <= {entry[0] for entry in entries(palette, exact=False)}, palette.name
@@ -946,7 +952,7 @@ def test_a_terminal_too_small_says_what_matters_where_one_is(model: Callable[[],
 @pytest.mark.parametrize("name", SCREENS)
 def test_every_screen_fills_every_size(name: str) -> None:
     for size in ((80, 24), (90, 30), (100, 35), (132, 43), (200, 60)):
-        canvas = widget_of(SCREENS[name], size).render(size, focus=True)
+        canvas = screen_of(name, size).render(size, focus=True)
         assert (canvas.cols(), canvas.rows()) == size
 
 
