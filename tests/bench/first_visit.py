@@ -103,7 +103,7 @@ def visit(port: int, path: str, selector: str, round_trip_s: float) -> tuple[flo
         browser.open("about:blank")
         with watching_for(browser, selector):
             browser.open(f"http://127.0.0.1:{line.port}{path}")
-            browser.wait(lambda: browser.driver.execute_script("return window.firstAt"), f"{selector} at {path}")
+            browser.wait(lambda now: now.run("return window.firstAt"), f"{selector} at {path}")
             # Requests after that moment count as well.
             time.sleep(1)
             return float(browser.driver.execute_script("return window.firstAt")), line

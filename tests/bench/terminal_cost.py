@@ -75,14 +75,15 @@ def measure_start(rounds: int, tree: Path, size: tuple[int, int]) -> None:
             print(f"{name:<22}{figures}")
 
 
-def rest(terminal: Terminal, quiet_s: float = 0.35) -> None:
-    """Wait until nothing but the clock has been drawn for this long."""
+def at_rest(terminal: Terminal, quiet_s: float = 0.35) -> str:
+    """The screen, once nothing but the clock has been drawn for this long."""
     since = time.monotonic()
     while time.monotonic() - since < quiet_s:
         before = len(terminal.raw)
         time.sleep(0.05)
         if len(terminal.raw) - before > 700:
             since = time.monotonic()
+    return terminal.wait_until("\n".join)
 
 
 def main() -> None:
@@ -102,22 +103,20 @@ def main() -> None:
         command = [sys.executable, "-m", "client.cli.main", "play", "--alone", "--deal", given.deal, "--rules", given.rules]
         with Terminal(command, environment=environment, columns=columns, rows=rows) as terminal:
             terminal.wait_for("enter play", patience_s=60)
-            rest(terminal)
+            at_rest(terminal)
             pid = terminal.process.pid
             began, drawn = processor_s(pid), len(terminal.raw)
             time.sleep(IDLE_S)
             idle, told = processor_s(pid) - began, len(terminal.raw) - drawn
             print(f"idle: {100 * idle / IDLE_S:.1f} % of a core, {told / IDLE_S:.0f} bytes/s")
             keys, began, drawn, moves = 0, processor_s(pid), len(terminal.raw), 0
-            while not terminal.shows("You brought") and not terminal.shows("No move is left") and keys < 200:
-                homeward = terminal.shows("can go home:") or terminal.shows("Every card goes home")
-                terminal.type("g" if homeward else "w" if terminal.shows("w with") else "s")
+            while "You brought" not in (screen := at_rest(terminal)) and "No move is left" not in screen and keys < 200:
+                moves = max([moves, *map(int, re.findall(r"(\d+) moves", screen))])
+                homeward = "can go home:" in screen or "Every card goes home" in screen
+                terminal.type("g" if homeward else "w" if "w with" in screen else "s")
                 keys += 1
-                rest(terminal)
-                found = [re.search(r"(\d+) moves", line) for line in terminal.lines()]
-                moves = max([moves, *(int(each[1]) for each in found if each)])
             used, told = processor_s(pid) - began, len(terminal.raw) - drawn
-            result = next((line.strip() for line in terminal.lines() if "You brought" in line), "stuck")
+            result = next((line.strip() for line in screen.splitlines() if "You brought" in line), "stuck")
             print(f"{keys} keys, {moves} moves: {keys / max(moves, 1):.2f} keys a move ({result})")
             print(f"a key, with all that moves behind it: {1000 * used / keys:.1f} ms, {told / keys:.0f} bytes")
 

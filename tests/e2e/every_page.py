@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
-from tests.e2e.browser import open_browser, page
+from tests.e2e.browser import Page, open_browser, page
 from tests.e2e.commands import serving
 from tests.e2e.peer import Entrant, Racer, sitting
 
@@ -83,18 +82,22 @@ def every_page() -> Iterator[dict[str, tuple[str, str]]]:
         yield {pattern: (page(url, path), drawn) for pattern, (path, drawn) in at.items()}
 
 
+def is_drawn(selector: str) -> Callable[[Page], object]:
+    """The page is, once there is something that this selects."""
+    return lambda page: page.all(selector)
+
+
 def _draw(directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     with every_page() as pages, open_browser() as browser:
         for pattern, (address, drawn) in pages.items():
             browser.look()
             browser.open(address)
-            browser.wait(partial(browser.all, drawn), f"{drawn} at {address}")
+            browser.wait(is_drawn(drawn), f"{drawn} at {address}")
             name = re.sub(r"\W+", "-", pattern).strip("-") or "lobby"
             for width, height in SIZES:
                 for scheme in ("light", "dark"):
                     browser.look(width=width, height=height, scheme=scheme, motion="reduce")
-                    browser.run("await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
                     browser.driver.save_screenshot(str(directory / f"{name}.{width}.{scheme}.png"))
 
 

@@ -74,6 +74,12 @@ class Peer:
         self.send(kind, **fields)
         return self.hear()
 
+    def wait_for_silence(self, seconds: float) -> None:
+        """Wait until nothing has come for so long. What comes before that goes unheard."""
+        with contextlib.suppress(TimeoutError):
+            while True:
+                self.websocket.recv(timeout=seconds)
+
     def cut(self) -> None:
         """Lose the connection without a goodbye."""
         self.websocket.socket.shutdown(socket.SHUT_RDWR)

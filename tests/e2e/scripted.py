@@ -75,6 +75,12 @@ class ScriptedPlayer:
         while self.model.room is None or (self.model.room.ply < ply and self.model.room.record is None):
             await self.told.wait()
 
+    async def rest(self) -> None:
+        """Make no move for now, and wait until all that is on its way has been answered."""
+        self.rests = True
+        while self.model.in_flight is not None or not self._has_heard_themselves():
+            await self.told.wait()
+
     async def race(self, url: str, request: OpenRace | JoinRace, *, times: ConnectionTimes = QUICK) -> Record:
         """Play one race to its result: the one that `request` asks for, or the one where the player has a seat."""
         while True:

@@ -1,6 +1,9 @@
 """A process in a pseudo-terminal of its own, whose screen a test can read, type into, click on and wait for.
 
 A thread reads all the time, like a real terminal, so that a process never blocks on its output while the test looks at another one.
+
+Whatever a screen shows may come a moment after what one has waited for. So a test reads it only within `Terminal.wait_until` and
+`Terminal.expect`, which look again until it is as it should be, and while nothing is being drawn.
 """
 
 from __future__ import annotations
@@ -67,7 +70,9 @@ class Terminal:
     ) -> None:
         """errors: where its standard error goes instead of the screen."""
         self.screen = pyte.Screen(columns, rows)
+        """Like `raw`, to be read only by what is handed to `wait_until` and `expect`, or after the end."""
         self.raw = b""
+        """All that the process has written so far."""
         self._stream = pyte.ByteStream(self.screen)
         self._held = b""
         self._asked = b""  # the end of the output so far, where a question may begin
@@ -101,35 +106,47 @@ class Terminal:
 
     # ---- what the screen shows
 
-    def lines(self) -> list[str]:
-        """The screen as text."""
-        with self._drawn:
-            return list(self.screen.display)
-
     def wait_until(self, find: Callable[[list[str]], Found | None], *, patience_s: float = PATIENCE_S, what: str = "") -> Found:
-        """What `find` finds on the screen, as soon as it finds something. Once the process has ended, it looks a last time."""
-        until = time.monotonic() + patience_s
-        with self._drawn:
-            while not (found := find(list(self.screen.display))):
-                if self.process.poll() is not None:
-                    break
-                assert time.monotonic() < until, self._without(what or find)
-                self._drawn.wait(LOOK_S)
-        if not found:
-            self._finish()
-            found = find(self.lines())
-        assert found, f"ended with status {self.process.returncode}; {self._without(what or find)}"
+        """What `find` finds in the lines of the screen, as soon as it finds something. Once the process has ended, it looks a last time."""
+        found = self._look_for(find, patience_s)
+        assert found, self._without(what or find)
         return found
 
-    def wait_for(self, text: str, *, patience_s: float = PATIENCE_S) -> None:
-        """Wait until the screen shows `text`."""
-        self.wait_until(lambda lines: any(text in line for line in lines), patience_s=patience_s, what=repr(text))
+    def wait_for(self, text: str, *, patience_s: float = PATIENCE_S) -> str:
+        """Wait until the screen shows `text`. Returns the first line that does."""
+        return self.wait_until(lambda lines: next((line for line in lines if text in line), None), patience_s=patience_s, what=repr(text))
 
-    def shows(self, text: str) -> bool:
-        return any(text in line for line in self.lines())
+    def wait_for_end_of(self, text: str) -> None:
+        """Wait until the screen no longer shows `text`."""
+        self.wait_until(lambda lines: not any(text in line for line in lines), what=f"anything but {text!r}")
+
+    def expect(self, read: Callable[[list[str]], object], value: object) -> None:
+        """Wait until what is read from the lines of the screen is this."""
+        last: object = None
+
+        def is_read(lines: list[str]) -> bool:
+            nonlocal last
+            last = read(lines)
+            return last == value
+
+        if not self._look_for(is_read, PATIENCE_S):
+            assert last == value, self._without("that")
+
+    def _look_for(self, find: Callable[[list[str]], Found | None], patience_s: float) -> Found | None:
+        """As `wait_until`; whatever was found last if it never finds something."""
+        until = time.monotonic() + patience_s
+        with self._drawn:
+            while not (found := find(list(self.screen.display))) and self.process.poll() is None and time.monotonic() < until:
+                self._drawn.wait(LOOK_S)
+        if not found and self.process.poll() is not None:
+            self._finish()
+            found = find(list(self.screen.display))
+        return found
 
     def _without(self, what: object) -> str:
-        return "\n".join([f"the screen does not show {what}:", *(line.rstrip() for line in self.screen.display)])
+        status = self.process.poll()
+        ended = "" if status is None else f"ended with status {status}; "
+        return "\n".join([f"{ended}the screen does not show {what}:", *(line.rstrip() for line in self.screen.display)])
 
     # ---- hands
 
@@ -145,6 +162,11 @@ class Terminal:
         """Press and release the left button at a cell, counted from 0."""
         place = f"{column + 1};{row + 1}"
         self.type(f"\x1b[<0;{place}M\x1b[<0;{place}m")
+
+    def clear(self) -> None:
+        """Forget what the screen shows."""
+        with self._drawn:
+            self.screen.reset()
 
     def resize(self, columns: int, rows: int) -> None:
         with self._drawn:

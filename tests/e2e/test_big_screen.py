@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.e2e.browser import Browser
+from tests.e2e.browser import Browser, Page
 from tests.e2e.commands import serving
 from tests.e2e.peer import Entrant, sitting
 
@@ -25,30 +25,28 @@ def test_it_says_how_to_join_then_shows_the_race_and_who_won(browser: Browser, s
     browser.look(width=1920, height=1080)
     browser.open(f"{root}/screen?at=https://carpet.example")
     browser.wait_for_text(".join-address", "https://carpet.example/play")
-    browser.wait(lambda: browser.run("return document.querySelector('.qr').naturalWidth > 0"), "the QR code")
+    browser.wait(lambda now: now.run("return document.querySelector('.qr').naturalWidth > 0"), "the QR code")
     with sitting(url, "Ada", countdown_s=1, delay_s=0, deal="143") as ada, sitting(url, "Zoë", code=ada.code) as zoe:
         for player in (ada, zoe):
             player.ready()
         for player in (ada, zoe):
             player.start()
-        browser.wait(lambda: len(browser.all(".screen-boards .card:not(.gap)")) > 30, "both boards")
-        height = browser.run("return document.querySelector('.screen .board').getBoundingClientRect().height")
-        assert height >= 540, "half the window's at least"
-        assert browser.run("return document.documentElement.scrollHeight") == 1080
+        browser.wait(lambda now: len(now.all(".screen-boards .card:not(.gap)")) > 30, "both boards")
+        height = "return document.querySelector('.screen .board').getBoundingClientRect().height"
+        browser.wait(lambda now: now.run(height) >= 540, "a board of half the window's height at least")
+        browser.expect(lambda now: now.run("return document.documentElement.scrollHeight"), 1080)
         ada.play(6)
         browser.wait_for_text(".screen-bars", f"{ada.home}/52")
         assert ada.home > zoe.home
         zoe.stop()
         ada.stop()
         browser.wait_for_text(".banner .winner", "Ada wins")
-        assert browser.all(".banner")[0].shown
-    browser.wait(lambda: browser.all(".screen-join"), "the way to join, once the result was to be seen")
+        browser.wait(lambda now: now.shown(".banner")[:1] == [True], ".banner")
+    browser.wait(lambda now: now.all(".screen-join"), "the way to join, once the result was to be seen")
     browser.open(f"{root}/screen?overlay=1")
-    browser.wait(lambda: browser.all(".screen-join"), "the overlay")
-    assert (
-        browser.run("return [document.documentElement, document.body].map((each) => getComputedStyle(each).backgroundColor)")
-        == ["rgba(0, 0, 0, 0)"] * 2
-    )
+    browser.wait(lambda now: now.all(".screen-join"), "the overlay")
+    backgrounds = "return [document.documentElement, document.body].map((each) => getComputedStyle(each).backgroundColor)"
+    browser.expect(lambda now: now.run(backgrounds), ["rgba(0, 0, 0, 0)"] * 2)
 
 
 def test_between_two_rounds_it_goes_on_by_a_key_to_the_bracket_and_the_closest_table(browser: Browser, server: tuple[str, str]) -> None:
@@ -58,18 +56,18 @@ def test_between_two_rounds_it_goes_on_by_a_key_to_the_bracket_and_the_closest_t
         director.decide("start-tournament", id=tournament)
         director.stands(tournament, lambda told: told["phase"] == "between")
         browser.open(f"{root}/tournament/{tournament}/screen")
-        browser.wait(lambda: len(browser.all(".screen-standings tbody tr")) == 4, "the standings")
+        browser.wait(lambda now: len(now.all(".screen-standings tbody tr")) == 4, "the standings")
         browser.type("body", "n")
-        browser.wait(lambda: len(browser.all(".screen-bracket .match")) == 3, "the bracket")
+        browser.wait(lambda now: len(now.all(".screen-bracket .match")) == 3, "the bracket")
         browser.type("body", "s")
-        assert browser.run("return document.querySelector('[aria-pressed]').ariaPressed") == "true"
+        browser.expect(lambda now: now.run("return document.querySelector('[aria-pressed]').ariaPressed"), "true")
 
-        def goes_on() -> bool:
+        def goes_on(now: Page) -> bool:
             # Until the race's record is told of, standings and bracket are all there is to go on to.
-            if any(part.shown for part in browser.all(".screen-standings, .screen-bracket")):
+            if any(now.shown(".screen-standings, .screen-bracket")):
                 browser.type("body", "n")
             # How many cards are on them is the deal's affair: bots may be through with it before anybody looks.
-            return len(browser.all(".screen-boards .board")) == 2
+            return len(now.all(".screen-boards .board")) == 2
 
         browser.wait(goes_on, "the boards of a table")
         browser.wait_for_text(".screen-race", "The closest table of the last round")
@@ -89,18 +87,17 @@ def test_while_the_result_of_a_table_is_shown_it_is_not_among_the_other_races(br
         for entrant in entrants:
             entrant.start()
         browser.open(f"{root}/tournament/{tournament}/screen")
-        browser.wait(lambda: len(browser.all(".screen-bars .bar")) == 2, "the race")
-        browser.wait(lambda: len(browser.all(".others li")) == 1, "the other race")
-        shown = browser.text(".screen-bars")
+        browser.expect(lambda now: (len(now.all(".screen-bars .bar")), len(now.all(".others li"))), (2, 1))
+        shown = browser.wait(lambda now: now.text(".screen-bars"), "the race")
         for entrant in entrants:
             if entrant.name in shown:
                 entrant.play()
                 entrant.stop()
-        browser.wait(lambda: browser.all(".banner")[0].shown, "the result")
+        browser.wait(lambda now: now.all(".banner")[0].shown, "the result")
         director.stands(tournament, lambda told: sum(table["result"] is not None for table in told["tables"]) == 1)
         others = [entrant for entrant in entrants if entrant.name not in shown]
         others[0].play(6)
         # So the page has heard of the result, too.
-        browser.wait(lambda: f" {others[0].home} " in browser.text(".others"), "the other race as it is now")
-        assert [name for name in names if name in browser.text(".others")] == [entrant.name for entrant in others]
-        assert browser.all(".banner")[0].shown
+        browser.wait(lambda now: f" {others[0].home} " in now.text(".others"), "the other race as it is now")
+        browser.expect(lambda now: [name for name in names if name in now.text(".others")], [entrant.name for entrant in others])
+        browser.wait(lambda now: now.shown(".banner")[:1] == [True], ".banner")

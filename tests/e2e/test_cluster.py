@@ -44,7 +44,7 @@ from tests.e2e.cluster import (
 from tests.e2e.crash import Pauses, check_pairs, kept_records
 from tests.e2e.entrants import Entrant, Hold, persistent_link
 from tests.e2e.nodes import NodeProcess, nodes
-from tests.e2e.test_play_in_browser import HEARD, play_one, wait_for_cards
+from tests.e2e.test_play_in_browser import HEARD, heard, play_one, wait_for_cards
 from tests.server.cluster.redis_server import redis_server
 from tests.server.store.conftest import postgres_schema
 
@@ -135,7 +135,7 @@ async def test_whoever_looks_for_an_opponent_finds_one_when_the_server_at_which_
         while not link.send(QuickMatch(rules=rules)):  # noqa: ASYNC110  (until there is a connection again)
             await trio.sleep(0.2)
 
-    async def heard(link: NetLink, kind: type[ServerMessage]) -> ServerMessage:
+    async def comes(link: NetLink, kind: type[ServerMessage]) -> ServerMessage:
         with trio.fail_after(30):
             async for event in link.events:
                 if isinstance(event, kind):
@@ -152,18 +152,18 @@ async def test_whoever_looks_for_an_opponent_finds_one_when_the_server_at_which_
             ]
             for seeker, rules in ((ann, "carpet"), (cleo, "twenty")):
                 await seek(seeker, rules)
-                await heard(seeker, WaitingMatch)
+                await comes(seeker, WaitingMatch)
             await oldest.end(signal.SIGKILL)
             # Both come by themselves to where all wait now.
             for seeker in (ann, cleo):
-                await heard(seeker, WaitingMatch)
+                await comes(seeker, WaitingMatch)
             await seek(bob, "carpet")
-            assert await heard(bob, Room) is not None
-            assert await heard(ann, Room) is not None
+            assert await comes(bob, Room) is not None
+            assert await comes(ann, Room) is not None
             await oldest.start()
-            await heard(cleo, WaitingMatch)
+            await comes(cleo, WaitingMatch)
             await seek(dan, "twenty")
-            rooms = [await heard(seeker, Room) for seeker in (cleo, dan)]
+            rooms = [await comes(seeker, Room) for seeker in (cleo, dan)]
             assert len({room.code for room in rooms if isinstance(room, Room)}) == 1
 
 
@@ -208,14 +208,11 @@ async def test_the_page_of_one_server_races_and_watches_at_another_and_goes_on_w
             await act(partial(browser.driver.switch_to.window, playing))
             await second.end(signal.SIGKILL)
             await act(partial(browser.wait_for_text, "#connection", "lost"))
-            await act(lambda: browser.wait(lambda: not browser.text("#connection"), "the connection to the other server"))
+            await act(partial(browser.expect_text, "#connection", ""))
             # Its own server has the race by now, and what is pressed is played.
             await act(partial(race_on, browser))
-            assert await act(lambda: browser.run("return [localStorage.length, lines.length > 2, lines.at(-1).url]")) == [
-                3,
-                True,
-                f"{first.url}/",
-            ]
+            kept = "return [localStorage.length, lines.length > 2, lines.at(-1).url]"
+            await act(partial(browser.expect, lambda now: now.run(kept), [3, True, f"{first.url}/"]))
             # Who only watches has noticed nothing of it.
             await act(partial(browser.driver.switch_to.window, watching))
             await act(partial(told, browser, "watched", 2))
@@ -234,8 +231,7 @@ def watch(browser: Browser, address: str) -> None:
 
 def told(browser: Browser, kind: str, number: int) -> None:
     """So many messages of this type."""
-    script = f"return heard.filter((text) => JSON.parse(text).type === '{kind}').length"
-    browser.wait(lambda: int(browser.run(script)) >= number, f"{number} messages {kind!r}")
+    browser.wait(lambda now: len(heard(now, kind)) >= number, f"{number} messages {kind!r}")
 
 
 async def played(race: Callable[[str], Awaitable[object]], url: str) -> None:
@@ -272,10 +268,9 @@ def take_seat(browser: Browser, address: str) -> None:
 
 def race_on(browser: Browser) -> None:
     """A move of one's own is answered, and one of the opponent's is told."""
-    theirs = "return heard.filter((text) => JSON.parse(text).type === 'progress').length"
-    before = int(browser.run(theirs))
+    before = len(heard(browser, "progress"))
     play_one(browser)
-    browser.wait(lambda: int(browser.run(theirs)) > before + 1, "moves of both")
+    browser.wait(lambda now: len(heard(now, "progress")) > before + 1, "moves of both")
 
 
 @pytest.mark.slow

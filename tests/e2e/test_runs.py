@@ -6,6 +6,7 @@ import contextlib
 import json
 import re
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -37,19 +38,25 @@ class Table:
         return ran.out
 
 
-def play(player: Terminal, moves: int, *, first: int = 1) -> None:
-    """So many moves: what can go home goes home, else the stock is turned. first: the number of the first."""
-    player.wait_until(lambda lines: HINT.match(lines[20]), what="the start")
+def racing(lines: list[str]) -> list[str]:
+    """The lines of a run whose clock runs, as soon as it does."""
+    return lines if HINT.match(lines[20]) else []
+
+
+def play(player: Terminal, moves: int, *, first: int = 1) -> list[str]:
+    """So many moves: what can go home goes home, else the stock is turned. Returns the lines after them. first: the number of the first."""
+    before = player.wait_until(racing, what="the start")
     for made in range(first, first + moves):
-        found = re.search(r"can go home: (\w\d?)", player.lines()[20])
-        before = player.lines()[1:20]
+        found = re.search(r"can go home: (\w\d?)", before[20])
         player.type(found[1] if found else "s")
-        # The screen is drawn in parts; the count of moves stands below all that a move changes.
-        counted = f"{made} move{'' if made == 1 else 's'}"
-        player.wait_until(
-            lambda lines, before=before, counted=counted: lines[1:20] != before and any(counted in line for line in lines),  # type: ignore[misc]
-            what="the move",
-        )
+        before = player.wait_until(partial(moved, made, before), what=f"move {made}")
+    return before
+
+
+def moved(number: int, before: list[str], lines: list[str]) -> list[str]:
+    """The lines after the move of this number."""
+    is_counted = any(f" {number} move{'' if number == 1 else 's'}" in line for line in lines)
+    return lines if is_counted and lines[1:20] != before[1:20] else []
 
 
 def stop(player: Terminal) -> None:
@@ -132,8 +139,7 @@ def test_a_race_is_played_on_by_keys_against_ones_past_self(tmp_path: Path) -> N
     with contextlib.ExitStack() as stack:
         table = Table(stack, tmp_path)
         anna = table.sit("anna", "play", "--alone")
-        play(anna, 5)
-        view = anna.lines()[1:12]
+        view = play(anna, 5)
         play(anna, 2, first=6)
         stop(anna)
         anna.wait_for("r: race the clock again")
@@ -142,8 +148,8 @@ def test_a_race_is_played_on_by_keys_against_ones_past_self(tmp_path: Path) -> N
         again = table.sit("anna", "play-on", "--from", "5")
         again.wait_for("Press r when you are ready")
         again.type("r")
-        again.wait_until(lambda lines: HINT.match(lines[20]), what="the start")
-        assert cards(again.lines()[1:12]) == cards(view)
+        again.wait_until(racing, what="the start")
+        again.expect(cards, cards(view))
         again.wait_for("anna (ghost)")
         play(again, 1)
         stop(again)
@@ -167,4 +173,5 @@ def test_a_race_is_played_on_by_keys_against_ones_past_self(tmp_path: Path) -> N
 
 
 def cards(lines: list[str]) -> list[str]:
-    return re.findall(r"(?:10|[2-9AJQK])[♠♥♦♣]", "\n".join(line[:48] for line in lines))
+    """Those in the upper rows of the table."""
+    return re.findall(r"(?:10|[2-9AJQK])[♠♥♦♣]", "\n".join(line[:48] for line in lines[1:12]))

@@ -6,6 +6,7 @@ import base64
 import contextlib
 import re
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -76,26 +77,33 @@ async def test_two_bots_play_it_to_its_end(format_: SeriesFormat, races: int) ->
         assert [seat.home for seat in ann.score.seats] == [sum(record.seats[seat].home for record in ann.records) for seat in (0, 1)]
 
 
+def racing(lines: list[str]) -> list[str]:
+    """The lines of a race whose clock runs, as soon as it does."""
+    return lines if re.match(r" ▸ (?:\d+ cards?|One card|Nothing fits)", lines[20]) and own_moves(lines) is not None else []
+
+
 def stop(player: Terminal) -> None:
     """Stop at once, with the cards that are home."""
-    player.wait_until(lambda lines: re.match(r" ▸ (?:\d+ cards?|One card|Nothing fits)", lines[20]), what="the start")
+    player.wait_until(racing, what="the start")
     player.type("K")
     player.wait_for("Stop now and keep your cards home?")
     player.type("y")
 
 
+def after(made: int | None, lines: list[str]) -> list[str]:
+    """The lines, as soon as they count other moves than these."""
+    return lines if own_moves(lines) not in (None, made) else []
+
+
 def bring_one_home(player: Terminal) -> None:
     """Play a card that goes home, turning the stock until there is one."""
-    player.wait_until(lambda lines: re.match(r" ▸ (?:\d+ cards?|One card|Nothing fits)", lines[20]), what="the start")
-    while True:
-        hint = player.lines()[20]
-        found = re.search(r"can go home: (\w\d?)", hint)
-        made = own_moves(player.lines())
+    lines = player.wait_until(racing, what="the start")
+    found = None
+    while not found:
+        found = re.search(r"can go home: (\w\d?)", lines[20])
         player.type(found[1] if found else "s")
         # Not any change: the clock alone changes the screen.
-        player.wait_until(lambda lines, made=made: own_moves(lines) not in (None, made), what="the move")  # type: ignore[misc]
-        if found:
-            return
+        lines = player.wait_until(partial(after, own_moves(lines)), what="the move")
 
 
 def test_best_of_three_is_raced_by_keys_in_two_terminals(tmp_path: Path) -> None:
@@ -115,9 +123,8 @@ def test_best_of_three_is_raced_by_keys_in_two_terminals(tmp_path: Path) -> None
         assert base64.b64decode(copied[1]).decode() == f"carpet join {url.removeprefix('ws://')} {code}"
         bert = sit("bert", "join", url, code)
         for race in (1, 2):
-            if race == 1:
-                bert.wait_for("Everybody is here. Press r when you are ready.")
             for player in (anna, bert):
+                player.wait_for("Everybody is here. Press r when you are ready." if race == 1 else "r: ready for race 2")
                 player.type("r")
             bring_one_home(anna)
             for player in (bert, anna):
@@ -127,7 +134,6 @@ def test_best_of_three_is_raced_by_keys_in_two_terminals(tmp_path: Path) -> None
             if race == 1:
                 for player in (anna, bert):
                     player.wait_for("anna 1 : 0 bert, best of 3, race 2 next")
-                    player.wait_for("r: ready for race 2")
         for player in (anna, bert):
             player.wait_for("anna has won the best of 3: anna 2 : 0 bert.")
             player.wait_for("r: rematch, another series against the same players")

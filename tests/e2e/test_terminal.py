@@ -28,7 +28,7 @@ def test_a_picture_that_is_drawn_in_pieces_is_seen_when_it_is_whole() -> None:
         terminal.wait_for("before known")
         terminal.type("x")
         terminal.wait_until(lambda _: b"begun" in terminal.raw, what="that the first piece has come")
-        assert terminal.lines()[0].rstrip() == "before known"
+        terminal.expect(lambda lines: lines[0].rstrip(), "before known")
         terminal.type("x")
         terminal.wait_for("begun whole")
         terminal.type("x")

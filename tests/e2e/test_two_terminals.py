@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -74,23 +75,9 @@ class Player:
             lambda lines: re.match(r" ▸ (?:\d+ cards?|One card|Nothing fits|Fill the gap)", lines[20]), what="the start"
         )
 
-    def carpet(self) -> list[str]:
-        """The cards that lie on the table, as they are drawn, without cursor, marks and the keys beside them."""
-        rows = [self.terminal.lines()[row][:BOARD_WIDTH] for row in BOARD_ROWS]
-        return [re.sub(f"{MARK}\\w?", " ", row.translate(CURSOR)).rstrip() for row in rows]
-
-    def piles(self) -> tuple[str, str]:
-        """What is left of the stock, and what lies on the waste."""
-        said = "\n".join(line[BOARD_WIDTH:] for line in self.terminal.lines())
-        stock = re.search(r"░ (\d+) ░", said)
-        waste = re.search(r"w waste (\d+)", said)
-        return stock[1] if stock else "0", waste[1] if waste else ""
-
-    def moves(self) -> int:
-        return own_moves(self.terminal.lines()) or 0
-
-    def is_racing(self) -> bool:
-        return is_racing(self.terminal.lines())
+    def at_turn(self) -> list[str]:
+        """The screen, as soon as there is something to play on it, or their race is over."""
+        return self.terminal.wait_until(lambda lines: lines if marked(lines) or not is_racing(lines) else [], what="a move to make")
 
     def asks_again(self) -> None:
         """Press r until it counts: as the race ends it is taken for a key of the table."""
@@ -98,22 +85,50 @@ class Player:
         while not is_asked:
             self.type("r")
             until = time.monotonic() + 1
-            self.terminal.wait_until(lambda lines, until=until: time.monotonic() > until or asks(lines), what="an end of the quiet")  # type: ignore[misc]
-            is_asked = asks(self.terminal.lines())
+            is_asked = self.terminal.wait_until(partial(asked, until), what="an end of the quiet") == "asked"
 
-    def play(self, *, by_mouse: bool = False) -> None:
-        """Play the first card that is marked, else turn the stock; come back when it is done."""
-        before = self.terminal.lines()
+    def play(self, *, by_mouse: bool = False) -> bool:
+        """Play the first card that is marked, else turn the stock; come back when it is done. False if their race is over."""
+        before = self.at_turn()
+        if not is_racing(before):
+            return False
         marks = marked(before)
-        if not is_racing(before) or not marks:
-            return
         mark = next((mark for mark in marks if mark.place != "s"), marks[0])
         if by_mouse:
             self.terminal.click(mark.column, mark.row)
         else:
             self.type(mark.place)
         made = own_moves(before)
-        self.terminal.wait_until(lambda lines: not is_racing(lines) or own_moves(lines) != made, what=f"what became of {mark}")
+        self.terminal.wait_until(lambda lines: not is_racing(lines) or own_moves(lines) not in (None, made), what=f"what became of {mark}")
+        return True
+
+
+def carpet_of(lines: list[str]) -> list[str]:
+    """The cards that lie on the table, as they are drawn, without cursor, marks and the keys beside them."""
+    rows = [lines[row][:BOARD_WIDTH] for row in BOARD_ROWS]
+    return [re.sub(f"{MARK}\\w?", " ", row.translate(CURSOR)).rstrip() for row in rows]
+
+
+def cards_of(lines: list[str]) -> list[str]:
+    return [card for row in carpet_of(lines) for card in CARD.findall(row)]
+
+
+def piles_of(lines: list[str]) -> tuple[str, str]:
+    """What is left of the stock, and what lies on the waste."""
+    said = "\n".join(line[BOARD_WIDTH:] for line in lines)
+    stock = re.search(r"░ (\d+) ░", said)
+    waste = re.search(r"w waste (\d+)", said)
+    return stock[1] if stock else "0", waste[1] if waste else ""
+
+
+def table_of(lines: list[str]) -> tuple[list[str], tuple[str, str], int | None]:
+    """All that their own moves change."""
+    return carpet_of(lines), piles_of(lines), own_moves(lines)
+
+
+def headline_of(lines: list[str]) -> str:
+    """Of a result, without how close it was."""
+    return re.sub(r"So close: | by [0-9.]+ (cards?|m?s)", "", lines[1].strip("╭─╮ "))
 
 
 def is_racing(lines: list[str]) -> bool:
@@ -121,8 +136,11 @@ def is_racing(lines: list[str]) -> bool:
     return lines[20].startswith(" ▸ ") and not lines[20].startswith(ended)
 
 
-def asks(lines: list[str]) -> bool:
-    return any("Rematch: waiting for" in line for line in lines)
+def asked(until: float, lines: list[str]) -> str:
+    """Whether they ask for a rematch, as soon as they do, or as it is too late. until: of the monotonic clock."""
+    if any("Rematch: waiting for" in line for line in lines):
+        return "asked"
+    return "not asked" if time.monotonic() > until else ""
 
 
 def own_moves(lines: list[str]) -> int | None:
@@ -200,32 +218,32 @@ def table(tmp_path: Path) -> Iterator[Table]:
 
 def test_a_whole_race_and_half_a_rematch(table: Table) -> None:
     anna, bert, code = table.pair()
-    assert anna.carpet() == bert.carpet()
-    assert len([card for row in anna.carpet() for card in CARD.findall(row)]) == 40  # twenty, in two corners each
-    assert anna.piles() == bert.piles() == ("28", "0")
+    # Twenty, in two corners each.
+    dealt = anna.terminal.wait_until(lambda lines: carpet_of(lines) if len(cards_of(lines)) == 40 else None, what="twenty cards")
+    bert.terminal.expect(carpet_of, dealt)
+    for player in (anna, bert):
+        player.terminal.expect(piles_of, ("28", "0"))
 
     # Both for a while, then one of them stops and the other plays on to the end: every move is drawn twice, and that takes its time.
     for turn in range(20):
         anna.play()
         bert.play(by_mouse=turn % 3 == 0)
-    if bert.is_racing():
+    if is_racing(bert.at_turn()):
         bert.type("K")
         bert.sees("Stop now and keep your cards home?")
         bert.type("y")
         bert.terminal.wait_until(lambda lines: not is_racing(lines), what="that bert has stopped")
     turns = 0
-    while anna.is_racing():
-        anna.play()
+    while anna.play():
         turns += 1
         assert turns < 150
 
     for player in (anna, bert):
         player.sees("The deal checks out: nobody chose the cards.", "r: rematch against the same players")
-        table_of_result = "\n".join(player.terminal.lines())
-        assert re.search(r"● [12] anna", table_of_result)
-        assert re.search(r"● [12] bert", table_of_result)
-        assert re.search(r"[▀⠁-⣿]{4}", table_of_result)  # the curves
-    headlines = {re.sub(r"So close: | by [0-9.]+ (cards?|m?s)", "", player.terminal.lines()[1].strip("╭─╮ ")) for player in (anna, bert)}
+        # The last are the curves.
+        for shown in (r"● [12] anna", r"● [12] bert", r"[▀⠁-⣿]{4}"):
+            player.terminal.wait_until(lambda lines, shown=shown: re.search(shown, "\n".join(lines)), what=shown)  # type: ignore[misc]
+    headlines = {player.terminal.wait_until(headline_of, what="a headline") for player in (anna, bert)}
     assert headlines in ({"You won!", "anna won."}, {"You won!", "bert won."}, {"A draw: you share the first place."})
 
     anna.type("d")
@@ -237,7 +255,9 @@ def test_a_whole_race_and_half_a_rematch(table: Table) -> None:
     for player in (anna, bert):
         player.sees(f"{code} · race 2")
         player.races()
-    assert anna.carpet() == bert.carpet()
+    for player in (anna, bert):
+        player.terminal.expect(lambda lines: len(cards_of(lines)), 40)
+    bert.terminal.expect(carpet_of, anna.terminal.wait_until(carpet_of))
     anna.play()
     bert.type("R")
     bert.sees("Give up? You will be placed last.")
@@ -262,21 +282,20 @@ def test_a_player_whose_client_dies_comes_back_to_their_cards(table: Table) -> N
     anna, bert, code = table.pair()
     for _ in range(4):
         anna.play()
-    cards, piles, moves = anna.carpet(), anna.piles(), anna.moves()
-    assert moves == 4
+    table_of_anna = table_of(anna.at_turn())
+    assert own_moves(anna.at_turn()) == 4
     anna.terminal.process.kill()
     bert.terminal.wait_until(lambda lines: any(re.search(r"anna +away, \d+ s left", line) for line in lines), what="that anna is away")
-    before = bert.moves()
     bert.play()
-    assert bert.moves() == before + 1
+    bert.terminal.expect(own_moves, 1)
 
     again = table.sit("anna", "join", table.url, code)
     again.races()
-    assert (again.carpet(), again.piles(), again.moves()) == (cards, piles, moves)
+    again.terminal.expect(table_of, table_of_anna)
     bert.terminal.wait_until(lambda lines: not any("away" in line for line in lines), what="that anna is back")
     again.play()
-    assert again.moves() == moves + 1
-    bert.terminal.wait_until(lambda lines: any(f"{moves + 1} moves" in line for line in lines[15:]), what="anna's next move")
+    again.terminal.expect(own_moves, 5)
+    bert.terminal.wait_until(lambda lines: any("5 moves" in line for line in lines[15:]), what="anna's next move")
 
 
 def test_the_record_is_kept_when_the_result_is_there_however_the_client_ends(table: Table) -> None:
@@ -295,8 +314,10 @@ def test_whoever_quits_at_the_result_and_hosts_again_gets_the_race_that_they_ask
     _, bert, code = table.pair()
     again = table.sit("anna", "host", table.url, "--rules", "twenty")
     again.races()
-    again.sees(f"You still hold a seat in race {code}: you are back in it.", "2  Forfeit the race, and open another race")
+    question = f"You still hold a seat in race {code}: you are back in it."
+    again.sees(question, "2  Forfeit the race, and open another race")
     again.type("\r")
+    again.terminal.wait_for_end_of(question)
     bert.type("R")
     bert.sees("Give up? You will be placed last.")
     bert.type("y")
@@ -306,7 +327,7 @@ def test_whoever_quits_at_the_result_and_hosts_again_gets_the_race_that_they_ask
 
     another = table.sit("anna", "host", table.url, "--rules", "twenty")
     another.sees("Give this code to the other player:", "Twenty")
-    assert code not in another.terminal.lines()[0]
+    another.terminal.expect(lambda lines: code in lines[0], False)
     bert.sees("has left.")
 
 

@@ -95,11 +95,13 @@ def terminal() -> Iterator[Terminal]:
 @pytest.mark.slow
 def test_a_race_is_drawn_played_by_key_and_mouse_and_quit(terminal: Terminal) -> None:
     terminal.wait_for("3 cards can go home: c1, c2, a3 (g: all).")
-    assert terminal.screen.buffer[2][5].bg != "default"
+    terminal.wait_until(lambda _: terminal.screen.buffer[2][5].bg != "default", what="colours")
     terminal.type("c1")
     terminal.wait_for("5♥")
-    row = next(number for number, line in enumerate(terminal.lines()) if " s stock" in line)
-    terminal.click(terminal.lines()[row].index(" s stock") + 4, row + 2)
+    column, row = terminal.wait_until(
+        lambda lines: next(((line.index(" s stock"), row) for row, line in enumerate(lines) if " s stock" in line), None), what="the stock"
+    )
+    terminal.click(column + 4, row + 2)
     terminal.type("qy")
     said = terminal.wait_for_end()
     assert "'c1']" in said
@@ -141,11 +143,10 @@ def test_resizing_redraws_and_too_small_keeps_running(terminal: Terminal) -> Non
 def test_suspending_gives_the_terminal_back_and_going_on_takes_it_again(terminal: Terminal) -> None:
     # Here nobody is left to say `fg`: the kernel lets a process of an orphaned group go on at once.
     terminal.wait_for("cards home")
-    terminal.screen.reset()
+    terminal.clear()
     terminal.type("\x1a")
+    terminal.expect(lambda _: (terminal.raw.count(ALTERNATE_ON), terminal.raw.count(ALTERNATE_OFF)), (2, 1))
     terminal.wait_for("cards home")
-    assert terminal.raw.count(ALTERNATE_ON) == 2
-    assert terminal.raw.count(ALTERNATE_OFF) == 1
     terminal.type("qy")
     assert "outcome: quit" in terminal.wait_for_end()
     assert terminal.given_back()
@@ -162,11 +163,11 @@ def test_going_on_after_a_stop_from_outside_draws_all_of_it_and_takes_keys_one_b
         # As a shell does, to read its next command.
         modes = [*before[:3], before[3] | termios.ICANON | termios.ECHO, *before[4:]]
         termios.tcsetattr(terminal.its, termios.TCSANOW, modes)
-    terminal.screen.reset()
+    terminal.clear()
     terminal.process.send_signal(signal.SIGCONT)
     terminal.wait_for("3 cards can go home: c1, c2, a3 (g: all).")
     terminal.wait_for("q quit")
-    assert termios.tcgetattr(terminal.its)[3] == before[3]
+    terminal.expect(lambda _: termios.tcgetattr(terminal.its)[3], before[3])
     terminal.type("qy")
     assert "outcome: quit" in terminal.wait_for_end()
 
@@ -186,8 +187,7 @@ def test_a_terminal_that_was_told_no_size_is_drawn_in_as_one_of_the_usual() -> N
 def test_no_color_draws_borders_and_no_colours() -> None:
     with start(NO_COLOR="1") as plain:
         plain.wait_for("cards home")
-        assert plain.shows("┌─────┐")
-        colours = {cell.fg for row in plain.screen.buffer.values() for cell in row.values()}
-        assert colours == {"default"}
+        plain.wait_for("┌─────┐")
+        plain.expect(lambda _: {cell.fg for row in plain.screen.buffer.values() for cell in row.values()}, {"default"})
         plain.type("qy")
         plain.wait_for_end()
