@@ -32,6 +32,8 @@ def ready(step: Step) -> Step:
     step = ready_when_it_opens(step, False)
     if room.own.ready:
         return step
+    # A server cannot have more records kept, or checked, than races that the player wanted: it could fill the disk with them.
+    step = step.but(may_keep=step.ui.may_keep + 1)
     held = step.state.evidence
     if held is not None and held.has_nonce_of(room):
         # The key was pressed again before the answer; or the second race of a swap is dealt with the nonces of the first.
