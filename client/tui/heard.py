@@ -178,7 +178,7 @@ def _another_room(step: Step, before: RoomModel | None, room: RoomModel | None) 
         return step
     # There is a race to go on with, whatever else was asked for.
     step = step.but(start=None)
-    asks = isinstance(wanted, StartMatch | StartRequest) and not is_wanted(room, wanted)
+    asks = isinstance(wanted, StartMatch | StartRequest | StartRace) and not is_wanted(room, wanted)
     return ask_held(step, wanted) if asks else step
 
 

@@ -83,7 +83,8 @@ def ask_held(step: Step, wanted: Start) -> Step:
     lost = _lost_by_leaving(step)
     leaves = f"{lost.capitalize() or 'Leave it'}, and {_purpose(wanted)}"
     code, is_over = clean_name(room.code), room.phase == "over"
-    text = f"Race {code} is over." if is_over else f"You still hold a seat in race {code}: you are back in it."
+    held = "Your last game was broken off" if step.ui.own_server else f"You still hold a seat in race {code}"
+    text = f"Race {code} is over." if is_over else f"{held}: you are back in it."
     return step.ask(text, ("Look at its result" if is_over else "Go on with it", leaves), (None, LeaveFor(wanted)), numbered=True)
 
 
