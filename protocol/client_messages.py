@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from protocol.run_messages import ListChallenges, ListDailies, ListRuns, OpenChallenge, PlayOn, RunChallenge, RunDaily, RunRequest
 from protocol.tournament_messages import CreateTournament, FollowTournament, TournamentRequest
-from protocol.views import Hex16, RaceOptions, Request, RoomCode, SeatNumber
+from protocol.views import Hex16, RaceOptions, Request, RoomCode, SeatNumber, Token
 from protocol.watch_messages import WatchRequest
 
 RaceNumber = Annotated[int, Meta(ge=1, lt=2**31)]
@@ -30,7 +30,7 @@ class Hello(Request, frozen=True, kw_only=True, tag="hello"):
     """
 
     name: Annotated[str, Meta(max_length=200)]
-    token: Annotated[str, Meta(max_length=64)] | None = None
+    token: Token | None = None
     software: Annotated[str, Meta(max_length=64)] = ""
     watch: bool = False
 
@@ -41,7 +41,7 @@ class WhoAmI(Request, frozen=True, kw_only=True, tag="who-am-i"):
     token: null for this connection's own player. With a token, no `hello` is needed first.
     """
 
-    token: Annotated[str, Meta(max_length=64)] | None = None
+    token: Token | None = None
 
 
 class Rename(Request, frozen=True, kw_only=True, tag="rename"):
@@ -51,7 +51,7 @@ class Rename(Request, frozen=True, kw_only=True, tag="rename"):
     """
 
     name: Annotated[str, Meta(max_length=200)]
-    token: Annotated[str, Meta(max_length=64)] | None = None
+    token: Token | None = None
 
 
 class FollowLobby(Request, frozen=True, kw_only=True, tag="follow-lobby"):

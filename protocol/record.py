@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from protocol.fairness import HOUSE_NONCE, commitment, derive_seed, named_seed, swap_number
-from protocol.views import MAX_SERIES_RACES, Hex16, Hex32, SeatNumber, SeatState, SeriesFormat, SharedDeal
+from protocol.views import MAX_SERIES_RACES, Hex16, Hex32, HomeCount, SeatNumber, SeatState, SeriesFormat, SharedDeal, UnixTime
 
 FORMAT = 1
 """The version of the record's shape; a reader refuses a newer one."""
@@ -71,7 +71,7 @@ class SeatRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False
     round_trip_ms: int
     state: SeatState
     place: int
-    home: int
+    home: HomeCount
     plies: int
     home_at_ms: int
     ended_at_ms: int
@@ -90,7 +90,7 @@ class MoveRecord(Struct, frozen=True, array_like=True, gc=False):
     at_ms: int
     received_ms: int
     credit_ms: int
-    home: int
+    home: HomeCount
 
 
 class SeriesRecord(Struct, frozen=True, kw_only=True):
@@ -116,12 +116,12 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     software: str
     room: str
     race: int
-    rules: str
-    started_at_ms: int
+    rules: Annotated[str, Meta(min_length=1, max_length=32)]
+    started_at_ms: UnixTime
     countdown_s: int
     time_limit_s: int
     grace_s: int
-    ended_at_ms: int
+    ended_at_ms: Annotated[int, Meta(ge=0, lt=2**53)]
     deal: DealRecord
     seats: tuple[SeatRecord, ...]
     moves: tuple[MoveRecord, ...]

@@ -6,12 +6,27 @@ n. `room` is the exception, which heals everything: it replaces all that a clien
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from protocol.record import Record, SeatRecord
-from protocol.views import ChatLine, GhostInfo, Phase, RaceOptions, SeatInfo, SeatRating, SeatState, SeriesInfo, SharedDeal, View
+from protocol.views import (
+    MAX_SEATS,
+    ChatLine,
+    GhostInfo,
+    Hex32,
+    HomeCount,
+    Phase,
+    RaceOptions,
+    RoomCode,
+    SeatInfo,
+    SeatRating,
+    SeatState,
+    SeriesInfo,
+    SharedDeal,
+    View,
+)
 
 
 class Versioned(Struct, frozen=True, kw_only=True, tag_field="type"):
@@ -36,12 +51,12 @@ class Room(Versioned, frozen=True, kw_only=True, tag="room"):
     empty if there were none, and once another player may come. A first place that is shared or forfeited counts for nobody.
     """
 
-    code: str
+    code: RoomCode
     race: int
     phase: Phase
     options: RaceOptions
-    commitment: str
-    seats: tuple[SeatInfo, ...]
+    commitment: Hex32
+    seats: Annotated[tuple[SeatInfo, ...], Meta(min_length=1, max_length=MAX_SEATS)]
     seat: int | None
     starts_in_ms: int | None
     elapsed_ms: int
@@ -104,7 +119,7 @@ class Dealt(Versioned, frozen=True, kw_only=True, tag="dealt"):
 class Started(Versioned, frozen=True, kw_only=True, tag="started"):
     """The clock is running. home, foundations: by seat, as dealt; an empty map for foundations that are not revealed."""
 
-    home: tuple[int, ...] = ()
+    home: tuple[HomeCount, ...] = ()
     foundations: tuple[dict[str, int], ...] = ()
 
 
@@ -124,7 +139,7 @@ class Progress(Versioned, frozen=True, kw_only=True, gc=False, tag="progress"):
 
     seat: int
     ply: int
-    home: int
+    home: HomeCount
     foundations: dict[str, int]
     state: SeatState
     elapsed_ms: int

@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
 
-from protocol.views import DealId, Hex16, Hex32, Request, RoomCode, RunKind, SeatNumber, SeatState
+from protocol.views import DealId, Hex16, Hex32, HomeCount, Request, RoomCode, RunKind, SeatNumber, SeatState, Token, UnixTime
 
 
 class RunRow(Struct, frozen=True, kw_only=True):
@@ -24,7 +24,7 @@ class RunRow(Struct, frozen=True, kw_only=True):
     player: str
     name: str
     state: SeatState
-    home: int
+    home: HomeCount
     plies: int
     home_at_ms: int
     ended_at_ms: int
@@ -39,7 +39,7 @@ class DailyDeal(Struct, frozen=True, kw_only=True):
     secret: null until it is revealed, at reveals_at_ms.
     """
 
-    date: str
+    date: DealId
     commitment: Hex32
     made_at_ms: int
     reveals_at_ms: int
@@ -93,7 +93,7 @@ class OpenChallenge(Request, frozen=True, kw_only=True, tag="open-challenge"):
 class ListChallenges(Request, frozen=True, kw_only=True, tag="list-challenges"):
     """Ask for the challenges that can be run, and for one's own. Answered by `challenges`. token: as in `who-am-i`."""
 
-    token: Annotated[str, Meta(max_length=64)] | None = None
+    token: Token | None = None
 
 
 class RunChallenge(Request, frozen=True, kw_only=True, tag="run-challenge"):
@@ -112,7 +112,7 @@ class ListRuns(Request, frozen=True, kw_only=True, tag="list-runs"):
     kind: RunKind
     id: DealId | None = None
     rules: Annotated[str, Meta(min_length=1, max_length=32)] = "carpet"
-    token: Annotated[str, Meta(max_length=64)] | None = None
+    token: Token | None = None
 
 
 class PlayOn(Request, frozen=True, kw_only=True, tag="play-on"):
@@ -141,7 +141,7 @@ class Dailies(Struct, frozen=True, kw_only=True, tag_field="type", tag="dailies"
     now_ms: the server's Unix time.
     """
 
-    now_ms: int
+    now_ms: UnixTime
     days: tuple[DailyDeal, ...]
     ref: int = 0
 

@@ -14,7 +14,7 @@ from protocol.errors import Fault
 from protocol.room_events import RoomEvent
 from protocol.run_messages import RunMessage
 from protocol.tournament_messages import TournamentMessage
-from protocol.views import BotInfo, OpenRaceInfo, RulesInfo, RunningChange, RunningRaceInfo, SeatState, View
+from protocol.views import BotInfo, OpenRaceInfo, RulesInfo, RunningChange, RunningRaceInfo, SeatState, Token, View
 from protocol.watch_messages import WatchMessage
 
 
@@ -29,7 +29,7 @@ class Welcome(Struct, frozen=True, kw_only=True, tag_field="type", tag="welcome"
 
     player: str
     name: str
-    token: str
+    token: Token
     software: str
     rules: tuple[RulesInfo, ...]
     bots: tuple[BotInfo, ...]

@@ -23,7 +23,7 @@ from protocol.tournaments import (
     TournamentRound,
     TournamentTable,
 )
-from protocol.views import Hex16, Request
+from protocol.views import Hex16, Hex32, Request
 
 # ---- from players
 
@@ -192,7 +192,7 @@ class Tournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="tourn
     phase: TournamentPhase
     phase_ms: int | None
     made_at_ms: int
-    commitment: str
+    commitment: Hex32
     entrants: tuple[TournamentEntrant, ...]
     rounds: tuple[TournamentRound, ...]
     round: int
@@ -230,7 +230,7 @@ class CheckInDue(Struct, frozen=True, kw_only=True, tag_field="type", tag="check
 
     id: str
     name: str
-    commitment: str
+    commitment: Hex32
     left_ms: int | None
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from protocol.views import RATED_DELAY_S, Hex16, Hex32, SeatState
+from protocol.views import RATED_DELAY_S, Hex16, Hex32, HomeCount, SeatState
 
 MAX_ENTRANTS = 256
 MAX_ROUNDS = 512
@@ -44,7 +44,6 @@ TournamentId = Annotated[str, Meta(min_length=1, max_length=16)]
 """Six letters, as somebody typed them."""
 RoundNumber = Annotated[int, Meta(ge=1, le=MAX_ROUNDS)]
 TableNumber = Annotated[int, Meta(ge=1, le=MAX_ENTRANTS)]
-HomeCount = Annotated[int, Meta(ge=0, le=104)]
 
 _TOURNAMENT_ID = re.compile(r"[A-Z]{6}")
 
@@ -162,7 +161,7 @@ class TournamentSide(Struct, frozen=True, kw_only=True):
     name: str
     present: bool
     state: SeatState
-    home: int
+    home: HomeCount
     ready: bool
 
 

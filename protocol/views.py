@@ -10,8 +10,11 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from protocol.cards import DECK_SIZE
+
 MAX_SEATS = 8
 MAX_SERIES_RACES = 25
+MAX_DECKS = 2
 RATED_DELAY_S = 10
 """Watchers see the boards of a rated race at least this much later."""
 
@@ -23,6 +26,13 @@ Hex32 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
 SeatNumber = Annotated[int, Meta(ge=0, lt=MAX_SEATS)]
 RoomCode = Annotated[str, Meta(min_length=1, max_length=16)]
 """The code of a room, as somebody typed it."""
+UnixTime = Annotated[int, Meta(ge=0, lt=2**47)]
+"""A moment in ms since 1970; calendars have them all."""
+HomeCount = Annotated[int, Meta(ge=0, le=DECK_SIZE * MAX_DECKS)]
+CardText = Annotated[str, Meta(min_length=2, max_length=2)]
+"""A card, rank and suit as in `protocol.cards`, or `??`."""
+Token = Annotated[str, Meta(max_length=64)]
+"""What makes a client the same player again."""
 
 Phase = Literal["waiting", "countdown", "racing", "over"]
 """waiting: seats fill and get ready. countdown: the start is set. racing: views are out. over: there is a result."""
@@ -64,14 +74,14 @@ class View(Struct, frozen=True, kw_only=True, gc=False):
     moves: every legal move, as text, in ASCII order; none when the position is over.
     """
 
-    piles: dict[str, tuple[str, ...]]
-    waste: tuple[str, ...]
+    piles: dict[str, tuple[CardText, ...]]
+    waste: tuple[CardText, ...]
     stock: int
-    stock_next: tuple[str, ...]
+    stock_next: tuple[CardText, ...]
     foundations: dict[str, int]
     pending: str | None
     redeals: int
-    home: int
+    home: HomeCount
     moves: tuple[str, ...]
 
 
@@ -170,7 +180,7 @@ class SeatInfo(Struct, frozen=True, kw_only=True):
     again: bool
     state: SeatState
     ply: int
-    home: int
+    home: HomeCount
     foundations: dict[str, int]
     elapsed_ms: int
     round_trip_ms: int | None
@@ -242,7 +252,7 @@ class Curve(Struct, frozen=True, kw_only=True):
     """
 
     at_ms: tuple[int, ...]
-    home: tuple[int, ...]
+    home: tuple[HomeCount, ...]
 
 
 class RulesInfo(Struct, frozen=True, kw_only=True):
@@ -261,7 +271,7 @@ class RulesInfo(Struct, frozen=True, kw_only=True):
     explanation: str
     source: str
     difficulty: str
-    decks: int
+    decks: Annotated[int, Meta(ge=1, le=MAX_DECKS)]
     columns: int
     rows: int
     reserves: int
@@ -302,7 +312,7 @@ class RunningSeatInfo(Struct, frozen=True, kw_only=True):
     name: str
     bot: str | None
     state: SeatState
-    home: int
+    home: HomeCount
     rating: int | None
 
 
@@ -328,7 +338,7 @@ class RunningChange(Struct, frozen=True, kw_only=True):
     code: str
     watchers: int
     elapsed_ms: int
-    homes: tuple[int, ...]
+    homes: tuple[HomeCount, ...]
     states: tuple[SeatState, ...]
 
 
@@ -342,7 +352,7 @@ class GhostInfo(Struct, frozen=True, kw_only=True):
     name: str
     state: SeatState
     ply: int
-    home: int
+    home: HomeCount
     elapsed_ms: int
 
 

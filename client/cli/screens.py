@@ -84,7 +84,7 @@ def play(
 ) -> None:
     """Race a house bot or the clock, on a server of your own.
 
-    The server starts with the game and ends with it: it keeps no race that you leave, nor one in which your terminal dies.
+    The server starts with the game and ends with it. A race that you leave is lost; if your terminal dies, the next one can go on with it.
     """
     if alone and bot is not None:
         fail("--alone and --bot do not go together: alone, you race the clock.", MISUSED)

@@ -165,7 +165,8 @@ def standings_lines(document: TournamentDocument, *, plain: bool) -> list[str]:
     for row in document.standings:
         entrant = entrants.get(row.entrant)
         name = _marked(entrant) if entrant is not None else clean_name(row.entrant)
-        ties = [quarters_text(value, plain=plain) for value in row.tie_breaks]
+        ties = [quarters_text(value, plain=plain) for value in row.tie_breaks[: len(kinds)]]
+        ties += [""] * (len(kinds) - len(ties))
         record = (str(row.won), str(row.drawn), str(row.lost))
         rows.append((str(row.place), points_text(row.half_points, plain=plain), *ties, *record, name))
     return [*lines, *table_lines(("place", "points", *kinds, "w", "d", "l", "entrant"), rows, right=range(5 + len(kinds)))]

@@ -28,13 +28,14 @@ _PASSING = frozenset(
 class Introduction:
     """See `open_link` for what an identity, `watches` and `keep` mean."""
 
-    __slots__ = ("_identity", "_is_guest", "_is_second", "_keep", "_player", "_token", "_watches")
+    __slots__ = ("_identity", "_is_anew", "_is_guest", "_is_second", "_keep", "_player", "_token", "_watches")
 
     def __init__(self, identity: Identity | None, *, watches: bool, keep: Callable[[Identity], None]) -> None:
         self._identity = identity
         self._watches = watches
         self._is_guest = watches and identity is None
         self._is_second = False  # whether this connection is beside one that the player may have elsewhere
+        self._is_anew = False  # whether this player was made in place of one whose token the server did not know
         self._keep = keep
         self._player: str | None = None  # from the last welcome; None before the first
         self._token = ""
@@ -57,12 +58,15 @@ class Introduction:
         return _hello(self._identity, watch=True) if self._watches and self._identity is not None else None
 
     def is_unknown(self, error: Error) -> bool:
-        """Whether the server does not know the token: it has lost its data, or it is another server."""
+        """Whether the server does not know the token: it has lost its data, or it is another server. Once; a server that forgets again
+        the token that it has just given would have a new player made, and kept, whenever it likes.
+        """
         return (
             error.ref == HELLO_REFERENCE
             and error.code == ErrorCode.UNKNOWN_TOKEN
             and self._identity is not None
             and self._identity.token is not None
+            and not self._is_anew
         )
 
     def is_turned_away(self, error: Error) -> bool:
@@ -72,6 +76,7 @@ class Introduction:
     def start_over(self) -> ClientMessage:
         """Become a new player of the same name. Returns what to send."""
         assert self._identity is not None
+        self._is_anew = True
         self._identity = Identity(self._identity.name)
         return self._first_of(self._identity)
 
@@ -79,8 +84,9 @@ class Introduction:
         """The server says who this is."""
         first = self._player is None
         self._player, self._token = welcome.player, welcome.token
-        # An older server makes anybody who watches a guest.
-        if welcome.player:
+        known = self._identity.token if self._identity is not None else None
+        # An older server makes anybody who watches a guest. And no honest one gives a player whom it knows another token.
+        if welcome.player and known in (None, welcome.token):
             self._become(welcome.player, welcome.name, welcome.token, first=first)
 
     def renamed(self, told: YouAre) -> None:

@@ -11,6 +11,7 @@ import signal
 import subprocess
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 
 import trio
 
@@ -28,10 +29,16 @@ KEPT_LINES = 5
 
 @contextlib.asynccontextmanager
 async def open_server(
-    *, options: Sequence[str] = (), command: Sequence[str] | None = None, start_timeout: float = START_TIMEOUT
+    *,
+    options: Sequence[str] = (),
+    database: Path | None = None,
+    lock: int | None = None,
+    command: Sequence[str] | None = None,
+    start_timeout: float = START_TIMEOUT,
 ) -> AsyncIterator[str]:
     """A server on a free port of this machine; yields its URL. options: more for `carpet-server serve`. Raises ServerFailed.
 
+    database: where it keeps everything, None for nowhere. lock: a file descriptor that it keeps open as long as it runs.
     command: the whole command line, in place of the server's, for tests.
     """
     arguments = (
@@ -41,7 +48,7 @@ async def open_server(
         "--port",
         "0",
         "--database",
-        "memory",
+        str(database or "memory"),
         "--exit-with-parent",
         "--log-level",
         "warning",
@@ -57,6 +64,7 @@ async def open_server(
             env=server_environment(),
             # The user's current directory may have been deleted, and is no business of the server's.
             cwd="/",
+            pass_fds=() if lock is None else (lock,),
             # Ctrl+C in the terminal is for the client, which then ends the server. If the server died first, it would look like a fault.
             start_new_session=True,
         )

@@ -30,6 +30,7 @@ from client.storage.bests import BestsStore
 from client.storage.evidence import Entry, EvidenceStore, SeenRace
 from client.storage.files import replace_file
 from client.storage.identity import IdentityError, IdentityStore, default_name, home_folder
+from client.storage.kept_game import KeptGame, kept_game
 from client.storage.saved_records import TAUGHT, SavedRecords, is_new
 from client.tui.app import Jobs, run_app
 from client.tui.start import (
@@ -111,16 +112,22 @@ def _taught(outcome: AppOutcome) -> AppOutcome:
 
 
 async def play(options: RaceOptions, *, name: str | None, settings: UiSettings) -> AppOutcome:
-    """Race the house bot that these options name, or the clock if they name none, on a server of one's own.
+    """Race the house bot that these options name, or the clock if they name none, on a server of one's own; or go on with the game there
+    in which this terminal, or another one, has died.
 
-    Raises BestsError if one's best times against the clock could not be kept.
+    Raises BestsError if one's best times against the clock could not be kept, IdentityError if who plays cannot be read.
     """
     if not options.bots:
         BestsStore(home_folder()).read()
     # The first race against a bot also teaches the keys to a player who has not learned them.
     teaches = bool(options.bots) and options.rules == "carpet" and is_new(home_folder())
-    async with _own_table(_nobody_kept(name), options) as link:
-        return _taught(await _app(link, settings, StartRace(options), own=True, teaches=teaches))
+    async with kept_game(home_folder()) as game:
+        async with _own_table(_nobody_kept(name) if game is None else game.identity(name), options, game=game) as link:
+            outcome = _taught(await _app(link, settings, StartRace(options), own=True, teaches=teaches))
+        # It is kept for a player who did not leave it: they were interrupted.
+        if game is not None and (outcome.reason == "quit" or outcome.code is None):
+            game.forget()
+        return outcome
 
 
 def _nobody_kept(name: str | None) -> Identity:
@@ -129,16 +136,20 @@ def _nobody_kept(name: str | None) -> Identity:
 
 
 @contextlib.asynccontextmanager
-async def _own_table(identity: Identity, options: RaceOptions | None = None) -> AsyncIterator[LaterLink]:
+async def _own_table(identity: Identity, options: RaceOptions | None = None, *, game: KeptGame | None = None) -> AsyncIterator[LaterLink]:
     """A link to a server of one's own, which starts in the background and ends with the block. options: of a race that it must support.
+
+    game: where it keeps what is played; None for nowhere.
 
     A failure to start comes out of the block in a nursery's group: ServerFailed, LinkError.
     """
     later, left = LaterLink(), trio.Event()
 
     async def serve() -> None:
-        async with open_server() as url, open_link(url, identity) as link:
-            welcome = await link.entered()
+        database, lock, keep = (None, None, None) if game is None else (game.database, game.lock, game.keep)
+        async with open_server(database=database, lock=lock) as url, open_link(url, identity, keep=keep) as link:
+            await link.entered()
+            welcome = await link.leave_what_is_over()
             if options is not None:
                 check_options(options, welcome)
             later.arrive(link)

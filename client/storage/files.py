@@ -152,15 +152,20 @@ def document_text(document: Versioned) -> bytes:
 
 def _take_lock(handle: int) -> bool:
     until = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= until:
-                return False
-            time.sleep(PAUSE_S)
-        except OSError:
-            # No locks on this file system: go on without.
-            return True
-        else:
-            return True
+    while not locked_at_once(handle):
+        if time.monotonic() >= until:
+            return False
+        time.sleep(PAUSE_S)
+    return True
+
+
+def locked_at_once(handle: int) -> bool:
+    """Lock an open file or folder, or say that somebody else has. It stays locked until all copies of the descriptor are closed."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        # No locks on this file system: go on without.
+        pass
+    return True

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct, field, structs
 
@@ -27,6 +28,9 @@ from protocol import HOME_VARIABLE
 from protocol.text import NAME_LENGTH, clean_name
 
 FALLBACK_NAME = "player"
+
+ASKED_KEPT: Final = 50
+"""How many names that lead to a player are kept for a server."""
 
 _ASIDE = re.compile(r" \(before(?: \d+)?\)$")
 
@@ -71,7 +75,8 @@ class Server(Struct, frozen=True, kw_only=True, omit_defaults=True):
         leads = {old: name if target in former else target for old, target in self.asked.items()}
         leads |= dict.fromkeys(former | ({asked} if asked else set()), name)
         tokens[name] = token
-        asked_for = {old: target for old, target in leads.items() if old not in tokens and target in tokens}
+        # Only so many, the last ones: a server could rename its players as often as it likes.
+        asked_for = dict([(old, target) for old, target in leads.items() if old not in tokens and target in tokens][-ASKED_KEPT:])
         keeps = not last and self.name in tokens
         return Server(name=self.name if keeps else name, tokens=tokens, players=players, asked=asked_for)
 

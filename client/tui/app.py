@@ -60,7 +60,7 @@ from client.tui.transitions import Moving, begun, moved, transitions
 from client.tui.ui_state import Ui, first_ui
 from client.tui.view import body_times, head_times, is_running, view, with_head
 from protocol.pages import is_race_id
-from protocol.record import Record
+from protocol.record import Record, digest
 from protocol.tournament_messages import CheckIn
 
 TICK_S = 0.1
@@ -377,7 +377,8 @@ class App:
 
 def _written(record: Record, ending: str, document: str) -> str:
     """Write the file to share into the current folder, overwriting nothing. Returns a sentence that says how it went."""
-    name = record.id if is_race_id(record.id) else record.digest[:12]
+    # The server's own digest could be any text, and any path.
+    name = record.id if is_race_id(record.id) else digest(record)[:12]
     for number in range(1, 100):
         # The folder may be gone, so make the path absolute only once the file is written.
         path = Path(f"carpet-{name}{f'-{number}' if number > 1 else ''}.{ending}")

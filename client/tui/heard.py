@@ -178,7 +178,7 @@ def _another_room(step: Step, before: RoomModel | None, room: RoomModel | None) 
         return step
     # There is a race to go on with, whatever else was asked for.
     step = step.but(start=None)
-    asks = isinstance(wanted, StartMatch | StartRequest) and not is_wanted(room, wanted)
+    asks = isinstance(wanted, StartMatch | StartRequest | StartRace) and not is_wanted(room, wanted)
     return ask_held(step, wanted) if asks else step
 
 
@@ -285,8 +285,8 @@ def _keep_records(step: Step, before: Model, event: Event) -> Step:
     is_unscored = series is not None and series.format == "swap" and not series.over
     last = room.record if room is not None and not is_unscored else None
     for record in (event.record if isinstance(event, Scored) else None, last):
-        if record is not None and record.digest not in step.ui.kept:
-            step = step.but(kept=step.ui.kept | {record.digest}).then(Keep(record, seat))
+        if record is not None and record.digest not in step.ui.kept and step.ui.may_keep:
+            step = step.but(kept=step.ui.kept | {record.digest}, may_keep=step.ui.may_keep - 1).then(Keep(record, seat))
             if record.deal.winnable:
                 # Checking that no deal was passed over takes a search; the screen does not wait for it.
                 step = step.then(Verify(record))

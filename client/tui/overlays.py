@@ -81,7 +81,8 @@ def help_lines(scene: Scene, width: int) -> list[Line]:
         ours = replay.line.rules if replay is not None else rules_of(infos, room.options.rules) if room is not None else None
         rules = [[("title", "This race")], *rules_lines(ours, width - 2), []] if ours is not None else []
         more = {"In a race": [moving, rules], "Before and after a race": [rules, keys["In a race"], moving]}.get(group, [rules])
-        parts = [keys[group], *more, keys["Everywhere"], [[("faint", ELSEWHERE)], []]]
+        # A screen may have no keys of its own.
+        parts = [keys.get(group, []), *more, keys["Everywhere"], [[("faint", ELSEWHERE)], []]]
     return [[], *(line for part in parts for line in part)]
 
 

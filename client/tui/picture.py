@@ -178,7 +178,8 @@ def clip_line(line: Line, width: int) -> Line:
 
 
 def fit_line(line: Line, width: int, role: str = "felt") -> Line:
-    """A line in exactly `width` columns, clipped or filled in `role`."""
+    """A line in exactly `width` columns, clipped or filled in `role`; in none if there is less than no room."""
+    width = max(width, 0)
     free = width - line_width(line)
     if free < 0:
         return fit_line(clip_line(line, width), width, role)

@@ -32,6 +32,8 @@ def ready(step: Step) -> Step:
     step = ready_when_it_opens(step, False)
     if room.own.ready:
         return step
+    # A server cannot have more records kept, or checked, than races that the player wanted: it could fill the disk with them.
+    step = step.but(may_keep=step.ui.may_keep + 1)
     held = step.state.evidence
     if held is not None and held.has_nonce_of(room):
         # The key was pressed again before the answer; or the second race of a swap is dealt with the nonces of the first.
@@ -81,7 +83,8 @@ def ask_held(step: Step, wanted: Start) -> Step:
     lost = _lost_by_leaving(step)
     leaves = f"{lost.capitalize() or 'Leave it'}, and {_purpose(wanted)}"
     code, is_over = clean_name(room.code), room.phase == "over"
-    text = f"Race {code} is over." if is_over else f"You still hold a seat in race {code}: you are back in it."
+    held = "Your last game was broken off" if step.ui.own_server else f"You still hold a seat in race {code}"
+    text = f"Race {code} is over." if is_over else f"{held}: you are back in it."
     return step.ask(text, ("Look at its result" if is_over else "Go on with it", leaves), (None, LeaveFor(wanted)), numbered=True)
 
 

@@ -5,7 +5,7 @@ Pure. `update` and the screens decide how an action changes it, and their views 
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct, field
 
@@ -97,6 +97,10 @@ class Followed(Struct, frozen=True):
     ready_by_ms: int | None = None
 
 
+AT_FIRST: Final = 2
+"""Records that may be kept of races that the player was ready for before this process began: both of a swap."""
+
+
 class Ui(Struct, frozen=True):
     """At the table. cursor: a slot, a reserve, `w` or `s`. held: the place that was pressed first, see `client.game.moves`. typed: the
     start of a slot's name. ahead: presses queued until the server answers. taken_back: those never played. homing: cards are being sent
@@ -115,7 +119,7 @@ class Ui(Struct, frozen=True):
     only_replay: a replay is all there is, and closing it ends the screens. said: the last line sent to others. unsaid: a line that could
     not be said, offered again at the next prompt. reviewed, replayed: the last ones asked for. replay_at: the moment at which the next
     replay opens. preparing: digest of the record whose replay opens as soon as it is ready. verified: the last answer. kept: digests of the
-    records that were kept.
+    records that were kept. may_keep: how many more records are kept, see `room.ready`.
     """
 
     settings: UiSettings = field(default_factory=UiSettings)
@@ -159,6 +163,7 @@ class Ui(Struct, frozen=True):
     preparing: str = ""
     verified: Verified | None = None
     kept: frozenset[str] = frozenset()
+    may_keep: int = AT_FIRST
 
 
 def first_ui(start: Start, settings: UiSettings) -> Ui:

@@ -64,8 +64,8 @@ def values(kind: inspect.Type) -> st.SearchStrategy[Any]:
             return st.none()
         case inspect.UnionType(types=types):
             return st.one_of(*map(values, types))
-        case inspect.VarTupleType(item_type=item):
-            return st.lists(values(item), max_size=3).map(tuple)
+        case inspect.VarTupleType(item_type=item, min_length=least):
+            return st.lists(values(item), min_size=least or 0, max_size=3).map(tuple)
         case inspect.DictType(key_type=key, value_type=value):
             return st.dictionaries(values(key), values(value), max_size=3)
         case inspect.LiteralType(values=texts):

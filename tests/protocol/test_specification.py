@@ -200,7 +200,7 @@ def type_text(kind: inspect.Type) -> str:
         case inspect.StrType(max_length=None):
             return "text"
         case inspect.StrType(min_length=least, max_length=most):
-            return f"text {least or 0}–{most}"
+            return f"text {most}" if least == most else f"text {least or 0}–{most}"
         case inspect.IntType(ge=None, lt=None, le=None):
             return "integer"
         case inspect.IntType(ge=int(least), lt=None, le=None):
@@ -214,8 +214,8 @@ def type_text(kind: inspect.Type) -> str:
             return "room event"
         case inspect.UnionType(types=(one, inspect.NoneType())):
             return f"{type_text(one)} or null"
-        case inspect.VarTupleType(item_type=item):
-            return f"list of {type_text(item)}"
+        case inspect.VarTupleType(item_type=item, min_length=least, max_length=most):
+            return f"list of {f'{least or 0}–{most} ' if most is not None else ''}{type_text(item)}"
         case inspect.DictType(key_type=key, value_type=value):
             return f"map of {type_text(key)} to {type_text(value)}"
         case inspect.LiteralType(values=values):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 import trio
+from msgspec.structs import replace
 from trio.testing import MockClock
 
 from client.connection.client import EVENTS, open_link
 from client.connection.events import Connected, Connecting, Identity, Lost, RoundTrip
+from client.connection.hello import HELLO_REFERENCE
 from client.connection.websocket import FRAMES, OUTBOX, ConnectionTimes
 from protocol import server_messages as said
 from protocol.client_messages import FollowLobby, LeaveRace, Say, WhoAmI
@@ -15,6 +17,7 @@ from protocol.codec import JSON, MSGPACK
 from protocol.errors import ErrorCode
 from protocol.room_events import Hidden, Room
 from protocol.server_messages import Welcome, YouAre
+from tests.client import scenes
 from tests.client.connection.linking import ANNA, URL, greeted, next_of, numbered
 from tests.client.fake_server import FakeServer, room, welcome
 
@@ -84,6 +87,28 @@ async def test_a_token_the_server_has_forgotten_is_dropped_and_hello_said_again(
         again = await line.greet()
         assert again.token is None
         assert isinstance(await next_of(link, Welcome, said.Error), Welcome)
+
+
+async def test_a_server_that_forgets_again_and_again_or_gives_token_after_token_has_one_new_player_kept(server: FakeServer) -> None:
+    kept: list[Identity] = []
+    async with open_link(URL, Identity("anna", "old"), dial=server.dial, keep=kept.append) as link:
+        line = await server.line()
+        await line.refuse_hello(ErrorCode.UNKNOWN_TOKEN)
+        await line.greet(token="new")
+        for number in range(3):
+            await line.say(replace(welcome(name="anna", token=f"newer-{number}", room=None)))
+            await line.say(scenes.refusal(ErrorCode.UNKNOWN_TOKEN, HELLO_REFERENCE))
+            assert (await next_of(link, said.Error)).code == ErrorCode.UNKNOWN_TOKEN
+    assert [identity.token for identity in kept] == ["new"]
+
+
+async def test_a_token_longer_than_any_can_be_sent_back_is_refused(server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet(token="t" * 65)
+        lost = await next_of(link, Lost)
+    assert lost.retry_in_ms is None
+    assert lost.reason == "The server sent something that this version cannot read: Expected `str` of length <= 64 at $.token."
 
 
 async def test_what_was_sent_last_goes_out_before_the_goodbye(server: FakeServer) -> None:

@@ -93,6 +93,14 @@ def test_a_token_that_the_server_has_forgotten_is_kept_aside_and_can_be_tried_ag
     assert store.identity(URL, "x" * 15 + " (before)").token == "d"
 
 
+def test_of_a_player_renamed_without_end_only_the_last_names_are_kept(store: IdentityStore) -> None:
+    for number in range(120):
+        store.keep(URL, Identity(f"anna {number}", "a", "p1"))
+    assert store.identity(URL, "anna 118") == Identity("anna 119", "a", "p1")
+    assert store.identity(URL, "anna 60") == Identity("anna 60")
+    assert len(store.path.read_bytes()) < 4000
+
+
 def test_whoever_is_renamed_does_not_come_before_the_one_used_last(store: IdentityStore) -> None:
     store.keep(URL, Identity("anna", "a"))
     store.keep(URL, Identity("bert", "b"))

@@ -173,6 +173,20 @@ async def test_whoever_holds_a_seat_still_is_asked_at_once_whether_they_leave_it
         assert asked in run.link.taken()
 
 
+async def test_whoever_plays_again_after_their_terminal_died_is_asked_whether_they_go_on() -> None:
+    wanted = RaceOptions(bots=("Steady",), public=False)
+    room = scenes.room(phase="racing", view=scenes.first_view(), seats=(scenes.seat(0, "Anna", state="racing"), scenes.seat(1, "Steady")))
+    async with running(StartRace(wanted)) as run:
+        await run.say(UP, scenes.welcome(room=scenes.CODE), room)
+        told = ("Your last game was broken off: you are back in it.", "1  Go on with it", "2  Forfeit the race, and open another race")
+        assert all(map(run.screen.shows, told))
+        run.link.taken()
+        await run.give("2")
+        assert run.link.taken() == [LeaveRace()]
+        await run.say(Left(code=scenes.CODE, reason="left"))
+        assert OpenRace(options=wanted) in run.link.taken()
+
+
 @pytest.mark.parametrize(
     ("kind", "wanted"),
     [("daily", RunDaily()), ("challenge", RunChallenge(id="KWPR TM")), (None, JoinRace(code=scenes.CODE.lower()))],
