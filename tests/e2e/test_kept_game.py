@@ -51,19 +51,19 @@ def test_a_game_whose_terminal_dies_is_gone_on_with_or_left_for_another(tmp_path
 
     with playing(tmp_path) as terminal:
         terminal.wait_for(OFFERED)
-        assert terminal.shows("waste 2")
+        terminal.wait_for("waste 2")
         terminal.type("1s")
         terminal.wait_for("waste 3")
         # A second terminal has a game of its own, and takes nothing from the first one's.
         with playing(tmp_path) as second:
             second.wait_for(BEGUN)
-            assert not second.shows(OFFERED)
+            second.wait_for_end_of(OFFERED)
         die(terminal)
         terminal.wait_for_end()
 
     with playing(tmp_path) as terminal:
         terminal.wait_for(OFFERED)
-        assert terminal.shows("waste 3")
+        terminal.wait_for("waste 3")
         terminal.type("2")
         terminal.wait_for("0 cards home")
         terminal.type("q")
@@ -84,7 +84,7 @@ def test_a_game_that_has_ended_is_not_offered(tmp_path: Path) -> None:
         terminal.wait_for_end()
     with playing(tmp_path, "--alone") as terminal:
         terminal.wait_for(BEGUN)
-        assert not terminal.shows(OFFERED)
+        terminal.wait_for_end_of(OFFERED)
 
 
 def test_a_kept_game_that_cannot_be_read_says_where_it_is(tmp_path: Path) -> None:
