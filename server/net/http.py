@@ -15,6 +15,7 @@ import urllib.parse
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from email.utils import formatdate
+from functools import cache
 from http import HTTPStatus
 from typing import Final, TypeAlias
 
@@ -154,8 +155,7 @@ class Route:
     """
 
     def __init__(self, path: str, show: Show, *, is_file: bool = False) -> None:
-        steps = re.split(r"\{(\w+)\}", path)
-        self._pattern = re.compile("".join(f"(?P<{step}>[^/]+)" if odd % 2 else re.escape(step) for odd, step in enumerate(steps)))
+        self._pattern = _pattern(path)
         self.show = show
         self.is_file = is_file
 
@@ -165,6 +165,13 @@ class Route:
         if found is None:
             return None
         return Asked({name: _decoded(value) for name, value in found.groupdict().items()}, _query(query), path, base)
+
+
+@cache
+def _pattern(path: str) -> re.Pattern[str]:
+    """Of a route. They are the same for every server of a process, two hundred each."""
+    steps = re.split(r"\{(\w+)\}", path)
+    return re.compile("".join(f"(?P<{step}>[^/]+)" if odd % 2 else re.escape(step) for odd, step in enumerate(steps)))
 
 
 Problems: TypeAlias = Callable[[HTTPStatus, str], Page]
