@@ -75,10 +75,9 @@ def test_between_two_rounds_it_goes_on_by_a_key_to_the_bracket_and_the_closest_t
 
 def test_while_the_result_of_a_table_is_shown_it_is_not_among_the_other_races(browser: Browser, server: tuple[str, str]) -> None:
     url, root = server
-    names = ("Ada", "Bob", "Cleo", "Dan")
     with Entrant(url, "Fay") as director, contextlib.ExitStack() as stack:
         tournament = director.create("Two tables", format="round-robin", check_in_s=0, pause_s=None, countdown_s=1)
-        entrants = [stack.enter_context(Entrant(url, name)) for name in names]
+        entrants = [stack.enter_context(Entrant(url, name)) for name in ("Ada", "Bob", "Cleo", "Dan")]
         for entrant in entrants:
             entrant.enter(tournament)
         director.decide("start-tournament", id=tournament)
@@ -102,5 +101,5 @@ def test_while_the_result_of_a_table_is_shown_it_is_not_among_the_other_races(br
         others[0].play(6)
         # So the page has heard of the result, too.
         browser.wait(lambda now: f" {others[0].home} " in now.text(".others"), "the other race as it is now")
-        browser.expect(lambda now: [name for name in names if name in now.text(".others")], [entrant.name for entrant in others])
+        browser.expect(lambda now: [entrant for entrant in entrants if entrant.name in now.text(".others")], others)
         browser.wait(lambda now: now.shown(".banner")[0], "the result")
