@@ -35,6 +35,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select
 
 from tests.conftest import NO_CHROMIUM
+from tests.e2e import late_page
 
 Found = TypeVar("Found")
 
@@ -325,6 +326,8 @@ def open_browser() -> Iterator[Browser]:
         pytest.fail(f"{program} does not start: {error}")
     try:
         driver.execute_cdp_cmd("Accessibility.enable", {})
+        if late_page.VARIABLE in os.environ:
+            driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": late_page.LATE})
         driver.set_script_timeout(PATIENCE_S)
         yield Browser(driver)
     finally:

@@ -148,6 +148,7 @@ def test_a_link_leads_to_a_seat_and_the_race_is_checked_in_the_page(browser: Bro
         record = ada.hear_of("result")["record"]
         browser.wait_for_text(".ending h2", f"{ada.name} won")
         assert [seat["name"] for seat in record["seats"]] == [ada.name, "Bea"]
+        browser.expect(lambda now: len(now.all(".ending .plot .curve")), 2)
         browser.expect_text(".verdict", "The deal checks out: nobody chose the cards.")
         browser.expect(lambda now: [each.content[0] for each in now.all(".checks li")], ["✓"] * 5)
         nonce = record["deal"]["nonces"][1]

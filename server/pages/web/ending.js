@@ -65,7 +65,7 @@ export class Ending {
     this.flourish.hidden = ended[room.seat]?.place !== 1;
     if (!this.flourish.hidden) this.flourish.replaceChildren(...cardFaces(topCards(finished.foundations[room.seat])));
     const text = `Cards home over time. ${order.map((seat) => `${seat.name} ${seat.home}`).join(", ")}.`;
-    requestAnimationFrame(() => this.plot.show(finished.curves, finished.end, cards, text, new Set()));
+    this.plot.show(finished.curves, finished.end, cards, text, new Set());
     this.linkPart.hidden = !record?.id;
     if (record?.id) this.link.setAttribute("href", `/race/${encodeURIComponent(record.id)}`);
     this.proof.hidden = this.verdict.hidden = !record;

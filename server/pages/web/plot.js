@@ -20,6 +20,8 @@ export class Plot {
   /** curves: seat number to [[milliseconds, cards home], …], the last of which holds to the end where `live` has the seat. end: the right edge, in milliseconds. text: what it shows, in words. */
   show(curves, end, cards, text, live) {
     this.#last = [curves, end, cards, text, live];
+    // Said from the first moment, though it is drawn only when it has its place.
+    this.drawing.setAttribute("aria-label", text);
     const width = this.node.clientWidth;
     const most = Math.max(4, ...[...curves.values()].flat().map(([, home]) => home));
     const top = Math.min(cards, Math.ceil((most + 1) / 13) * 13);
@@ -30,7 +32,6 @@ export class Plot {
     const x = (ms) => LEFT + (Math.min(ms, last) / last) * (width - LEFT - RIGHT);
     const y = (home) => HEIGHT - BOTTOM - (Math.min(home, top) / top) * (HEIGHT - TOP - BOTTOM);
     this.drawing.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
-    this.drawing.setAttribute("aria-label", text);
     const marks = [];
     for (let home = 0; home <= top; home += 13) {
       marks.push(shape("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(home), y2: y(home) }),
