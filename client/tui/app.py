@@ -72,6 +72,8 @@ NOTES: Mapping[Sound, int] = {"call": 8, "start": 13, "near": 20}
 """Semitones above the B below C5."""
 FRAME_S = 1 / 30
 """Between two frames while something moves."""
+UNDRAWN = 100
+"""Most events heard in a row. The terminal is drawn when there is nothing else to do, and a server could see to it that there always is."""
 SLOW_S, SLOW_FRAMES = 0.1, 5
 """Motion is switched off on a terminal that takes longer than SLOW_S for SLOW_FRAMES frames of one movement."""
 
@@ -151,6 +153,7 @@ class App:
         self._shown: tuple[Size, Picture] | None = None
         self._moving: tuple[Moving, ...] = ()
         self._moves = False
+        self._undrawn = 0
         self._times: tuple[Hashable, Hashable] = (None, None)
         self._looks: UiSettings | None = None
         self._outcome = AppOutcome("quit", ui.settings)
@@ -266,6 +269,9 @@ class App:
                 self._show_head(self._scene())
             else:
                 self._show()
+            self._undrawn += 1
+            if self._undrawn >= UNDRAWN:
+                await trio.sleep(FRAME_S)
 
     def _do(self, action: Action) -> None:
         self._driver.do(action)
@@ -324,6 +330,7 @@ class App:
 
     def picture(self, size: Size) -> Picture:
         """The picture to show now, in a terminal of this size."""
+        self._undrawn = 0
         if size != self._driver.ui.size:
             self._terminal.forget_pictures()
             self._driver.do(Resized(size))

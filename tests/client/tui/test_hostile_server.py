@@ -5,13 +5,16 @@ from __future__ import annotations
 import random
 
 import pytest
+import trio
 import urwid
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from trio.testing import MockClock
 
 from client.connection.events import Back, Connected, Connecting, Lost, RoundTrip
 from client.tui.actions import Action, After, Effect, Keep, Key, Quit, Resized
+from client.tui.app import UNDRAWN
 from client.tui.driver import Driver
 from client.tui.keymap import EVERYWHERE, QUIT
 from client.tui.picture import Picture, text_width
@@ -24,9 +27,10 @@ from client.tui.ui_state import first_ui
 from client.tui.view import body_times, head_times, is_running, view, with_head
 from protocol.room_events import Result
 from protocol.views import RaceOptions
+from protocol.watch_messages import Watchers
 from tests.client import scenes
 from tests.client.hostile import Server
-from tests.client.tui.hands import FakeLink
+from tests.client.tui.hands import UP, FakeLink, running
 
 SIZES = ((80, 24), (120, 40), (60, 20), (200, 60), (81, 25), (300, 80), (10, 3))
 STARTS = (StartHome(), StartRace(RaceOptions()), StartLesson(), StartMatch(), StartTournaments(), StartTournaments("KWPRTM"))
@@ -152,3 +156,15 @@ def test_a_server_has_no_more_records_kept_than_races_that_the_player_wanted() -
         visitor.driver.do(Key("r"))
         visitor.driver.hear(Result(version=2, record=replace(scenes.record(), race=number + 1, digest=f"{number:064x}")))
     assert visitor.kept == 7
+
+
+async def test_a_server_that_sends_without_end_does_not_keep_the_terminal_from_being_drawn(mock_clock: MockClock) -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome())
+        drawn = len(run.screen.canvases)
+        # Real time, for the pass in which urwid draws.
+        mock_clock.autojump_threshold = 0.001
+        run.link.say(*[Watchers(code="OTHERS", count=1)] * 20 * UNDRAWN)
+        await trio.sleep(1)
+        assert not run.link.events.statistics().current_buffer_used
+        assert len(run.screen.canvases) - drawn >= 20
