@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from client.game.moves import destination, goes_home, source
+from client.tui.app import UNDRAWN
 from protocol.client_messages import Move, Ready, Stop
 from protocol.fairness import commitment, derive_seed
 from protocol.record import DealRecord, MoveRecord, Record, SeatRecord, sealed
@@ -90,6 +91,9 @@ async def test_a_race_from_the_waiting_room_to_the_result(rules: str) -> None:
                 await settled()
                 assert run.screen.shows(f"{counted(position.home, 'card')} home")
                 assert run.screen.shows(f"{position.home}/{total}")
+            elif ply % (UNDRAWN // 2) == 0:
+                # More in a row would be an attack, for which the screens pause.
+                await settled()
         ended: SeatState = "stalled"
         if position.legal_moves():
             await run.give("K", "y")
