@@ -16,13 +16,16 @@ from urwid.testing import ScriptedScreen
 from client.connection.events import Connected, LinkEvent
 from client.replay.timeline import TimeLine
 from client.tui.app import Jobs, run_app
-from client.tui.start import AppOutcome, Start, StartHome, UiSettings
-from protocol.client_messages import ClientMessage
+from client.tui.start import AppOutcome, Start, StartHome, StartRace, UiSettings
+from protocol.client_messages import ClientMessage, Ready
 from protocol.record import Record
 from protocol.room_events import Countdown, Dealt, PlayerReady, PlayerView, Result, Seated, Started
 from protocol.server_messages import ServerMessage
-from protocol.views import View
+from protocol.views import RaceOptions, View
 from tests.client import scenes
+
+STEADY = StartRace(RaceOptions(bots=("Steady",)))
+"""A race against a house bot, at once."""
 
 
 class FakeLink:
@@ -203,3 +206,11 @@ async def raced(*, record: Record | None = None, **options: Any) -> AsyncIterato
     async with racing(**options) as run:
         await run.say(Result(version=8, record=record or scenes.record()))
         yield run
+
+
+def ready_sent(run: Run) -> Ready:
+    """All that was sent since the last time."""
+    (ready,) = run.link.taken()
+    assert isinstance(ready, Ready)
+    assert len(bytes.fromhex(ready.nonce)) == 16
+    return ready

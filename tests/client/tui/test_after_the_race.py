@@ -1,0 +1,379 @@
+"""After the race: the result, rematches, series, records and the review.
+
+The whole app over a fake link and a fake screen: what it sends for what is typed, clicked and heard. Time stands still unless moved.
+"""
+
+from __future__ import annotations
+
+import pytest
+import trio
+import trio.testing
+from msgspec.structs import replace
+
+from client.connection.events import Back, Lost
+from client.state.evidence import Evidence
+from client.tui.result import ASKED_STANDS_MS
+from client.tui.terminal import Terminal
+from protocol.client_messages import (
+    Ready,
+    Rematch,
+)
+from protocol.record import Record, sealed
+from protocol.room_events import (
+    PlayerReady,
+    PlayerView,
+    Presence,
+    Progress,
+    RematchAsked,
+    Result,
+    Scored,
+    Unseated,
+)
+from protocol.server_messages import Left
+from protocol.views import RaceOptions, SeatState
+from tests.client import scenes
+from tests.client.tui.hands import DEFAULTS, STEADY, UP, raced, racing, ready_sent, running, settled
+
+pytestmark = pytest.mark.usefixtures("mock_clock")
+
+
+async def test_the_result_and_a_rematch() -> None:
+    async with raced() as run:
+        await run.later(1)
+        assert run.screen.shows("You won by")
+        await run.give("d")
+        assert run.screen.shows("commitment")
+        await run.give("r")
+        assert run.link.taken() == [Rematch(race=1)]
+        await run.say(scenes.room(version=9, race=2))
+        assert run.screen.shows("race 2")
+        assert ready_sent(run).race == 2
+
+
+async def test_once_a_player_has_left_no_rematch_is_offered_and_none_asked_for() -> None:
+    async with raced() as run:
+        await run.later(1)
+        await run.say(Presence(version=9, seat=1, connected=False, away_ms=None))
+        assert run.screen.shows("r rematch"), "who has lost their connection may come back"
+        await run.say(Unseated(version=10, seat=1))
+        assert run.screen.shows("There is no rematch: Benedikt has left.")
+        assert not run.screen.shows("r rematch")
+        await run.give("r", "enter")
+        assert run.link.taken() == []
+        gone = (scenes.seat(0, "Anna"), scenes.seat(1, None))
+        await run.say(scenes.room(version=11, phase="over", record=scenes.record(), seats=gone))
+        assert not run.screen.shows("r rematch")
+
+
+def ends(first: SeatState, second: SeatState) -> tuple[Progress | PlayerView | Result, ...]:
+    """What Anna's seat is told at the end of a race: each seat's end, and then the result."""
+    own_end: Progress | PlayerView
+    if first == "stalled":
+        own_end = PlayerView(
+            version=9, seat=0, ply=1, move="s", state=first, elapsed_ms=9_000, view=replace(scenes.middle_view(), moves=())
+        )
+    else:
+        own_end = Progress(version=9, seat=0, ply=0, home=18, foundations={}, state=first, elapsed_ms=9_000)
+    other_end = Progress(version=8, seat=1, ply=60, home=52, foundations={}, state=second, elapsed_ms=9_000)
+    anna, benedikt = scenes.record().seats
+    seats = (replace(anna, state=first, ended_at_ms=9_000), replace(benedikt, state=second, ended_at_ms=9_000))
+    return other_end, own_end, Result(version=10, record=sealed(replace(scenes.record(), seats=seats)))
+
+
+@pytest.mark.parametrize("key", ["enter", "s", "r"])
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [("stopped", "won"), ("stopped", "forfeited"), ("out-of-time", "out-of-time"), ("stalled", "stopped")],
+    ids=["beaten", "the other gave up", "time up", "no move left"],
+)
+async def test_a_key_for_the_table_that_comes_as_the_race_ends_asks_for_nothing_else(own: SeatState, other: SeatState, key: str) -> None:
+    async with racing() as run:
+        await run.say(*ends(own, other))
+        await run.give(key)
+        assert not run.link.taken()
+        assert not run.screen.shows("Write into a file")
+        await run.later(1)
+        await run.give(key)
+        assert run.link.taken() or run.screen.shows("Write into a file")
+
+
+async def test_a_result_that_comes_as_a_beaten_player_is_back_does_not_either(mock_clock: trio.testing.MockClock) -> None:
+    async with racing() as run:
+        await run.say(Lost("no route", 1000))
+        *_, result = ends("stopped", "won")
+        assert isinstance(result, Result)
+        seats = (scenes.seat(0, "Anna", state="stopped", elapsed_ms=5_000), scenes.seat(1, "Benedikt", state="won", elapsed_ms=9_000))
+        over = scenes.room(version=20, phase="over", seats=seats, view=scenes.middle_view(), record=result.record)
+        await run.say(UP, scenes.welcome(room=scenes.CODE), over, Back())
+        run.link.taken()
+        await run.give("enter")
+        assert not run.link.taken()
+        mock_clock.jump(1)
+        await run.give("enter")
+        assert run.link.taken() == [Rematch(race=1)]
+
+
+@pytest.mark.parametrize("own", ["stopped", "forfeited"])
+async def test_after_a_race_that_they_have_ended_themselves_a_players_keys_count_at_once(own: SeatState) -> None:
+    async with racing() as run:
+        await run.say(*ends(own, "stalled"))
+        await run.give("enter")
+        assert run.link.taken() == [Rematch(race=1)]
+
+
+async def test_a_rematch_against_a_bot_is_waited_for_by_nobody() -> None:
+    async with running() as run:
+        seats = (scenes.seat(0, "Anna"), scenes.seat(1, "greedy", bot="greedy"))
+        await run.say(UP, scenes.welcome(), scenes.room(seats=seats, phase="over", record=scenes.record()))
+        run.link.taken()
+        await run.give("r")
+        assert run.link.taken() == [Rematch(race=1)]
+        await run.say(scenes.room(version=9, race=2, seats=seats))
+        assert ready_sent(run).race == 2
+
+
+@pytest.mark.parametrize("meanwhile", [(), ("window resize",)])
+async def test_whoever_asks_last_for_a_rematch_is_ready_for_it(meanwhile: tuple[str, ...]) -> None:
+    async with racing() as run:
+        await run.say(Result(version=8, record=scenes.record()), RematchAsked(version=9, seat=1))
+        await run.later(1)
+        await run.give("r")
+        run.screen.size = (100, 30)
+        await run.give(*meanwhile)
+        assert run.link.taken() == [Rematch(race=1)]
+        await run.say(scenes.room(version=11, race=2))
+        assert ready_sent(run).race == 2
+
+
+async def test_whoever_asked_first_for_a_rematch_is_ready_for_it_when_the_other_agrees_at_once() -> None:
+    async with raced() as run:
+        await run.later(1)
+        await run.give("r")
+        assert run.link.taken() == [Rematch(race=1)]
+        await run.later(ASKED_STANDS_MS / 1000 - 1)
+        await run.say(RematchAsked(version=9, seat=0), RematchAsked(version=10, seat=1), scenes.room(version=11, race=2))
+        assert ready_sent(run).race == 2
+
+
+async def test_whoever_asked_long_ago_for_a_rematch_is_called_and_says_that_they_are_still_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    rung: list[bool] = []
+    monkeypatch.setattr(Terminal, "bell", lambda terminal: rung.append(True))
+    async with raced(settings=replace(DEFAULTS, bell=True)) as run:
+        await run.later(1)
+        await run.give("r")
+        await run.later(ASKED_STANDS_MS / 1000 + 1)
+        await run.say(RematchAsked(version=9, seat=0), RematchAsked(version=10, seat=1))
+        rung.clear()
+        await run.say(scenes.room(version=11, race=2))
+        assert run.link.taken() == [Rematch(race=1)]
+        assert rung == [True]
+        run.screen.size = (100, 30)
+        await run.give("window resize")
+        assert run.link.taken() == [], "nor when something else happens"
+
+
+async def test_a_rematch_that_never_came_readies_nobody_for_another_room() -> None:
+    async with racing() as run:
+        await run.say(Result(version=8, record=scenes.record()), RematchAsked(version=9, seat=1))
+        await run.give("r", "L")
+        await run.say(Left(code="KXQWZP", reason="left"), scenes.room(version=1))
+        assert not any(isinstance(message, Ready) for message in run.link.taken())
+
+
+class Thinker:
+    """A reviewer that says its sentences when the test lets it."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, int]] = []
+        self.done = trio.Event()
+
+    async def review(self, record: Record, seat: int) -> tuple[str, ...]:
+        self.asked.append((record.digest, seat))
+        await self.done.wait()
+        return ("This deal can be won: all 52 cards could be brought home.", "All of them were.")
+
+
+async def test_the_review_of_ones_own_game_is_thought_of_while_the_screen_goes_on_and_then_shown() -> None:
+    thinker = Thinker()
+    async with raced(reviewer=thinker.review) as run:
+        await run.later(1)
+        assert thinker.asked == []
+        await run.give("v")
+        assert run.screen.shows("Thinking about your game")
+        await run.give("d")
+        assert run.screen.shows("commitment")
+        await run.give("v", "v", "v")
+        assert run.screen.shows("Thinking about your game")
+        await run.give("r")
+        assert run.link.taken() == [Rematch(race=1)]
+        thinker.done.set()
+        await settled()
+        assert run.screen.shows("This deal can be won")
+        await run.give("v")
+        assert not run.screen.shows("This deal can be won")
+        await run.click("v review")
+        assert run.screen.shows("All of them were.")
+        assert thinker.asked == [(scenes.record().digest, 0)]
+
+
+async def test_a_review_that_comes_too_late_is_not_shown_in_the_next_race() -> None:
+    thinker = Thinker()
+    async with raced(reviewer=thinker.review) as run:
+        await run.give("v")
+        await run.say(scenes.room(version=9, race=2))
+        thinker.done.set()
+        await settled()
+        assert not run.screen.shows("Thinking")
+        assert not run.screen.shows("This deal can be won")
+
+
+async def test_an_app_that_ends_calls_the_review_off() -> None:
+    thinker = Thinker()
+    async with raced(reviewer=thinker.review) as run:
+        await run.give("v", "q")
+        assert run.outcome is not None
+        assert run.outcome.reason == "quit"
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ((True, ""), "✓ The deal checks out: nobody chose the cards, and no deal that can be won was passed over."),
+        ((False, "deal 0 cannot be won"), "✗ The record is false: deal 0 cannot be won."),
+        (
+            (None, "it was ill"),
+            "✓ The deal checks out. Whether deal 0 is the first that can be won was not found out (it was ill): carpet verify.",
+        ),
+    ],
+)
+async def test_whether_a_winnable_deal_was_passed_over_is_found_out_beside_the_screen(found: tuple[bool | None, str], said: str) -> None:
+    asked, answer = [], trio.Event()
+
+    async def verifier(record: Record) -> tuple[bool | None, str]:
+        asked.append(record)
+        await answer.wait()
+        return found
+
+    record = scenes.record()
+    won = sealed(replace(record, deal=replace(record.deal, winnable=True)))
+    seen = scenes.dealt().evidence
+    assert seen is not None
+    async with running(verifier=verifier, evidence=replace(seen, winnable=True)) as run:
+        seats = (scenes.seat(0, "Anna"), scenes.seat(1, "Benedikt"))
+        over = scenes.room(version=9, phase="over", seats=seats, record=won, options=RaceOptions(winnable=True))
+        await run.say(UP, scenes.welcome(room=scenes.CODE), over)
+        assert asked == [won]
+        assert run.screen.shows("✓ The deal checks out. Whether deal 0 is the first that can be won")
+        answer.set()
+        await settled()
+        assert said in " ".join(" ".join(run.screen.last_text).split())
+        await run.say(replace(over, version=10))
+        assert asked == [won], "each record once"
+
+
+@pytest.mark.parametrize(
+    ("raced", "lost"),
+    [(0, "forfeit the race and give up the series"), (1, "forfeit the race and give up the series"), (2, "forfeit the race")],
+)
+async def test_whoever_leaves_is_told_whether_they_give_up_the_series_too(raced: int, lost: str) -> None:
+    series = scenes.standing((raced, 0), raced, races=3)
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.next_race(1, series, race=raced + 1, phase="racing", view=scenes.middle_view()))
+        await run.give("L")
+        assert run.screen.shows(f"Leave? You {lost}.")
+
+
+async def test_between_two_races_of_a_series_the_result_stands_until_one_is_ready_for_the_next() -> None:
+    score = scenes.standing((1, 0), 1)
+    async with racing() as run:
+        await run.say(Result(version=8, record=scenes.record()), Scored(version=9, series=score, record=None))
+        await run.later(1)
+        await run.say(scenes.next_race(10, score))
+        assert run.screen.shows("You won by")
+        assert run.screen.shows("Anna 1 : 0 Benedikt, best of 5, race 2 next")
+        await run.give("d")
+        assert run.screen.shows("SHA-256") is False
+        assert run.screen.shows("✓ digest")
+        await run.give("L")
+        assert run.screen.shows("Leave? You give up the series.")
+        await run.give("n", "d", "r")
+        assert ready_sent(run).race == 2
+        await run.say(PlayerReady(version=11, seat=0))
+        assert run.screen.shows("Anna 1 : 0 Benedikt, best of 5, race 2 next")
+        assert run.screen.shows("Waiting for the others to be ready.")
+        await run.give("r")
+        assert run.link.taken() == []
+
+
+async def test_the_record_of_the_first_race_of_a_swap_is_kept_when_it_is_told_and_before_that_of_the_second() -> None:
+    first = sealed(replace(scenes.record(), software="the first one"))
+    half, score = (scenes.standing((1, 1), raced, format="swap", races=2, over=raced == 2) for raced in (1, 2))
+    second = scenes.next_race(7, half, phase="racing", view=scenes.middle_view())
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), second)
+        await run.say(Result(version=8, record=scenes.record()), Scored(version=9, series=score, record=first))
+        assert run.screen.shows("Anna has won the swap: Anna 1 : 1 Benedikt (96 : 66 cards).")
+        await run.give("q")
+    assert run.outcome is not None
+    assert [record.digest for record in run.outcome.records] == [first.digest, scenes.record().digest]
+
+
+async def test_a_record_is_handed_over_when_it_comes_and_once() -> None:
+    records: list[Record] = []
+    async with racing(recorder=records.append) as run:
+        assert records == []
+        await run.say(Result(version=8, record=scenes.record()))
+        assert records == [scenes.record()]
+        await run.say(Presence(version=9, seat=1, connected=True, away_ms=None))
+        assert records == [scenes.record()]
+
+
+async def test_the_second_race_of_a_swap_is_entered_with_the_nonce_of_the_first() -> None:
+    score = scenes.standing((0, 0), 1, format="swap", races=2)
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.next_race(1, scenes.standing((0, 0), 0, format="swap", races=2), race=1))
+        await run.give("r")
+        first = run.link.taken()[-1]
+        await run.say(PlayerReady(version=2, seat=0), scenes.next_race(3, score))
+        assert run.screen.shows("swap, race 2 next")
+        await run.give("r")
+        (second,) = run.link.taken()
+        assert isinstance(first, Ready)
+        assert isinstance(second, Ready)
+        assert (first.race, second.race) == (1, 2)
+        assert first.nonce == second.nonce
+
+
+async def test_ready_pressed_again_before_the_answer_sends_the_same_nonce() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.room())
+        run.link.taken()
+        await run.give("r", "enter")
+        first, second = run.link.taken()
+        assert isinstance(first, Ready)
+        assert first == second
+        await run.say(replace(scenes.room(), version=2, race=2, commitment="ff" * 32))
+        await run.give("r")
+        assert ready_sent(run).nonce != first.nonce, "another race has one of its own"
+
+
+async def test_a_nonce_is_kept_before_it_is_sent_and_is_known_to_the_next_process() -> None:
+    seen: list[Evidence] = []
+    sent_before: list[bool] = []
+
+    def witness(evidence: Evidence) -> None:
+        sent_before.append(any(isinstance(message, Ready) for message in run.link.sent))
+        seen.append(evidence)
+
+    async with running(STEADY, witness=witness) as run:
+        await run.say(UP, scenes.welcome(), scenes.room())
+        (ready,) = (message for message in run.link.taken() if isinstance(message, Ready))
+    assert sent_before == [False]
+    assert (seen[0].nonce, seen[0].commitment) == (ready.nonce, scenes.room().commitment)
+    evidence = scenes.over().evidence
+    async with running(evidence=evidence) as run:
+        over = scenes.over().room
+        assert over is not None
+        assert over.record is not None
+        await run.say(UP, scenes.welcome(room=scenes.CODE), scenes.room(phase="over", record=over.record))
+        assert run.screen.shows("The deal checks out: nobody chose the cards.")

@@ -1,0 +1,373 @@
+"""A race at the table: cards, clock, talk and questions, from getting ready to the end.
+
+The whole app over a fake link and a fake screen: what it sends for what is typed, clicked and heard. Time stands still unless moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+from msgspec.structs import replace
+
+from client.connection.events import Back, Lost, RoundTrip
+from client.connection.outbox import FIRST_NUMBER
+from client.tui.ending import QUIET_MS
+from client.tui.start import StartRace, UiSettings
+from client.tui.terminal import Terminal
+from protocol.client_messages import (
+    FollowLobby,
+    JoinRace,
+    LeaveRace,
+    Move,
+    OpenRace,
+    Ready,
+    Resign,
+    Say,
+    Stop,
+)
+from protocol.errors import ErrorCode
+from protocol.room_events import (
+    Countdown,
+    Dealt,
+    PlayerReady,
+    PlayerView,
+    Result,
+    Seated,
+    Started,
+)
+from protocol.server_messages import CurrentView
+from protocol.views import RaceOptions
+from tests.client import scenes
+from tests.client.tui.hands import STEADY, UP, Run, answer, racing, running
+from tests.client.watched import watched
+
+pytestmark = pytest.mark.usefixtures("mock_clock")
+
+
+async def test_starting_with_a_bot_opens_a_race_and_is_ready_at_once() -> None:
+    async with running(StartRace(RaceOptions(bots=("Steady",), deal="garden"))) as run:
+        await run.say(UP, scenes.welcome())
+        options = RaceOptions(bots=("Steady",), public=False, deal="garden")
+        assert run.link.taken()[0] == OpenRace(options=options)
+        await run.say(scenes.room())
+        unfollow, ready = run.link.taken()
+        assert unfollow == FollowLobby(follow=False)
+        assert isinstance(ready, Ready)
+        assert len(bytes.fromhex(ready.nonce)) == 16
+
+
+async def test_a_race_at_once_that_was_refused_makes_no_other_race_one() -> None:
+    async with running(STEADY, size=(60, 20)) as run:
+        await run.say(UP, scenes.welcome())
+        # The answer is still to come.
+        await run.say(scenes.refusal(ErrorCode.CANNOT_WRITE))
+        assert run.screen.shows("The race starts in a larger window")
+        # By the number that the connection gave to the request.
+        await run.say(scenes.refusal(ErrorCode.SERVER_FULL, FIRST_NUMBER))
+        assert not run.screen.shows("The race starts in a larger window")
+        run.screen.size = (80, 24)
+        await run.give("window resize")
+        await run.say(scenes.room(), Seated(version=2, seat=1, name="Benedikt", bot=None))
+        assert Ready not in map(type, run.link.taken())
+
+
+async def test_a_race_against_a_bot_waits_for_a_terminal_that_can_show_it() -> None:
+    async with running(STEADY, size=(60, 20)) as run:
+        await run.say(UP, scenes.welcome(), scenes.room())
+        assert run.screen.shows("The race starts in a larger window")
+        assert Ready not in map(type, run.link.taken())
+        for size, readies in (((79, 40), 0), ((80, 24), 1), ((60, 20), 0), ((120, 40), 0)):
+            run.screen.size = size
+            await run.give("window resize")
+            assert list(map(type, run.link.taken())) == [Ready] * readies
+
+
+async def test_a_player_who_gets_ready_in_a_small_window_is_told_of_the_race_and_not_that_it_waits() -> None:
+    async with running(STEADY, size=(60, 20)) as run:
+        await run.say(UP, scenes.welcome(), scenes.room())
+        run.link.taken()
+        await run.give("r")
+        assert list(map(type, run.link.taken())) == [Ready]
+        await run.say(PlayerReady(version=2, seat=0))
+        assert run.screen.shows("You are ready.")
+
+
+async def test_a_card_is_played_by_its_name_by_the_cursor_and_by_a_click() -> None:
+    ways: list[Callable[[Run], Awaitable[None]]] = [
+        lambda run: run.give("c", "1"),
+        lambda run: run.give("'", "c", "1"),
+        lambda run: run.give("tab", "shift tab", "enter"),
+        lambda run: run.give(":", "c", "1", "enter"),
+        lambda run: run.click(" 5♥"),
+    ]
+    for way in ways:
+        async with racing() as run:
+            await way(run)
+            assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
+
+
+async def test_waste_and_stock_turn_and_fill_by_keys_and_by_clicks() -> None:
+    view = scenes.middle_view(pending=True)
+    for given, move in ((("w",), "w:c1"), (("s",), "s:c1")):
+        async with racing() as run:
+            await run.say(answer("c1", 1, view))
+            assert run.screen.shows("Fill the gap at c1")
+            await run.give(*given)
+            assert run.link.taken() == [Move(race=1, seat=0, ply=1, move=move)]
+    for pile in ("░ 10 ░", "s stock"):
+        async with racing() as run:
+            await run.click(pile)
+            assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="s")]
+
+
+async def test_a_click_on_the_gap_and_one_on_a_card_fill_it() -> None:
+    async with racing() as run:
+        view = scenes.middle_view(pending=True)
+        await run.say(answer("c1", 1, view))
+        await run.click("c1?")
+        assert run.screen.shows("c1 can take the stock (s) or waste (w)")
+        await run.click("9♣")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=1, move="w:c1")]
+
+
+async def test_what_is_typed_ahead_is_played_when_the_answer_is_there() -> None:
+    async with racing() as run:
+        await run.give("c", "1", "w")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
+        view = scenes.middle_view(pending=True)
+        await run.say(answer("c1", 1, view))
+        assert run.link.taken() == [Move(race=1, seat=0, ply=1, move="w:c1")]
+
+
+async def test_what_cannot_be_played_is_not_sent_and_told() -> None:
+    async with racing() as run:
+        await run.give("a", "1")
+        assert run.link.taken() == []
+        assert run.screen.shows("The card at a1 cannot be played now.")
+        await run.give("a", "9")
+        assert run.screen.shows("There is no slot a9.")
+
+
+async def test_a_refused_move_shows_why_and_the_table_as_it_is() -> None:
+    async with racing() as run:
+        await run.give("c", "1")
+        refusal = scenes.refusal(ErrorCode.STALE_PLY, message="Played already.")
+        current = CurrentView(race=1, seat=0, ply=4, state="racing", elapsed_ms=9, view=scenes.middle_view())
+        await run.say(refusal, current)
+        assert run.screen.shows("Played already.")
+        run.link.taken()
+        await run.give("c", "2")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=4, move="c2")]
+
+
+async def test_no_move_is_sent_before_the_clock_runs() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.room())
+        await run.say(Dealt(version=2, seat=0, starts_in_ms=500, view=scenes.middle_view()))
+        run.link.taken()
+        await run.give("c", "1")
+        assert run.link.taken() == []
+        assert run.screen.shows("The clock has not started yet.")
+
+
+async def test_a_clock_stands_and_is_in_doubt_while_nothing_is_heard_of_the_server() -> None:
+    async with racing() as run:
+        await run.later(5)
+        await run.say(Lost("The server does not answer.", 1000))
+        for passed_s in (7, 60):
+            await run.later(passed_s)
+            assert run.screen.shows("0:05? / 10:00")
+            assert run.screen.shows("while the server is down, no clock runs")
+        # It was down for all that time, and had kept the race as it was a little before.
+        seats = (scenes.seat(0, "Anna", state="racing"), scenes.seat(1, "Benedikt", state="racing"))
+        back = scenes.room(version=8, phase="racing", seats=seats, elapsed_ms=4000, view=scenes.middle_view())
+        await run.say(UP, scenes.welcome(room=scenes.CODE), back, Back())
+        assert run.screen.shows("0:04 / 10:00")
+        await run.later(1)
+        await run.say(RoundTrip(17))
+        assert run.screen.shows("0:05 / 10:00")
+
+
+async def test_what_the_host_says_is_shown_and_takes_back_nothing_that_was_typed_ahead() -> None:
+    async with racing() as run:
+        await run.give("c", "1")
+        run.link.taken()
+        await run.give("c", "2")
+        await run.say(scenes.refusal(ErrorCode.HOST_SAYS, message="The host has a message. (We restart at eight.)"))
+        await run.later(30)
+        assert run.screen.shows("We restart at eight.")
+        assert run.link.taken() == []
+        await run.say(PlayerView(version=8, seat=0, ply=1, move="c1", state="racing", elapsed_ms=5200, view=scenes.middle_view()))
+        assert len(run.link.taken()) == 1
+
+
+async def test_a_clock_stands_and_says_why_while_the_server_can_keep_nothing() -> None:
+    async with racing() as run:
+        await run.later(5)
+        await run.give("c", "1")
+        await run.say(scenes.refusal(ErrorCode.CANNOT_WRITE))
+        for passed_s in (7, 60):
+            await run.later(passed_s)
+            await run.say(RoundTrip(17))
+            assert run.screen.shows("0:05? / 10:00")
+            assert run.screen.shows("The server cannot save anything just now.")
+        # The move is on its way still, and what is pressed now waits behind it.
+        run.link.taken()
+        await run.give("c", "2")
+        assert run.link.taken() == []
+        view = PlayerView(version=8, seat=0, ply=1, move="c1", state="racing", elapsed_ms=5200, view=scenes.middle_view())
+        await run.say(view)
+        assert run.screen.shows("0:05 / 10:00")
+        assert not run.screen.shows("The server cannot save anything just now.")
+
+
+async def test_the_clock_runs_on_the_screen_which_is_drawn_once_a_second_for_it() -> None:
+    async with racing() as run:
+        before = len(set(map(id, run.screen.canvases)))
+        for _ in range(32):
+            await run.later(0.1)
+        assert run.screen.shows("0:03")
+        assert 3 <= len(set(map(id, run.screen.canvases))) - before <= 5
+
+
+async def test_a_remark_about_a_key_leaves_after_some_seconds() -> None:
+    async with racing() as run:
+        await run.give("x")
+        assert run.screen.shows("No card has the key x now.")
+        await run.later(5)
+        await run.give("x")
+        for seconds, stands in ((5, True), (4, False)):
+            await run.later(seconds)
+            assert run.screen.shows("No card has the key x now.") is stands
+
+
+async def test_while_a_line_is_typed_the_keys_at_the_foot_are_those_of_typing() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome())
+        await run.give("c")
+        assert run.screen.last_text[-1].split() == ["enter", "done", "esc", "cancel"]
+        await run.give(*"kxqwzp")
+        run.link.taken()
+        await run.click("enter done")
+        assert run.link.taken() == [JoinRace(code="KXQWZP")]
+        await run.give("c")
+        await run.click("esc cancel")
+        assert "quit" in run.screen.last_text[-1]
+
+
+async def test_while_something_is_asked_the_keys_at_the_foot_are_those_of_the_question() -> None:
+    async with racing() as run:
+        assert "w waste" in run.screen.last_text[-1]
+        await run.give("K")
+        assert run.screen.last_text[-1].split() == ["enter", "choose", "esc", "back", "y", "yes", "n", "no"]
+        await run.give("q")
+        assert run.screen.shows("q does nothing here; the box and the last row show the keys.")
+        await run.give("?")
+        assert run.screen.shows("? does nothing here; the box and the last row show the keys.")
+        await run.click("n no")
+        assert "w waste" in run.screen.last_text[-1]
+        assert run.link.taken() == []
+
+
+@pytest.mark.parametrize(("key", "message"), [("K", Stop(race=1, seat=0)), ("R", Resign(race=1, seat=0)), ("L", LeaveRace())])
+async def test_what_cannot_be_taken_back_is_asked_first(key: str, message: object) -> None:
+    async with racing() as run:
+        await run.give(key, "n")
+        assert run.link.taken() == []
+        await run.give(key, "enter")
+        assert run.link.taken() == []
+        await run.give(key, "esc")
+        await run.give(key, "y")
+        assert run.link.taken() == [message]
+
+
+async def test_what_has_ended_cannot_be_ended_again() -> None:
+    async with racing() as run:
+        await run.say(PlayerView(version=8, seat=0, ply=1, move="s", state="stalled", elapsed_ms=5, view=scenes.middle_view()))
+        await run.give("R", "y", "K")
+        assert run.link.taken() == []
+        assert run.screen.shows("Your race has already ended.")
+
+
+async def test_talk_goes_out_cleaned_and_its_letters_are_no_keys() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.room())
+        run.link.taken()
+        await run.give("t", *"quit c1", "enter")
+        assert run.link.taken() == [Say(text="quit c1")]
+        await run.give("t", "x", "esc")
+        assert run.link.taken() == []
+        assert run.outcome is None
+
+
+async def test_while_the_race_is_run_talk_is_one_of_nine_phrases() -> None:
+    async with racing() as run:
+        await run.give("t", "2")
+        await run.give("t", "down", "down", "enter")
+        assert run.link.taken() == [Say(text="Good luck!", phrase="good-luck"), Say(text="Nice!", phrase="nice")]
+        # Neither yes nor no is a phrase, and the race goes on underneath.
+        await run.give("t", "y", "n", "0", "²", "٣")
+        assert run.link.taken() == []
+        await run.give("esc", "s")
+        assert [type(message) for message in run.link.taken()] == [Move]
+
+
+async def test_a_line_begun_before_the_start_leaves_the_keys_to_the_table_and_is_there_again_after_the_race() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.room(), Seated(version=2, seat=1, name="Benedikt", bot=None))
+        await run.give("r", "t", *"have fun")
+        await run.say(PlayerReady(version=3, seat=0), PlayerReady(version=4, seat=1))
+        await run.say(Countdown(version=5, starts_in_ms=3000, round_trips_ms=(20, 30)))
+        await run.say(Dealt(version=6, seat=0, starts_in_ms=0, view=scenes.middle_view()), Started(version=7))
+        assert run.screen.shows("The race has begun. Your line is kept: t after the race.")
+        run.link.taken()
+        await run.give(*" dear", "enter")
+        assert run.link.taken() == [], "typed on before they saw that the race had begun"
+        await run.later(QUIET_MS / 1000)
+        await run.give("c", "1")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
+        await run.say(Result(version=8, record=scenes.record()))
+        run.link.taken()
+        await run.give("t")
+        assert run.screen.shows("Say: have fun")
+        await run.give("!", "enter")
+        assert run.link.taken() == [Say(text="have fun!")]
+        await run.give("t", "x", "enter")
+        assert run.link.taken() == [Say(text="x")]
+
+
+@pytest.mark.parametrize("watches", [False, True])
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [(ErrorCode.PHRASES_ONLY, "Only phrases can be said here"), (ErrorCode.TALKED_TOO_MUCH, "Too much is being said there")],
+)
+async def test_a_line_that_the_server_refuses_to_pass_on_for_now_need_not_be_typed_again(watches: bool, code: ErrorCode, why: str) -> None:
+    async with running() as run:
+        room = watched().room.code if watches else None
+        await run.say(UP, scenes.welcome(), watched() if watches else scenes.room())
+        run.link.taken()
+        await run.give("t", *"nice deal", "enter")
+        assert run.link.taken() == [Say(text="nice deal", code=room)]
+        await run.say(scenes.refusal(code))
+        assert run.screen.shows(why)
+        await run.give("t", "!", "enter")
+        assert run.link.taken() == [Say(text="nice deal!", code=room)]
+        # Whoever has seen it and gone away does not want it.
+        await run.say(scenes.refusal(code))
+        await run.give("t", "esc", "t", "x", "enter")
+        assert run.link.taken() == [Say(text="x", code=room)]
+
+
+async def test_the_line_for_a_friend_is_copied_whole_and_only_where_somebody_can_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    copied: list[str] = []
+    monkeypatch.setattr(Terminal, "copy", lambda self, text: copied.append(text))
+    async with running(settings=UiSettings(motion=False, server="carpet.example", page="http://carpet.example:7777/play/")) as run:
+        await run.say(UP, scenes.welcome(), replace(scenes.room(), code="$(rm x)"))
+        await run.give("c")
+        assert copied == ["carpet join carpet.example '$(rm x)'"]
+        assert run.screen.shows("Copied")
+        await run.say(Seated(version=2, seat=1, name="Benedikt", bot=None))
+        assert not run.screen.shows("carpet join")
+        await run.give("c")
+        assert len(copied) == 1

@@ -1,0 +1,346 @@
+"""The home screen: its races and forms, the search for an opponent, the rules and the help.
+
+The whole app over a fake link and a fake screen: what it sends for what is typed, clicked and heard. Time stands still unless moved.
+"""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from client.connection.events import Connecting, Lost, RoundTrip
+from client.tui.start import StartMatch, StartRace
+from client.tui.terminal import Terminal
+from protocol.client_messages import (
+    FollowLobby,
+    JoinRace,
+    OpenRace,
+    QuickMatch,
+)
+from protocol.errors import ErrorCode
+from protocol.forms import RACE_FORM
+from protocol.server_messages import Left, LobbyChanges, WaitingMatch, WaitingOver
+from protocol.views import OpenRaceInfo, RaceOptions, SeriesOptions
+from protocol.watch_messages import WatchRace
+from tests.client import scenes
+from tests.client.tui.hands import DEFAULTS, STEADY, UP, HandScreen, racing, running
+
+pytestmark = pytest.mark.usefixtures("mock_clock")
+
+
+DEAL_LINE, SERIES_LINE = ([field.name for field in RACE_FORM].index(name) for name in ("deal", "series"))
+
+
+async def test_the_home_screen_follows_the_lobby_and_shows_the_connection() -> None:
+    async with running() as run:
+        await run.say(Connecting(1))
+        assert run.screen.shows("connecting")
+        await run.say(UP, RoundTrip(17), scenes.welcome(), scenes.lobby())
+        assert run.screen.shows("17 ms")
+        assert run.screen.shows("Benedikt")
+        assert run.link.taken() == [FollowLobby(changes=True)]
+
+
+async def test_an_opponent_is_looked_for_once_the_race_that_is_over_is_left() -> None:
+    async with running(StartMatch("colorado")) as run:
+        await run.say(UP, scenes.welcome(room=scenes.CODE), replace(scenes.room(), phase="over"))
+        assert QuickMatch(rules="colorado") not in run.link.taken()
+        await run.say(Left(code=scenes.CODE, reason="left"))
+        assert run.link.taken() == [QuickMatch(rules="colorado"), FollowLobby(changes=True)]
+
+
+WAITING = WaitingMatch(rules=None, waited_ms=0, window=100, waiting=1)
+
+
+async def test_keys_and_clicks_begin_the_search_for_an_opponent_and_escape_and_the_like_end_it() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        run.link.taken()
+        for begin, end in (("m", "esc"), ("m", "m"), (None, None)):
+            await (run.give(begin) if begin else run.click("Quick match"))
+            assert run.link.taken() == [QuickMatch()]
+            await run.say(WAITING)
+            assert run.screen.shows("Looking for an opponent within 100 points (1 waiting, 0:00); esc stops.")
+            await (run.give(end) if end else run.click("Stop looking"))
+            assert run.link.taken() == [QuickMatch(cancel=True)]
+            await run.say(WaitingOver(reason="cancelled"))
+            assert not run.screen.shows("Looking for")
+        await run.give("esc")
+        assert run.link.taken() == []
+
+
+async def test_the_seconds_of_the_search_are_counted() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), WAITING)
+        await run.later(7.2)
+        assert run.screen.shows("(1 waiting, 0:07)")
+
+
+async def test_a_start_with_a_search_asks_for_it_once_and_a_found_opponent_rings(monkeypatch: pytest.MonkeyPatch) -> None:
+    rung: list[bool] = []
+    monkeypatch.setattr(Terminal, "bell", lambda terminal: rung.append(True))
+    async with running(StartMatch("colorado")) as run:
+        await run.say(UP, scenes.welcome())
+        assert run.link.taken() == [QuickMatch(rules="colorado"), FollowLobby(changes=True)]
+        await run.say(UP, scenes.welcome())
+        assert run.link.taken() == [FollowLobby(changes=True)]
+        await run.say(WaitingMatch(rules="colorado", waited_ms=0, window=100, waiting=1))
+        assert rung == []
+        await run.say(scenes.room())
+        assert rung == [True]
+        assert not run.screen.shows("Looking for")
+
+
+@pytest.mark.parametrize(
+    ("kind", "heard"),
+    [("linux", "\x1b[10;1046]\x1b[11;125]\a\x1b[10]\x1b[11]"), ("xterm-256color", "\x1b[3;4;13,~")],
+    ids=["Linux console", "DECPS"],
+)
+async def test_a_tone_takes_the_bells_place_where_that_is_wished_for(kind: str, heard: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    monkeypatch.setattr(HandScreen, "term", kind, raising=False)
+    monkeypatch.setattr(Terminal, "_write", lambda terminal, text: written.append(text))
+    async with racing(settings=replace(DEFAULTS, bell=True, tones=True)) as run:
+        assert written == [heard]
+        await run.give("B")
+        assert run.screen.shows("The bell is on.")
+        await run.give("B")
+        assert run.screen.shows("The bell is off.")
+        await run.give("B")
+        assert run.screen.shows("Tones in place of the bell")
+
+
+async def test_a_start_with_a_bot_asks_for_its_race_once() -> None:
+    async with running(STEADY) as run:
+        await run.say(UP, scenes.welcome())
+        assert run.link.taken() == [OpenRace(options=RaceOptions(bots=("Steady",), public=False)), FollowLobby(changes=True)]
+        await run.say(UP, scenes.welcome())
+        assert run.link.taken() == [FollowLobby(changes=True)]
+
+
+async def test_home_is_walked_and_clicked() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        run.link.taken()
+        await run.click("Steady")
+        assert run.link.taken() == []
+        await run.give("enter")
+        assert run.link.taken() == [OpenRace(options=RaceOptions(bots=("Steady",), public=False))]
+        await run.give("r", "enter")
+        assert run.link.taken() == [JoinRace(code="ABCDEF")]
+        await run.give("c", *"kxq", "enter")
+        assert run.link.taken() == [JoinRace(code="KXQ")]
+        await run.give("c", *" - ", "enter")
+        assert run.link.taken() == [], "there is none without letters"
+        await run.give("o")
+        assert run.screen.shows("Time limit")
+        await run.give("down", "down", "right", "up", "enter")
+        await run.give("esc", "esc")
+        await run.click("Open a race")
+        await run.click("Open this race")
+        assert run.link.taken() == [OpenRace(options=RaceOptions())]
+
+
+def lobby_change(*, gone: tuple[str, ...] = (), races: tuple[OpenRaceInfo, ...] = (), closest: str | None = None) -> LobbyChanges:
+    return LobbyChanges(players_here=4, races_open=2, races_running=7, gone=gone, races=races, running=(), progress=(), closest=closest)
+
+
+async def test_enter_takes_the_race_that_was_marked_wherever_it_has_come_to_stand() -> None:
+    first, second = scenes.lobby().races
+    closest, other = scenes.running()
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        run.link.taken()
+        await run.give("r", "down")
+        await run.say(lobby_change(gone=(first.code,), closest=closest.code))
+        await run.give("enter")
+        assert run.link.taken() == [JoinRace(code=second.code)]
+        await run.give("w", "down")
+        await run.say(lobby_change(races=(first, replace(first, code="NEWONE")), closest=other.code))
+        await run.give("enter")
+        (watch,) = run.link.taken()
+        assert isinstance(watch, WatchRace)
+        assert watch.code == other.code
+
+
+async def test_the_mark_stays_in_place_when_its_race_is_gone_and_there_is_always_a_line_for_enter() -> None:
+    first, second = scenes.lobby().races
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), replace(scenes.lobby(), running=()))
+        await run.give("r", "down")
+        run.link.taken()
+        await run.say(lobby_change(gone=(second.code,)))
+        await run.give("enter")
+        assert run.link.taken() == [JoinRace(code=first.code)]
+        await run.say(Lost("no route", 3000))
+        await run.give("enter")
+        assert run.screen.shows("enter or a second click chooses"), "the line above it, a bot's"
+
+
+async def test_what_was_said_at_home_is_not_said_again_in_the_room() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.refusal(ErrorCode.NO_SUCH_ROOM, message="No race has that code."))
+        assert run.screen.shows("No race has that code")
+        await run.say(scenes.room())
+        assert not run.screen.shows("No race has that code")
+
+
+async def test_the_form_changes_every_value() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        run.link.taken()
+        await run.give("o", "down", "right", "down", "right", "down", "right", "down", "left", "down", *["enter"])
+        await run.give(*"garden", "enter", *["down", "right"] * 5, "down", "enter")
+        (opened,) = run.link.taken()
+        assert isinstance(opened, OpenRace)
+        assert opened.options == RaceOptions(
+            rules="carpet-aces-in",
+            seats=3,
+            bots=("Dawdle",),
+            public=False,
+            deal="garden",
+            time_limit_s=900,
+            countdown_s=4,
+            series=SeriesOptions(format="best-of", races=3),
+            rated=False,
+            autoplay=False,
+        )
+
+
+async def test_the_form_makes_room_for_a_series_and_takes_back_one_that_has_none() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome())
+        # From the line that opens the race: the series before the first one, which is the swap, with a third player before.
+        await run.give("o", "down", "down", "right", *["down"] * (SERIES_LINE - 1), "left")
+        assert run.screen.shows("Series       swap")
+        assert run.screen.shows("Players      2")
+        await run.give(*["up"] * (SERIES_LINE - 1), "right")
+        assert run.screen.shows("Players      3")
+        assert run.screen.shows("Series       single race")
+        await run.give(*["down"] * (SERIES_LINE - 1), "right")
+        assert run.screen.shows("Series       best of 3")
+        await run.give(*["up"] * (SERIES_LINE - 1), "left", "left")
+        assert run.screen.shows("Players      1")
+        assert run.screen.shows("Series       single race")
+        await run.give(*["down"] * (SERIES_LINE - 1), "left", *["up"] * (SERIES_LINE - DEAL_LINE), "enter", *"garden", "enter")
+        assert run.screen.shows("Deal         garden")
+        assert run.screen.shows("Series       single race")
+
+
+async def test_help_is_scrolled_by_keys_and_wheel_and_closed() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome())
+        await run.give("?")
+        assert run.screen.shows("How to play")
+        assert run.screen.shows("more lines: j or page down")
+        await run.give(*["page down"] * 20)
+        assert not run.screen.shows("more lines")
+        await run.give(*["page up"] * 20)
+        await run.give(("mouse press", 5, 3, 3), "down", "page down")
+        assert not run.screen.shows("How to play")
+        await run.give("page up", "page up", "page up")
+        assert run.screen.shows("How to play")
+        await run.give("esc")
+        assert run.screen.shows("Open a race")
+
+
+async def test_the_rules_are_chosen_from_a_list_that_explains_them() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        run.link.taken()
+        await run.give("o", "down", "enter")
+        assert run.screen.shows("Rules of the race")
+        assert run.screen.shows("The four Aces lie ready")
+        await run.give("up")
+        assert run.screen.shows("2 decks, moderate")
+        assert run.screen.shows("Sixty-four cards of two packs are woven")
+        await run.give("enter")
+        assert run.screen.shows("Rules        Persian Rug")
+        await run.click("Open this race")
+        assert run.link.taken() == [OpenRace(options=RaceOptions(rules="persian-rug"))]
+        await run.click("Rules   ")
+        await run.give("up", "esc")
+        assert run.screen.shows("Rules        Persian Rug")
+
+
+async def test_a_bot_is_raced_at_the_rules_that_were_chosen_last() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        run.link.taken()
+        await run.click("Magpie")
+        assert run.screen.shows("Race Magpie at")
+        await run.click("Colorado")
+        assert run.screen.shows("From: How to Play, Colorado")
+        assert run.link.taken() == []
+        await run.click("▸ Colorado")
+        options = RaceOptions(rules="colorado", bots=("Magpie",), public=False)
+        assert run.link.taken() == [OpenRace(options=options)]
+        await run.give("enter", "enter")
+        assert run.link.taken() == [OpenRace(options=options)]
+        await run.give("o")
+        assert run.screen.shows("Rules        Colorado")
+
+
+async def test_the_help_at_home_explains_all_keys_and_every_rule_set() -> None:
+    async with running(size=(100, 400)) as run:
+        await run.say(UP, scenes.welcome())
+        await run.give("?")
+        text = "\n".join(run.screen.last_text)
+        assert text.index("How to play") < text.index("At home") < text.index("How to move") < text.index("In a race")
+        for info in scenes.RULES:
+            assert text.count(f"({info.id})") == 1
+            assert info.source in text
+
+
+async def test_the_help_in_a_room_has_its_keys_first_then_its_rules_and_no_others() -> None:
+    async with running(size=(100, 400)) as run:
+        await run.say(UP, scenes.welcome(), scenes.room(options=RaceOptions(rules="teppich")))
+        await run.give("?")
+        text = "\n".join(run.screen.last_text)
+        assert text.index("Before and after a race") < text.index("(teppich)") < text.index("In a race") < text.index("How to move")
+        assert [info.id for info in scenes.RULES if f"({info.id})" in text] == ["teppich"]
+        assert "Say something to everybody" in text.partition("This race")[0], "rows that other screens have too are among the first"
+
+
+async def test_the_form_offers_a_deal_that_can_be_won() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome())
+        await run.give("o", "down", "down", "down", "down", "down", "right")
+        assert run.screen.shows("random, one that can be won")
+        await run.give(*["down"] * (len(RACE_FORM) - DEAL_LINE), "enter")
+        assert run.link.taken()[-1] == OpenRace(options=RaceOptions(winnable=True))
+
+
+async def test_other_rules_in_the_form_take_the_wish_for_a_winnable_deal_back_where_there_are_none() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome())
+        # One after the other: five variants of Carpet with winnable deals, then Colorado.
+        await run.give("o", "down", *["down"] * DEAL_LINE, "right", *["up"] * DEAL_LINE, *["right"] * 5)
+        assert run.screen.shows("Rules        Whist-pack Carpet")
+        assert run.screen.shows("random, one that can be won")
+        await run.give("right")
+        assert run.screen.shows("Rules        Colorado")
+        assert run.screen.shows("random, provably fair")
+        # Under Colorado the wish is not to be had.
+        await run.give(*["down"] * DEAL_LINE, "right")
+        assert run.screen.shows("random, provably fair")
+
+
+async def test_other_rules_from_the_list_take_the_wish_for_a_winnable_deal_back_where_there_are_none() -> None:
+    for chosen, winnable in (("Persian Rug", True), ("Teppich", False)):
+        async with running() as run:
+            await run.say(UP, scenes.welcome())
+            await run.give("o", "down", *["down"] * DEAL_LINE, "right", *["up"] * DEAL_LINE, "enter")
+            await run.click(chosen)
+            await run.give("enter")
+            assert run.screen.shows(f"Rules        {chosen}")
+            assert run.screen.shows("random, one that can be won") is winnable
+            await run.click("Open this race")
+            rules = {"Persian Rug": "persian-rug", "Teppich": "teppich"}[chosen]
+            assert run.link.taken()[-1] == OpenRace(options=RaceOptions(rules=rules, winnable=winnable))
+
+
+async def test_a_race_against_a_bot_can_ask_for_a_winnable_deal() -> None:
+    async with running(StartRace(RaceOptions(bots=("Steady",), winnable=True))) as run:
+        await run.say(UP, scenes.welcome())
+        assert run.link.taken()[0] == OpenRace(options=RaceOptions(bots=("Steady",), public=False, winnable=True))
