@@ -98,5 +98,5 @@ class Resumption:
                 gone.append(PlayersLeft(race=standing.opened.race, seats=tuple(standing.here)))
         if gone:
             await self._journal.write(*gone)
-        if over:
-            logger.info("%s of an earlier server kept open, with the race over", counted(len(self._rooms) - before, "room"))
+        if kept := len(self._rooms) - before:
+            logger.info("%s of an earlier server kept open, with the race over", counted(kept, "room"))
