@@ -18,9 +18,10 @@ from msgspec.structs import replace
 from protocol.client_messages import LeaveRace, Move, Ready, Resign, Say, Stop
 from protocol.codec import MSGPACK, server_message_decoder
 from protocol.errors import CloseCode, Refusal
+from protocol.record import Record
 from protocol.room_events import Dealt, PlayerView, Room, Started
 from protocol.server_messages import Error, ServerMessage
-from protocol.tournament_messages import Called, CheckIn, CreateTournament, Decided, EnterTournament, FollowTournament
+from protocol.tournament_messages import Called, CheckIn, CreateTournament, Decided, EnterTournament, FollowTournament, StartTournament
 from protocol.tournaments import TournamentOptions
 from server.cluster.loads import Load, Loads
 from server.lobby.bans import Bans
@@ -330,3 +331,27 @@ class Venue:
 
     def log(self, identity: str) -> tuple[TournamentDecided, ...]:
         return self.store.tournament_log(identity)
+
+
+async def started(venue: Venue, options: TournamentOptions, *people: Person, director: Person | None = None) -> tuple[Person, str]:
+    """A tournament that these have entered, running. Its director need not play."""
+    director = director or await venue.person("Director")
+    identity = await director.make(options, *people)
+    await director.do(StartTournament(id=identity))
+    return director, identity
+
+
+def kinds(venue: Venue, identity: str) -> list[str]:
+    """Of the log."""
+    return [type(chosen.event).__name__ for chosen in venue.state(identity).log]
+
+
+def records(venue: Venue, identity: str, number: int) -> list[Record]:
+    """Of a round, as kept, each checked as anybody could."""
+    found = [venue.store.record(run.race) for run in venue.store.runs("round", f"{identity}/{number}")]
+    return [record for record in found if record is not None]
+
+
+def refused(answer: Decided | Error) -> str:
+    assert isinstance(answer, Error), answer
+    return answer.code
