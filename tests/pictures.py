@@ -1,6 +1,6 @@
 """Pictures of screens, as a person sees them: `python -m tests.pictures DIRECTORY [NAME ...]`.
 
-Each named screen of tests/client/tui/test_screens.py is shown in a pseudo-terminal of its own, at every size. What the terminal then holds
+Each named screen of tests/client/tui/screens.py is shown in a pseudo-terminal of its own, at every size. What the terminal then holds
 is written as SVG, and as PNG if there is a Chromium. With `--` and a command, that command is run and pictured instead.
 """
 
@@ -80,7 +80,7 @@ def write(screen: pyte.Screen, path: Path) -> None:
 
 def show(name: str, at_ms: str) -> None:
     """Show a screen of the tests until this process is ended, as it looks `at_ms` after it replaced an empty one."""
-    from tests.client.tui.test_screens import SCREENS
+    from tests.client.tui.screens import SCREENS
 
     shown = SCREENS[name]
     screen = urwid.display.raw.Screen()

@@ -26,7 +26,7 @@ from protocol.tournament_messages import CheckIn
 from tests.client import replays, scenes, tables
 from tests.client import tournament_scenes as tournaments
 from tests.client.tui.hands import Run, raced, run_on_hand_screen, settled
-from tests.client.tui.test_screens import ENEMY, Shown, rows_of
+from tests.client.tui.screens import ENEMY, Shown, rows_of
 
 pytestmark = pytest.mark.usefixtures("mock_clock")
 

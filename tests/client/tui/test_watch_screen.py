@@ -24,7 +24,7 @@ from protocol.views import LateBoard, RaceOptions, SeriesInfo, SeriesOptions, Se
 from protocol.watch_messages import Unwatch, Unwatched, WatchRace
 from tests.client import replays, scenes, tables, watched
 from tests.client.tui.hands import UP, Run, running
-from tests.client.tui.test_screens import ENEMY, Shown, rows_of
+from tests.client.tui.screens import ENEMY, Shown, rows_of
 
 pytestmark = pytest.mark.usefixtures("mock_clock")
 
