@@ -2,8 +2,8 @@
 
 import { clean, element, nameOf } from "./dom.js";
 
-/** @typedef {{entrant: string | null, home: number | null, hasWon: boolean}} Side */
-/** @typedef {{name: string, sides: Side[], isBye: boolean, isOpen: boolean, race: string | null}} Match */
+/** @typedef {{entrant: string | null, isNobody: boolean, home: number | null, hasWon: boolean}} Side isNobody: nobody comes here from the match that feeds it */
+/** @typedef {{name: string, sides: Side[], isBye: boolean, isVoid: boolean, race: string | null}} Match isVoid: both have forfeited it, and nobody goes on */
 
 /** All rounds of a tournament: those of its document, with the tables that are told live. @param {any} document @param {any} told */
 export function roundsOf(document, told) {
@@ -52,15 +52,18 @@ function feeders(name) {
 /** @returns {Match} */
 function matchOf(name, known, fed) {
   if (!known) {
-    const sides = [0, 1].map((at) => ({ entrant: fed[at]?.sides.find((side) => side.hasWon)?.entrant ?? null, home: null, hasWon: false }));
-    return { name, sides, isBye: false, isOpen: true, race: null };
+    const comers = [0, 1].map((at) => fed[at]?.sides.find((side) => side.hasWon)?.entrant ?? null);
+    const isNobody = [0, 1].map((at) => fed[at]?.isVoid ?? false);
+    // Whoever meets nobody goes on without a table.
+    const sides = comers.map((entrant, at) => ({ entrant, isNobody: isNobody[at], home: null, hasWon: entrant !== null && isNobody[1 - at] }));
+    return { name, sides, isBye: false, isVoid: isNobody.every(Boolean), race: null };
   }
   const { table, isOver } = known;
-  if (!table.counted) return { name, sides: [{ entrant: table.first, home: null, hasWon: true }], isBye: true, isOpen: false, race: null };
+  if (!table.counted) return { name, sides: [{ entrant: table.first, isNobody: false, home: null, hasWon: true }], isBye: true, isVoid: false, race: null };
   const { result } = table;
-  const side = (entrant, home, wins) => ({ entrant, home: result && !result.forfeit ? home : null, hasWon: result?.verdict === wins });
+  const side = (entrant, home, wins) => ({ entrant, isNobody: false, home: result && !result.forfeit ? home : null, hasWon: result?.verdict === wins });
   return {
-    name, isBye: false, isOpen: result === null, race: isOver ? table.race_ids.at(-1) ?? null : null,
+    name, isBye: false, isVoid: result?.verdict === "neither", race: isOver ? table.race_ids.at(-1) ?? null : null,
     sides: inOrder([side(table.first, result?.first_home, "first"), side(table.second, result?.second_home, "second")], fed),
   };
 }
@@ -86,8 +89,8 @@ export function bracketNodes(groups, names, { last = Infinity, chosen = null, ca
 }
 
 function matchNode(match, names, chosen, canLink) {
-  const rows = match.sides.map(({ entrant, home, hasWon }) => element("span", { class: `side${hasWon ? " has-won" : ""}${entrant !== null && entrant === chosen ? " chosen" : ""}` },
-    entrant === null ? element("span", { class: "note" }, "open") : nameOf(names.get(entrant) ?? entrant),
+  const rows = match.sides.map(({ entrant, isNobody, home, hasWon }) => element("span", { class: `side${hasWon ? " has-won" : ""}${entrant !== null && entrant === chosen ? " chosen" : ""}` },
+    entrant === null ? element("span", { class: "note" }, isNobody ? "nobody" : "open") : nameOf(names.get(entrant) ?? entrant),
     home === null ? null : element("span", { class: "count" }, String(home)),
     hasWon && !match.isBye ? element("span", { class: "unseen" }, " (won)") : null));
   if (match.isBye) rows.push(element("span", { class: "side note" }, "bye"));

@@ -157,7 +157,7 @@ class Listed {
       this.link.setAttribute("href", `/tournament/${encodeURIComponent(info.id)}`);
     }
     setText(this.facts, `${capitalised(FORMATS[info.format] ?? clean(info.format))} · ${clean(rules?.name ?? info.rules)} · director ${clean(info.director)}`);
-    const round = info.round ? `, round ${info.round}` : "";
-    setText(this.stands, `${counted(info.entrants, "player")}, ${phaseWord(info.phase)}${round}${info.by_code && info.phase === "registration" ? ", by code" : ""}`);
+    const stands = info.phase === "running" && info.round ? `round ${info.round}` : phaseWord(info.phase);
+    setText(this.stands, `${counted(info.entrants, "player")}, ${stands}${info.by_code && info.phase === "registration" ? ", by code" : ""}`);
   }
 }

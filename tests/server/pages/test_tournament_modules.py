@@ -110,6 +110,29 @@ def test_the_tree_has_every_match_of_the_bracket_between_those_that_feed_it() ->
                 assert [side["entrant"] for side in match["sides"]] == winners
 
 
+def test_whoever_would_meet_the_winner_of_a_match_that_both_forfeited_meets_nobody_and_wins() -> None:
+    def table(match: str, first: str, second: str, verdict: str) -> dict[str, Any]:
+        result = {"verdict": verdict, "first_home": 0, "second_home": 0, "forfeit": True}
+        return {"match": match, "first": first, "second": second, "counted": True, "race_ids": [], "result": result}
+
+    def told(*verdicts: str) -> list[dict[str, Any]]:
+        pairs = zip(("a", "c", "e", "g"), ("b", "d", "f", "h"), verdicts, strict=True)
+        return [{"number": 1, "isOver": True, "tables": [table(f"W1-{at}", *each) for at, each in enumerate(pairs, 1)]}]
+
+    script = """
+        const { bracketOf } = await import(`${web}/bracket.js`);
+        const shown = ({ entrant, isNobody, hasWon }) => `${isNobody ? "nobody" : entrant ?? "open"}${hasWon ? " won" : ""}`;
+        console.log(JSON.stringify(given.map((rounds) => bracketOf(rounds, false)[0].columns.slice(1)
+            .flatMap(({ matches }) => matches.map(({ sides }) => sides.map(shown))))));
+    """
+    one, three, all_four = node(
+        script, [told("first", "neither", "second", "second"), told("first", *["neither"] * 3), told(*["neither"] * 4)]
+    )
+    assert one == [["a won", "nobody"], ["f", "h"], ["a", "open"]]
+    assert three == [["a won", "nobody"], ["nobody", "nobody"], ["a won", "nobody"]]
+    assert all_four == [["nobody", "nobody"]] * 3
+
+
 def test_everybody_against_everybody_and_the_way_of_each() -> None:
     tournament = play(field_of(RoundRobin(double=True), 5), by_chance(Random(7)))
     script = """
