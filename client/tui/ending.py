@@ -29,8 +29,8 @@ QUIET_MS = 700
 
 
 def _view(scene: Scene, size: Size) -> Picture:
-    picture = race.SCREEN.view(scene, size)
-    room = scene.model.room
+    room = _room(scene.model)
+    picture = race.SCREEN.view(replace(scene, model=replace(scene.model, room=room)), size)
     homes = [slot for slot in picture.slots if room is not None and room.view is not None and slot.place in room.view.foundations]
     card = cards.MEDIUM if size[0] >= 120 else cards.SMALL
     # Draw the edges of the cards: without them the trails would be one bright heap.
@@ -71,8 +71,14 @@ def _ended(step: Step, action: ScreenAction | str) -> Step:
     return step if is_late or isinstance(action, GoOn) else step.but(falls=False)
 
 
+def _room(state: Model) -> RoomModel | None:
+    """The room with the race that has ended. In a series the next race is open at once."""
+    return state.room if state.room is not None and state.room.phase == "racing" else state.finished
+
+
 def _is_shown(state: Model, ui: Ui) -> bool:
-    return ui.falls and state.room is not None and state.room.view is not None and state.room.phase in ("racing", "over")
+    room = _room(state)
+    return ui.falls and room is not None and room.view is not None
 
 
 SCREEN = Screen("ending", "In a race", (), _is_shown, _ended, _view, type_key=_ended)

@@ -19,7 +19,8 @@ from client.tui.ui_state import Ui
 from client.tui.update import update
 from client.tui.view import body_times, head_times, view
 from protocol.cards import FACE_DOWN
-from protocol.room_events import PlayerView, Result, Seated
+from protocol.room_events import PlayerView, Result, Scored, Seated
+from protocol.server_messages import ServerMessage
 from tests.client import scenes
 from tests.client.tui.hands import UP, racing, running
 
@@ -228,10 +229,17 @@ def last_card_home() -> PlayerView:
     return PlayerView(version=8, seat=0, ply=1, move="c1", state="won", elapsed_ms=9_000, view=view)
 
 
+SCORE = scenes.standing((1, 0), 1)
+NEXT_RACE = (Scored(version=10, series=SCORE, record=None), scenes.next_race(11, SCORE))
+
+
 @pytest.mark.parametrize("by_key", [True, False])
-async def test_behind_the_last_card_the_cards_fall_until_they_have_or_a_key_is_pressed(by_key: bool) -> None:
+@pytest.mark.parametrize("then", [(), NEXT_RACE], ids=["alone", "in a series"])
+async def test_behind_the_last_card_the_cards_fall_until_they_have_or_a_key_is_pressed(
+    by_key: bool, then: tuple[ServerMessage, ...]
+) -> None:
     async with racing(settings=MOVING) as run:
-        await run.say(last_card_home(), Result(version=9, record=scenes.record()))
+        await run.say(last_card_home(), Result(version=9, record=scenes.record()), *then)
         # Whoever presses space again and again presses it once too often.
         await run.give(" ", "g")
         assert not run.screen.shows("You won")
