@@ -10,6 +10,8 @@ import shutil
 import textwrap
 from typing import Any, Final, TextIO
 
+import typer
+
 # What the parser of both commands says about a number, and the words for the person who typed it.
 _NUMBERS = (
     (re.compile("Input should be a valid integer, .*"), "it takes a whole number"),
@@ -41,7 +43,7 @@ def folded(sentence: str, stream: TextIO) -> str:
 
 def misuse_text(command: str, said: str) -> str:
     """One sentence in place of usage, hint and error: the help is a flag away. said: the message of the command line's parser."""
-    said = said.rstrip(".")
+    said = " ".join(said.rstrip(".").split()).replace("Choose from:", "Choose one of")
     for pattern, words in _NUMBERS:
         said = pattern.sub(words, said)
     return f"{command}: {said}{' See' if said.endswith('?') else '; see'} {command} --help."
@@ -51,6 +53,12 @@ def examples(*commands: str) -> str:
     """The text below a command's help: one line per example, unbroken in any terminal, so that it can be copied."""
     # A backspace tells the formatter not to fill the lines that follow.
     return "\b\n" + (f"Example: {commands[0]}" if len(commands) == 1 else "\n".join(["Examples:", *(f"  {each}" for each in commands)]))
+
+
+def show_help(context: typer.Context) -> None:
+    """What a group of commands does if none of them is named: show its help."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 def with_plain_help(command: Any) -> Any:

@@ -27,6 +27,7 @@ from client.cli.shared import (
     print_sentence,
     print_text,
     run,
+    show_help,
 )
 from client.connection.events import Identity
 from client.connection.request import NotKnown, ask, who_is
@@ -49,13 +50,8 @@ move_app = typer.Typer(
     ),
     rich_markup_mode=None,
 )
+move_app.callback(invoke_without_command=True)(show_help)
 app.add_typer(move_app, name="identity")
-
-
-@move_app.callback(invoke_without_command=True)
-def _root(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
 
 
 MaybeUrl = Annotated[str | None, typer.Argument(metavar="SERVER", help=f"{URL_HELP} Without it: what this machine knows.")]

@@ -27,6 +27,7 @@ from client.cli.shared import (
     print_text,
     run,
     settings_at,
+    show_help,
     with_looks,
 )
 from client.connection.address import Address
@@ -187,6 +188,7 @@ challenge_app = typer.Typer(
     epilog=examples("carpet challenge create carpet.example", "carpet challenge run carpet.example ABCDEF"),
     rich_markup_mode=None,
 )
+challenge_app.callback(invoke_without_command=True)(show_help)
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id of the challenge, six letters in either case.")]
 

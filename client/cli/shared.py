@@ -32,6 +32,7 @@ from client.tui.start import AppOutcome, UiSettings
 from client.tui.theme import Palette
 from protocol.command_line import examples as examples
 from protocol.command_line import folded
+from protocol.command_line import show_help as show_help
 from protocol.pages import is_race_id
 from protocol.text import clean_chat, counted, is_room_code, read_code
 from protocol.views import MAX_SERIES_RACES, RATED_DELAY_S, RaceOptions

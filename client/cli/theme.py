@@ -8,7 +8,18 @@ from typing import Annotated
 import typer
 
 from client.cli.looks import FILED, USED, built_in
-from client.cli.shared import MISUSED, examples, fail, keep_usual, palette_from, print_sentence, print_text, settings_of, write_new
+from client.cli.shared import (
+    MISUSED,
+    examples,
+    fail,
+    keep_usual,
+    palette_from,
+    print_sentence,
+    print_text,
+    settings_of,
+    show_help,
+    write_new,
+)
 from client.storage.identity import home_folder
 from client.tui.theme import PALETTES
 from client.tui.theme_file import text_of
@@ -18,8 +29,8 @@ theme_app = typer.Typer(
     name="theme",
     help="List, show, make and choose themes.",
     epilog=examples("carpet theme new mine.toml", "carpet play --theme mine.toml", "carpet theme use mine.toml"),
-    no_args_is_help=True,
 )
+theme_app.callback(invoke_without_command=True)(show_help)
 app.add_typer(theme_app)
 Chosen = Annotated[Path, typer.Argument(metavar="NAME|FILE", help="A theme that is built in, or a file.")]
 

@@ -25,6 +25,7 @@ from client.cli.shared import (
     print_json,
     print_sentence,
     run,
+    show_help,
     with_looks,
 )
 from client.cli.tournament_pages import Id, tournament_id, tournament_pages_app
@@ -54,9 +55,9 @@ tournament_app = typer.Typer(
     name="tournament",
     help="Make, direct, play in and follow tournaments.",
     epilog=examples("carpet tournament create carpet.example 'Carpet Open' --fill 8", "carpet tournament join carpet.example KWPRTM"),
-    no_args_is_help=True,
     rich_markup_mode=None,
 )
+tournament_app.callback(invoke_without_command=True)(show_help)
 tournament_app.add_typer(tournament_pages_app)
 
 Name = Annotated[str | None, typer.Option(metavar="NAME", help="Your name there; another name is another player. [default: as last time]")]

@@ -14,6 +14,7 @@ import typer
 from protocol import PROGRAM_VARIABLE, SERVER_PROGRAM
 from protocol.command_line import examples as examples
 from protocol.command_line import folded
+from protocol.command_line import show_help as show_help
 from protocol.shuffle import SEED_BYTES
 
 if TYPE_CHECKING:
@@ -28,12 +29,6 @@ FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="A record as J
 def program() -> str:
     """The name of the command that was typed, because `carpet` passes some of its commands on to this one."""
     return os.environ.get(PROGRAM_VARIABLE) or SERVER_PROGRAM
-
-
-def show_help(context: typer.Context) -> None:
-    """What a group of commands does if none of them is named: show its help."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
 
 
 def say(sentence: str) -> None:
