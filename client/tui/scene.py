@@ -143,7 +143,7 @@ def head(scene: Scene, width: int) -> Picture:
     right = [*clock, ("head", "  " if state else " "), *state] if clock else state
     if room is not None:
         left.append(("head", f"{dot}{rules_name(scene.model, room.options.rules)}{dot}{clip(clean_name(room.code), 8)}"))
-        more = race_of_series(room)
+        more = [*_round(scene, room), *race_of_series(room)]
         autoplays = scene.ui.settings.autoplay and room.options.autoplay and scene.model.room is not None and room.phase == "racing"
         more += ["autoplay"] if autoplays else []
         more += [f"{room.watchers} watching{', all cards' if room.shown_whole else ''}"] if room.watchers else []
@@ -171,6 +171,17 @@ def race_of_series(room: RoomModel) -> list[str]:
     if not is_over and series.raced and series.format != "swap":
         said += _standing(room, tuple(seat.points for seat in series.seats))
     return said
+
+
+def _round(scene: Scene, room: RoomModel) -> list[str]:
+    """`Club Open, round 2`, at a table of a tournament; without the name if that is not known here."""
+    shared = room.shared
+    identity, _, number = clean_name(shared.id).partition("/") if shared is not None and shared.kind == "round" else ("", "", "")
+    if not number:
+        return []
+    tournament = scene.model.tournaments.tournament(identity)
+    name = f"{clip(title_text(tournament.told.options.name), 24)}, " if tournament is not None else ""
+    return [f"{name}round {clip(number, 4)}"]
 
 
 def _standing(room: RoomModel, points: tuple[int, ...]) -> list[str]:
