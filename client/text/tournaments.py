@@ -102,8 +102,7 @@ def phase_sentence(tournament: Tournament, left_ms: int | None) -> str:
     playing = [entrant for entrant in tournament.entrants if not entrant.withdrawn]
     last = tournament.rounds[-1] if tournament.rounds else None
     count = f"{len(playing)} entered"
-    tables = "table is" if last is not None and last.tables == 1 else "tables are"
-    done = f"{last.tables - last.open} of {last.tables} {tables} done." if last is not None else ""
+    done = f"{last.tables - last.open} of {counted(last.tables, 'table')} done." if last is not None else ""
     match tournament.phase:
         case "registration":
             return f"Open to enter: {count}."

@@ -131,7 +131,7 @@ def test_whoever_looks_on_sees_tables_and_watches_one_and_a_director_directs_by_
         with client(tmp_path / "zoe", "tournament", "watch", url, tournament, columns=160) as zoe:
             zoe.wait_for("Open to enter: 2 entered.")
             assert carpet_here(tmp_path / "grace", "tournament", "start", url, tournament).status == 0
-            zoe.wait_for("is being raced: 0 of 1 table is done")
+            zoe.wait_for("is being raced: 0 of 1 table done")
             zoe.wait_until(lambda lines: any("█" in line for line in lines), what="bars")
             zoe.type("\r")
             zoe.wait_for("Watching")

@@ -55,7 +55,7 @@ def test_a_tournament_is_followed_from_registration_to_its_end(browser: Browser,
         browser.wait_for_text(".summary", "Check-in: 0 of 2 checked in.")
         for player in (ada, zoe):
             player.check_in(tournament)
-        browser.wait_for_text(".summary", "Round 1 is being raced: 0 of 1 table is done.")
+        browser.wait_for_text(".summary", "Round 1 is being raced: 0 of 1 table done.")
         browser.expect(lambda now: now.shown(".command"), [False])
         (code,) = {player.go_to_table()["code"] for player in (ada, zoe)}
         for player in (ada, zoe):

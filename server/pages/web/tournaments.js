@@ -90,7 +90,7 @@ export function phaseSentence(told, left) {
   const last = told.rounds.at(-1);
   const number = last ? `Round ${last.number}${["swiss", "session"].includes(told.options.format) && told.options.rounds ? ` of ${told.options.rounds}` : ""}` : "";
   const rest = left === null ? "" : ` ${clockText(left)} left.`;
-  const done = last ? `${last.tables - last.open} of ${last.tables} ${last.tables === 1 ? "table is" : "tables are"} done.` : "";
+  const done = last ? `${last.tables - last.open} of ${counted(last.tables, "table")} done.` : "";
   switch (told.phase) {
     case "registration":
       return `Open to enter: ${playing.length} entered.`;

@@ -42,11 +42,11 @@ def test_a_format_is_told_with_what_it_is_played_with(options: dict[str, object]
     [
         ("registration", None, "Open to enter: 4 entered."),
         ("check-in", 61_000, "Check-in: 2 of 4 checked in. 1:01 left."),
-        ("running", None, "Round 2 of 9 is being raced: 1 of 3 tables are done."),
+        ("running", None, "Round 2 of 9 is being raced: 1 of 3 tables done."),
         ("between", 5_000, "Round 2 of 9 is over; the next one is paired in 0:05."),
         ("between", 0, "Round 2 of 9 is over; the next one is being paired."),
         ("between", None, "Round 2 of 9 is over; the director pairs the next one."),
-        ("paused", None, "Paused: races go on, but no new one starts; 1 of 3 tables are done."),
+        ("paused", None, "Paused: races go on, but no new one starts; 1 of 3 tables done."),
         ("over", None, "It is over: Benedikt won."),
         ("ended", None, "Called off before it was decided."),
     ],
