@@ -90,7 +90,7 @@ class Lobby(Struct, frozen=True, kw_only=True, tag_field="type", tag="lobby"):
     """Who is here, which public races have a free seat, and which are running. At most 100 of each are listed; the counts are exact.
 
     ratings: one for each of `players`, null for those without one. running: the closest race first. races_running: includes races that
-    are not public.
+    are not public. seeking: how many players are looking for an opponent by `quick-match`.
     """
 
     players: tuple[str, ...]
@@ -100,6 +100,7 @@ class Lobby(Struct, frozen=True, kw_only=True, tag_field="type", tag="lobby"):
     races_running: int
     ratings: tuple[int | None, ...]
     running: tuple[RunningRaceInfo, ...]
+    seeking: int = 0
 
 
 class LobbyChanges(Struct, frozen=True, kw_only=True, tag_field="type", tag="lobby-changes"):
@@ -120,6 +121,7 @@ class LobbyChanges(Struct, frozen=True, kw_only=True, tag_field="type", tag="lob
     closest: str | None
     players: tuple[str, ...] | None = None
     ratings: tuple[int | None, ...] | None = None
+    seeking: int = 0
 
 
 class WaitingMatch(Struct, frozen=True, kw_only=True, tag_field="type", tag="waiting-match"):

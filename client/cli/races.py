@@ -40,7 +40,8 @@ def races(
 def lobby_lines(lobby: Lobby) -> list[str]:
     """Tables of the open and running races, and the players."""
     more = lobby.races_open - len(lobby.races)
-    lines = [f"{lobby.races_open} open, {lobby.races_running} running."]
+    seeking = f", {lobby.seeking} looking for an opponent (carpet match)" if lobby.seeking else ""
+    lines = [f"{lobby.races_open} open, {lobby.races_running} running{seeking}."]
     if lobby.races:
         lines += table_lines(("code", "rules", "seats", "limit", "rated", "players"), [_row(race) for race in lobby.races])
     if more > 0:

@@ -32,6 +32,7 @@ def lobby_changed(lobby: Lobby, told: LobbyChanges, passed_ms: int) -> Lobby:
         races_running=told.races_running,
         ratings=lobby.ratings if told.ratings is None else told.ratings,
         running=(*first, *running.values()),
+        seeking=told.seeking,
     )
 
 

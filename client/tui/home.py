@@ -228,6 +228,8 @@ def _people(scene: Scene, width: int) -> Picture:
         return block([[]])
     names = with_ratings(lobby.players[:12], lobby.ratings)
     lines: list[Line] = [[("faint", f"{lobby.players_here} online")], *[[("faint", text)] for text in wrap_text(names, width)[:3]]]
+    if lobby.seeking and scene.model.search is None:
+        lines.insert(0, [("strong", f"{lobby.seeking} looking for a race (m)")])
     return block(lines)
 
 

@@ -1,4 +1,4 @@
-"""The lobby: tells its followers who is here and which public races have a free seat or are being run.
+"""The lobby: tells its followers who is here, how many of them look for an opponent, and which public races have a free seat or are run.
 
 It looks at rooms and players when something has changed, at most twice a second however much changes, so that a thousand followers cost the
 server one message, encoded once. The cost of a look depends on what is listed, not on how much there is (`listing`).
@@ -19,6 +19,7 @@ from protocol.server_messages import LobbyChanges
 from protocol.views import OpenRaceInfo, RunningChange, RunningRaceInfo, RunningSeatInfo
 from server.cluster.bus import readable
 from server.lobby.listing import Listing
+from server.lobby.matchmaker import Matchmaker
 from server.lobby.players import Players
 from server.rooms.clock import Clock
 from server.rooms.driver import Room
@@ -50,10 +51,11 @@ EMPTY = LobbyMessage(players=(), players_here=0, races=(), races_open=0, races_r
 class Lobby:
     """`run` is its only task."""
 
-    def __init__(self, rooms: Rooms, players: Players, clock: Clock) -> None:
+    def __init__(self, rooms: Rooms, players: Players, matchmaker: Matchmaker, clock: Clock) -> None:
         self._listing = Listing()
         self._clock = clock
         self._players = players
+        self._matchmaker = matchmaker
         self._followers: dict[Member, bool] = {}
         """Each with whether they take messages about changes only."""
         self._changed = False
@@ -75,6 +77,7 @@ class Lobby:
         rooms.on_change.append(self._mark)
         rooms.on_clocks_right.append(self._tell_anew)
         players.on_change.append(self._mark)
+        matchmaker.on_change.append(self._mark)
 
     def follow(self, member: Member, *, changes: bool = False) -> None:
         """Tell `member` now and on every change. changes: on a change, telling what has changed is enough."""
@@ -185,6 +188,7 @@ class Lobby:
             ratings=tuple(self._players.rating(player.id) for player in islice(self._players.here(), LISTED)),
             races_running=self._listing.running,
             running=tuple(self._running_race(room, now) for room in self._listing.closest(LISTED)),
+            seeking=len(self._matchmaker),
         )
 
     def _open_race(self, room: Room) -> OpenRaceInfo:
@@ -244,6 +248,7 @@ def merged(own: LobbyMessage, others: Sequence[LobbyMessage], *, closest: str | 
         ratings=tuple(rating for _, rating in players),
         races_running=sum(part.races_running for part in parts),
         running=tuple(islice(_in_turn([part.running for part in by_closeness]), LISTED)),
+        seeking=sum(part.seeking for part in parts),
     )
 
 
@@ -264,7 +269,7 @@ def changes(before: LobbyMessage, after: LobbyMessage) -> LobbyChanges | None:
     progress = tuple(_progress(info) for info in after.running if info.code not in new_codes and _state(info) != _state(running[info.code]))
     players = (before.players, before.ratings) != (after.players, after.ratings)
     closest = [info.code for info in after.running[:1]]
-    counts = [(lobby.players_here, lobby.races_open, lobby.races_running) for lobby in (before, after)]
+    counts = [(lobby.players_here, lobby.races_open, lobby.races_running, lobby.seeking) for lobby in (before, after)]
     if not (gone or new_races or new_running or progress or players or counts[0] != counts[1] or closest != [*running][:1]):
         return None
     return LobbyChanges(
@@ -278,6 +283,7 @@ def changes(before: LobbyMessage, after: LobbyMessage) -> LobbyChanges | None:
         closest=closest[0] if closest else None,
         players=after.players if players else None,
         ratings=after.ratings if players else None,
+        seeking=after.seeking,
     )
 
 

@@ -50,6 +50,8 @@ class Matchmaker:
         self._seekers: dict[str, Seeker] = {}
         self._told: dict[str, tuple[int | None, int]] = {}  # the window and number that a player was told last
         self._dirty = trio.Event()
+        self.on_change: list[Callable[[], None]] = []
+        """Called when somebody has begun to look for an opponent, or does so no more."""
         rooms.on_clocks_right.append(self._look_again)
 
     def __len__(self) -> int:
@@ -68,6 +70,7 @@ class Matchmaker:
         except QueueFull as full:
             raise Refusal(ErrorCode.SERVER_FULL, "too many are looking for an opponent") from full
         self._seekers[player] = seeker
+        self._note_change()
         pair = self._queue.take_opponent_for(player, now) if not self._rooms.in_outage else None
         if pair is None:
             self._tell(player, now)
@@ -148,7 +151,12 @@ class Matchmaker:
 
     def _forget(self, player: str) -> Seeker:
         self._told.pop(player, None)
+        self._note_change()
         return self._seekers.pop(player)
+
+    def _note_change(self) -> None:
+        for listener in self.on_change:
+            listener()
 
 
 def _give_up(seeker: Seeker, refusal: Refusal) -> None:

@@ -87,7 +87,8 @@ export class LobbyPage {
   }
 
   #show(model) {
-    const counts = `${counted(model.racesRunning, "race")} running, ${model.racesOpen} open, ${counted(model.playersHere, "player")} here.`;
+    const seeking = model.seeking ? `, ${model.seeking} looking for an opponent` : "";
+    const counts = `${counted(model.racesRunning, "race")} running, ${model.racesOpen} open, ${counted(model.playersHere, "player")} here${seeking}.`;
     setText(this.summary, counts);
     if (this.#counts && counts !== this.#counts) announce(counts, { isCount: true });
     this.#counts = counts;

@@ -329,10 +329,11 @@ export class LobbyModel {
     this.#take(changes, changes.closest);
   }
 
-  #take({ players_here, races_open, races_running }, closest) {
+  #take({ players_here, races_open, races_running, seeking = 0 }, closest) {
     this.playersHere = players_here;
     this.racesOpen = races_open;
     this.racesRunning = races_running;
+    this.seeking = seeking;
     this.closest = closest;
   }
 }

@@ -44,9 +44,10 @@ def test_as_json_it_is_the_servers_document_and_no_name_can_touch_the_terminal(
     assert json.loads(ran.out) == json.loads(encode(lobby, JSON))
 
 
-def test_an_empty_server_is_said_in_words() -> None:
+def test_an_empty_server_is_said_in_words_and_so_is_who_looks_for_an_opponent() -> None:
     lobby = Lobby(players=(), players_here=0, races=(), races_open=0, races_running=0, ratings=(), running=())
     assert lobby_lines(lobby) == ["0 open, 0 running.", "0 here."]
+    assert lobby_lines(replace(lobby, seeking=2))[0] == "0 open, 0 running, 2 looking for an opponent (carpet match)."
 
 
 def test_races_that_are_run_are_listed_with_the_cards_home() -> None:

@@ -69,6 +69,17 @@ async def test_keys_and_clicks_begin_the_search_for_an_opponent_and_escape_and_t
         assert run.link.taken() == []
 
 
+async def test_those_at_home_see_how_many_look_for_an_opponent_until_they_look_themselves() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), replace(scenes.lobby(), seeking=1))
+        assert run.screen.shows("1 looking for a race (m)")
+        await run.give("m")
+        await run.say(WAITING)
+        assert not run.screen.shows("looking for a race")
+        await run.say(WaitingOver(reason="cancelled"), replace(lobby_change(), seeking=0))
+        assert not run.screen.shows("looking for a race")
+
+
 async def test_the_seconds_of_the_search_are_counted() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), WAITING)

@@ -18,6 +18,7 @@ from protocol.server_messages import LobbyChanges
 from protocol.views import RaceOptions, RunningRaceInfo, SeriesOptions
 from server.lobby.bans import Bans
 from server.lobby.lobby import EMPTY, INTERVAL_S, LISTED, Lobby, merged
+from server.lobby.matchmaker import Matchmaker, Seeker
 from server.lobby.players import Players
 from server.rooms.driver import Room
 from server.rooms.member import PlayerConnection
@@ -66,7 +67,8 @@ class Venue:
         bans = Bans(journal=journal, clock=self.table.clock)
         self.players = Players(entropy=self.table.entropy, journal=journal, clock=self.table.clock, bans=bans)
         self.table.rooms.on_rated.append(self.players.rated)
-        self.lobby = Lobby(self.table.rooms, self.players, self.table.clock)
+        self.matchmaker = Matchmaker(self.table.rooms, clock=self.table.clock, rating=self.players.rating)
+        self.lobby = Lobby(self.table.rooms, self.players, self.matchmaker, self.table.clock)
         nursery.start_soon(self.lobby.run)
 
     @property
@@ -100,6 +102,25 @@ async def test_however_much_changes_followers_hear_at_most_twice_a_second_and_in
     assert ann.last.players_here == 200
     assert ann.last.players[:2] == ("player 0", "player 1")
     assert len(ann.last.players) == LISTED
+
+
+async def test_followers_hear_how_many_look_for_an_opponent(venue: Venue) -> None:
+    ann, bert = Follower(), Follower()
+    venue.lobby.follow(ann)
+    venue.lobby.follow(bert, changes=True)
+    venue.matchmaker.seek("cleo", Seeker(Follower(), 0, lambda room: None), rules=None)
+    await trio.sleep(1)
+    assert ann.last.seeking == 1
+    changes = bert.heard[-1][1].message
+    assert isinstance(changes, LobbyChanges)
+    assert changes.seeking == 1
+    venue.matchmaker.seek("dora", Seeker(Follower(), 0, lambda room: None), rules=None)
+    await trio.sleep(1)
+    assert (ann.last.seeking, ann.last.races_open) == (0, 1), "they have found each other"
+    venue.matchmaker.seek("emil", Seeker(Follower(), 0, lambda room: None), rules=None)
+    venue.matchmaker.leave("emil")
+    await trio.sleep(1)
+    assert ann.last.seeking == 0
 
 
 async def test_without_changes_nothing_is_said(venue: Venue) -> None:
@@ -390,3 +411,7 @@ def test_the_closest_race_of_all_servers_is_listed_first() -> None:
         together = merged(own, others, closest=closest)
         assert together.running[0].code == first
         assert {race.code for race in together.running} == {"AAAAAA", "BBBBBB", "CCCCCC", "DDDDDD"}
+
+
+def test_those_who_look_for_an_opponent_are_counted_at_all_servers() -> None:
+    assert merged(structs.replace(EMPTY, seeking=1), [structs.replace(EMPTY, seeking=2), EMPTY]).seeking == 3

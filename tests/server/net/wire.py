@@ -331,11 +331,11 @@ class House:
         self.bans.come_back(self.store.bans())
         self.players = Players(entropy=entropy, journal=self.journal, clock=self.clock, bans=self.bans)
         self.rooms.on_rated.append(self.players.rated)
-        self.lobby = Lobby(self.rooms, self.players, self.clock)
+        self.matchmaker = Matchmaker(self.rooms, clock=self.clock, rating=self.players.rating)
+        self.lobby = Lobby(self.rooms, self.players, self.matchmaker, self.clock)
         over = Resumption(self.rooms, self.store, self.journal, self.clock).over
         self.spectators = SpectatorRegistry(nursery, self.rooms, self.clock, over=over)
         nursery.start_soon(self.spectators.run)
-        self.matchmaker = Matchmaker(self.rooms, clock=self.clock, rating=self.players.rating)
         self.runs = RunService(self.rooms, journal=self.journal, clock=self.clock, entropy=entropy, compute=self._compute)
         self.tournaments = TournamentService(
             TournamentPorts(

@@ -918,6 +918,7 @@ def test_the_lobby_is_kept_up_by_what_has_changed() -> None:
             races_running=len(listed),
             ratings=(None,) * here,
             running=listed,
+            seeking=here // 3,
         )
 
     told = [
@@ -931,8 +932,8 @@ def test_the_lobby_is_kept_up_by_what_has_changed() -> None:
         const model = new LobbyModel(given.first, 0);
         const seen = given.changes.map((changes, at) => {
             model.apply(changes, at + 1);
-            const { players, playersHere, racesOpen, racesRunning, closest } = model;
-            return { players, playersHere, racesOpen, racesRunning, closest, races: [...model.races.keys()],
+            const { players, playersHere, racesOpen, racesRunning, seeking, closest } = model;
+            return { players, playersHere, racesOpen, racesRunning, seeking, closest, races: [...model.races.keys()],
                 running: [...model.running.values()]
                     .map(({ code, watchers, seats, heardAt }) => [code, watchers, seats.map(({ home }) => home), heardAt]) };
         });
@@ -944,10 +945,11 @@ def test_the_lobby_is_kept_up_by_what_has_changed() -> None:
     seen, order, closest = node(script, given)
     for lobby_then, shown in zip(told[1:], seen, strict=True):
         assert shown["players"] == list(lobby_then.players)
-        assert [shown["playersHere"], shown["racesOpen"], shown["racesRunning"]] == [
+        assert [shown["playersHere"], shown["racesOpen"], shown["racesRunning"], shown["seeking"]] == [
             lobby_then.players_here,
             lobby_then.races_open,
             lobby_then.races_running,
+            lobby_then.seeking,
         ]
         assert shown["races"] == [info.code for info in lobby_then.races]
         assert shown["closest"] == (lobby_then.running[0].code if lobby_then.running else None)
