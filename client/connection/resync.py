@@ -32,6 +32,7 @@ Watching is not resumed by version: after a loss or a missing event, the race is
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from client.connection.events import NO_RACE, NO_SEAT, WATCH_REFERENCE
 from protocol.client_messages import JoinRace, QuickMatch
@@ -232,7 +233,7 @@ class Watching:
             return None
         self.behind = True
         ref, self.sent_on = self.request.ref if self.sent_on else WATCH_REFERENCE, False
-        self.request = self._before = WatchRace(code=self.request.code, ref=ref)
+        self.request = self._before = replace(self.request, ref=ref)
         return self.request
 
     def concerns(self, message: ServerMessage) -> bool:
@@ -244,7 +245,8 @@ class Watching:
         match message:
             case Watched(room=room, closest=closest):
                 self._code, self._version, self.behind = room.code, room.version, False
-                self.request = self._before = WatchRace(code=None if closest else room.code, ref=WATCH_REFERENCE)
+                request = self.request or WatchRace()
+                self.request = self._before = replace(request, code=None if closest else room.code, ref=WATCH_REFERENCE)
                 return Reaction((message,), back=True)
             case WatchedEvent(code=code, event=event):
                 if code != self._code or event.version <= self._version:

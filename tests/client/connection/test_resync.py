@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from client.connection.events import NO_RACE, NO_SEAT, WATCH_REFERENCE
 from client.connection.resync import REJOIN_REFERENCE, Reaction, Resume
@@ -199,10 +200,10 @@ def hidden(version: int, code: str = "ABCDEF") -> WatchedEvent:
     return WatchedEvent(code=code, event=Hidden(version=version))
 
 
-def watching(*, closest: bool = False) -> Resume:
+def watching(*, closest: bool = False, key: str = "") -> Resume:
     resume = Resume()
     resume.take(welcome())
-    resume.sent(WatchRace(code=None if closest else "abcdef", ref=7))
+    resume.sent(WatchRace(code=None if closest else "abcdef", key=key, ref=7))
     resume.take(snapshot(closest=closest))
     return resume
 
@@ -217,6 +218,14 @@ def test_a_watcher_whose_connection_was_lost_asks_for_the_same_and_is_back_with_
     assert resume.take(snapshot(version=9)) == Reaction((snapshot(version=9),), back=True)
     assert resume.wanted() == ()
     assert not resume.is_elsewhere
+
+
+def test_a_watcher_who_may_see_every_card_asks_with_their_key_again() -> None:
+    resume, again = watching(key="0f" * 16), replace(WATCH, key="0f" * 16)
+    resume.lost()
+    assert resume.take(welcome()).send == (again,)
+    resume.take(snapshot())
+    assert resume.take(hidden(9)).send == (again,)
 
 
 def test_a_watcher_who_waits_for_a_race_waits_on() -> None:
