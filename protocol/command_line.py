@@ -41,6 +41,11 @@ def folded(sentence: str, stream: TextIO) -> str:
     return "\n".join(lines).replace("\0", " ")
 
 
+def harmless(text: str) -> str:
+    """The text without what is no sign, except line breaks: no word of a server's may be a command to the terminal."""
+    return "\n".join(line if line.isprintable() else "".join(filter(str.isprintable, line)) for line in text.split("\n"))
+
+
 def misuse_text(command: str, said: str) -> str:
     """One sentence in place of usage, hint and error: the help is a flag away. said: the message of the command line's parser."""
     said = " ".join(said.rstrip(".").split()).replace("Choose from:", "Choose one of")

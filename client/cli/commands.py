@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from client.cli.main import COMMANDS, INTERRUPTED, drop_output, give_back, main_help
-from protocol.command_line import folded, misuse_text, with_plain_help
+from protocol.command_line import folded, harmless, misuse_text, with_plain_help
 
 FAILED = 1
 
@@ -96,4 +96,4 @@ def run(arguments: Sequence[str]) -> int:
 
 def complain(sentence: str) -> None:
     """Print on standard error what is wrong. The sentence begins with the program's name, as usual there."""
-    typer.echo(folded(sentence, sys.stderr), err=True)
+    typer.echo(folded(harmless(sentence), sys.stderr), err=True)

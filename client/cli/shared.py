@@ -31,7 +31,7 @@ from client.text.past_races import printable_json
 from client.tui.start import AppOutcome, UiSettings
 from client.tui.theme import Palette
 from protocol.command_line import examples as examples
-from protocol.command_line import folded
+from protocol.command_line import folded, harmless
 from protocol.command_line import show_help as show_help
 from protocol.pages import is_race_id
 from protocol.text import clean_chat, counted, is_room_code, read_code
@@ -68,10 +68,10 @@ def fail(sentence: str, status: int = FAILED) -> NoReturn:
 
 
 def print_text(text: str) -> None:
-    """Print for a person. Characters that the terminal's encoding lacks become question marks."""
+    """Print for a person. What the terminal might obey is left out, and characters that its encoding lacks become question marks."""
     encoding = sys.stdout.encoding or "ascii"
     # Flushed line by line, so that a demonstration can be watched, even through a pipe.
-    print(text.encode(encoding, "replace").decode(encoding), flush=True)
+    print(harmless(text).encode(encoding, "replace").decode(encoding), flush=True)
 
 
 def print_sentence(sentence: str) -> None:

@@ -96,7 +96,7 @@ def _screen(replay: ReplayState, at_ms: int, size: Size, settings: UiSettings, c
 
 def titled(rows: Sequence[Line], record: Record, size: Size) -> list[Line]:
     """The rows of a screen; instead of the keys, the last one gives the command that shows the race."""
-    return [*rows[: size[1] - 1], fit_line([("foot", f" carpet replay {record.id}".rstrip())], size[0], "foot")]
+    return [*rows[: size[1] - 1], fit_line(printable([("foot", f" carpet replay {record.id}".rstrip())]), size[0], "foot")]
 
 
 def text_of(rows: Sequence[Line]) -> str:
