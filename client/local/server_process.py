@@ -36,7 +36,8 @@ async def open_server(
     command: Sequence[str] | None = None,
     start_timeout: float = START_TIMEOUT,
 ) -> AsyncIterator[str]:
-    """A server on a free port of this machine; yields its URL. options: more for `carpet-server serve`. Raises ServerFailed.
+    """A server on a free port of this machine; yields its URL. options: more for `carpet-server serve`. Raises ServerFailed, also where it
+    stops before the block ends.
 
     database: where it keeps everything, None for nowhere. lock: a file descriptor that it keeps open as long as it runs.
     command: the whole command line, in place of the server's, for tests.
@@ -55,6 +56,16 @@ async def open_server(
         *options,
     )
     failure: Exception | None = None
+    watching = trio.CancelScope()
+
+    async def watch_over(server: _ServerProcess) -> None:
+        nonlocal failure
+        with watching:
+            said = await server.ended()
+            kept = ". What was played is kept: carpet play goes on with it." if database is not None else ""
+            failure = ServerFailed(f"The server of this game has stopped{said}{kept}")
+            nursery.cancel_scope.cancel()
+
     async with trio.open_nursery() as nursery:
         process = await trio.lowlevel.open_process(
             list(command or server_command(arguments)),
@@ -73,10 +84,12 @@ async def open_server(
             nursery.start_soon(server.keep_errors)
             url = await server.listening(start_timeout)
             nursery.start_soon(server.drop_output)
+            nursery.start_soon(watch_over, server)
             yield url
         except Exception as error:  # noqa: BLE001  (raised again below, out of the nursery's group)
             failure = error
         finally:
+            watching.cancel()
             with trio.CancelScope(shield=True):
                 await _stop(process)
         nursery.cancel_scope.cancel()
@@ -123,10 +136,15 @@ class _ServerProcess:
             await self._process.wait()
         raise ServerFailed(f"The server could not be started{await self._last_words()}")
 
+    async def ended(self) -> str:
+        """Wait until it has; returns what it said last, as the end of a sentence."""
+        await self._process.wait()
+        return await self._last_words()
+
     async def _last_words(self) -> str:
         with trio.move_on_after(0.5):
             await self._all_said.wait()
-        return f"; it said: {' / '.join(self._last_lines)}" if self._last_lines else "; it said nothing."
+        return f"; it said: {' / '.join(self._last_lines)}" if self._last_lines else "; it said nothing"
 
 
 async def _stop(process: trio.Process) -> None:

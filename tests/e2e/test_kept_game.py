@@ -73,6 +73,21 @@ def test_a_game_whose_terminal_dies_is_gone_on_with_or_left_for_another(tmp_path
     assert what_is_kept(tmp_path) == set()
 
 
+def test_a_game_whose_server_dies_ends_with_a_word_about_it_and_is_gone_on_with(tmp_path: Path) -> None:
+    with playing(tmp_path) as terminal:
+        terminal.wait_for(BEGUN)
+        terminal.type("s")
+        terminal.wait_for("waste 1")
+        threads = Path(f"/proc/{terminal.process.pid}/task").glob("*/children")
+        (server,) = [int(child) for thread in threads for child in thread.read_text().split()]
+        os.kill(server, signal.SIGKILL)
+        said = "".join(terminal.wait_for_end().split())
+    assert "Theserverofthisgamehasstopped;itsaidnothing.Whatwasplayediskept:carpetplaygoesonwithit." in said
+    with playing(tmp_path) as terminal:
+        terminal.wait_for(OFFERED)
+        terminal.wait_for("waste 1")
+
+
 def test_a_game_that_has_ended_is_not_offered(tmp_path: Path) -> None:
     with playing(tmp_path, "--alone") as terminal:
         terminal.wait_for(BEGUN)

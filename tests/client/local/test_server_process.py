@@ -72,6 +72,15 @@ async def test_one_that_dies_early_leaves_its_last_words_in_the_error() -> None:
             pass
 
 
+@pytest.mark.parametrize("kept", [False, True])
+async def test_one_that_dies_later_ends_the_block_with_its_last_words_and_says_what_is_kept(tmp_path: Path, kept: bool) -> None:
+    dies = script(LISTENS + "    print('out of memory', file=sys.stderr); sys.exit(3)\n")
+    hint = r"\. What was played is kept: carpet play goes on with it\." if kept else ""
+    with trio.fail_after(60), pytest.raises(ServerFailed, match=rf"has stopped; it said: out of memory{hint}$"):
+        async with open_server(command=dies, database=tmp_path / "game.db" if kept else None):
+            await trio.sleep_forever()
+
+
 async def test_one_that_never_listens_is_given_up_and_ended(mock_clock: MockClock, nursery: trio.Nursery, tmp_path: Path) -> None:
     silent = script(f"import sys; print('thinking', file=sys.stderr, flush=True); open({str(fifo(tmp_path))!r}, 'w'); sys.stdin.read()")
     nursery.start_soon(jump_when_it_says_so, mock_clock, tmp_path, 1.1)
