@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
-import re
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 from msgspec.structs import replace
@@ -34,15 +33,13 @@ from client.cli.shared import (
     settings_of,
     with_looks,
 )
+from client.connection.address import code_in_link
 from client.tui import opening
 from client.tui.start import StartLesson, StartMatch, StartRace, UiSettings
 from protocol.client_messages import JoinRace, OpenRace
 from protocol.watch_messages import WatchRace
 
 app = typer.Typer(rich_markup_mode=None)
-
-_LINK: Final = re.compile(r"https?://[^/]+/(?:play|watch)/([^/?#]+)/?(?:\?.*)?", re.IGNORECASE)
-"""The link to a race's page, as its host's screen shows it."""
 
 Winnable = Annotated[bool, typer.Option("--winnable", help="Only a deal that can be won; nobody knows which one.")]
 BestOf = Annotated[int | None, typer.Option("--best-of", metavar="N", help="A series: whoever wins most of N races wins it. N is odd.")]
@@ -211,10 +208,8 @@ def _code_of(url: str, typed: list[str] | None) -> str | None:
 
     typed: one word or several, since the screen that shows the code puts spaces between its letters.
     """
-    link = _LINK.fullmatch(url.strip())
-    if not typed and link is not None:
-        typed = [link[1]]
-    return code_of(" ".join(typed)) if typed else None
+    code = " ".join(typed or [code_in_link(url)])
+    return code_of(code) if code else None
 
 
 @app.command(epilog=examples("carpet match carpet.example", "carpet match carpet.example --rules crazy-quilt"))

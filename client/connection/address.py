@@ -21,6 +21,7 @@ LOCALS = ("localhost", "127.0.0.1", "::1")
 """The usual names of the machine that a client runs on."""
 _SCHEME_PORTS = {"ws": 80, "wss": 443}
 _OF_PAGES = {"http": "ws", "https": "wss"}
+_LINK = re.compile(r"https?://[^/]+/(?:play|watch)/([^/?#]+)/?(?:\?.*)?", re.IGNORECASE)
 _HOST = re.compile(r"[^\s/?#@\[\]:\\%\x00-\x1f\x7f]+")
 _NUMBER = re.compile(r"\d+|0x[0-9a-f]*")
 
@@ -129,6 +130,12 @@ def parse_address(text: str) -> Address:
     default = _SCHEME_PORTS[scheme] if separator else DEFAULT_PORT
     path = "" if page or (parts.path == "/" and not parts.query) else parts.path
     return Address(scheme == "wss", host, port or default, path + (f"?{parts.query}" if parts.query and not page else ""))
+
+
+def code_in_link(typed: str) -> str:
+    """What stands for the code in the link of a race's page, as its host's screen shows it; empty if it is no such link."""
+    link = _LINK.fullmatch(typed.strip())
+    return link[1] if link is not None else ""
 
 
 def _is_host(host: str) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import NamedTuple
 
-from client.connection.address import BadAddress, parse_address
+from client.connection.address import BadAddress, code_in_link, parse_address
 from client.tui.actions import Do, Pick, Quit, ScreenAction, Typed
 from client.tui.home import WIDTH, banner
 from client.tui.keymap import CHOOSE, Command, Keys
@@ -87,10 +88,12 @@ def _take(step: Step) -> Step:
 
 
 def _go(step: Step, command: str, words: list[str]) -> Step:
-    """Go to the server that was typed, or to a race there if a code was typed too."""
-    if words[:2] == ["carpet", "join"]:
+    """Go to the server that was typed, or to a race there by its code or link. A whole command, as others read it out, will do."""
+    if words[:2] in (["carpet", "join"], ["carpet", "watch"]):
         words = words[2:]
-    place, code = " ".join(words[:1]), read_code("".join(words[1:]))
+    place, *letters = words or [""]
+    letters = list(takewhile(lambda word: not word.startswith("--"), letters))
+    code = read_code("".join(letters) or code_in_link(place))
     try:
         url = parse_address(place).url
     except BadAddress as error:
