@@ -34,7 +34,7 @@ from client.connection.request import NotKnown, ask, who_is
 from client.connection.request import rename as rename_at
 from client.storage.commitments import CommitmentStore
 from client.storage.files import document_text, make_file
-from client.storage.identity import IdentityFile, IdentityStore, home_folder
+from client.storage.identity import IdentityFile, IdentityStore, home_folder, place_of
 from client.storage.identity_transfer import LONGEST_EXPORT, Brought, merged, part_of, read_export
 from protocol.text import clean_chat, clean_name
 from protocol.watch_messages import AskBoardsKey, BoardsKey
@@ -144,7 +144,7 @@ def rename(
 @move_app.command("export", epilog="Example: carpet identity export - | ssh laptop carpet identity import -")
 def export_identity(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A new file; - writes to standard output.")],
-    server: Annotated[str | None, typer.Option(metavar="SERVER", help="Only who you are at this server. [default: at all]")] = None,
+    server: Annotated[str | None, typer.Option(metavar="SERVER", help="Only who you are at this server. [default: everywhere]")] = None,
 ) -> None:
     """Write your identity to a file.
 
@@ -152,13 +152,14 @@ def export_identity(
     """
     url = address_of(server).url if server is not None else None
 
-    text = document_text(part_of(_store().read(), url))
+    known = _store().read()
+    text = document_text(part_of(known, place_of(known.servers, url) if url is not None else None))
     if file == "-":
         typer.echo(text, nl=False)
     else:
         _write_new(file, text)
     place = "What was printed" if file == "-" else file
-    complain(f"carpet: {place} holds your tokens, and whoever has them can play as you: show it to nobody, and delete it when it is there.")
+    complain(f"carpet: {place} holds your tokens, and whoever has them can play as you: show it to nobody, and delete it once it is read.")
 
 
 @move_app.command("import", epilog="Example: carpet identity import anna.json")

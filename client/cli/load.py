@@ -62,20 +62,23 @@ def load(
     plan = Plan(url=address.url, races=races, rate=rate, watchers=watchers, rules=rules)
     workers = processes or max((os.cpu_count() or 2) - 1, 1)
     line = ProgressLine(seconds)
-    if not find:
-        results = [run_load(plan, seconds=seconds, processes=workers, progress=line.tell)]
+    results: list[LoadResult] = []
+
+    def tell(result: LoadResult) -> None:
         line.clear()
-    else:
-        results = []
+        results.append(result)
+        if not as_json:
+            print_text(trial_line(result, bound))
 
-        def tell(result: LoadResult) -> None:
-            line.clear()
-            results.append(result)
-            if not as_json:
-                print_text(trial_line(result, bound))
-
-        best = find_load(plan, bound_ms=bound, seconds=seconds, processes=workers, tell=tell, progress=line.tell)
-        results = [best] if best is not None else results[-1:]
+    try:
+        if not find:
+            results = [run_load(plan, seconds=seconds, processes=workers, progress=line.tell)]
+        else:
+            best = find_load(plan, bound_ms=bound, seconds=seconds, processes=workers, tell=tell, progress=line.tell)
+            results = [best] if best is not None else results[-1:]
+    finally:
+        # What is said of a failure begins a line.
+        line.clear()
     (result,) = results
     if as_json:
         document = msgspec.to_builtins(result)

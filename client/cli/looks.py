@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from client.connection.address import parse_address
+from client.connection.address import BadAddress, parse_address
 from client.connection.errors import Failure
 from client.storage.files import DocumentFile, Versioned
 from client.storage.identity import IdentityError, IdentityStore, home_folder
@@ -62,10 +62,13 @@ def first_of(arguments: Sequence[str]) -> tuple[Start, UiSettings] | None:
 def menu_start() -> StartMenu:
     """The menu, which offers the last server that the player visited."""
     known: list[str] = []
-    with contextlib.suppress(IdentityError):
+    offered = ""
+    # Somebody may have edited the file.
+    with contextlib.suppress(IdentityError, BadAddress):
         known = list(IdentityStore(home_folder()).read().servers)
-    # The last one is the one visited last.
-    return StartMenu(parse_address(known[-1]).typed if known else "", is_new=not known and is_new(home_folder()))
+        # The last one is the one visited last.
+        offered = parse_address(known[-1]).typed if known else ""
+    return StartMenu(offered, is_new=not known and is_new(home_folder()))
 
 
 def settings_with(palette: Palette | None = None) -> UiSettings:

@@ -73,7 +73,7 @@ _CLOSED: dict[int, Ending] = {
     CloseCode.TOO_MANY_ERRORS: Ending("The server closed the connection: it could not understand what was sent to it.", final=True),
     CloseCode.HELLO_TIMEOUT: Ending("The server closed the connection: no hello came in time.", final=True),
     CloseCode.LET_GO: LET_GO,
-    CloseCode.TOO_SLOW: Ending("The server closed the connection: it was too slow for what had to be sent."),
+    CloseCode.TOO_SLOW: Ending("The server closed the connection: it had more to send than your connection took."),
     1000: Ending("The server closed the connection."),
     1001: Ending("The server is going away."),
     1011: Ending("Something went wrong on the server."),

@@ -21,6 +21,7 @@ import msgspec
 
 from client.connection.address import Address, parse_address
 from client.local.load_wire import Connection, Loop, Told
+from protocol.text import counted
 
 CONNECTING: Final = 32
 """How many races a process sets up at a time, until their players are both seated and ready."""
@@ -412,8 +413,8 @@ class Load:
             self.loop.at(moment + REPORT_S, lambda later: self._report(pipe, later))
 
     def _because(self) -> str:
-        asked = f"; asked to wait: {self.asked_to_wait} times" if self.asked_to_wait else ""
-        return asked + "".join(f"; {why}: {count} times" for why, count in self.errors.most_common(3))
+        asked = f"; asked to wait: {counted(self.asked_to_wait, 'time')}" if self.asked_to_wait else ""
+        return asked + "".join(f"; {why}: {counted(count, 'time')}" for why, count in self.errors.most_common(3))
 
 
 def work(pipe: Pipe, plan: Plan, seconds: float, mark: str) -> None:

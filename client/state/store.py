@@ -348,7 +348,7 @@ def _unwatched(model: Model, event: Unwatched, now_ms: int) -> Model:
     sentence = {
         "closed": f"Race {code} was closed.",
         "seated": f"You now have a seat in race {code}, so you no longer watch it.",
-        "too-slow": "Your connection is too slow to watch races on.",
+        "too-slow": "Your connection is too slow to go on watching.",
         "failed": f"Race {code} can no longer be watched, by a fault of the server.",
         NO_RACE: f"Race {code} can no longer be watched.",
     }.get(event.reason)

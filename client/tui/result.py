@@ -221,7 +221,7 @@ def _next_line(now: RoomModel) -> Line:
     # Behind a series that was given up, the next race begins another.
     race = f"race {raced + 1}" if raced else "race 1 of a new series"
     if away:
-        return [("strong", f"r: ready for {race}; {', '.join(away)} is not connected and may come back")]
+        return [("strong", f"r: ready for {race}; {', '.join(away)} {'is' if len(away) == 1 else 'are'} not connected and may come back")]
     if ready:
         return [("title", f"{', '.join(ready)} {'is' if len(ready) == 1 else 'are'} ready for {race}. Press r.")]
     return [("strong", f"r: ready for {race}")]

@@ -44,7 +44,7 @@ from client.tui.screen import Screen
 from client.tui.step import Step
 from client.tui.theme import Markup
 from protocol.cards import FACE_DOWN
-from protocol.text import clean_chat, clean_name
+from protocol.text import clean_chat, clean_name, counted
 from protocol.views import SeatInfo
 
 KEYS: Keys = (
@@ -156,7 +156,7 @@ def _words(scene: Scene, room: RoomModel) -> str:
     if scene.model.is_at_table:
         return _words_at_table(scene, room)
     if free:
-        return f"Give this code to {'the other player' if len(room.seats) == 2 else f'{free} more players'}:"
+        return f"Give this code to {'the other player' if len(room.seats) == 2 else counted(free, 'more player')}:"
     if room.own is not None and not room.own.ready and room.is_run:
         # Nobody is waited for, and nobody can come.
         return "The clock waits for you. Press r when you are ready: this run counts."

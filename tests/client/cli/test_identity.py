@@ -13,10 +13,12 @@ from types import SimpleNamespace
 import pytest
 
 from client.cli import main as cli
+from client.cli.looks import menu_start
 from client.connection.events import Identity
 from client.connection.request import NotKnown
 from client.storage.commitments import CommitmentStore
 from client.storage.identity import IdentityStore
+from client.tui.start import StartMenu
 from protocol.run_messages import DailyDeal
 from tests.client.cli.test_main import run
 
@@ -83,6 +85,18 @@ def test_a_player_whom_the_machine_does_not_have_is_not_asked_for(capsys: pytest
         assert (ran.status, ran.sentence) == (1, f"carpet: This machine has no player dora at {HERE}; carpet whoami shows those it has.")
 
 
+def test_an_export_of_one_server_finds_it_under_each_name_of_this_machine(capsys: pytest.CaptureFixture[str], store: IdentityStore) -> None:
+    store.keep("ws://localhost:7777", Identity("Ada", "token", "7f3a"))
+    ran = run(capsys, "identity", "export", "-", "--server", "127.0.0.1")
+    assert (ran.status, '"Ada"' in ran.out) == (0, True)
+
+
+def test_a_known_server_that_is_no_address_is_not_offered_by_the_menu(store: IdentityStore) -> None:
+    store.keep(HERE, Identity("Ada", "token", "7f3a"))
+    store.path.write_text(store.path.read_text().replace(HERE, "ws://no server"))
+    assert menu_start() == StartMenu("", is_new=False)
+
+
 def test_an_export_is_for_its_owner_alone_and_says_what_it_holds(
     capsys: pytest.CaptureFixture[str], filled: IdentityStore, tmp_path: Path
 ) -> None:
@@ -94,7 +108,7 @@ def test_an_export_is_for_its_owner_alone_and_says_what_it_holds(
         os.umask(before)
     assert (ran.status, ran.out) == (0, "")
     assert ran.err == (
-        f"carpet: {file} holds your tokens, and whoever has them can play as you: show it to nobody, and delete it when it is there.\n"
+        f"carpet: {file} holds your tokens, and whoever has them can play as you: show it to nobody, and delete it once it is read.\n"
     )
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert file.read_bytes() == filled.path.read_bytes()
