@@ -159,7 +159,7 @@ class NetLink:
     def send(self, message: ClientMessage) -> bool:
         """Also False if no server would take the message, or the connection's queue is full; see `client.connection.websocket`."""
         # Before the join is answered the room would not hear it, and whatever is sent again has to go first.
-        if self._closing or self._resume.is_elsewhere or self._resume.hushed:
+        if self._connection is None or self._closing or self._resume.is_elsewhere or self._resume.hushed:
             return False
         self._say(self._introduction.before(message))
         message = self._unanswered.numbered(message)

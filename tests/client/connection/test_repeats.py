@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from client.connection.client import QUIET, open_link
 from client.connection.errors import RequestRefused
-from client.connection.events import NO_SEAT, WATCH_REFERENCE, Back, Identity
+from client.connection.events import NO_SEAT, WATCH_REFERENCE, Back, Identity, Lost
 from client.connection.outbox import FIRST_NUMBER
 from client.connection.questions import QUESTION_REFERENCE
 from client.connection.resync import REJOIN_REFERENCE
@@ -262,6 +262,12 @@ async def test_whoever_watches_comes_by_a_second_connection_and_by_a_first_one_o
         assert await line.heard() == WatchRace(code="OTHERS", ref=WATCH_REFERENCE)
         await line.say(Unwatched(code="OTHERS", reason="closed"))
         await next_of(link, Back)
+        await line.cut()
+        await next_of(link, Lost)
+        assert not link.send(JoinRace(code="MYRACE"))
+        line = await server.line()
+        assert (await watch_hello(line)).watch, "what did not go out makes nobody a player who takes over"
+        await next_of(link, Welcome)
         assert link.send(JoinRace(code="MYRACE"))
         hello = await line.greet(token="known")
         assert (hello.name, hello.token, hello.watch) == ("anna", "known", False)
