@@ -300,9 +300,9 @@ def _opened(address: Address, wanted: OpenChallenge, name: str | None) -> Challe
         store.keep(address.url, identity, asked=asked_for, last=is_in)
 
     opened = run(lambda: ask(address.url, wanted, Challenge, identity=mine, keep=keep)).challenge
-    # A server that keeps to the specification has said who this is.
-    for identity in told[-1:]:
-        keep(identity, is_in=True)
+    # A server that does not keep to the specification may not have said who this is.
+    if told:
+        keep(told[-1], is_in=True)
     return opened
 
 

@@ -108,6 +108,12 @@ class RoomModel(Struct, frozen=True):
         return self.shared is not None and self.shared.kind != "round"
 
     @property
+    def table_of(self) -> tuple[str, str]:
+        """The id of the tournament that it is a table of, and the number of the round; both empty if it is none."""
+        id_, _, round_ = self.shared.id.partition("/") if self.shared is not None and self.shared.kind == "round" else ("", "", "")
+        return id_, round_
+
+    @property
     def is_withheld(self) -> bool:
         """Whether its boards are hidden from watchers: others have yet to play its deal, or it is the first race of a swap."""
         if self.shared is not None:

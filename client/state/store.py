@@ -155,8 +155,7 @@ class Model(Struct, frozen=True):
     @property
     def table_of(self) -> str:
         """The id of the tournament that the room is a table of; empty if it is none."""
-        shared = self.room.shared if self.room is not None else None
-        return shared.id.partition("/")[0] if shared is not None and shared.kind == "round" else ""
+        return self.room.table_of[0] if self.room is not None else ""
 
     @property
     def finished(self) -> RoomModel | None:

@@ -175,13 +175,10 @@ def race_of_series(room: RoomModel) -> list[str]:
 
 def _round(scene: Scene, room: RoomModel) -> list[str]:
     """`Club Open, round 2`, at a table of a tournament; without the name if that is not known here."""
-    shared = room.shared
-    identity, _, number = clean_name(shared.id).partition("/") if shared is not None and shared.kind == "round" else ("", "", "")
-    if not number:
-        return []
-    tournament = scene.model.tournaments.tournament(identity)
+    id_, number = room.table_of
+    tournament = scene.model.tournaments.tournament(id_)
     name = f"{clip(title_text(tournament.told.options.name), 24)}, " if tournament is not None else ""
-    return [f"{name}round {clip(number, 4)}"]
+    return [f"{name}round {clip(clean_name(number), 4)}"] if number else []
 
 
 def _standing(room: RoomModel, points: tuple[int, ...]) -> list[str]:

@@ -181,7 +181,7 @@ def _words_at_table(scene: Scene, room: RoomModel) -> str:
         if all(info.ready and info.connected for info in room.seats):
             return "You are ready. All tables of a round start together: waiting for the others."
         return f"You are ready. Players who are not here{within or ' in time'} forfeit."
-    tournament = scene.model.tournaments.tournament(room.shared.id.partition("/")[0]) if room.shared is not None else None
+    tournament = scene.model.tournaments.tournament(scene.model.table_of)
     if tournament is not None and any(each.code == room.code and not each.counted for each in tournament.told.tables):
         return "You have a bye. Press r to race the house for fun."
     return f"Your table. Press r{within and f'{within}, or you forfeit'}."
