@@ -108,7 +108,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
         ):
             clock = Clock()
             # Nobody can play before the server listens.
-            clock.pause()
+            clock.pause("nobody listens")
             journal = Journal(store)
             overload = Overload()
             records = {record.id: record for record in settings.records}
@@ -212,7 +212,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 gathering=journal,
                 round_trip_rule=RoundTripRule(trust_pings=settings.trust_pings),
             ):
-                clock.resume()
+                clock.resume("nobody listens")
                 if cluster is not None:
                     node, directory, forwarding = cluster.node, cluster.directory, dispatch.forwarding
                     journal.lease_listeners.append(forwarding.let_go)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 import trio
 
@@ -29,10 +29,14 @@ AWAKE_LOOK_S: Final = 1.0
 """How often, in seconds, the process wakes up by itself: so precisely is it known when it was stopped."""
 
 
+Reason: TypeAlias = Literal["nobody listens", "nothing can be kept"]
+"""Why the clock stands still. It runs again once no reason is left."""
+
+
 class Clock:
     """Create it inside the Trio run whose clock it reads."""
 
-    __slots__ = ("_lost_since", "_not_before_ms", "_offset", "_paused_at", "_trio_time", "_wall_offset")
+    __slots__ = ("_lost_since", "_not_before_ms", "_offset", "_paused_at", "_reasons", "_trio_time", "_wall_offset")
 
     def __init__(self, wall_s: float | None = None) -> None:
         """wall_s: what a simulated wall clock shows now, in Unix time; by default the machine's is read."""
@@ -41,6 +45,7 @@ class Clock:
         self._wall_offset = wall_s - trio.current_time() if wall_s is not None else None
         self._offset = self._wall_s() - trio.current_time()
         self._paused_at: float | None = None
+        self._reasons: set[Reason] = set()
         self._lost_since = 0.0
         self._not_before_ms = 0
 
@@ -73,19 +78,21 @@ class Clock:
         """Whether the clock stands still."""
         return self._paused_at is not None
 
-    def pause(self, since: float | None = None) -> None:
-        """Stop the clock: nobody is listening, or nothing can be kept.
+    def pause(self, reason: Reason, since: float | None = None) -> None:
+        """Stop the clock.
 
         since: the Trio time at which that began, if it was noticed only later. The clock never goes back: it makes up for the time it has
         already shown by standing still a little longer afterwards.
         """
+        self._reasons.add(reason)
         if self._paused_at is None:
             self._paused_at = trio.current_time()
             self._lost_since = self._paused_at if since is None else min(since, self._paused_at)
 
-    def resume(self) -> None:
-        """Start the clock again."""
-        if self._paused_at is not None:
+    def resume(self, reason: Reason) -> None:
+        """Start the clock again, unless there is another reason for it to stand still."""
+        self._reasons.discard(reason)
+        if self._paused_at is not None and not self._reasons:
             self._not_before_ms = self.now_ms()
             self._offset -= trio.current_time() - self._lost_since
             self._paused_at = None

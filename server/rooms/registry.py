@@ -297,13 +297,13 @@ class Rooms:
         """The journal cannot write, or (None) it can again. During an outage no time passes in rooms, and none are opened."""
         self.in_outage = outage is not None
         if outage is not None:
-            self._clock.pause(outage.since)
+            self._clock.pause("nothing can be kept", outage.since)
             for room in list(self._rooms.values()):
                 room.tell_of_outage()
             for listener in self.on_outage:
                 listener()
         else:
-            self._clock.resume()
+            self._clock.resume("nothing can be kept")
             self._ports.nursery.start_soon(self.set_clocks_right)
 
     async def set_clocks_right(self) -> None:

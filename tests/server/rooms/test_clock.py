@@ -8,7 +8,7 @@ import trio.testing
 from trio.testing import MockClock
 
 from server.rooms import clock as clock_module
-from server.rooms.clock import ASLEEP_S, AWAKE_LOOK_S, LOOK_S, Clock, SleepWatch
+from server.rooms.clock import ASLEEP_S, AWAKE_LOOK_S, LOOK_S, Clock, Reason, SleepWatch
 
 DAY_S = 86_400.0
 
@@ -107,13 +107,29 @@ async def test_a_stop_in_the_middle_of_an_outage_is_left_out_once(
 ) -> None:
     clock, instrument, _ = watch
     began_ms = clock.now_ms()
-    clock.pause()
+    clock.pause("nothing can be kept")
     mock_clock.jump(10)
     instrument.before_io_wait(0.5)
     mock_clock.jump(30)
     instrument.after_io_wait(0.5)
     mock_clock.jump(10)
-    clock.resume()
+    clock.resume("nothing can be kept")
     assert clock.now_ms() == began_ms
+    mock_clock.jump(3)
+    assert clock.now_ms() == began_ms + 3000
+
+
+@pytest.mark.parametrize("first", ["nobody listens", "nothing can be kept"])
+async def test_a_clock_that_stands_still_for_two_reasons_runs_once_neither_is_left(mock_clock: MockClock, first: Reason) -> None:
+    clock = Clock()
+    began_ms = clock.now_ms()
+    clock.pause("nobody listens")
+    mock_clock.jump(5)
+    clock.pause("nothing can be kept")
+    mock_clock.jump(5)
+    clock.resume(first)
+    mock_clock.jump(30)
+    assert (clock.is_paused, clock.now_ms()) == (True, began_ms)
+    clock.resume("nothing can be kept" if first == "nobody listens" else "nobody listens")
     mock_clock.jump(3)
     assert clock.now_ms() == began_ms + 3000
