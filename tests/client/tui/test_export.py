@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pyte
 import pytest
+from msgspec import structs
 
 from client.replay.timeline import TimeLine, time_line
 from client.tui.ending import QUIET_MS
@@ -50,6 +51,14 @@ def test_a_picture_is_a_document_with_every_sign_of_the_screen_in_the_palettes_c
     words = "".join(text_of(rows).split())
     assert signs == "".join(sign for sign in words if not "▀" <= sign <= "▟")
     assert "#14532d" in {each.get("fill") for each in document.iter(f"{SVG}path")}
+
+
+def test_nothing_a_record_says_of_itself_is_an_order_to_a_terminal_or_breaks_a_picture() -> None:
+    line = structs.replace(LINE, record=structs.replace(LINE.record, id="\x1b]0;title\x07\x9b31m\u202e"))
+    rows = screen_at(line, 0, SIZE, UiSettings())
+
+    assert text_of(rows).replace("\n", "").isprintable()
+    ET.fromstring(svg_of(coloured(rows, UiSettings()), SIZE[0]))
 
 
 class Canvas:
