@@ -6,9 +6,10 @@ name that says nothing, and nobody can come back as them. Names in words that so
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from server.store import schema
 from server.store.compaction import batches
 from server.store.connections import brief_reading
 from server.store.database import open_database
-from server.store.documents import BadDocument, decode_commands, decode_record, encode, encode_commands
+from server.store.documents import BadDocument, decode_commands, decode_opening, decode_record, encode, encode_commands, encode_opening
 from server.store.errors import StoreCorrupt, StoreUnavailable
 from server.store.locations import existing
 from server.store.port import name_key
@@ -65,7 +66,9 @@ def forget(player: str, where: str | None) -> str:
         found, name = _found(sql, player), f"{NOBODY} {secrets.token_hex(3)}"
         try:
             _forget_commands(sql, found)
-            records = list(_records_without(sql, found.id, name))
+            seats = _seats_of(sql, found.id)
+            records = list(_records_without(sql, found.id, seats, name))
+            openings = list(_openings_without(sql, seats, name, {changed["race"]: changed["digest"] for changed in records}))
             decisions = list(_decisions_without(sql, found.id, name))
             documents = list(_documents_without(sql, found.id, name))
         except (BadDocument, msgspec.DecodeError) as error:
@@ -75,6 +78,7 @@ def forget(player: str, where: str | None) -> str:
             [{"name": name, "key": name_key(name), "token": secrets.token_bytes(32), "id": found.id}],
         )
         sql.run("UPDATE records SET record = :record, digest = :digest WHERE race = :race", records)
+        sql.run("UPDATE races SET options = :options WHERE id = :race", openings)
         sql.run("UPDATE decisions SET decision = :decision WHERE tournament = :tournament AND sequence = :sequence", decisions)
         sql.run("UPDATE tournaments SET document = :document WHERE id = :id", documents)
         sql.run("UPDATE seats SET name = :name WHERE player = :id", [{"name": name, "id": found.id}])
@@ -103,17 +107,22 @@ def _forget_commands(sql: Sql, player: Row) -> None:
         sql.run("UPDATE batches SET commands = ? WHERE number = ?", [(encode_commands(kept), batch.number)])
 
 
-def _records_without(sql: Sql, player: str, name: str) -> Iterator[dict[str, str]]:
-    """The records that change: those of their races, and those of races that were played on from one of these, which name its digest."""
-    own: defaultdict[str, set[int]] = defaultdict(set)
+def _seats_of(sql: Sql, player: str) -> Mapping[str, set[int]]:
+    """The seats they had, by race."""
+    seats: defaultdict[str, set[int]] = defaultdict(set)
     for row in sql.rows("SELECT race, seat FROM seats WHERE player = :id", {"id": player}):
-        own[row.race].add(row.seat)
+        seats[row.race].add(row.seat)
+    return seats
+
+
+def _records_without(sql: Sql, player: str, seats: Mapping[str, set[int]], name: str) -> Iterator[dict[str, str]]:
+    """The records that change: those of their races, and those of races that were played on from one of these, which name its digest."""
     changed: dict[str, str] = {}
     concerned = "race IN (SELECT race FROM seats WHERE player = :id) OR record LIKE :past"
     # Whatever was played on from has the lower number.
     query = f"SELECT race, record, digest FROM records WHERE {concerned} ORDER BY number"  # noqa: S608
     for row in sql.rows(query, {"id": player, "past": '%"past":%'}):
-        record = _renamed(decode_record(row.record, row.digest), own[row.race], name, changed)
+        record = _renamed(decode_record(row.record, row.digest), seats.get(row.race, ()), name, changed)
         if record.digest != row.digest:
             changed[row.race] = record.digest
             yield {"race": row.race, "record": encode(record), "digest": record.digest}
@@ -126,6 +135,26 @@ def _renamed(record: Record, seats: Iterable[int], name: str, digests: dict[str,
         deal = replace(deal, past=replace(deal.past, digest=digests[deal.past.race]))
     renamed = (replace(seat, name=name) if number in seats else seat for number, seat in enumerate(record.seats))
     return sealed(replace(record, deal=deal, seats=tuple(renamed)))
+
+
+def _openings_without(sql: Sql, seats: Mapping[str, set[int]], name: str, digests: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """The openings that change: of later races of their series, which hold the results of the earlier ones, and of races played on."""
+    query = "SELECT id, options FROM races WHERE options LIKE :series OR options LIKE :past"
+    for row in sql.rows(query, {"series": '%"series_so_far":%', "past": '%"played_on_from":%'}):
+        opened = changed = decode_opening(row.options)
+        if opened.series is not None and opened.series.last in seats:
+            own = seats[opened.series.last]
+            # Whoever has a seat in one race of a series has it in all of them.
+            results = (
+                tuple(replace(result, name=name) if seat in own else result for seat, result in enumerate(race))
+                for race in opened.series.results
+            )
+            changed = changed._replace(series=replace(opened.series, results=tuple(results)))
+        if opened.start_position is not None and opened.start_position.past.race in digests:
+            past = replace(opened.start_position.past, digest=digests[opened.start_position.past.race])
+            changed = changed._replace(start_position=dataclasses.replace(opened.start_position, past=past))
+        if changed != opened:
+            yield {"race": row.id, "options": encode_opening(changed)}
 
 
 def _decisions_without(sql: Sql, player: str, name: str) -> Iterator[dict[str, Any]]:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
+from dataclasses import replace as replace_entry
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from protocol.record import PastPosition, sealed
+from protocol.views import SeriesOptions
+from server.match.series import Series
 from server.race.commands import TakeSeat
+from server.race.start_position import StartPosition
 from server.store.database import DatabaseStore, open_database
 from server.store.errors import StoreCorrupt, StoreInUse, StoreUnavailable
 from server.store.personal import about, forget
@@ -39,6 +43,11 @@ def kept(empty: str, database: DatabaseStore) -> str:
     past = PastPosition(race="rated", digest=earlier.digest, seat=0, moves=())
     on = sealed(replace(won(), deal=replace(won().deal, past=past)))
     write(database, RaceOver(race="on", record=on, players=("ben", None), at_ms=1, here=()))
+    # A later race of their series, opened with the results of the earlier ones, and one that still runs from a position of theirs.
+    so_far = Series(options=SeriesOptions(), seats=2).raced(earlier)
+    start_position = StartPosition(past=past, ply=0, seed=SECRET.hex())
+    write(database, replace_entry(opened("next"), series=so_far), replace_entry(opened("running"), start_position=start_position))
+    write(database, RaceAborted(race="next", reason="no", at_ms=1, seats=(seat("ben"), seat("ben"))))
     write(database, TournamentMade(tournament="T", director="wilma7", secret=SECRET, document=MAKING, at_ms=1))
     for number, player in enumerate(("ben", "wilma7"), 1):
         write(database, TournamentDecided(tournament="T", sequence=number, at_ms=1, author=player, decision=enters(player)))
@@ -53,7 +62,7 @@ def everything(where: str) -> str:
 
 
 def test_a_forgotten_name_is_nowhere_any_more_and_all_that_was_kept_still_holds_together(kept: str) -> None:
-    assert everything(kept).count("Wilma7") == 7
+    assert everything(kept).count("Wilma7") == 8
     with closing(open_database(kept)) as store:
         before = {race: store.record(race) for race in ("rated", "on")}
     name = forget("wilma7", kept)
@@ -61,7 +70,7 @@ def test_a_forgotten_name_is_nowhere_any_more_and_all_that_was_kept_still_holds_
     found = everything(kept)
     assert "Wilma7" not in found
     # The key of the name is the name itself; the commands of the race are gone.
-    assert found.count(name) == 7
+    assert found.count(name) == 8
     assert rerate(kept).agrees
     with closing(open_database(kept)) as store:
         # A record is only given out if its digest is that of its text.
@@ -71,6 +80,9 @@ def test_a_forgotten_name_is_nowhere_any_more_and_all_that_was_kept_still_holds_
         assert [each.name for each in rated.seats] == [name, "Ben"]
         assert on.deal.past is not None
         assert on.deal.past.digest == rated.digest != before["rated"].digest  # type: ignore[union-attr]
+        (running,) = store.running().races
+        assert running.opened.start_position is not None
+        assert running.opened.start_position.past.digest == rated.digest
         others, own = store.tournament_log("T")
         assert others.decision == enters("ben")
         assert json.loads(own.decision) == [1, "enter", json.loads(enters("wilma7"))[2] | {"name": name}]
@@ -104,7 +116,7 @@ def test_nothing_is_changed_where_something_of_theirs_cannot_be_read(kept: str) 
         sql.run("UPDATE records SET digest = :digest WHERE race = 'rated'", [{"digest": "0" * 64}])
     with pytest.raises(StoreCorrupt, match=r"nothing was changed: .* altered; run carpet-server db check"):
         forget("wilma7", kept)
-    assert everything(kept).count("Wilma7") == 7
+    assert everything(kept).count("Wilma7") == 8
 
 
 def test_all_that_is_kept_about_a_player_is_given_out_without_a_secret_and_without_what_is_about_others(kept: str) -> None:
