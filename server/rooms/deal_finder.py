@@ -6,15 +6,14 @@ Owns how long the search appears to take. Must not know rooms, nor how a deal is
 from __future__ import annotations
 
 import logging
-from contextlib import AbstractAsyncContextManager, nullcontext
 from math import ceil
 from typing import Final
-from weakref import WeakValueDictionary
 
 import trio
 
 from server.race.race_deal import DealWanted
 from server.rooms.ports import SearchFailed
+from server.runtime.turns import Turns
 from server.runtime.workers import WorkerDied, Workers
 from server.solver.winnable import NoneWinnable, first_winnable
 
@@ -29,11 +28,11 @@ PAUSES_S: Final = (0.0, 3.0, 6.0, 12.0, 24.0, 30.0, 30.0, 30.0)
 
 
 class DealFinder:
-    """`find` is a `FindDeal`. One search at a time for each place: others must not wait for all that somebody asks for at once."""
+    """`find` is a `FindDeal`. Each place has one search at a time."""
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
-        self._turns: WeakValueDictionary[str, trio.Lock] = WeakValueDictionary()
+        self._turns = Turns()
 
     async def find(self, wanted: DealWanted, place: str | None) -> int | None:
         """The number of the first seed whose deal can be won; None if none was found. Cancel it when nobody wants the answer any more.
@@ -41,14 +40,11 @@ class DealFinder:
         Raises SearchFailed if worker after worker has died.
         """
         began = trio.current_time()
-        async with self._turn(place):
+        async with self._turns.turn(place):
             k = await self._search(wanted)
         steps = max(ceil((trio.current_time() - began) / STEP_S), 1)
         await trio.sleep_until(began + steps * STEP_S)
         return k
-
-    def _turn(self, place: str | None) -> AbstractAsyncContextManager[object]:
-        return self._turns.setdefault(place, trio.Lock()) if place is not None else nullcontext()
 
     async def _search(self, wanted: DealWanted) -> int | None:
         for attempt, pause_s in enumerate(PAUSES_S, 1):

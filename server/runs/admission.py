@@ -19,7 +19,6 @@ from server.rooms.driver import Room
 from server.rooms.registry import Rooms
 from server.runs.boards import Boards
 from server.runs.ghost_choice import Candidate, choose
-from server.store.answers import Run
 from server.store.journal import Journal
 from server.store.port import SharedDealMade
 from server.store.store import Store
@@ -66,14 +65,14 @@ class RunAdmission:
             under_way = self._under_way(player, deal, options.rules)
             if under_way is not None:
                 return under_way
-            runs = await self._boards.runs(made.kind, made.id, options.rules)
-            own = next((run for run in runs if player in run.spec.invited), None)
+            own = await self._boards.run_of(player, made.kind, made.id, options.rules)
             if own is not None:
                 raise RunUnderWay(own.room) if own.phase == "running" else Refusal(ErrorCode.ALREADY_RUN)
             if self._clock.wall_ms() >= ready_by_ms:
                 raise Refusal(ErrorCode.RUN_CLOSED)
-            earlier = await self._ghosts(player, [run for run in runs if run.phase == "over"]) if ghosts else ()
-            # Otherwise a room might be opened that they cannot enter.
+            self._rooms.check_free(player)
+            earlier = await self._ghosts(player, made, options.rules) if ghosts else ()
+            # Otherwise a room might be opened that they cannot enter: they may have been seated meanwhile.
             self._rooms.check_free(player)
             spec = SharedDealSpec(deal=deal, invited=(player,), ghosts=earlier)
             return self._rooms.open(options, spec=spec, secret=made.secret, place=place)
@@ -93,7 +92,8 @@ class RunAdmission:
     def _under_way(self, player: str, deal: SharedDeal, rules: str) -> Room | None:
         return next((room for room, spec in self._runs_of(player) if spec.deal == deal and room.options.rules == rules), None)
 
-    async def _ghosts(self, player: str, over: list[Run]) -> tuple[str, ...]:
+    async def _ghosts(self, player: str, made: SharedDealMade, rules: str) -> tuple[str, ...]:
+        over = [run for run in await self._boards.runs(made.kind, made.id, rules) if run.phase == "over"]
         results = await self._boards.results(over)
         ratings = await self._journal.ask(partial(_ratings, self._store), (player, *(result.player for result in results)))
         candidates = [Candidate(result, ratings[result.player], run.finished_at_ms or 0) for run, result in zip(over, results, strict=True)]

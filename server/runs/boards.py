@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import trio
@@ -72,7 +73,11 @@ class Boards:
 
     async def runs(self, kind: SharedKind, deal: str, rules: str) -> tuple[Run, ...]:
         """All runs that count, under one rule set, including those under way or aborted after they had begun. Raises StoreError."""
-        return await self._journal.ask(counting_runs, self._store, kind, deal, rules)
+        return await self._journal.ask(partial(self._store.runs, kind, deal, rules=rules))
+
+    async def run_of(self, player: str, kind: SharedKind, deal: str, rules: str) -> Run | None:
+        """That of the runs which is this player's. Raises StoreError."""
+        return next(iter(await self._journal.ask(partial(self._store.runs, kind, deal, rules=rules, player=player))), None)
 
     async def board(self, made: SharedDealMade, rules: str, player: str, *, ref: int = 0) -> Runs:
         """The board as this player may see it. player: "" for somebody without a run. Raises StoreError."""
@@ -164,11 +169,6 @@ class Boards:
             if len(self._days) > DAYS_KEPT:
                 self._days.popitem(last=False)
         return found
-
-
-def counting_runs(store: Store, kind: SharedKind, deal: str, rules: str) -> tuple[Run, ...]:
-    """The runs under one rule set that have begun or may still begin."""
-    return tuple(run for run in store.runs(kind, deal) if run.rules == rules and (run.phase != "aborted" or run.seats))
 
 
 def who_ran(runs: Iterable[Run]) -> frozenset[str]:

@@ -16,7 +16,7 @@ from protocol.views import RaceOptions, SharedDeal
 from server.rooms.clock import Clock
 from server.rooms.codes import new_code
 from server.rooms.options import check_options
-from server.runs.boards import counting_runs, who_ran
+from server.runs.boards import who_ran
 from server.store.journal import Journal
 from server.store.port import SharedDealMade
 from server.store.store import Store
@@ -153,7 +153,7 @@ def _counts(store: Store, challenges: Sequence[SharedDealMade], now_ms: int) -> 
     owners = {owner: store.player(owner) for owner in {made.owner for made in challenges} if owner is not None}
     counts: dict[str, Count] = {}
     for made in challenges:
-        runs = counting_runs(store, "challenge", made.id, options_of(made).rules)
+        runs = store.runs("challenge", made.id, rules=options_of(made).rules)
         owner = owners.get(made.owner) if made.owner is not None else None
         over = sum(run.phase == "over" for run in runs)
         counts[made.id] = Count(now_ms, owner.name if owner is not None else "", over, who_ran(runs))

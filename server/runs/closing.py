@@ -83,8 +83,8 @@ class Closing:
                 elif (room, moment) not in self._told:
                     self._told.add((room, moment))
                     room.tell(request)
-        if not runs:
-            self._moments.clear()
+        open_deals = {(spec.deal.kind, spec.deal.id) for _, spec in runs}
+        self._moments = {deal: moments for deal, moments in self._moments.items() if deal in open_deals}
         return min(due, default=None)
 
     async def _moments_of(self, spec: SharedDealSpec) -> tuple[int, int]:

@@ -41,6 +41,7 @@ from server.runs.boards import Boards
 from server.runs.challenges import ChallengeRegistry
 from server.runs.closing import Closing
 from server.runs.dailies import DailyDeals
+from server.runtime.turns import Turns
 from server.runtime.workers import WorkerDied
 from server.store.journal import Journal
 from server.store.port import SharedDealMade
@@ -52,13 +53,13 @@ Compute: TypeAlias = Callable[..., Awaitable[StartPosition]]
 """Calls a function with the arguments after it, in a worker, and gives its result. Raises WorkerDied."""
 
 ASKED_AT_ONCE: Final = 2
-"""How many questions are looked up in the store at once. It is low because greetings and pages read the store too."""
+"""How many questions are looked up in the store at once, one for each place. It is low because greetings and pages read the store too."""
 
 ASKED_WAITING: Final = 64
 """How many questions may wait for that. When full, the answer is `server/busy`."""
 
 AUDITS_AT_ONCE: Final = 1
-"""How many records are checked at once, each by a worker. Races need the other workers to find their deals."""
+"""How many records are checked at once, one for each place, each by a worker. Races need the other workers to find their deals."""
 
 AUDITS_WAITING: Final = 16
 """How many requests to play on may wait for that. When full, the answer is `server/busy`."""
@@ -95,6 +96,7 @@ class RunService:
         self._journal = journal
         self._clock = clock
         self._compute = compute
+        self._asking, self._auditing = Turns(), Turns()
         self._asked = trio.CapacityLimiter(ASKED_AT_ONCE)
         self._audits = trio.CapacityLimiter(AUDITS_AT_ONCE)
 
@@ -113,10 +115,11 @@ class RunService:
 
         Raises Refusal, including `server/busy`, and StoreError.
         """
-        if self._asked.statistics().tasks_waiting >= ASKED_WAITING:
-            raise Refusal(ErrorCode.SERVER_BUSY)
-        async with self._asked:
-            return await self._answer(player, asked, place)
+        async with self._asking.turn(place):
+            if self._asked.statistics().tasks_waiting >= ASKED_WAITING:
+                raise Refusal(ErrorCode.SERVER_BUSY)
+            async with self._asked:
+                return await self._answer(player, asked, place)
 
     async def _answer(self, player: str, asked: RunQuestion, place: str | None) -> RunMessage:
         match asked:
@@ -168,13 +171,14 @@ class RunService:
             record = await self._journal.ask(partial(_public_record, self._store, now_ms=self._clock.wall_ms()), asked.race)
         if record is None:
             raise Refusal(ErrorCode.NO_SUCH_POSITION, "there is no record of that race, or it is not open to all yet")
-        if self._audits.statistics().tasks_waiting >= AUDITS_WAITING:
-            raise Refusal(ErrorCode.SERVER_BUSY)
         try:
             # Refuse what can be refused at once, before a worker replays the whole race.
             check_ply(record, seat=asked.seat, ply=asked.ply)
-            async with self._audits:
-                start_position = await self._compute(audited_start_position, msgspec.json.encode(record), asked.seat, asked.ply)
+            async with self._auditing.turn(place):
+                if self._audits.statistics().tasks_waiting >= AUDITS_WAITING:
+                    raise Refusal(ErrorCode.SERVER_BUSY)
+                async with self._audits:
+                    start_position = await self._compute(audited_start_position, msgspec.json.encode(record), asked.seat, asked.ply)
         except (BadRecord, NoSuchPosition) as error:
             raise Refusal(ErrorCode.NO_SUCH_POSITION, str(error)) from error
         except WorkerDied as error:

@@ -212,10 +212,16 @@ class Store(ABC):
             seated = _seats(sql, (row.race for row in rows))
         return self._read_all(lambda row: _played(row, seated.get(row.race, ())), rows, f"the races at {rules}")
 
-    def runs(self, kind: SharedKind, deal: str) -> tuple[Run, ...]:
-        """All races on a shared deal, in the order of their opening."""
+    def runs(self, kind: SharedKind, deal: str, *, rules: str | None = None, player: str | None = None) -> tuple[Run, ...]:
+        """The races on a shared deal, in the order of their opening.
+
+        rules: only the runs under this rule set that have begun or may still begin. player: of these, only theirs, of which there is one.
+        """
+        once = "AND id IN (SELECT race FROM runs WHERE deal = :key AND rules = :rules AND (:player = '' OR player = :player))"
+        query = f"SELECT * FROM races WHERE deal = :key {once if rules is not None else ''} ORDER BY opened_at_ms, id"  # noqa: S608
+        values = {"key": deal_key(kind, deal), "rules": rules, "player": player or ""}
         with self._reading() as sql:
-            rows = sql.rows("SELECT * FROM races WHERE deal = :key ORDER BY opened_at_ms, id", {"key": deal_key(kind, deal)})
+            rows = sql.rows(query, values)
             seated = _seats(sql, (row.id for row in rows))
         return self._read_all(lambda row: _run(row, seated.get(row.id, ())), rows, f"the runs of deal {deal}")
 

@@ -540,6 +540,9 @@ def test_runs_are_found_by_their_deal_with_what_came_of_them(store: Store) -> No
     assert [seat.player for seat in first.seats] == ["ada", "zoe"]
     assert (second.race, second.phase, second.rules, second.finished_at_ms, second.seats) == ("B", "running", "twenty", None, ())
     assert store.runs("challenge", "2026-11-21") == ()
+    assert store.runs("daily", "2026-11-21", rules="carpet") == (first,)
+    assert store.runs("daily", "2026-11-21", rules="twenty", player="zoe") == (second,)
+    assert store.runs("daily", "2026-11-21", rules="twenty", player="ada") == ()
 
 
 def test_a_player_has_one_run_of_a_deal_under_each_rule_set(store: Store) -> None:
@@ -560,8 +563,10 @@ def test_two_runs_of_one_player_in_one_batch_are_one(store: Store) -> None:
 def test_a_run_that_had_not_begun_may_be_run_again_and_one_that_had_may_not(store: Store) -> None:
     write(store, made("ada"), DEAL, run("A", "ada"))
     write(store, RaceAborted(race="A", reason="gone", at_ms=NOW))
+    assert store.runs("daily", "2026-11-21", rules="carpet") == ()
     write(store, run("B", "ada"))
     write(store, RaceAborted(race="B", reason="gone", at_ms=NOW, seats=(seat("ada"),)))
+    assert [run.race for run in store.runs("daily", "2026-11-21", rules="carpet", player="ada")] == ["B"]
     with pytest.raises(RunAlready):
         write(store, run("C", "ada"))
 
