@@ -177,7 +177,8 @@ class HubConnection(Connection):
                 break
             self._frame(data[start : start + size] if size < end else data)
             start += size
-        self._partial = data[start:] if start else data
+        if not self._ended:
+            self._partial = data[start:] if start else data
 
     def _frame(self, frame: bytes) -> None:
         kind = frame[0]
@@ -387,6 +388,7 @@ class HubConnection(Connection):
             self._protocol.receive_eof()
             self._protocol.parser_exc = None  # Its traceback refers to the protocol: a cycle.
         self._outbox = None
+        self._partial = b""  # A timer may keep the connection for seconds.
         self.waiting_bytes = 0
         if self._tasks is None:
             self._depart()
