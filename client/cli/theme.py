@@ -75,7 +75,7 @@ def use(theme: Chosen) -> None:
     palette, folder = palette_from(theme), home_folder()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        text = palette.name if built_in(palette.name) else theme.read_text(encoding="utf-8")
+        text = palette.name if built_in(palette.name) else text_of(palette, palette.name)
     except OSError as error:
         fail(f"{error.filename} cannot be used: {error.strerror}.")
     write_new(folder / USED, text, force=True)

@@ -32,7 +32,10 @@ from protocol.codec import MSGPACK
 from protocol.errors import ErrorCode
 from protocol.room_events import Room
 from protocol.server_messages import Error, Moved, Nodes, ServerMessage, WaitingMatch, Welcome, YouAre
+from protocol.tournament_messages import FollowTournament, FollowTournaments
 from protocol.watch_messages import Watched
+
+Follow = FollowLobby | FollowTournaments | FollowTournament
 
 EVENTS = 256
 """Events that wait for the app. When full, the link stops reading, so that the server sees a slow reader; round trips are dropped."""
@@ -137,7 +140,7 @@ class NetLink:
         self._tries = 0  # since the last welcome
         self._rejoining = False
         self._quiet_until: float | None = None
-        self._follow: FollowLobby | None = None  # the last one sent on the current connection
+        self._follows: dict[type[Follow], Follow] = {}  # the last of each kind that was sent on the current connection
         self._was_lost = False  # a connection was lost, and Back has not been reported yet
         self._closing = False
         self._ending = LOST  # of the current connection, as far as known
@@ -165,8 +168,8 @@ class NetLink:
         message = self._unanswered.numbered(message)
         if not self._say(message):
             return False
-        if isinstance(message, FollowLobby):
-            self._follow = message
+        if isinstance(message, Follow):
+            self._follows[type(message)] = message
         self._resume.sent(message)
         self._unanswered.sent(message)
         return True
@@ -296,7 +299,7 @@ class NetLink:
                 return self._ending
             finally:
                 self._connection = None
-                self._quiet_until = self._follow = None
+                self._quiet_until, self._follows = None, {}
                 self._was_lost = True
                 self._resume.lost()
                 self._unanswered.lost()
@@ -381,8 +384,8 @@ class NetLink:
         while self._quiet_until is not None and self._quiet_until > trio.current_time():  # noqa: ASYNC110  (it may have been extended)
             await trio.sleep_until(self._quiet_until)
         self._quiet_until = None
-        if self._follow is not None:
-            self._say(self._follow)
+        for follow in self._follows.values():
+            self._say(follow)
         await self._take(self._resume.speak(), nursery)
 
     async def _ask_until_answered(self) -> None:

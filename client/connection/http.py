@@ -154,10 +154,11 @@ def fetch(address: Address, path: str) -> bytes:
 
 
 def _opener(address: Address) -> urllib.request.OpenerDirector:
-    # No redirections, which could lead anywhere; and no proxies, files or FTP, which the WebSocket does not use either.
+    # No redirections, which could lead anywhere; no files, no FTP; and the proxies of the environment, as for the WebSocket.
     # HTTPS only where it is used: reading the system's certificates takes longer than most pages.
     opener = urllib.request.OpenerDirector()
     handlers = (
+        urllib.request.ProxyHandler({} if address.is_loopback else None),
         urllib.request.HTTPSHandler(context=ssl.create_default_context()) if address.secure else urllib.request.HTTPHandler(),
         urllib.request.HTTPErrorProcessor(),
         urllib.request.HTTPDefaultErrorHandler(),

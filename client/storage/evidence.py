@@ -7,14 +7,13 @@ the deal can be checked against what was shown first.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from client.storage.files import replace_file
+from client.storage.files import locked_folder, replace_file
 from protocol.views import View
 
 KEPT: Final = 8
@@ -48,7 +47,9 @@ Item = TypeVar("Item", SeenRace, Entry)
 
 
 class EvidenceStore:
-    """The files. If one cannot be read it counts as empty; if it cannot be written, nobody is kept from racing."""
+    """The files, which other terminals of the player write too. If one cannot be read it counts as empty; if it cannot be written, nobody
+    is kept from racing.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "evidence.json"
@@ -61,8 +62,9 @@ class EvidenceStore:
     def keep(self, seen: SeenRace) -> None:
         """Store it, replacing what was stored of the same race."""
         place = (seen.url, seen.code, seen.race)
-        others = [each for each in self.read() if (each.url, each.code, each.race) != place]
-        _write(self._path, [*others, seen][-KEPT:])
+        with contextlib.suppress(OSError), locked_folder(self._path.parent):
+            others = [each for each in self.read() if (each.url, each.code, each.race) != place]
+            replace_file(self._path, msgspec.json.encode([*others, seen][-KEPT:]))
 
     def read(self) -> list[SeenRace]:
         """The last races, oldest first."""
@@ -70,7 +72,8 @@ class EvidenceStore:
 
     def keep_entry(self, entry: Entry) -> None:
         """Store what was seen and given with a check-in."""
-        _write(self._entries, [*self.entries(), entry][-KEPT_ENTRIES:])
+        with contextlib.suppress(OSError), locked_folder(self._entries.parent):
+            replace_file(self._entries, msgspec.json.encode([*self.entries(), entry][-KEPT_ENTRIES:]))
 
     def entries(self) -> list[Entry]:
         """The last check-ins, oldest first."""
@@ -82,9 +85,3 @@ def _read(path: Path, kind: type[Item]) -> list[Item]:
         return msgspec.json.decode(path.read_bytes(), type=list[kind])  # type: ignore[valid-type]
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
-
-
-def _write(path: Path, items: Sequence[SeenRace] | Sequence[Entry]) -> None:
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_file(path, msgspec.json.encode(items))

@@ -129,17 +129,14 @@ class DocumentFile(Generic[Document]):
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keep everybody else from changing documents in this folder. If the file system has no locks, none is taken."""
-        try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle = os.open(self.path.parent, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError as error:
-            raise self._failed("written", error) from error
-        try:
-            if not _take_lock(handle):
+        with contextlib.ExitStack() as stack:
+            try:
+                is_ours = stack.enter_context(locked_folder(self.path.parent))
+            except OSError as error:
+                raise self._failed("written", error) from error
+            if not is_ours:
                 raise self._failure(f"{self._what} is being changed by another carpet command: {self._held}.")
             yield
-        finally:
-            os.close(handle)
 
     def _failed(self, done: str, error: OSError) -> Failure:
         return self._failure(f"{self._what} cannot be {done}: {error.strerror}; {HOME_VARIABLE} names another folder.")
@@ -148,6 +145,17 @@ class DocumentFile(Generic[Document]):
 def document_text(document: Versioned) -> bytes:
     """The document as indented JSON, as it is in the file."""
     return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
+
+
+@contextlib.contextmanager
+def locked_folder(folder: Path) -> Iterator[bool]:
+    """A lock on the folder, which is made if it is missing. Gives whether it could be had in time. Raises OSError."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        yield _take_lock(handle)
+    finally:
+        os.close(handle)
 
 
 def _take_lock(handle: int) -> bool:

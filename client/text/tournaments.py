@@ -92,8 +92,8 @@ def round_text(tournament: Tournament) -> str:
     if not tournament.rounds:
         return ""
     number, of = tournament.rounds[-1].number, tournament.options.rounds
-    counted = tournament.options.format in ("swiss", "session") and of
-    return f"round {number} of {of}" if counted else f"round {number}"
+    is_known = tournament.options.format in ("swiss", "session") and of
+    return f"round {number} of {of}" if is_known else f"round {number}"
 
 
 def phase_sentence(tournament: Tournament, left_ms: int | None) -> str:

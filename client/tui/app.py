@@ -158,7 +158,6 @@ class App:
         self._looks: UiSettings | None = None
         self._outcome = AppOutcome("quit", ui.settings)
         self._teaches = ui.learned is not None
-        self._records: list[Record] = []
         self._show()
 
     async def run(self) -> AppOutcome:
@@ -179,7 +178,7 @@ class App:
         held = room.code if room is not None and room.seat is not None and room.phase != "over" else None
         runs = held is not None and room is not None and room.phase in ("countdown", "racing")
         ui = self._driver.ui
-        outcome = replace(self._outcome, settings=ui.settings, code=held, is_running=runs, records=tuple(self._records), item=ui.item)
+        outcome = replace(self._outcome, settings=ui.settings, code=held, is_running=runs, item=ui.item)
         return replace(outcome, is_taught=self._teaches and ui.learned is None)
 
     # ---- effects
@@ -214,7 +213,6 @@ class App:
         return None
 
     def _keep(self, record: Record, seat: int | None) -> Kept | None:
-        self._records.append(record)
         self._jobs.recorder(record)
         if seat is None or self._jobs.keeper is None or not counts(record, seat):
             return None

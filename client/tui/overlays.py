@@ -182,10 +182,21 @@ def too_small(scene: Scene, size: Size) -> Picture:
     """Shown instead of a screen that does not fit: what matters where one is. The race goes on, and the keys still work."""
     width, height = size
     lines: list[Line] = [[("title", "Too small")], [("felt", f"{width}x{height}; needs {SMALLEST[0]}x{SMALLEST[1]}")]]
-    question = scene.ui.question
-    for role, text in _meanwhile(scene) if question is None else [("strong", question.text), ("felt", " or ".join(question.keys))]:
+    for role, text in _asked(scene) or _meanwhile(scene):
         lines += [[(role, line)] for line in wrap_text(text, width)]
     return placed(block([clip_line(line, width) for line in lines], width, centred=True), height, MIDDLE)
+
+
+def _asked(scene: Scene) -> Line:
+    """What the next keys are for, if it is not the screen below."""
+    question = scene.ui.question
+    if question is not None:
+        return [("strong", question.text), ("felt", " or ".join(question.keys))]
+    if scene.ui.prompt is None and scene.ui.help_from is None:
+        return []
+    open_, room = "You are typing." if scene.ui.prompt is not None else "Help is open.", scene.model.room
+    is_under_way = room is not None and room.phase != "waiting"
+    return [("strong", f"{open_} Esc ends that."), *(_meanwhile(scene) if is_under_way else [])]
 
 
 def _meanwhile(scene: Scene) -> Line:

@@ -10,7 +10,6 @@ from msgspec import Struct
 from client.tui.actions import PlayOnWanted
 from client.tui.theme import Palette
 from protocol.client_messages import JoinRace, OpenRace
-from protocol.record import Record
 from protocol.run_messages import RunChallenge, RunDaily
 from protocol.views import RaceOptions
 
@@ -96,9 +95,9 @@ class AppOutcome(Struct, frozen=True):
     """How the app ended. reason: the player quit, a signal came, or the terminal went away.
 
     settings: as they are now, to be kept. code: the room in which a seat is still held, or None. is_running: its race goes on. name: the
-    player's at that server. records: of the races that were finished, in their order. kept: where the last one was kept, None where
-    none was. not_kept: why one could not be. play_on, command: what the player would do next, the latter as the words of a command
-    line. item: the line that was marked. is_taught: the lessons that were given are over.
+    player's at that server. kept: where the last race's record was kept, None where none was. not_kept: why one could not be. play_on,
+    command: what the player would do next, the latter as the words of a command line. item: the line that was marked. is_taught: the
+    lessons that were given are over.
     """
 
     reason: Literal["quit", "signal", "terminal"]
@@ -106,7 +105,6 @@ class AppOutcome(Struct, frozen=True):
     code: str | None = None
     is_running: bool = False
     name: str = ""
-    records: tuple[Record, ...] = ()
     kept: Path | None = None
     not_kept: str | None = None
     play_on: PlayOnWanted | None = None

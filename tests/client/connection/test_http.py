@@ -91,12 +91,16 @@ def test_a_history_is_read_page_by_page_up_to_the_limit(server: PageServer, addr
         assert all(target.startswith("/players/Zo%C3%AB%20%2F%3F%26%25/races.json?limit=") for target in server.asked)
 
 
-def test_proxies_of_the_environment_are_none_of_it_as_for_the_websocket(
+def test_the_proxy_of_the_environment_is_used_but_for_this_machine_as_for_the_websocket(
     server: PageServer, address: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     server.says(page(b"[]"))
     assert fetch(address, "/x") == b"[]"
+    monkeypatch.setenv("http_proxy", server.url.replace("ws:", "http:"))
+    assert fetch(parse_address("ws://carpet.example"), "/x") == b"[]"
+    assert server.asked == ["/x", "http://carpet.example:80/x"]
 
 
 # ---- what is not

@@ -19,6 +19,7 @@ from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Op
 from protocol.errors import ErrorCode
 from protocol.room_events import Hidden, Room, Said
 from protocol.server_messages import Left, WaitingMatch, WaitingOver, Welcome, YouAre
+from protocol.tournament_messages import FollowTournament
 from protocol.views import ChatLine, RaceOptions
 from protocol.watch_messages import Unwatched, Watched, WatchRace
 from tests.client.connection.linking import AGAIN, ANNA, CURRENT, MOVE, URL, greeted, next_of, numbered, race, raced
@@ -99,13 +100,14 @@ async def test_without_a_room_what_was_dropped_is_said_again_after_the_silence(s
     opening = OpenRace(options=RaceOptions())
     async with greeted(server) as (link, line):
         await next_of(link, Welcome)
-        for message in (FollowLobby(), opening):
+        follows = (FollowLobby(), FollowTournament(id="AUTUMN", round=1), FollowTournament(id="AUTUMN", round=2))
+        for message in (*follows, opening):
             link.send(message)
             await line.heard()
         await line.say(refusal(ErrorCode.TOO_FAST, 0))
         await next_of(link, said.Error)
         assert not link.send(opening)
-        assert [await line.heard(), await line.heard()] == [FollowLobby(), numbered(opening)]
+        assert [await line.heard() for _ in range(3)] == [follows[0], follows[-1], numbered(opening)]
         await line.say(room())
         assert await next_of(link, Room, Back) == room()
 

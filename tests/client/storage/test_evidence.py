@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from client.storage.evidence import KEPT, KEPT_ENTRIES, Entry, EvidenceStore, SeenRace
@@ -29,6 +31,24 @@ def test_only_the_last_races_are_kept(tmp_path: Path) -> None:
         store.keep(replace(SEEN, race=race))
     assert (tmp_path / "evidence.json").read_bytes().count(b"ABCDEF") == KEPT
     assert store.last("ws://here") == replace(SEEN, race=3 * KEPT - 1)
+
+
+def test_another_terminal_that_writes_meanwhile_loses_nothing_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, other = EvidenceStore(tmp_path), EvidenceStore(tmp_path)
+    elsewhere = replace(SEEN, url="ws://there")
+    read, writer = slow.read, threading.Thread(target=other.keep, args=(elsewhere,))
+
+    def read_slowly() -> list[SeenRace]:
+        found = read()
+        writer.start()
+        # Without a lock the other one would be done at once.
+        writer.join(0.1)
+        return found
+
+    monkeypatch.setattr(slow, "read", read_slowly)
+    slow.keep(SEEN)
+    writer.join()
+    assert read() == [SEEN, elsewhere]
 
 
 def test_a_damaged_file_and_a_folder_that_cannot_be_written_keep_nobody_from_racing(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from client.tui.small_table import BETWEEN, LEAST, OWN_ROWS, SIDE_LEAST, arrange
 from client.tui.start import UiSettings
 from client.tui.table import grid_height, grid_width
 from client.tui.theme import PALETTES, entries, next_palette, theme_for
-from client.tui.ui_state import Question, RulesPage, Ui
+from client.tui.ui_state import Prompt, Question, RulesPage, Ui
 from client.tui.update import update
 from client.tui.view import body_times, view
 from protocol.cards import CARD_TEXT, FACE_DOWN
@@ -426,6 +426,8 @@ def test_a_terminal_too_small_says_so_and_shows_the_clock() -> None:
         (scenes.counting, UI, ("Everybody is ready.", "start in 0:02.3")),
         (scenes.over, UI, ("The race is over.", "home 48 against 33")),
         (scenes.racing, replace(UI, question=Question("Quit?", ("Quit", "Go on"), (None, None))), ("Quit?", "y or n")),
+        (scenes.waiting, replace(UI, prompt=Prompt("chat")), ("You are typing. Esc ends that.",)),
+        (scenes.racing, replace(UI, help_from=0), ("Help is open. Esc ends that.", "The race goes on.")),
     ],
 )
 def test_a_terminal_too_small_says_what_matters_where_one_is(model: Callable[[], Model], ui: Ui, says: tuple[str, ...]) -> None:
