@@ -49,7 +49,7 @@ from protocol.tournament_messages import (
     StartTournament,
     TournamentRequest,
 )
-from protocol.tournaments import LONGEST_CHECK_IN_S, TournamentOptions
+from protocol.tournaments import LONGEST_CHECK_IN_S, TITLE_LENGTH, TournamentOptions
 
 tournament_app = typer.Typer(
     name="tournament",
@@ -77,7 +77,7 @@ OTHER_SCREEN = (
 )
 def create(
     url: Url,
-    title: Annotated[str, typer.Argument(metavar="TITLE", help="What it is called; at most 60 characters.")],
+    title: Annotated[str, typer.Argument(metavar="TITLE", help=f"What it is called; at most {TITLE_LENGTH} characters.")],
     played_as: Annotated[
         str, typer.Option("--format", metavar="FORMAT", help="How it is played: swiss, round-robin, elimination or session.")
     ] = "swiss",
@@ -105,8 +105,11 @@ def create(
     as_json: Json = False,
 ) -> None:
     address = address_of(url)
-    if not clean_chat(title).strip():
+    length = len(clean_chat(title).strip())
+    if not length:
         fail("Nothing printable is left of that title; choose another.", MISUSED)
+    if length > TITLE_LENGTH:
+        fail(f"A title has at most {TITLE_LENGTH} characters, and that one has {length}.", MISUSED)
     if played_as not in ("swiss", "round-robin", "elimination", "session"):
         fail(f"There is no format {played_as!r}: it is swiss, round-robin, elimination or session.", MISUSED)
     if double and played_as not in ("round-robin", "elimination"):
@@ -120,7 +123,7 @@ def create(
 
     options = converted(
         TournamentOptions,
-        name=title[:200],
+        name=title,
         format=played_as,
         rounds=rounds,
         double=double,
@@ -250,9 +253,16 @@ def correct(
     round_: Annotated[int, typer.Argument(metavar="ROUND", min=1, max=512, help="The round.")],
     table: Annotated[int, typer.Argument(metavar="TABLE", min=1, max=256, help="The table.")],
     result: Annotated[
-        str, typer.Argument(metavar="RESULT", help="1-0, 0-1 or draw; 1-0f and 0-1f by forfeit, 0-0 if both forfeit; strike reopens it.")
+        str,
+        typer.Argument(
+            metavar="RESULT",
+            help="1-0 if the player named first at that table has won, 0-1 if the other has, or draw; 1-0f and 0-1f by forfeit, 0-0 if both"
+            " forfeit; strike reopens it. `carpet tournament tables` shows who is named first.",
+        ),
     ],
-    cards: Annotated[str | None, typer.Option(metavar="A:B", help="Cards home on both sides. [default: those that are known]")] = None,
+    cards: Annotated[
+        str | None, typer.Option(metavar="A:B", help="Cards home on both sides, in the same order. [default: those that are known]")
+    ] = None,
     race: Annotated[int, typer.Option(metavar="N", min=1, max=16, help="Which race of the table, if drawn ones are run again.")] = 1,
     reason: Reason = "",
     name: Name = None,

@@ -146,7 +146,7 @@ def listing_lines(listed: Sequence[TournamentListing]) -> list[str]:
         )
         for each in listed
     ]
-    return table_lines(("id", "format", "rules", "status", "round", "entrants", "name"), rows, right=(4, 5))
+    return table_lines(("id", "format", "rules", "status", "round", "entrants", "title"), rows, right=(4, 5))
 
 
 def standings_lines(document: TournamentDocument, *, plain: bool) -> list[str]:

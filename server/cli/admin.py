@@ -230,6 +230,8 @@ def _answer(question: Question, at: Path | None, database: str | None) -> Answer
     except FileNotFoundError:
         fail(f"no server is running there: there is no {path}; --database or --socket names another")
     except ConnectionRefusedError:
+        if not path.is_socket():
+            fail(f"{path} is not a server's socket; --database or --socket names another")
         fail(f"no server is running there any more: {path} was left by one that was killed")
     except PermissionError:
         fail(f"you may not use {path}: ask as the user who runs the server")

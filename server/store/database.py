@@ -6,12 +6,13 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Final
 
 from server.store import schema
 from server.store.connections import FileLock, Readers, connect_to_checkpoint, connect_to_write, open_private, translated
 from server.store.errors import StoreBusy, StoreFull, StoreUnavailable
-from server.store.locations import Location, check_log, locate
+from server.store.locations import Location, check_log, default_path, locate
 from server.store.schema import Upgraded
 from server.store.sql import Sql
 from server.store.store import Store
@@ -20,6 +21,15 @@ from server.store.takeover import adopt
 logger = logging.getLogger("carpet.store")
 
 NODES_SINCE: Final = "0010"
+
+
+def _check_folder(path: Path) -> None:
+    """Make the usual folder. Any other one has to be there: somebody named it, and with a typing error a club would begin anew."""
+    folder = path.parent
+    if path == default_path():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    elif not folder.is_dir():
+        raise StoreUnavailable(f"there is no folder {folder} for the database: make it, or correct the path")
 
 
 class DatabaseStore(Store):
@@ -40,7 +50,7 @@ class DatabaseStore(Store):
         try:
             with translated(location):
                 if location.path is not None:
-                    location.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                    _check_folder(location.path)
                     self._lock = FileLock(location.path)
                     check_log(location.path)
                     # Readable by its owner only: it holds the secrets of deals that are being played.

@@ -69,7 +69,7 @@ def test_the_list_is_printed_for_people_and_for_programs(capsys: pytest.CaptureF
     assert ran.status == 0
     lines = ran.out.splitlines()
     assert lines[:3] == [
-        "id      format       rules        status        round  entrants  name",
+        "id      format       rules        status        round  entrants  title",
         "KWPRTM  Swiss        carpet       open                        5  Carpet Open (director Grace)",
         "PLMNBV  elimination  persian-rug  running           3         5  Rug knock-out (director Grace)",
     ]

@@ -48,7 +48,7 @@ def test_where_no_server_runs_it_is_said(tmp_path: Path) -> None:
     assert "was left by one that was killed" in run("rooms", "list", "--database", database).stderr
     assert "give --socket PATH" in run("rooms", "list", "--database", "memory").stderr
     (tmp_path / "file").touch()
-    assert "was left by one that was killed" in run("rooms", "list", "--socket", str(tmp_path / "file")).stderr
+    assert "is not a server's socket" in run("rooms", "list", "--socket", str(tmp_path / "file")).stderr
     assert "is neither" in run("rooms", "list", "--database", "mysql://x/y").stderr
 
 

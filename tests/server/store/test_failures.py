@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from protocol import HOME_VARIABLE
 from server.store import connections
 from server.store.answers import RunningRace
 from server.store.database import DatabaseStore, open_database
@@ -207,10 +208,22 @@ def test_a_database_of_another_program_is_left_alone(sqlite: str) -> None:
         open_database(sqlite)
 
 
-def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_is_said_and_not_made_since_its_name_may_be_wrong(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
+    for folder in ("file", "clubb"):
+        with pytest.raises(StoreUnavailable, match=rf"there is no folder .*/{folder} for the database: make it, or correct the path"):
+            open_database(str(tmp_path / folder / "carpet.sqlite3"))
+    assert not (tmp_path / "clubb").exists()
+
+
+def test_the_usual_folder_is_made_and_one_that_cannot_be_made_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "home"))
+    open_database(None).close()
+    assert (tmp_path / "home" / "carpet.sqlite3").is_file()
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "file"))
     with pytest.raises(StoreUnavailable, match=r"cannot use .*/file: "):
-        open_database(str(tmp_path / "file" / "carpet.sqlite3"))
+        open_database(None)
 
 
 def test_whoever_finds_a_store_in_use_is_told_by_which_process(empty_sqlite: str) -> None:
