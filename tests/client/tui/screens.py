@@ -17,6 +17,7 @@ from client.state.store import Model, MoveSent
 from client.state.watching import WatchModel
 from client.tui import lessons
 from client.tui.actions import PromptKind
+from client.tui.picture import Picture
 from client.tui.replay_state import jumped_to_tenth, replay_state_of
 from client.tui.scene import Scene
 from client.tui.start import StartMenu, StartRace, UiSettings
@@ -544,10 +545,19 @@ def told_when_shown(shown: Shown) -> Model:
 SCREENS = {name: shown._replace(model=cache(partial(told_when_shown, shown))) for name, shown in SCREENS.items()}
 
 
-def widget_of(shown: Shown, size: tuple[int, int]) -> urwid.Widget:
+def picture_of(shown: Shown, size: tuple[int, int]) -> Picture:
     settings_ = shown.ui.settings
     theme = theme_for(settings_.palette, ascii_only=settings_.ascii, colours=shown.colours, own=None)
-    return Painted(view(Scene(shown.model(), shown.ui, theme, shown.now_ms), size))
+    return view(Scene(shown.model(), shown.ui, theme, shown.now_ms), size)
+
+
+def text_of(picture: Picture) -> str:
+    """All that is written in it, before the terminal takes out what is no sign."""
+    return "".join(text for line in picture.lines for _, text in line)
+
+
+def widget_of(shown: Shown, size: tuple[int, int]) -> urwid.Widget:
+    return Painted(picture_of(shown, size))
 
 
 @cache
