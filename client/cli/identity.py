@@ -138,7 +138,7 @@ def rename(
 
     told = run(lambda: rename_at(place, kept, new_name))
     store.keep(place, told, last=False)
-    print_sentence(f"You are now {told.name} at {place}.")
+    print_sentence(f"You are now {told.name} at {place}. A race that you are in keeps the old name.")
 
 
 @move_app.command("export", epilog="Example: carpet identity export - | ssh laptop carpet identity import -")

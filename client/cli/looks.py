@@ -31,17 +31,13 @@ class BadTheme(Failure):
 
 
 class Usual(Versioned, frozen=True, kw_only=True):
-    """What the player chose last, for the next time: the looks by keys, as in UiSettings. palette: empty for the usual theme.
-
-    name: on a server of their own; empty for the login name.
-    """
+    """What the player chose last, for the next time: the looks by keys, as in UiSettings. palette: empty for the usual theme."""
 
     palette: str = ""
     ascii: bool = False
     bell: bool = True
     tones: bool = False
     motion: bool = True
-    name: str = ""
 
 
 def usual_file() -> DocumentFile[Usual]:

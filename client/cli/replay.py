@@ -26,8 +26,8 @@ from client.cli.shared import (
     examples,
     fail,
     finish,
+    keep_own_name,
     need_terminal,
-    own_name,
     print_sentence,
     print_text,
     run,
@@ -231,7 +231,8 @@ def play_on(
     if not record.id:
         fail("That record is too old to play on from: it has no id.")
     number = own_seat(record) if seat is None else seat - 1
-    finish(run(lambda: played_on(record, seat=number, ply=ply, name=own_name(name), settings=settings)))
+    keep_own_name(name)
+    finish(run(lambda: played_on(record, seat=number, ply=ply, name=name, settings=settings)))
 
 
 def own_seat(record: Record) -> int:

@@ -24,8 +24,8 @@ from client.cli.shared import (
     fail,
     finish,
     keep_looks,
+    keep_own_name,
     need_terminal,
-    own_name,
     race_options,
     run,
     series_fields,
@@ -92,7 +92,7 @@ def play(
         rules=rules, bots=[] if alone else [bot or "greedy"], seats=1 if alone else 2, deal=deal, winnable=winnable, series=series
     )
     need_terminal("play")
-    name = own_name(name)
+    keep_own_name(name)
     opening.show(StartRace(options), settings)
     from client.local import sitting
 

@@ -26,7 +26,7 @@ from client.cli.main import ENDING, INTERRUPTED, give_back
 from client.connection.address import Address, BadAddress, parse_address
 from client.connection.errors import Failure
 from client.storage.files import USUAL, make_file, replace_file
-from client.storage.identity import IdentityStore, home_folder
+from client.storage.identity import IdentityError, IdentityStore, home_folder
 from client.text.past_races import printable_json
 from client.tui.start import AppOutcome, UiSettings
 from client.tui.theme import Palette
@@ -208,8 +208,8 @@ def finish(outcome: AppOutcome, address: Address | None = None) -> None:
         # Imported late: most commands end without it.
         from client.local.sitting import play_on
 
-        name, settings = own_name(None), outcome.settings
-        ended = run(functools.partial(play_on, wanted.record, seat=wanted.seat, ply=wanted.ply, name=name, settings=settings))
+        settings = outcome.settings
+        ended = run(functools.partial(play_on, wanted.record, seat=wanted.seat, ply=wanted.ply, name=None, settings=settings))
         outcome = replace(ended, kept=ended.kept or outcome.kept, not_kept=ended.not_kept or outcome.not_kept)
         keep_looks(outcome.settings)
     held = outcome.code if address is not None else None
@@ -298,11 +298,13 @@ def keep_usual(**changes: Any) -> None:
         complain(f"carpet: {error}")
 
 
-def own_name(name: str | None) -> str:
-    """The player's name on a server of their own: the typed one, which is kept, or the last one. Empty for the login name."""
+def keep_own_name(name: str | None) -> None:
+    """Remember the name that was typed for a server of the player's own: it is theirs at other servers too, until they say another one."""
     if name is not None:
-        keep_usual(name=name)
-    return name or looks.usual_file().read().name
+        try:
+            IdentityStore(home_folder()).call_me(name)
+        except IdentityError as error:
+            complain(f"carpet: {error}")
 
 
 def need_terminal(command: str, *, keys: bool = True, instead: str = "carpet demo shows a race in plain text") -> None:

@@ -9,11 +9,14 @@ from __future__ import annotations
 import ipaddress
 import re
 import urllib.parse
+from collections.abc import Sequence
+from itertools import takewhile
 
 from msgspec import Struct, structs
 
 from client.connection.errors import Failure
 from protocol import DEFAULT_PORT
+from protocol.text import read_code
 
 LONGEST_MOVE = 200
 """Longest address, in characters, that a server may send its players to."""
@@ -130,6 +133,18 @@ def parse_address(text: str) -> Address:
     default = _SCHEME_PORTS[scheme] if separator else DEFAULT_PORT
     path = "" if page or (parts.path == "/" and not parts.query) else parts.path
     return Address(scheme == "wss", host, port or default, path + (f"?{parts.query}" if parts.query and not page else ""))
+
+
+def place_and_code(words: Sequence[str]) -> tuple[str, str]:
+    """The server, and what stands for the code, in the words that somebody was sent: a link, SERVER CODE, or the whole command to join.
+
+    The code is empty if there is none. Neither has been checked.
+    """
+    if list(words[:2]) in (["carpet", "join"], ["carpet", "watch"]):
+        words = words[2:]
+    place, *letters = words or [""]
+    letters = list(takewhile(lambda word: not word.startswith("--"), letters))
+    return place, read_code("".join(letters) or code_in_link(place))
 
 
 def code_in_link(typed: str) -> str:

@@ -9,6 +9,7 @@ or be repaired. The usual names of this machine itself lead to the same players.
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import os
 import re
@@ -100,9 +101,13 @@ class Server(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class IdentityFile(Versioned, frozen=True, kw_only=True):
-    """The whole content of the file: servers by URL, the one visited last at the end."""
+    """The whole content of the file: servers by URL, the one visited last at the end.
+
+    name: what the player wants to be called on a server of their own, and where they have not been; empty for as at the last server.
+    """
 
     servers: dict[str, Server] = field(default_factory=dict)
+    name: str = ""
 
 
 class IdentityStore:
@@ -122,7 +127,7 @@ class IdentityStore:
         self.path = self._file.path
 
     def identity(self, url: str, name: str | None = None) -> Identity:
-        """Who to be at the server of `url`: `name`, or else the default there, or else the login name."""
+        """Who to be at the server of `url`: `name`, or else the default there, or else `default_name`."""
         servers = self.read().servers
         server = servers.get(place_of(servers, url))
         chosen = clean_name(name or "") or (server.name if server else default_name())
@@ -155,7 +160,7 @@ class IdentityStore:
             before = document.servers.get(place) or Server(name="", tokens={})
             after = before.with_aside(identity).with_player(identity, asked=asked, last=last)
             others = {url: server for url, server in document.servers.items() if url != place or not last}
-            return IdentityFile(servers={**others, place: after})
+            return structs.replace(document, servers={**others, place: after})
 
         self.change(kept)
 
@@ -167,9 +172,13 @@ class IdentityStore:
             server = document.servers.get(place)
             left = server.without(names) if server is not None else None
             others = {url: each for url, each in document.servers.items() if url != place}
-            return IdentityFile(servers={**others, place: left} if left is not None else others)
+            return structs.replace(document, servers={**others, place: left} if left is not None else others)
 
         self.change(without)
+
+    def call_me(self, name: str) -> None:
+        """The name from now on where the player has none yet; empty for the one at the last server. Raises IdentityError."""
+        self.change(lambda document: structs.replace(document, name=clean_name(name)))
 
     def change(self, to: Callable[[IdentityFile], IdentityFile]) -> None:
         """Replace the document by `to` of it. Nobody else writes in between. `to` may be called twice. Raises IdentityError."""
@@ -208,7 +217,14 @@ def home_folder(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def default_name() -> str:
-    """The login name, cleaned, or `player`."""
+    """What the player wants to be called where they have no name: as they said, or as at the last server; or else the login name, cleaned,
+    or `player`.
+    """
+    with contextlib.suppress(IdentityError):
+        document = IdentityStore(home_folder()).read()
+        last = next((server.name for server in reversed(document.servers.values())), "")
+        if chosen := clean_name(document.name or _ASIDE.sub("", last)):
+            return chosen
     try:
         name = getpass.getuser()
     except (KeyError, OSError, ImportError):  # a user id without an account, as in containers

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
+from msgspec import structs
 
 from client.connection.address import BadAddress, parse_address
 from client.connection.errors import Failure
@@ -125,4 +126,4 @@ def merged(here: IdentityFile, brought: IdentityFile, *, replace: bool) -> tuple
                 after = after.with_player(after.named(name), asked=asked)
         last = after.named(before.name if before is not None and before.name in after.tokens else coming.name)
         servers[url] = after.with_player(last)
-    return IdentityFile(servers=servers), tuple(outcomes)
+    return structs.replace(here, servers=servers), tuple(outcomes)

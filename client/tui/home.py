@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Literal, NamedTuple
 
+from client.connection.address import place_and_code
 from client.connection.events import WATCH_REFERENCE
 from client.state.lobby import elapsed_ms
 from client.state.store import Model
@@ -42,7 +43,7 @@ from client.tui.ui_state import Ui
 from protocol.client_messages import JoinRace, QuickMatch
 from protocol.run_messages import RunDaily
 from protocol.server_messages import Welcome
-from protocol.text import clean_chat, clean_name, read_code
+from protocol.text import clean_chat, clean_name, is_room_code, read_code
 from protocol.views import RunningRaceInfo
 from protocol.watch_messages import WatchRace
 
@@ -250,12 +251,18 @@ def _update(step: Step, action: ScreenAction) -> Step:
             return _mark(step, "running", "No public race is running.")
         case Do(Command.RACES):
             return _mark(step, "race", "No open races.")
-        case Typed("code", text) if code := read_code(text):
-            return step.send(JoinRace(code=code[:16]))
+        case Typed("code", text) if text.strip():
+            return _join(step, text)
         case Do(command):
             return _do(step, command)
         case _:
             return step
+
+
+def _join(step: Step, typed: str) -> Step:
+    """Join by the code, or by the line or link that a friend sent, which is to this server."""
+    code = next(filter(is_room_code, (read_code(typed), place_and_code(typed.split())[1])), None)
+    return step.send(JoinRace(code=code)) if code is not None else step.note("That is not the code of a race, which is six letters.")
 
 
 def _do(step: Step, command: Command) -> Step:

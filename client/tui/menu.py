@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
 from typing import NamedTuple
 
-from client.connection.address import BadAddress, code_in_link, parse_address
+from client.connection.address import BadAddress, parse_address, place_and_code
 from client.tui.actions import Do, Pick, Quit, ScreenAction, Typed
 from client.tui.home import WIDTH, banner
 from client.tui.keymap import CHOOSE, Command, Keys
@@ -15,7 +14,7 @@ from client.tui.screen import Screen
 from client.tui.start import StartMenu
 from client.tui.step import Step
 from client.tui.ui_state import Prompt, Ui
-from protocol.text import is_room_code, read_code
+from protocol.text import is_room_code
 
 KEYS: Keys = (CHOOSE,)
 
@@ -89,11 +88,7 @@ def _take(step: Step) -> Step:
 
 def _go(step: Step, command: str, words: list[str]) -> Step:
     """Go to the server that was typed, or to a race there by its code or link. A whole command, as others read it out, will do."""
-    if words[:2] in (["carpet", "join"], ["carpet", "watch"]):
-        words = words[2:]
-    place, *letters = words or [""]
-    letters = list(takewhile(lambda word: not word.startswith("--"), letters))
-    code = read_code("".join(letters) or code_in_link(place))
+    place, code = place_and_code(words)
     try:
         url = parse_address(place).url
     except BadAddress as error:

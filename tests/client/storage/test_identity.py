@@ -16,6 +16,7 @@ import pytest
 from client.connection.events import Identity
 from client.storage import files
 from client.storage.identity import IdentityError, IdentityStore, Known, default_name, home_folder
+from protocol import HOME_VARIABLE
 
 URL = "ws://carpet.example:7777"
 
@@ -258,3 +259,20 @@ def test_without_an_account_the_name_is_player(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(getpass, "getuser", nobody)
     assert default_name() == "player"
+
+
+def test_where_one_has_not_been_the_name_is_as_one_said_or_as_at_the_last_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
+    store = IdentityStore(tmp_path)
+    login = default_name()
+    assert store.identity("ws://here:1").name == login
+    store.keep("ws://there:1", Identity("Bo", "token"))
+    assert store.identity("ws://here:1").name == default_name() == "Bo"
+    store.call_me("Cara\x1b")
+    assert store.identity("ws://here:1").name == default_name() == "Cara"
+    store.keep("ws://here:1", Identity("Cara 2", "other"), asked="Cara")
+    assert (store.identity("ws://here:1").name, store.identity("ws://there:1").name, default_name()) == ("Cara 2", "Bo", "Cara")
+    store.call_me("")
+    assert default_name() == "Cara 2"
+    store.path.write_text("[")
+    assert default_name() == login

@@ -139,10 +139,13 @@ async def test_home_is_walked_and_clicked() -> None:
         assert run.link.taken() == [OpenRace(options=RaceOptions(bots=("Steady",), public=False))]
         await run.give("r", "enter")
         assert run.link.taken() == [JoinRace(code="ABCDEF")]
-        await run.give("c", *"kxq", "enter")
-        assert run.link.taken() == [JoinRace(code="KXQ")]
-        await run.give("c", *" - ", "enter")
-        assert run.link.taken() == [], "there is none without letters"
+        for typed in ("kx-qw zp", "KX QWZP", "carpet join 127.0.0.1:7777 KXQWZP", "http://carpet.example:7777/play/KXQWZP"):
+            await run.give("c", *typed, "enter")
+            assert run.link.taken() == [JoinRace(code="KXQWZP")]
+        for typed in ("kxq", " - ", "carpet join 127.0.0.1"):
+            await run.give("c", *typed, "enter")
+            assert run.screen.shows("That is not the code of a race, which is six letters.")
+        assert run.link.taken() == []
         await run.give("o")
         assert run.screen.shows("Time limit")
         await run.give("down", "down", "right", "up", "enter")

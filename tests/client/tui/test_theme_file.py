@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from client.cli.shared import keep_looks, own_name, settings_of
+from client.cli.shared import keep_looks, settings_of
 from client.state.store import Model
 from client.tui.actions import Key, SlowTerminal
 from client.tui.start import UiSettings
@@ -123,7 +123,6 @@ def test_what_was_chosen_by_keys_is_there_the_next_time_and_a_word_on_the_comman
     assert settings_of() == replace(chosen, tones=False)
     assert settings_of(theme=Path("four"), tones=True) == replace(chosen, palette="four", bell=True)
     assert settings_of(no_bell=True) == settings_of()
-    assert [own_name(None), own_name("Cara"), own_name(None), own_name("")] == ["", "Cara", "Cara", ""]
     (tmp_path / "usual.json").write_text("[]")
     keep_looks(replace(chosen, by_key=frozenset({"ascii"})))
     assert "with what you chose last is damaged" in capsys.readouterr().err
