@@ -148,7 +148,7 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> Picture:
         *_window(scene, races, list_width, left_rows - running_rows, is_whole, no_races),
         block([[]]),
         _title(scene, _running_title(model), list_width),
-        *_window(scene, running, list_width, running_rows, is_whole, "No races to watch." if model.lobby is not None else ""),
+        *_window(scene, running, list_width, running_rows, is_whole, _none_to_watch(model)),
     )
     columns = shifted(row((MENU_WIDTH + 2, left), (list_width, right)), margin + 2)
     return screen(size, head(scene, width), stacked(above, columns), *feet, above=UPPER)
@@ -160,6 +160,13 @@ def _races_title(model: Model) -> str:
 
 def _running_title(model: Model) -> str:
     return "Watch a race (w)" if model.lobby is None else f"Watch a race (w): {model.lobby.races_running} running"
+
+
+def _none_to_watch(model: Model) -> str:
+    """Those that run may be private, or in their countdown."""
+    if model.lobby is None:
+        return ""
+    return "No races to watch." if not model.lobby.races_running else "None that can be watched now."
 
 
 def banner(scene: Scene, size: tuple[int, int]) -> Picture:
@@ -248,7 +255,7 @@ def _update(step: Step, action: ScreenAction) -> Step:
         case Do(Command.BOT):
             return _mark(step, "bot", "This server has no house bots.")
         case Do(Command.RUNNING):
-            return _mark(step, "running", "No public race is running.")
+            return _mark(step, "running", "No race can be watched now.")
         case Do(Command.RACES):
             return _mark(step, "race", "No open races.")
         case Typed("code", text) if text.strip():

@@ -79,6 +79,7 @@ _PRACTICE: Final = (
     ("Nothing fits: press s for another card.", lambda view: "s" in view.moves),
 )
 FAREWELL: Final = "That is all it takes; ? shows every key."
+NO_MORE: Final = "No more lessons; ? shows every key."
 
 
 def told(scene: Scene, room: RoomModel, width: int) -> Picture:
@@ -117,7 +118,7 @@ def learned(before: Step, after: Step, action: ScreenAction | None) -> Step:
     if known is None or room is None or room.view is None:
         return after
     if isinstance(action, Do) and action.command is Command.BACK and not _lets_go(before.ui):
-        return after.but(learned=None).note(FAREWELL)
+        return after.but(learned=None).note(NO_MORE)
     moves = [effect.message.move for effect in after.effects if isinstance(effect, Send) and isinstance(effect.message, Move)]
     known |= {skill for move in moves for skill in _shown_by(move, action, room.view)} | ({"all"} if after.ui.homing else set())
     if len(known) < len(LESSONS):

@@ -90,6 +90,7 @@ def review(
         seats = [_judgement(record, number, judgement) for number, judgement in judged]
         typer.echo(json.dumps({"room": record.room, "race": record.race, "rules": record.rules, "seats": seats}, ensure_ascii=False))
         return
+    say(f"race {record.race} of {record.room}, {record.rules}")
     for number, judgement in judged:
         say(f"{record.seats[number].name} (seat {number + 1}):")
         for sentence in judgement.sentences:

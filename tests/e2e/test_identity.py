@@ -47,7 +47,8 @@ async def test_a_player_in_a_race_is_asked_for_and_renamed_and_not_disturbed(url
         asked = await trio.to_thread.run_sync(carpet, tmp_path, "whoami", url, "--json")
         assert json.loads(asked.out) == {"server": url, "name": "Anna", "player": welcome.player, "token_kept": True}
         renamed = await trio.to_thread.run_sync(carpet, tmp_path, "rename", url, "Berta")
-        assert (renamed.status, renamed.out, renamed.err) == (0, f"You are now Berta at {url}.\n", "")
+        said = f"You are now Berta at {url}. A race that you are in keeps the old name.\n"
+        assert (renamed.status, renamed.out, renamed.err) == (0, said, "")
         assert await next_of(link, YouAre, Lost) == YouAre(player=welcome.player, name="Berta", ref=0)
         assert store.identity(url) == Identity("Berta", welcome.token, welcome.player)
         assert store.identity(url, "Anna") == store.identity(url)

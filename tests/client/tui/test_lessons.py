@@ -112,7 +112,7 @@ def test_esc_ends_the_lessons_and_quitting_the_deal_of_theirs_asks_nothing() -> 
     assert effects == (Quit(),)
     table.type("esc")
     assert table.ui.learned is None
-    assert table.ui.note == lessons.FAREWELL
+    assert table.ui.note == lessons.NO_MORE
 
 
 def test_the_lesson_says_that_esc_ends_it_only_where_esc_does() -> None:

@@ -59,7 +59,7 @@ async def test_a_race_is_taken_by_a_click_and_without_one_the_key_says_so() -> N
         assert run.link.taken() == [WatchRace(code="PLMNBV", ref=WATCH_REFERENCE)]
         await run.say(structs.replace(scenes.lobby(), running=()))
         await run.give("w")
-        assert run.screen.shows("No public race is running.")
+        assert run.screen.shows("No race can be watched now.")
 
 
 async def test_bars_count_at_once_and_boards_when_they_come() -> None:

@@ -185,7 +185,7 @@ def test_every_seat_is_reviewed_in_sentences(tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert result.stdout == run("review", "-", stdin=RECORD).stdout
     lines = result.stdout.splitlines()
-    assert [line for line in lines if not line.startswith("  ")] == ["Player 0 (seat 1):", "Player 1 (seat 2):"]
+    assert [line for line in lines if not line.startswith("  ")] == ["race 1 of ABCDEF, carpet", "Player 0 (seat 1):", "Player 1 (seat 2):"]
     assert "  This deal can be won: all 52 cards could be brought home." in lines
     assert any("would have kept it" in line for line in lines)
 
