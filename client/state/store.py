@@ -364,8 +364,10 @@ def _last(model: Model, room: Room) -> RoomModel | None:
         return model.last
     if before.race + 1 != room.race:
         return None
-    # If a series is given up between two races, the result on show stays that of the race before.
-    return before if before.record is not None else model.last
+    if before.record is not None:
+        return before
+    # If a series is given up between two races, the result on show stays that of the race before. The first race of a swap has none yet.
+    return model.last if before.phase == "waiting" else None
 
 
 def _room_event(model: Model, event: RoomEvent, now_ms: int) -> Model:

@@ -124,6 +124,10 @@ def series_sentence(series: SeriesInfo) -> str:
     name = series_name(series.format, series.races)
     if not series.raced and not series.over:
         return f"{name[0].upper()}{name[1:]}, race 1 next"
+    if not series.over and series.format == "swap":
+        # Nothing else says how the first race ended: its result is told with that of the second.
+        cards = ", ".join(f"{clean_name(seat.name)} {seat.home}" for seat in series.seats)
+        return f"The first race of the swap is over. Cards home: {cards}."
     if not series.over:
         return f"{score_text(series)}, {name}, race {series.raced + 1} next"
     gone = [clean_name(seat.name) for seat in series.seats if seat.gone]

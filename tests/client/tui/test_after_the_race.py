@@ -305,6 +305,18 @@ async def test_between_two_races_of_a_series_the_result_stands_until_one_is_read
         assert run.link.taken() == []
 
 
+async def test_after_the_first_race_of_another_swap_the_result_of_the_swap_before_is_not_shown_again() -> None:
+    done, fresh, half = (scenes.standing((0, 0), raced, format="swap", races=2, over=raced == 2) for raced in (2, 0, 1))
+    async with running() as run:
+        over = scenes.next_race(1, done, phase="over", record=scenes.record())
+        await run.say(UP, scenes.welcome(room=scenes.CODE), over, scenes.next_race(2, fresh, race=3))
+        assert run.screen.shows("You won by")
+        await run.say(scenes.next_race(3, fresh, race=3, phase="racing", view=scenes.middle_view()))
+        await run.say(scenes.next_race(4, half, race=4))
+        assert run.screen.shows("The first race of the swap is over. Cards home: Anna 48, Benedikt 33.")
+        assert not run.screen.shows("You won by")
+
+
 async def test_the_record_of_the_first_race_of_a_swap_is_kept_when_it_is_told_and_before_that_of_the_second() -> None:
     first = sealed(replace(scenes.record(), software="the first one"))
     half, score = (scenes.standing((1, 1), raced, format="swap", races=2, over=raced == 2) for raced in (1, 2))
@@ -334,7 +346,7 @@ async def test_the_second_race_of_a_swap_is_entered_with_the_nonce_of_the_first(
         await run.give("r")
         first = run.link.taken()[-1]
         await run.say(PlayerReady(version=2, seat=0), scenes.next_race(3, score))
-        assert run.screen.shows("swap, race 2 next")
+        assert run.screen.shows("The first race of the swap is over.")
         await run.give("r")
         (second,) = run.link.taken()
         assert isinstance(first, Ready)
