@@ -336,6 +336,9 @@ def _left(model: Model, left: Left, now_ms: int) -> Model:
         # A server killed between storing a result and sending it leaves nothing else to say.
         NO_SEAT: f"The server no longer has a seat for you in race {left.code}: see carpet history.",
     }.get(left.reason, f"Race {left.code} is over for you.")
+    if left.reason == "left" and model.room.phase == "over":
+        # The player has just asked to leave what was over anyway, or asked for another race.
+        return replace(model, room=None)
     if left.reason == "closed" and model.notice is not None and model.notice.code == ErrorCode.ENDED_BY_HOST:
         # That notice came just before this and says why.
         return replace(model, room=None)

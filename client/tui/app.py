@@ -362,11 +362,14 @@ class App:
         self._moves = False
 
     def key(self, key: str) -> None:
-        """A key was typed. Any key tries a lost connection again at once; Enter also takes back a seat that another window took."""
-        link = self._driver.state.link.state
-        if link == "lost" or (link == "gone" and key == "enter"):
+        """A key was typed. Any key tries a lost connection again at once; only Enter does where another window has taken over."""
+        link, ui = self._driver.state.link.state, self._driver.ui
+        comes_back = link == "gone" and key == "enter"
+        if link == "lost" or comes_back:
             self._link.hurry()
-        self._do(Key(key))
+        # Coming back is all that was meant by it, unless a text or a question waits for it.
+        if not comes_back or ui.prompt is not None or ui.question is not None:
+            self._do(Key(key))
 
     def mouse(self, button: int, column: int, row: int) -> None:
         """A mouse button was pressed."""

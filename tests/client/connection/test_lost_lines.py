@@ -93,7 +93,7 @@ async def test_what_another_window_took_over_is_taken_back_only_when_that_is_ask
         await line.close(CloseCode.TAKEN_OVER)
         lost = await next_of(link, Lost)
         assert lost.retry_in_ms is None
-        assert "Press Enter to take it back" in lost.reason
+        assert "Press Enter to go on here" in lost.reason
         if takes_back:
             await trio.sleep(1000)
             assert len(server.dialled_at) == 1

@@ -213,3 +213,4 @@ async def test_a_key_hurries_a_lost_connection_and_enter_takes_back_one_that_was
         await run.say(UP, scenes.welcome(), lost)
         await run.give(key)
         assert run.link.hurried == hurried
+        assert not run.screen.shows("Time limit"), "the marked line, Open a race, is not taken by the same key"
