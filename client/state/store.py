@@ -25,7 +25,7 @@ from client.state.lobby import lobby_changed
 from client.state.room import RoomModel, resumed, room_after, room_as_seen, room_heard
 from client.state.tournament import TournamentsModel, tournaments_after
 from protocol.errors import ErrorCode, Fault
-from protocol.room_events import Countdown, Dealt, Ended, PlayerView, Progress, Ratings, Result, Room, RoomEvent, Scored, Started
+from protocol.room_events import Countdown, Dealt, Ended, PlayerView, Progress, Ratings, Result, Room, RoomEvent, Scored, Started, Unseated
 from protocol.run_messages import Challenge, Challenges, Dailies, Runs
 from protocol.server_messages import (
     CurrentView,
@@ -321,7 +321,8 @@ def _renamed(model: Model, event: YouAre, now_ms: int) -> Model:
 
 
 def _left(model: Model, left: Left, now_ms: int) -> Model:
-    if model.room is None or model.room.code != left.code:
+    room = model.room
+    if room is None or room.code != left.code:
         return _at_rest(model)
     model = replace(model, link=_writing(model.link))
     sentence = {
@@ -336,7 +337,7 @@ def _left(model: Model, left: Left, now_ms: int) -> Model:
         # A server killed between storing a result and sending it leaves nothing else to say.
         NO_SEAT: f"The server no longer has a seat for you in race {left.code}: see carpet history.",
     }.get(left.reason, f"Race {left.code} is over for you.")
-    if left.reason == "left" and model.room.phase == "over":
+    if left.reason == "left" and room.phase == "over":
         # The player has just asked to leave what was over anyway, or asked for another race.
         return replace(model, room=None)
     if left.reason == "closed" and model.notice is not None and model.notice.code == ErrorCode.ENDED_BY_HOST:
@@ -380,7 +381,16 @@ def _room_event(model: Model, event: RoomEvent, now_ms: int) -> Model:
     room = room_after(model.room, event, now_ms)
     if room is None or room is model.room:
         return model
-    return _remember(replace(model, room=room, last=_still_last(model, room, event)))
+    return _remember(replace(model, room=room, last=_still_last(model, room, event), notice=_gone(model, event, now_ms) or model.notice))
+
+
+def _gone(model: Model, event: RoomEvent, now_ms: int) -> Notice | None:
+    """Who has left before the start: from then on their seat says nothing of them."""
+    room = model.room
+    if not isinstance(event, Unseated) or room is None or room.phase == "over" or event.seat == room.seat:
+        return None
+    name = next((info.name for number, info in enumerate(room.seats) if number == event.seat), None)
+    return Notice("info", f"{clean_name(name)} has left.", now_ms) if name is not None else None
 
 
 def _still_last(model: Model, room: RoomModel, event: RoomEvent) -> RoomModel | None:

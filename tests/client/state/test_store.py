@@ -150,6 +150,15 @@ def test_an_away_player_has_a_clock_of_their_own() -> None:
     assert back.room.seats[1].connected
 
 
+def test_who_leaves_before_the_start_is_told_by_name() -> None:
+    left = reduced(scenes.full_room(), Unseated(version=4, seat=1))
+    assert left.notice is not None
+    assert left.notice.text == "Benedikt has left."
+    assert reduced(left, Unseated(version=5, seat=1)).notice == left.notice
+    assert reduced(scenes.full_room(), Unseated(version=4, seat=0)).notice is None
+    assert reduced(scenes.over(), Unseated(version=12, seat=1)).notice is None
+
+
 def test_a_seat_left_before_the_start_is_free_and_after_the_end_keeps_its_name() -> None:
     before = reduced(scenes.full_room(), Unseated(version=4, seat=1)).room
     after = reduced(scenes.over(), Unseated(version=12, seat=1)).room
