@@ -206,14 +206,16 @@ def spread(left: Line, right: Line, width: int, role: str) -> Line:
 
 
 def wrap_text(text: str, width: int) -> list[str]:
-    """Words on lines of at most `width` columns."""
+    """Words on lines of at most `width` columns; a longer word is broken."""
     lines = [""]
     for word in text.split():
         joined = f"{lines[-1]} {word}".strip()
         if text_width(joined) <= width:
             lines[-1] = joined
-        else:
-            lines.append(clip(word, width))
+            continue
+        while start := clip(word, width):
+            lines.append(start)
+            word = word[len(start) :]
     return [line for line in lines if line]
 
 

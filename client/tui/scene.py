@@ -23,6 +23,8 @@ from protocol.record import SeriesRecord
 from protocol.text import CHAT_LENGTH, clean_chat, clean_name
 from protocol.views import WatcherLine
 
+MORE = " ..."
+"""Ends what had to be cut."""
 NOTICE_MS = 8000
 """How long a notice stands, and a remark about a key."""
 HOST_NOTICE_MS = 60_000
@@ -271,14 +273,22 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
 
 
 def chat_lines(scene: Scene, width: int, rows: int) -> list[Line]:
-    """The last lines of chat, the newest at the bottom."""
+    """What was said last, the newest at the bottom, each in as many rows as it takes and there are."""
     room = shown_room(scene)
     lines: list[Line] = []
-    for line in room.chat[-rows:] if room is not None and rows > 0 else ():
-        name = clean_name(line.name)
-        own = room is not None and not isinstance(line, WatcherLine) and line.seat == room.seat
-        role = "title" if isinstance(line, WatcherLine) else "own" if own else "other"
-        lines.append([(role, f" {name}: "), ("felt", clip(clean_chat(line.text), max(width - len(name) - 4, 0)))])
+    for said in reversed(room.chat[-rows:] if room is not None and rows > 0 else ()):
+        free = rows - len(lines)
+        if free <= 0:
+            break
+        name = f"{clip(clean_name(said.name), width // 2)}:"
+        own = room is not None and not isinstance(said, WatcherLine) and said.seat == room.seat
+        role = "title" if isinstance(said, WatcherLine) else "own" if own else "other"
+        # The name stands before the first row alone.
+        told = wrap_text(f"{'x' * text_width(name)} {clean_chat(said.text)}", width - 2)
+        if len(told) > free:
+            told = [*told[: free - 1], f"{clip(told[free - 1], width - 2 - len(MORE))}{MORE}"]
+        first: Line = [(role, f" {name}"), ("felt", told[0][text_width(name) :])]
+        lines[:0] = [first, *[[("felt", f" {row}")] for row in told[1:]]]
     return lines
 
 

@@ -97,6 +97,8 @@ def unsent(step: Step, message: ClientMessage) -> Step:
             return step.but(start=None).note(step.offline)
         case Say(text=text, phrase=None):
             return step.but(prompt=Prompt("chat", text, len(text))).note(step.offline)
+        case Say():
+            return step.note(f"That was not said: {step.offline[:1].lower()}{step.offline[1:]}")
         case CorrectResult(reason=text) | RemoveEntrant(reason=text) | EndTournament(reason=text) if text:
             return step.but(prompt=Prompt("reason", text, len(text), message)).note(step.offline)
         case _:

@@ -55,6 +55,16 @@ async def test_without_a_connection_nothing_is_lost_silently() -> None:
         assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
 
 
+async def test_a_phrase_that_could_not_be_sent_is_said_to_be_lost() -> None:
+    async with racing() as run:
+        run.link.up = False
+        await run.say(Lost("no route", 3000))
+        run.link.taken()
+        await run.give("t", "1")
+        assert run.screen.shows("That was not said: not connected. Reconnecting...")
+        assert run.link.taken() == []
+
+
 @pytest.mark.parametrize("watches", [False, True])
 async def test_a_line_of_chat_that_could_not_be_sent_stays_and_goes_out_by_the_next_connection(watches: bool) -> None:
     async with running() as run:

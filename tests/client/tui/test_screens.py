@@ -445,6 +445,18 @@ def test_every_screen_fills_every_size(name: str) -> None:
         assert (canvas.cols(), canvas.rows()) == size
 
 
+def test_a_long_line_of_chat_takes_several_rows_and_one_that_is_cut_says_so() -> None:
+    words, name = "the carpet went home at last, and I had not seen it coming " * 3, "漢" * 24
+    said = (ChatLine(seat=1, name="Benedikt", text="short"), ChatLine(seat=1, name=name, text=words + "x" * 20))
+    model = scenes.reduced(scenes.racing(), *(Said(version=version, line=line) for version, line in enumerate(said, 11)))
+    for size, is_whole in (((80, 24), False), ((120, 40), True)):
+        rows = rows_of(Shown(lambda: model), size)
+        text = " ".join(" ".join(rows).split())
+        assert ("Benedikt: short" in text) is is_whole
+        assert ("x" * 20 in text) is is_whole
+        assert any(row.rstrip().endswith(" ...") for row in rows) is not is_whole
+
+
 def test_nothing_a_server_says_is_drawn_unclean() -> None:
     model = scenes.reduced(
         scenes.at_home(),
