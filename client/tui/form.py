@@ -219,4 +219,4 @@ _FORM = Form(
     "form", lambda options: RACE_FORM, _changed, typed=("deal", "deal", _with_deal), request=lambda options: OpenRace(options=options)
 )
 
-SCREEN = Screen("form", "At home", KEYS, lambda state, ui: state.room is None and ui.form is not None, _FORM.update, _view)
+SCREEN = Screen("form", "In menus and forms", KEYS, lambda state, ui: state.room is None and ui.form is not None, _FORM.update, _view)

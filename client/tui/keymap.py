@@ -140,7 +140,7 @@ OUT: Final = Binding(Command.BACK, ("esc",), "back", "Back to the tournaments, a
 
 KEY_NAMES: Final = {" ": "space", "up": "↑", "down": "↓", "left": "←", "right": "→", "f1": "F1", "f2": "F2", "f3": "F3", "f4": "F4"}
 
-GROUPS: Final = ("In a race", "Before and after a race", "In a replay", "Watching", "At a tournament", "At home")
+GROUPS: Final = ("In a race", "Before and after a race", "In a replay", "Watching", "At a tournament", "At home", "In menus and forms")
 """The headings of the `?` page, in order; those of further screens follow."""
 
 

@@ -100,4 +100,4 @@ def _go(step: Step, command: str, words: list[str]) -> Step:
     return step.then(Quit(command=("join" if command == "home" else command, url, code)))
 
 
-SCREEN = Screen("menu", "At home", KEYS, lambda state, ui: isinstance(ui.start, StartMenu), _update, _view, scrolls=True)
+SCREEN = Screen("menu", "In menus and forms", KEYS, lambda state, ui: isinstance(ui.start, StartMenu), _update, _view, scrolls=True)

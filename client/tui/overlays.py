@@ -73,7 +73,7 @@ def help_lines(scene: Scene, width: int) -> list[Line]:
     infos, group = scene.model.rules, shown(scene.model, scene.ui).group
     keys = _keys(scene, first=group)
     moving = [[("title", "How to move")], *_told(_how_to_move(scene), width), []]
-    if group == "At home":
+    if group in ("At home", "In menus and forms"):
         playing = [[("title", "How to play")], *_told(" ".join(HOW_TO_PLAY), width), []]
         parts = [playing, keys.pop(group), moving, *keys.values(), *([*rules_lines(info, width - 2), []] for info in infos)]
     else:

@@ -95,4 +95,6 @@ def _choose(step: Step, line: int) -> Step:
     return step if step.ui.form is None else step.but(form=with_rules(step.ui.form, chosen, infos))
 
 
-SCREEN = Screen("rules", "At home", KEYS, lambda state, ui: state.room is None and ui.rules_page is not None, _update, _view, scrolls=True)
+SCREEN = Screen(
+    "rules", "In menus and forms", KEYS, lambda state, ui: state.room is None and ui.rules_page is not None, _update, _view, scrolls=True
+)

@@ -65,5 +65,10 @@ _FORM = Form(
 )
 
 SCREEN = Screen(
-    "tournament-form", "At home", KEYS, lambda state, ui: state.room is None and ui.tournament_form is not None, _FORM.update, _view
+    "tournament-form",
+    "In menus and forms",
+    KEYS,
+    lambda state, ui: state.room is None and ui.tournament_form is not None,
+    _FORM.update,
+    _view,
 )

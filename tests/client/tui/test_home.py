@@ -295,6 +295,14 @@ async def test_a_bot_is_raced_at_the_rules_that_were_chosen_last() -> None:
         assert run.screen.shows("Rules        Colorado")
 
 
+async def test_the_help_in_a_form_begins_with_the_keys_that_work_there() -> None:
+    async with running(size=(100, 400)) as run:
+        await run.say(UP, scenes.welcome())
+        await run.give("o", "?")
+        text = "\n".join(run.screen.last_text)
+        assert text.index("How to play") < text.index("In menus and forms") < text.index("How to move") < text.index("At home")
+
+
 async def test_the_help_at_home_explains_all_keys_and_every_rule_set() -> None:
     async with running(size=(100, 400)) as run:
         await run.say(UP, scenes.welcome())
