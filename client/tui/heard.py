@@ -5,6 +5,7 @@ Keeps the player's side in step with the state. Making sure that no message is m
 
 from __future__ import annotations
 
+import shlex
 from typing import assert_never
 
 from msgspec.structs import replace
@@ -47,6 +48,9 @@ def heard(step: Step, action: Heard) -> Step:
         step = step.but(unsaid=step.ui.said)
     if isinstance(event, Lost | Back) or (isinstance(event, Error) and not refuses_nothing(event) and event.ref != FOLLOW_REFERENCE):
         step = take_back(step).note("")
+    if isinstance(event, Error) and event.code == ErrorCode.ALREADY_RUN and step.ui.settings.server:
+        board = shlex.join(["carpet", "daily", "board", step.ui.settings.server, step.ui.rules])
+        step = step.note(f"You have had your run of this deal. For its board: {board}")
     step = _another_room(step, before.room, room)
     if step.ui.held and (room is None or before.room is None or room.view != before.room.view):
         step = step.but(held="", note=f"{step.ui.held} was put back: the table has changed.")

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from client.connection.events import Connecting, Lost, RoundTrip
-from client.tui.start import StartMatch, StartRace
+from client.tui.start import StartMatch, StartRace, UiSettings
 from client.tui.terminal import Terminal
 from protocol.client_messages import (
     FollowLobby,
@@ -293,6 +293,14 @@ async def test_a_bot_is_raced_at_the_rules_that_were_chosen_last() -> None:
         assert run.link.taken() == [OpenRace(options=options)]
         await run.give("o")
         assert run.screen.shows("Rules        Colorado")
+
+
+async def test_who_has_had_their_run_of_the_day_is_told_where_its_board_is() -> None:
+    async with running(settings=UiSettings(server="carpet.example"), size=(120, 40)) as run:
+        await run.say(UP, scenes.welcome())
+        await run.give("d")
+        await run.say(scenes.refusal(ErrorCode.ALREADY_RUN))
+        assert run.screen.shows("You have had your run of this deal. For its board: carpet daily board carpet.example carpet")
 
 
 async def test_the_help_in_a_form_begins_with_the_keys_that_work_there() -> None:
