@@ -85,7 +85,7 @@ def moment_text(at_ms: int) -> str:
 def best_sentence(change: BestChange) -> str:
     """How a race compares with one's own best: `New best: 3:12.4! Before it 3:20.1. 12 tries, 3 all home.`"""
     before, after = change
-    tries = f"{counted(after.tries, 'try', 'tries')}, {after.wins or 'none'} all home."
+    tries = f"{counted(after.tries, 'try', 'tries')}{f', {after.wins} all home' if after.wins else ''}."
     if after.best_ms is not None:
         if before.best_ms is None:
             when = "at your first try" if after.tries == 1 else f"for the first time, after {after.tries} tries"
