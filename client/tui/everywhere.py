@@ -82,7 +82,8 @@ def quit_or_ask(step: Step) -> Step:
 def is_preparing(state: Model, ui: Ui) -> bool:
     """Whether the result on the screen waits for its replay."""
     room = state.finished
-    return room is not None and room.record is not None and room.record.digest == ui.preparing
+    # A server may send a record without a digest.
+    return bool(ui.preparing) and room is not None and room.record is not None and room.record.digest == ui.preparing
 
 
 def close_replay(step: Step) -> Step:
