@@ -103,6 +103,11 @@ class RoomModel(Struct, frozen=True):
     won: tuple[int, ...] = ()
 
     @property
+    def is_private_run(self) -> bool:
+        """Whether there is nobody to talk to: one seat, and nobody may watch, as anybody may at a table of a tournament."""
+        return len(self.seats) == 1 and not self.options.public and (self.shared is None or self.is_run)
+
+    @property
     def is_run(self) -> bool:
         """Whether it is a run of a deal that each player runs once, alone."""
         return self.shared is not None and self.shared.kind != "round"

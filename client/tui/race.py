@@ -173,6 +173,7 @@ def _hidden(scene: Scene, room: RoomModel) -> frozenset[Command]:
         Command.STOCK: not board.stock,
         Command.REDEAL: "r" not in moves,
         Command.BACK: not scene.ui.held,
+        Command.CHAT: room.is_private_run,
     }
     return frozenset(action for action, is_hidden in hidden.items() if is_hidden)
 

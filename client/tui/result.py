@@ -113,10 +113,12 @@ def _panel(lines: list[Line], width: int, free: int) -> Picture:
 
 
 def _meaningless(room: RoomModel) -> frozenset[Command]:
-    """What cannot be done behind a race that is run once, once a player has left, and while the record is closed."""
+    """What cannot be done behind a race that is run once, or alone, once a player has left, and while the record is closed."""
     closed = {Command.DETAILS, Command.REVIEW, Command.REPLAY, Command.SHARE} if room.record is None else set()
     if turning_point(room) is None:
         closed.add(Command.TURNED)
+    if room.is_private_run:
+        closed.add(Command.CHAT)
     return frozenset({Command.REMATCH, *closed} if room.shared is not None or room.left else closed)
 
 

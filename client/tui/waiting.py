@@ -82,6 +82,8 @@ def _view(scene: Scene, size: Size) -> Picture:
     hidden = {Command.READY} if room.own is not None and room.own.ready else set[Command]()
     if not invitation(scene.model, scene.ui):
         hidden.add(Command.COPY)
+    if room.is_private_run:
+        hidden.add(Command.CHAT)
     feet = (
         shifted(remarks(scene, width - margin, said, talk=not talks), margin - 1),
         foot(KEYS, scene.theme, width, without=frozenset(hidden)),

@@ -445,6 +445,11 @@ def test_every_screen_fills_every_size(name: str) -> None:
         assert (canvas.cols(), canvas.rows()) == size
 
 
+@pytest.mark.parametrize(("name", "is_offered"), [("run-alone", False), ("run-over", False), ("race", True), ("result", True)])
+def test_talking_is_offered_where_somebody_can_hear_it(name: str, is_offered: bool) -> None:
+    assert ("t talk" in rows_of(SCREENS[name], (120, 40))[-1]) is is_offered
+
+
 def test_a_long_line_of_chat_takes_several_rows_and_one_that_is_cut_says_so() -> None:
     words, name = "the carpet went home at last, and I had not seen it coming " * 3, "漢" * 24
     said = (ChatLine(seat=1, name="Benedikt", text="short"), ChatLine(seat=1, name=name, text=words + "x" * 20))
