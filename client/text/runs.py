@@ -74,7 +74,7 @@ def _left(left_ms: int) -> str:
         return "closed"
     if minutes < 60:
         return f"{minutes} min"
-    return f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // (24 * 60)} days"
+    return f"{minutes // 60} h" if minutes < 48 * 60 else f"{round(minutes / (24 * 60))} days"
 
 
 def moment_text(at_ms: int) -> str:
