@@ -18,6 +18,7 @@ from client.text.formatting import deck_size, on_last_cards
 from client.tui import ending, lessons
 from client.tui.actions import After, GoOn, Heard, Keep, Kept, Replayed, Reviewed, Ring, Sound, Verify
 from client.tui.chips import dealt
+from client.tui.home import DAILY_REFERENCE
 from client.tui.overlays import is_large_enough
 from client.tui.playing import HOME_MS, autoplays, play_ahead, take_back
 from client.tui.replay_state import opened_at
@@ -48,7 +49,7 @@ def heard(step: Step, action: Heard) -> Step:
         step = step.but(unsaid=step.ui.said)
     if isinstance(event, Lost | Back) or (isinstance(event, Error) and not refuses_nothing(event) and event.ref != FOLLOW_REFERENCE):
         step = take_back(step).note("")
-    if isinstance(event, Error) and event.code == ErrorCode.ALREADY_RUN and step.ui.settings.server:
+    if isinstance(event, Error) and (event.code, event.ref) == (ErrorCode.ALREADY_RUN, DAILY_REFERENCE) and step.ui.settings.server:
         board = shlex.join(["carpet", "daily", "board", step.ui.settings.server, step.ui.rules])
         step = step.note(f"You have had your run of this deal. For its board: {board}")
     step = _another_room(step, before.room, room)

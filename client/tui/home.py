@@ -102,6 +102,9 @@ def _running_detail(model: Model, race: RunningRaceInfo, now_ms: int) -> str:
     return f"{home_counts(race)}: {rules_name(model, race.rules)}, {clock}{watchers}"
 
 
+DAILY_REFERENCE = 2**31 - 7
+"""The number of a request for the deal of the day."""
+
 WIDTH = 110
 MENU_WIDTH = 26
 DETAIL_AT = 13
@@ -277,7 +280,7 @@ def _do(step: Step, command: Command) -> Step:
         case Command.MATCH:
             return step.send(QuickMatch(cancel=step.state.search is not None))
         case Command.DAILY:
-            return step.send(RunDaily(rules=step.ui.rules))
+            return step.send(RunDaily(rules=step.ui.rules, ref=DAILY_REFERENCE))
         case Command.OPEN:
             return form.opened(step)
         case Command.CODE:

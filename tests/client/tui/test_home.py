@@ -19,6 +19,7 @@ from protocol.client_messages import (
 )
 from protocol.errors import ErrorCode
 from protocol.forms import RACE_FORM
+from protocol.run_messages import RunDaily
 from protocol.server_messages import Left, LobbyChanges, WaitingMatch, WaitingOver
 from protocol.views import OpenRaceInfo, RaceOptions, SeriesOptions
 from protocol.watch_messages import WatchRace
@@ -299,7 +300,9 @@ async def test_who_has_had_their_run_of_the_day_is_told_where_its_board_is() -> 
     async with running(settings=UiSettings(server="carpet.example"), size=(120, 40)) as run:
         await run.say(UP, scenes.welcome())
         await run.give("d")
-        await run.say(scenes.refusal(ErrorCode.ALREADY_RUN))
+        (daily,) = run.link.taken()[-1:]
+        assert isinstance(daily, RunDaily)
+        await run.say(scenes.refusal(ErrorCode.ALREADY_RUN, daily.ref))
         assert run.screen.shows("You have had your run of this deal. For its board: carpet daily board carpet.example carpet")
 
 
