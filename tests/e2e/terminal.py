@@ -145,8 +145,16 @@ class Terminal:
 
     def _without(self, what: object) -> str:
         status = self.process.poll()
-        ended = "" if status is None else f"ended with status {status}; "
+        ended = f"{self._standstill()}; " if status is None else f"ended with status {status}; "
         return "\n".join([f"{ended}the screen does not show {what}:", *(line.rstrip() for line in self.screen.display)])
+
+    def _standstill(self) -> str:
+        """What a process that shows nothing is at, and whether anybody reads what it writes."""
+        state = ""
+        with contextlib.suppress(OSError):
+            proc = Path(f"/proc/{self.process.pid}")
+            state = f"{(proc / 'stat').read_text().rpartition(') ')[2][:1]} in {(proc / 'wchan').read_text()}"
+        return f"still running ({state}), {len(self.raw)} bytes read, {'read on' if self._reader.is_alive() else 'nobody reads'}"
 
     # ---- hands
 
