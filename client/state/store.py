@@ -370,8 +370,9 @@ def _last(model: Model, room: Room) -> RoomModel | None:
         return None
     if before.record is not None:
         return before
-    # If a series is given up between two races, the result on show stays that of the race before. The first race of a swap has none yet.
-    return model.last if before.phase == "waiting" else None
+    # If a series is given up between two races, the result on show stays that of the race before, and another series begins. The first race
+    # of a swap has no result yet; nor does this client know that of a race that was raced while it was away.
+    return model.last if before.phase == "waiting" and (room.series is None or not room.series.raced) else None
 
 
 def _room_event(model: Model, event: RoomEvent, now_ms: int) -> Model:
@@ -397,7 +398,8 @@ def _still_last(model: Model, room: RoomModel, event: RoomEvent) -> RoomModel | 
     """The room as it was after the previous race, updated with what has become known of that since."""
     last = model.last
     match event:
-        case Scored(series=series) if last is not None:
+        # Between two races only. While one runs, `last` may be of the series before.
+        case Scored(series=series) if last is not None and room.phase == "waiting":
             return replace(last, series=series)
         case Scored(record=record) if record is not None and room.phase == "waiting":
             # The first race of a swap whose second one will not be run.

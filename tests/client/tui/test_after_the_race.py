@@ -317,6 +317,18 @@ async def test_after_the_first_race_of_another_swap_the_result_of_the_swap_befor
         assert not run.screen.shows("You won by")
 
 
+async def test_after_a_race_that_was_raced_without_this_player_the_result_of_the_series_before_is_not_shown_again() -> None:
+    done, fresh, half = (scenes.standing((0, 0), raced, format="swap", races=2, over=raced == 2) for raced in (2, 0, 1))
+    async with running() as run:
+        over = scenes.next_race(1, done, phase="over", record=scenes.record())
+        await run.say(UP, scenes.welcome(room=scenes.CODE), over, scenes.next_race(2, fresh, race=3))
+        await run.give("r")
+        await run.say(PlayerReady(version=3, seat=0), Lost("", retry_in_ms=1000), UP, scenes.welcome(room=scenes.CODE))
+        await run.say(scenes.next_race(40, half, race=4))
+        assert run.screen.shows("The first race of the swap is over. Cards home: Anna 48, Benedikt 33.")
+        assert not run.screen.shows("You won by")
+
+
 async def test_the_record_of_the_first_race_of_a_swap_is_kept_when_it_is_told_and_before_that_of_the_second() -> None:
     first = sealed(replace(scenes.record(), software="the first one"))
     half, score = (scenes.standing((1, 1), raced, format="swap", races=2, over=raced == 2) for raced in (1, 2))
