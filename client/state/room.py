@@ -35,6 +35,7 @@ from protocol.room_events import (
     Started,
     Unseated,
 )
+from protocol.seat_ends import SEAT_ENDS
 from protocol.server_messages import CurrentView
 from protocol.views import (
     ChatLine,
@@ -73,7 +74,8 @@ class RoomModel(Struct, frozen=True):
     known while the record of a shared deal is still sealed. ghosts: those who ran the deal before, at this moment of their runs. points: a
     curve for each seat, as far as this client has heard. heard_from_ms: the moment of the race since which it has heard everything, after
     a snapshot that made up for what was missed. played: one's own last moves, see `Played`. left: the seats whose players left after the
-    end, and will not race again. won: as in the snapshot; see also `won_by_now`.
+    end, and will not race again. won: as in the snapshot; see also `won_by_now`. half: how each seat's part in the first race of a swap
+    ended, while the second is open and the record of the first is withheld; empty if that was not heard.
     """
 
     version: int
@@ -101,6 +103,7 @@ class RoomModel(Struct, frozen=True):
     played: tuple[Played, ...] = ()
     left: frozenset[int] = frozenset()
     won: tuple[int, ...] = ()
+    half: tuple[SeatState, ...] = ()
 
     @property
     def is_private_run(self) -> bool:
@@ -124,6 +127,11 @@ class RoomModel(Struct, frozen=True):
         if self.shared is not None:
             return self.record is None
         return self.options.swaps and self.series is not None and self.series.raced == 0
+
+    @property
+    def is_second_of_swap(self) -> bool:
+        """Whether the first race of its swap is over, and the record of that is withheld."""
+        return self.options.swaps and self.series is not None and self.series.raced == 1 and not self.series.over
 
     @property
     def ended(self) -> tuple[SeatRecord, ...]:
@@ -210,8 +218,16 @@ def resumed(before: RoomModel | None, event: Room, now_ms: int) -> RoomModel:
     if before is not None and (before.code, before.race) == (room.code, room.race):
         # If the version is the same, nothing was missed.
         heard_from_ms = before.heard_from_ms if before.version == room.version else heard_from_ms
-        room = replace(room, points=before.points, played=before.played)
+        room = replace(room, points=before.points, played=before.played, half=before.half)
+    elif before is not None and (before.code, before.race + 1) == (room.code, room.race) and room.is_second_of_swap:
+        room = replace(room, half=_ends(before))
     return with_points(replace(room, heard_from_ms=heard_from_ms), now_ms)
+
+
+def _ends(room: RoomModel) -> tuple[SeatState, ...]:
+    """How each seat's part ended; empty if one has not, as far as this client has heard."""
+    ends = tuple(info.state for info in room.seats)
+    return ends if all(state in SEAT_ENDS for state in ends) else ()
 
 
 def with_points(room: RoomModel, now_ms: int) -> RoomModel:

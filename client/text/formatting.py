@@ -8,8 +8,9 @@ from typing import Final
 
 from client.state.room import RoomModel
 from client.state.store import Search
+from protocol.seat_ends import end_word
 from protocol.text import clean_name, counted
-from protocol.views import RATED_DELAY_S, RaceOptions, RulesInfo, RunningRaceInfo, SeatInfo, SeriesFormat, SeriesInfo, Unrated
+from protocol.views import RATED_DELAY_S, RaceOptions, RulesInfo, RunningRaceInfo, SeatInfo, SeatState, SeriesFormat, SeriesInfo, Unrated
 
 LAST_CARDS = 10
 
@@ -119,15 +120,14 @@ def score_text(series: SeriesInfo) -> str:
     return ", ".join(f"{name} {point}{more if tied else ''}" for name, point, more in zip(names, points, decide, strict=True))
 
 
-def series_sentence(series: SeriesInfo) -> str:
-    """How the series stands or has ended, for the screens: `Anna 2 : 1 Benedikt, best of 5, race 4 next`."""
+def series_sentence(series: SeriesInfo, half: Sequence[SeatState] = ()) -> str:
+    """How the series stands or has ended, for the screens: `Anna 2 : 1 Benedikt, best of 5, race 4 next`. half: see `RoomModel`."""
     name = series_name(series.format, series.races)
     if not series.raced and not series.over:
         return f"{name[0].upper()}{name[1:]}, race 1 next"
     if not series.over and series.format == "swap":
         # Nothing else says how the first race ended: its result is told with that of the second.
-        cards = ", ".join(f"{clean_name(seat.name)} {seat.home}" for seat in series.seats)
-        return f"The first race of the swap is over. Cards home: {cards}."
+        return f"Race 1 of the swap is over{_half_ended(series, half)}."
     if not series.over:
         return f"{score_text(series)}, {name}, race {series.raced + 1} next"
     gone = [clean_name(seat.name) for seat in series.seats if seat.gone]
@@ -139,6 +139,15 @@ def series_sentence(series: SeriesInfo) -> str:
         return f"{left}The score was {score_text(series)}."
     won = f"{first[0]} has won the {name}" if len(first) == 1 else f"The {name} is a draw"
     return f"{left}{won}: {score_text(series)}."
+
+
+def _half_ended(series: SeriesInfo, half: Sequence[SeatState]) -> str:
+    """`, time is up. Cards home: Anna 48, Benedikt 33`, `: Anna 48 cards (time up), Benedikt 33 (stopped)`."""
+    counts = [f"{clean_name(seat.name)} {seat.home}" for seat in series.seats]
+    if counts and half and set(half) != {"out-of-time"}:
+        counts[0] += " cards"
+        return ": " + ", ".join(f"{count} ({end_word(state)})" for count, state in zip(counts, half, strict=False))
+    return f"{', time is up' if half else ''}. Cards home: {', '.join(counts)}"
 
 
 def won_sentence(room: RoomModel) -> str:

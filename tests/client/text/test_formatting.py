@@ -96,6 +96,19 @@ def test_the_end_of_a_series_is_said_with_what_decided_it(series: SeriesInfo, se
     assert reading.series_sentence(series) == sentence
 
 
+HALVES: list[tuple[tuple[SeatState, ...], str]] = [
+    ((), "Race 1 of the swap is over. Cards home: Anna 48, Benedikt 33."),
+    (("out-of-time", "out-of-time"), "Race 1 of the swap is over, time is up. Cards home: Anna 48, Benedikt 33."),
+    (("out-of-time", "stopped"), "Race 1 of the swap is over: Anna 48 cards (time up), Benedikt 33 (stopped)."),
+    (("stalled", "forfeited"), "Race 1 of the swap is over: Anna 48 cards (no moves), Benedikt 33 (forfeit)."),
+]
+
+
+@pytest.mark.parametrize(("half", "sentence"), HALVES)
+def test_the_end_of_the_first_race_of_a_swap_is_said_with_how_it_came(half: tuple[SeatState, ...], sentence: str) -> None:
+    assert reading.series_sentence(scenes.standing((0, 0), 1, format="swap", races=2), half) == sentence
+
+
 def ended(*places: int, home: tuple[int, ...] = (40, 31), states: tuple[SeatState, ...] = ("stalled", "stalled")) -> RoomModel:
     """A race that is over, with these places. Each seat brought its last card home five seconds after the one before it."""
     seats = tuple(

@@ -215,7 +215,15 @@ def series_given_up() -> Model:
 def swap_half() -> Model:
     """Between the two races of a swap, of whose first there is no record yet."""
     score = scenes.standing((0, 0), 1, format="swap", races=2)
-    return scenes.reduced(scenes.racing(), Hidden(version=11), Scored(version=12, series=score, record=None), scenes.next_race(13, score))
+    first = scenes.next_race(10, scenes.standing((0, 0), 0, format="swap", races=2), race=1, phase="racing", view=scenes.middle_view())
+    events = (
+        Progress(version=11, seat=1, ply=40, home=33, foundations={}, state="stopped", elapsed_ms=90_000),
+        Progress(version=12, seat=0, ply=27, home=48, foundations={}, state="out-of-time", elapsed_ms=600_000),
+        Hidden(version=13),
+        Scored(version=14, series=score, record=None),
+        scenes.next_race(15, score),
+    )
+    return scenes.reduced(scenes.racing(), first, *events)
 
 
 SERIES = {

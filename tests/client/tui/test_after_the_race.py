@@ -20,6 +20,7 @@ from protocol.client_messages import (
 )
 from protocol.record import Record, sealed
 from protocol.room_events import (
+    Hidden,
     PlayerReady,
     PlayerView,
     Presence,
@@ -313,7 +314,7 @@ async def test_after_the_first_race_of_another_swap_the_result_of_the_swap_befor
         assert run.screen.shows("You won by")
         await run.say(scenes.next_race(3, fresh, race=3, phase="racing", view=scenes.middle_view()))
         await run.say(scenes.next_race(4, half, race=4))
-        assert run.screen.shows("The first race of the swap is over. Cards home: Anna 48, Benedikt 33.")
+        assert run.screen.shows("Race 1 of the swap is over. Cards home: Anna 48, Benedikt 33.")
         assert not run.screen.shows("You won by")
 
 
@@ -325,8 +326,22 @@ async def test_after_a_race_that_was_raced_without_this_player_the_result_of_the
         await run.give("r")
         await run.say(PlayerReady(version=3, seat=0), Lost("", retry_in_ms=1000), UP, scenes.welcome(room=scenes.CODE))
         await run.say(scenes.next_race(40, half, race=4))
-        assert run.screen.shows("The first race of the swap is over. Cards home: Anna 48, Benedikt 33.")
+        assert run.screen.shows("Race 1 of the swap is over. Cards home: Anna 48, Benedikt 33.")
         assert not run.screen.shows("You won by")
+
+
+async def test_how_the_first_race_of_a_swap_ended_is_said_and_again_to_a_player_who_comes_back_before_the_second() -> None:
+    fresh, half = (scenes.standing((0, 0), raced, format="swap", races=2) for raced in (0, 1))
+    ends = (
+        Progress(version=seat + 2, seat=seat, ply=9, home=8, foundations={}, state="out-of-time", elapsed_ms=600_000) for seat in (0, 1)
+    )
+    async with running() as run:
+        first = scenes.next_race(1, fresh, race=1, phase="racing", view=scenes.middle_view())
+        await run.say(UP, scenes.welcome(room=scenes.CODE), first, *ends)
+        await run.say(Hidden(version=4), Scored(version=5, series=half, record=None), scenes.next_race(6, half))
+        assert run.screen.shows("Race 1 of the swap is over, time is up. Cards home:")
+        await run.say(Lost("", retry_in_ms=1000), UP, scenes.welcome(room=scenes.CODE), scenes.next_race(8, half), Back())
+        assert run.screen.shows("Race 1 of the swap is over, time is up. Cards home:")
 
 
 async def test_the_record_of_the_first_race_of_a_swap_is_kept_when_it_is_told_and_before_that_of_the_second() -> None:
@@ -358,7 +373,7 @@ async def test_the_second_race_of_a_swap_is_entered_with_the_nonce_of_the_first(
         await run.give("r")
         first = run.link.taken()[-1]
         await run.say(PlayerReady(version=2, seat=0), scenes.next_race(3, score))
-        assert run.screen.shows("The first race of the swap is over.")
+        assert run.screen.shows("Race 1 of the swap is over.")
         await run.give("r")
         (second,) = run.link.taken()
         assert isinstance(first, Ready)
