@@ -309,7 +309,9 @@ def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:  # noqa
             for seat, (home, foundations) in enumerate(zip(event.home, event.foundations, strict=False)):
                 # One's own are known even if they are withheld from the others.
                 seats = _with_seat(seats, seat, home=home, **({"foundations": foundations} if foundations else {}))
-            return replace(room, phase="racing", seats=seats, started_at_ms=_earliest(room.started_at_ms, now_ms))
+            # A first view told of one's own shuffle alone, and in a swap more or fewer cards may lie ready on the other.
+            points = tuple(((0, info.home),) for info in seats) if event.home else room.points
+            return replace(room, phase="racing", seats=seats, points=points, started_at_ms=_earliest(room.started_at_ms, now_ms))
         case PlayerView():
             return _moved(room, event, now_ms)
         case Progress():

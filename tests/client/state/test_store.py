@@ -92,6 +92,16 @@ def test_the_clock_starts_where_the_view_says() -> None:
     assert [info.home for info in model.room.seats] == [4, 4]
 
 
+def test_in_a_swap_each_curve_begins_with_what_lay_ready_on_the_seats_own_shuffle() -> None:
+    fresh = scenes.standing((0, 0), 0, format="swap", races=2)
+    counting = reduced(scenes.full_room(), scenes.next_race(6, fresh, race=1, phase="countdown", starts_in_ms=1000))
+    dealt = reduced(counting, Dealt(version=7, seat=0, starts_in_ms=20, view=scenes.first_view()), now_ms=3980)
+    for ready in (2, 4, 6):
+        room = reduced(dealt, Started(version=8, home=(4, ready), foundations=({}, {})), now_ms=4050).room
+        assert room is not None
+        assert room.points == (((0, 4),), ((0, ready),))
+
+
 def test_an_event_that_comes_late_does_not_set_the_clock_back() -> None:
     late = reduce(scenes.dealt(), Started(version=8), 9_000)
     assert late.room is not None
