@@ -72,8 +72,8 @@ class RoomModel(Struct, frozen=True):
     ratings: what the finished race did to them, by seat; empty if it does not count, or this is not known yet. series: the one that the
     race is part of; None for a single race. shared: the deal, if other races get the same one. told: the seats at the end of the race,
     known while the record of a shared deal is still sealed. ghosts: those who ran the deal before, at this moment of their runs. points: a
-    curve for each seat, as far as this client has heard. heard_from_ms: the moment of the race since which it has heard everything, after
-    a snapshot that made up for what was missed. played: one's own last moves, see `Played`. left: the seats whose players left after the
+    curve for each seat, as far as this client has heard. heard_from_ms: the moment of the race since which it knows who led, after a
+    snapshot that made up for what was missed. played: one's own last moves, see `Played`. left: the seats whose players left after the
     end, and will not race again. won: as in the snapshot; see also `won_by_now`. half: how each seat's part in the first race of a swap
     ended, while the second is open and the record of the first is withheld; empty if that was not heard.
     """
@@ -217,11 +217,18 @@ def resumed(before: RoomModel | None, event: Room, now_ms: int) -> RoomModel:
     heard_from_ms = _clock_ms(room, now_ms) if room.phase == "racing" else 0
     if before is not None and (before.code, before.race) == (room.code, room.race):
         # If the version is the same, nothing was missed.
-        heard_from_ms = before.heard_from_ms if before.version == room.version else heard_from_ms
+        is_whole = before.version == room.version or _led_throughout(before, room)
+        heard_from_ms = before.heard_from_ms if is_whole else heard_from_ms
         room = replace(room, points=before.points, played=before.played, half=before.half)
     elif before is not None and (before.code, before.race + 1) == (room.code, room.race) and room.is_second_of_swap:
         room = replace(room, half=_ends(before))
     return with_points(replace(room, heard_from_ms=heard_from_ms), now_ms)
+
+
+def _led_throughout(before: RoomModel, room: RoomModel) -> bool:
+    """Whether nobody else can have led, or drawn level, between these two moments of a race. Counts only ever grow."""
+    then, now = [info.home for info in before.seats], [info.home for info in room.seats]
+    return then == now or any(home > max((*now[:seat], *now[seat + 1 :]), default=0) for seat, home in enumerate(then))
 
 
 def _ends(room: RoomModel) -> tuple[SeatState, ...]:

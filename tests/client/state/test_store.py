@@ -49,12 +49,19 @@ def test_a_snapshot_that_makes_up_for_what_was_missed_says_so_of_the_curves() ->
     before = scenes.racing().room
     assert before is not None
     again = scenes.room(phase="racing", version=before.version, seats=before.seats, view=before.view, elapsed_ms=43_000)
-    heard_from_ms = []
-    for known, event in ((scenes.racing(), again), (scenes.racing(), replace(again, version=before.version + 2)), (Model(), again)):
-        room = reduced(known, event, now_ms=47_000).room
+    later = replace(again, version=before.version + 2)
+    assert [info.home for info in before.seats] == [18, 21]
+
+    def heard_from_ms(known: Model, event: Room, *home: int) -> int:
+        seats = tuple(replace(info, home=count) for info, count in zip(before.seats, home, strict=True))
+        room = reduced(known, replace(event, seats=seats), now_ms=47_000).room
         assert room is not None
-        heard_from_ms.append(room.heard_from_ms)
-    assert heard_from_ms == [0, 43_000, 43_000], "nothing was missed, something was, and all was"
+        return room.heard_from_ms
+
+    assert heard_from_ms(scenes.racing(), again, 18, 21) == 0, "nothing was missed"
+    assert heard_from_ms(scenes.racing(), later, 20, 23) == 0, "Benedikt led all the while"
+    assert heard_from_ms(scenes.racing(), later, 21, 23) == 43_000, "Anna may have been level with him"
+    assert heard_from_ms(Model(), again, 18, 21) == 43_000, "all was missed"
 
 
 def test_a_repeated_event_changes_nothing() -> None:
