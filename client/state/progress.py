@@ -71,20 +71,11 @@ def curves(record: Record) -> tuple[Points, ...]:
 def measured(points: tuple[Points, ...], seats: Sequence[SeatInfo], elapsed_ms: int) -> tuple[Points, ...]:
     """The curves with a new point for each seat whose count has changed; the same tuple if none has."""
     known = points if len(points) == len(seats) else ((),) * len(seats)
-    ready = max((line[0][1] for line in known if line), default=0)
     counted = tuple(
-        line if line and line[-1][1] == info.home else (*_begun(line, info, ready), (_counted_at(line, info, elapsed_ms), info.home))
+        line if line and line[-1][1] == info.home else (*line, (_counted_at(line, info, elapsed_ms), info.home))
         for line, info in zip(known, seats, strict=True)
     )
     return points if counted == points else counted
-
-
-def _begun(line: Points, info: SeatInfo, ready: int) -> Points:
-    """The curve so far. ready: how many cards lay home at the start of the others' games.
-
-    In a swap nothing is told of the other shuffle before its first move. Then more cards are home than moves were made.
-    """
-    return ((line[0][0], ready),) if len(line) == 1 and info.home - line[0][1] > info.ply else line
 
 
 def _counted_at(line: Points, info: SeatInfo, elapsed_ms: int) -> int:

@@ -29,7 +29,7 @@ from server.config import Settings
 from server.rooms.clock import Clock
 from tests.e2e.terminal import Terminal, terminal_environment
 
-TIMEOUT = 60
+TIMEOUT = 180
 SHAPES = ("carpet-strategy", "colorado", "twenty", "crazy-quilt", "persian-rug")
 """A rule set of each shape of board, and each way of moving."""
 

@@ -30,7 +30,7 @@ import pyte
 Found = TypeVar("Found")
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 """How long to wait for a screen. Generous, since a busy machine is not a failure; normally it takes milliseconds."""
 QUIET_S = 0.01
 """After this long without output a drawing counts as complete, if the program does not say so itself."""

@@ -33,14 +33,6 @@ def test_cards_that_follow_each_other_quickly_are_one_stroke() -> None:
     assert gained(OWN[:1], 0) == (0, 0)
 
 
-def test_cards_that_lay_ready_on_a_shuffle_of_which_nothing_was_told_are_nobodys_gain() -> None:
-    seats = (scenes.seat(0, "Anna", home=8), scenes.seat(1, "Benedikt"))
-    points = measured((), seats, 0)
-    moved = (seats[0], replace(seats[1], home=9, ply=2))
-    assert measured(points, moved, 4_000)[1] == ((0, 8), (4_000, 9))
-    assert gained(measured(points, moved, 4_000)[1], 4_000) == (1, 0)
-
-
 def test_a_race_is_lost_where_the_other_drew_away_the_most() -> None:
     assert largest_swing(OWN, OTHER) == Swing(30_999, 33_000, 3, -4)
     assert largest_swing(OWN, ((0, 4),)) is None
