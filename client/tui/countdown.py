@@ -15,7 +15,7 @@ from client.tui import cards, race
 from client.tui.actions import Do, ScreenAction, Typed
 from client.tui.keymap import LEAVE, TALK, Command, Keys
 from client.tui.picture import MIDDLE, Picture, Rect, Size, block, foot, line_width, placed, put, screen, shifted, stacked
-from client.tui.room import leave, say, talk
+from client.tui.room import leave, refused_alone, say, talk
 from client.tui.scene import Scene, head, remarks
 from client.tui.screen import Screen
 from client.tui.step import Step
@@ -37,7 +37,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     number = cards.letter(str(_seconds(scene, room)), "lit", "S", scene.theme, width=NUMBER_WIDTH)
     words = "Get set!" if len(room.seats) == 1 else "Everybody is ready. Get set!"
     hint = block([[("hint", f" {scene.theme.glyphs.pointer} {words}")]])
-    keys_line = foot(KEYS, scene.theme, width)
+    keys_line = foot(KEYS, scene.theme, width, without=refused_alone(scene))
     info = rules_of(scene.model.rules, room.options.rules)
     if info is None or info.columns < 1 or info.rows < 1:
         body = shifted(number, (width - NUMBER_WIDTH) // 2)
@@ -104,4 +104,5 @@ SCREEN = Screen(
     _update,
     _view,
     times=_times,
+    refused=refused_alone,
 )

@@ -65,24 +65,27 @@ HOW_TO_MOVE = (
     "is picked up first: then press where it goes (a slot, a foundation, w, + or -), or the card again for the first way; esc lets go.",
     "In a quilt the bright cards are free: one of their narrow ends touches no other card.",
 )
+HERE = "Keys here"
+"""The heading of the keys that the shown screen has."""
 ELSEWHERE = "At home, ? tells the keys of all screens and explains all rule sets."
 
 
 def help_lines(scene: Scene, width: int) -> list[Line]:
     """The whole help page: the keys of the screen first, then what one may want to know there. At home that is all there is to know."""
-    infos, group = scene.model.rules, shown(scene.model, scene.ui).group
-    keys = _keys(scene, first=group)
+    infos, here = scene.model.rules, shown(scene.model, scene.ui)
+    group, refused = here.group, here.refused(scene)
+    keys = _keys(scene, tuple(binding for binding in here.keys if binding.command not in refused))
     moving = [[("title", "How to move")], *_told(_how_to_move(scene), width), []]
     if group in ("At home", "In menus and forms"):
         playing = [[("title", "How to play")], *_told(" ".join(HOW_TO_PLAY), width), []]
-        parts = [playing, keys.pop(group), moving, *keys.values(), *([*rules_lines(info, width - 2), []] for info in infos)]
+        parts = [playing, keys.pop(HERE), moving, *keys.values(), *([*rules_lines(info, width - 2), []] for info in infos)]
     else:
         room, replay = shown_room(scene), scene.ui.replay
         ours = replay.line.rules if replay is not None else rules_of(infos, room.options.rules) if room is not None else None
         rules = [[("title", "This race")], *rules_lines(ours, width - 2), []] if ours is not None else []
-        more = {"In a race": [moving, rules], "Before and after a race": [rules, keys["In a race"], moving]}.get(group, [rules])
+        more = {"In a race": [moving, rules], "Before and after a race": [rules, keys.get("In a race", []), moving]}.get(group, [rules])
         # A screen may have no keys of its own.
-        parts = [keys.get(group, []), *more, keys["Everywhere"], [[("faint", ELSEWHERE)], []]]
+        parts = [keys.get(HERE, []), *more, keys["Everywhere"], [[("faint", ELSEWHERE)], []]]
     return [[], *(line for part in parts for line in part)]
 
 
@@ -91,26 +94,25 @@ def _how_to_move(scene: Scene) -> str:
     return " ".join(HOW_TO_MOVE).format(up=glyphs.playable, down=glyphs.down, both=glyphs.both, moves=glyphs.moves)
 
 
-def _keys(scene: Scene, *, first: str) -> dict[str, list[Line]]:
-    """The keys of all screens by heading."""
+def _keys(scene: Scene, own: Keys) -> dict[str, list[Line]]:
+    """The keys of all screens by heading, with those of the shown screen under `HERE`."""
     pages: dict[str, list[Line]] = {}
-    for heading, rows in help_rows(ascii_only=scene.theme.is_ascii, first=first):
+    for heading, rows in help_rows(own, ascii_only=scene.theme.is_ascii):
         lines: list[Line] = [[("strong", f"  {fit(keys, KEYS_WIDTH)}"), ("felt", sentence)] for keys, sentence in rows]
         pages[heading] = [[("title", heading)], *lines, []]
     return pages
 
 
-def help_rows(*, ascii_only: bool = False, first: str = "In a race") -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-    """The keys of all screens by group, each row once. first: the group that comes before all others, with all its rows."""
+def help_rows(own: Keys = (), *, ascii_only: bool = False) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    """The keys of all screens by group, each row once. own: those of the shown screen, under a heading of their own, before all others."""
     # Reversed, because the registry lists screens that lie over others first; here they come last, as do rows that several screens share.
     groups: dict[str, list[Binding]] = {group: [] for group in GROUPS}
     for each in SCREENS:
         groups.setdefault(each.group, []).extend(reversed(each.keys))
-    rows = [(group, tuple(dict.fromkeys(keys))[::-1]) for group, keys in groups.items() if keys]
-    rows.sort(key=lambda page: page[0] != first)
+    rows = [(group, tuple(dict.fromkeys(keys))[::-1]) for group, keys in groups.items()]
     every = ("Everywhere", (*CURSOR, *EVERYWHERE, QUIT))
-    pages = key_rows((every, *rows, ("Questions", (*QUESTION_KEYS, *HELP_KEYS)), ("While typing", PROMPT_KEYS)), ascii_only=ascii_only)
-    return tuple(sorted(pages, key=lambda page: page[0] != first))
+    further = (every, *rows, ("Questions", (*QUESTION_KEYS, *HELP_KEYS)), ("While typing", PROMPT_KEYS))
+    return tuple(page for page in key_rows(((HERE, own), *further), ascii_only=ascii_only) if page[1])
 
 
 def _told(text: str, width: int) -> list[Line]:

@@ -44,7 +44,7 @@ from client.tui.picture import (
 from client.tui.playing import DOWN, HOME, UP, all_fit, go_on, let_go, place, send_all, turn_autoplay, typed_move
 from client.tui.quilt import quilt, quilt_height, quilt_size, quilt_width
 from client.tui.race_progress import bars, below_bars, own_moves, times
-from client.tui.room import leave, still_racing, talk
+from client.tui.room import leave, refused_alone, still_racing, talk
 from client.tui.scene import Scene, chat_lines, head, remarks
 from client.tui.screen import Screen
 from client.tui.step import Step
@@ -120,7 +120,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     room = scene.model.room
     assert room is not None
     view = room.view
-    keys_line = foot(KEYS, scene.theme, width, without=_hidden(scene, room))
+    keys_line = foot(KEYS, scene.theme, width, without=_hidden(scene, room) | refused_alone(scene))
     if view is None:
         waits = block([[("felt", "Waiting for the cards...")]], width, centred=True)
         return screen(size, head(scene, width), waits, block([[]]), remarks(scene, width, 2), keys_line, above=MIDDLE)
@@ -173,7 +173,6 @@ def _hidden(scene: Scene, room: RoomModel) -> frozenset[Command]:
         Command.STOCK: not board.stock,
         Command.REDEAL: "r" not in moves,
         Command.BACK: not scene.ui.held,
-        Command.CHAT: room.is_private_run,
     }
     return frozenset(action for action, is_hidden in hidden.items() if is_hidden)
 
@@ -381,4 +380,5 @@ SCREEN = Screen(
     _view,
     times=_times,
     type_key=_type_key,
+    refused=refused_alone,
 )

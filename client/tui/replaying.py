@@ -72,7 +72,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     feet = (
         block([_told(scene, replay, width)]),
         time_line(replay, now, scene.theme, width, PLAIN_ROWS + how.below),
-        foot(KEYS, scene.theme, width, without=_meaningless(replay), labels=labels, arrows="step"),
+        foot(KEYS, scene.theme, width, without=_refused(scene), labels=labels, arrows="step"),
     )
     plies = replay.line.plies(now.made)
     boards = [
@@ -102,8 +102,10 @@ def _aside(scene: Scene, replay: ReplayState, now: Head, plies: tuple[int, ...],
     return stacked(block([[]]), drawn, row(*((width // 2, each) for each in lists)))
 
 
-def _meaningless(replay: ReplayState) -> frozenset[Command]:
-    without = set() if len(replay.pairs) > 1 else {Command.PAIR}
+def _refused(scene: Scene) -> frozenset[Command]:
+    replay = scene.ui.replay
+    assert replay is not None
+    without = set() if len(replay.pairs) > 1 else {Command.PAIR, Command.PAIR_BACK}
     return frozenset(without if replay.parting is not None else {*without, Command.PARTING})
 
 
@@ -226,4 +228,4 @@ def _times(scene: Scene) -> Hashable:
     return clock_text(scene.ui.replay.at(scene.now_ms).t_ms) if scene.ui.replay is not None else None
 
 
-SCREEN = Screen("replay", "In a replay", KEYS, lambda state, ui: ui.replay is not None, _update, _view, times=_times)
+SCREEN = Screen("replay", "In a replay", KEYS, lambda state, ui: ui.replay is not None, _update, _view, times=_times, refused=_refused)

@@ -17,7 +17,7 @@ from client.tui.picture import EMPTY, UPPER, Line, Picture, Size, block, clip, f
 from client.tui.plot import plot, scale
 from client.tui.race_progress import recorded
 from client.tui.replay_state import opened_at
-from client.tui.room import leave, ready, ready_when_it_opens, say, talk
+from client.tui.room import leave, ready, ready_when_it_opens, refused_alone, say, talk
 from client.tui.scene import Scene, clean_long, head, remarks, rules_name
 from client.tui.screen import Screen
 from client.tui.step import Step
@@ -60,12 +60,12 @@ def _view(scene: Scene, size: Size) -> Picture:
     width, height = size
     room = scene.model.finished
     assert room is not None
-    hidden = _meaningless(room) | (frozenset({Command.REMATCH}) if scene.model.is_at_table else frozenset[Command]())
     rules = scene.model.rules
     total = deck_size(rules, room.options)
     inner = min(width - 4, 100)
     margin = (width - inner) // 2
-    feet = (shifted(remarks(scene, width - margin, 2), margin - 1), foot(KEYS, scene.theme, width, without=hidden, labels=_labels(scene)))
+    keys = foot(KEYS, scene.theme, width, without=_refused(scene), labels=_labels(scene))
+    feet = (shifted(remarks(scene, width - margin, 2), margin - 1), keys)
     within = inner - 4
     table = [*places_table(scene, room, within, total), *score_lines(room, within)]
     record = room.record
@@ -112,14 +112,16 @@ def _panel(lines: list[Line], width: int, free: int) -> Picture:
     return block([*lines, *[[("panel", "")]] * (min(free, MOST_PLOT) - len(lines))], width, role="panel")
 
 
-def _meaningless(room: RoomModel) -> frozenset[Command]:
+def _refused(scene: Scene) -> frozenset[Command]:
     """What cannot be done behind a race that is run once, or alone, once a player has left, and while the record is closed."""
+    room = scene.model.finished
+    assert room is not None
     closed = {Command.DETAILS, Command.REVIEW, Command.REPLAY, Command.SHARE} if room.record is None else set()
     if turning_point(room) is None:
         closed.add(Command.TURNED)
-    if room.is_private_run:
-        closed.add(Command.CHAT)
-    return frozenset({Command.REMATCH, *closed} if room.shared is not None or room.left else closed)
+    if room.shared is not None or room.left or scene.model.is_at_table:
+        closed.add(Command.REMATCH)
+    return refused_alone(scene) | closed
 
 
 def _closed_sentence(model: Model, room: RoomModel) -> str:
@@ -379,4 +381,4 @@ def _type_key(step: Step, key: str) -> Step | None:
     return step if key in ("enter", "s", "r") and step.now_ms < step.ui.quiet_until_ms else None
 
 
-SCREEN = Screen("result", "Before and after a race", KEYS, _is_shown, _update, _view, type_key=_type_key)
+SCREEN = Screen("result", "Before and after a race", KEYS, _is_shown, _update, _view, type_key=_type_key, refused=_refused)

@@ -6,6 +6,8 @@ from msgspec.structs import replace
 
 from client.state.room import RoomModel
 from client.tui.actions import Typed
+from client.tui.keymap import Command
+from client.tui.scene import Scene
 from client.tui.start import Start, StartMatch, StartRequest
 from client.tui.step import Step
 from client.tui.ui_state import LeaveFor
@@ -102,8 +104,16 @@ def _purpose(wanted: Start) -> str:
             return "open another race"
 
 
+def refused_alone(scene: Scene) -> frozenset[Command]:
+    """Talk, where nobody would hear it."""
+    room = scene.model.room
+    return frozenset({Command.CHAT} if room is not None and room.is_private_run else ())
+
+
 def talk(step: Step) -> Step:
     """Ask what to say; during the race, which phrase."""
+    if step.state.room is not None and step.state.room.is_private_run:
+        return step.note("Nobody would hear it: this race is yours alone.")
     if step.state.room is None or step.state.room.phase != "racing":
         return step.prompt("chat")
     # Phrases cannot give cards away during the race, and take no time to type. An older server does not know phrases, and takes the words.

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from client.state.store import Model
 from client.tui.actions import ScreenAction
-from client.tui.keymap import CURSOR, EVERYWHERE, QUIT, Keys
+from client.tui.keymap import CURSOR, EVERYWHERE, QUIT, Command, Keys
 from client.tui.picture import Picture, Size
 from client.tui.scene import Scene
 from client.tui.step import Step
@@ -21,6 +21,7 @@ class Screen(Struct, frozen=True):
     group: its heading on the `?` page. times: what changes with time alone, except in the head row; the screen is redrawn when it changes.
     type_key: may take a key before the key table does, as part of something longer. scrolls: whether the wheel walks its lines.
     lines: what its lines stand for, if they can come and go with the news; so the marked one stays marked.
+    refused: the commands that are not for this player here, as long as it is this race or tournament; the `?` page does not tell them.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Screen(Struct, frozen=True):
     type_key: Callable[[Step, str], Step | None] = lambda step, key: None
     scrolls: bool = False
     lines: Callable[[Model, Ui], tuple[Hashable, ...]] = lambda state, ui: ()
+    refused: Callable[[Scene], frozenset[Command]] = lambda scene: frozenset()
 
     @property
     def all_keys(self) -> Keys:

@@ -45,7 +45,7 @@ from client.tui.picture import (
 )
 from client.tui.scene import Scene, head, remarks
 from client.tui.screen import Screen
-from client.tui.tournament_keys import ALWAYS, KEYS, meaningless, update
+from client.tui.tournament_keys import ALWAYS, KEYS, meaningless, refused, update
 from client.tui.tournament_view_state import (
     ONLY_WATCHING,
     PAGES,
@@ -393,6 +393,11 @@ def _is_shown(state: Model, ui: Ui) -> bool:
     return state.room is None and ui.tournament_view is not None and ui.tournament_view.id is not None
 
 
+def _refused(scene: Scene) -> frozenset[Command]:
+    tournament = scene.model.tournaments.tournament(scene.ui.tournament_view.id if scene.ui.tournament_view is not None else None)
+    return frozenset() if tournament is None else refused(scene.model, tournament)
+
+
 SCREEN = Screen(
     "tournament",
     "At a tournament",
@@ -403,4 +408,5 @@ SCREEN = Screen(
     times=_times,
     scrolls=True,
     lines=lambda state, ui: lines_of(state, ui.tournament_view),
+    refused=_refused,
 )

@@ -97,6 +97,11 @@ _DIRECTING = frozenset(
 ALWAYS = frozenset({Command.HELP, Command.QUIT, Command.BACK})
 
 
+def refused(model: Model, tournament: TournamentModel) -> frozenset[Command]:
+    """The commands that are not for this player."""
+    return frozenset() if directs(model, tournament) else _DIRECTING
+
+
 def meaningless(model: Model, tournament: TournamentModel, view_state: TournamentView) -> frozenset[Command]:
     """The commands that mean nothing now, for this player."""
     told, own = tournament.told, own_entrant(model, tournament)
@@ -121,8 +126,7 @@ def meaningless(model: Model, tournament: TournamentModel, view_state: Tournamen
         Command.ADD_BOT: done,
         Command.END: done,
     }
-    nobodys = frozenset[Command]() if directs(model, tournament) else _DIRECTING
-    return nobodys | frozenset(action for action, is_hidden in hidden.items() if is_hidden)
+    return refused(model, tournament) | frozenset(action for action, is_hidden in hidden.items() if is_hidden)
 
 
 def update(step: Step, action: ScreenAction) -> Step:

@@ -38,7 +38,7 @@ from client.tui.picture import (
     stacked,
     wrap_text,
 )
-from client.tui.room import leave, ready, say, talk
+from client.tui.room import leave, ready, refused_alone, say, talk
 from client.tui.scene import Scene, chat_lines, clean_long, head, remarks, rules_name
 from client.tui.screen import Screen
 from client.tui.step import Step
@@ -79,17 +79,17 @@ def _view(scene: Scene, size: Size) -> Picture:
     said = 3 if height >= ROOMY else 2
     free = height - 2 - said
     body, talks = _spacious(scene, room, inner, free) if height >= ROOMY else (None, False)
-    hidden = {Command.READY} if room.own is not None and room.own.ready else set[Command]()
-    if not invitation(scene.model, scene.ui):
-        hidden.add(Command.COPY)
-    if room.is_private_run:
-        hidden.add(Command.CHAT)
+    hidden = frozenset({Command.READY} if room.own is not None and room.own.ready else ())
     feet = (
         shifted(remarks(scene, width - margin, said, talk=not talks), margin - 1),
-        foot(KEYS, scene.theme, width, without=frozenset(hidden)),
+        foot(KEYS, scene.theme, width, without=hidden | _refused(scene)),
     )
     body = shifted(_close(scene, room, inner, free) if body is None else body, margin)
     return screen(size, head(scene, width), body, *feet, above=UPPER)
+
+
+def _refused(scene: Scene) -> frozenset[Command]:
+    return refused_alone(scene) | frozenset({Command.COPY} if not invitation(scene.model, scene.ui) else ())
 
 
 def _spacious(scene: Scene, room: RoomModel, width: int, height: int) -> tuple[Picture | None, bool]:
@@ -340,4 +340,5 @@ SCREEN = Screen(
     _update,
     _view,
     times=_times,
+    refused=_refused,
 )

@@ -311,7 +311,7 @@ async def test_the_help_in_a_form_begins_with_the_keys_that_work_there() -> None
         await run.say(UP, scenes.welcome())
         await run.give("o", "?")
         text = "\n".join(run.screen.last_text)
-        assert text.index("How to play") < text.index("In menus and forms") < text.index("How to move") < text.index("At home")
+        assert text.index("How to play") < text.index("Keys here") < text.index("How to move") < text.index("At home")
 
 
 async def test_the_help_at_home_explains_all_keys_and_every_rule_set() -> None:
@@ -319,7 +319,8 @@ async def test_the_help_at_home_explains_all_keys_and_every_rule_set() -> None:
         await run.say(UP, scenes.welcome())
         await run.give("?")
         text = "\n".join(run.screen.last_text)
-        assert text.index("How to play") < text.index("At home") < text.index("How to move") < text.index("In a race")
+        assert text.index("How to play") < text.index("Keys here") < text.index("How to move") < text.index("In a race")
+        assert "At home" not in text.split("In a race")[0], "told once"
         for info in scenes.RULES:
             assert text.count(f"({info.id})") == 1
             assert info.source in text
@@ -330,7 +331,7 @@ async def test_the_help_in_a_room_has_its_keys_first_then_its_rules_and_no_other
         await run.say(UP, scenes.welcome(), scenes.room(options=RaceOptions(rules="teppich")))
         await run.give("?")
         text = "\n".join(run.screen.last_text)
-        assert text.index("Before and after a race") < text.index("(teppich)") < text.index("In a race") < text.index("How to move")
+        assert text.index("Keys here") < text.index("(teppich)") < text.index("In a race") < text.index("How to move")
         assert [info.id for info in scenes.RULES if f"({info.id})" in text] == ["teppich"]
         assert "Say something to everybody" in text.partition("This race")[0], "rows that other screens have too are among the first"
 

@@ -118,12 +118,19 @@ def test_esc_ends_the_lessons_and_quitting_the_deal_of_theirs_asks_nothing() -> 
 def test_the_lesson_says_that_esc_ends_it_only_where_esc_does() -> None:
     table = Table()
     assert "no more lessons" in table.told
-    table.type("t")
+    table.type("L")
     assert table.ui.question is not None
     assert "no more lessons" not in table.told
     table.type("esc")
     assert "no more lessons" in table.told
     assert table.ui.learned is not None
+
+
+def test_whoever_races_alone_is_told_that_nobody_would_hear_them() -> None:
+    table = Table()
+    table.type("t")
+    assert table.ui.question is table.ui.prompt is None
+    assert table.ui.note == "Nobody would hear it: this race is yours alone."
 
 
 def test_a_player_who_has_neither_raced_nor_learned_is_new(tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ async def test_a_race_of_one_has_one_board_and_no_parting() -> None:
 async def test_help_looks_and_an_unknown_key_are_as_everywhere() -> None:
     async with looking() as look:
         await look.give("?")
-        assert look.screen.shows("In a replay")
+        assert look.screen.shows("Keys here")
         assert "Replay · Carpet" in head(look)
         await look.give("?", "A")
         assert "".join(look.screen.last_text).isascii()

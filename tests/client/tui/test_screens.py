@@ -450,6 +450,26 @@ def test_talking_is_offered_where_somebody_can_hear_it(name: str, is_offered: bo
     assert ("t talk" in rows_of(SCREENS[name], (120, 40))[-1]) is is_offered
 
 
+@pytest.mark.parametrize(
+    ("name", "told", "untold"),
+    [
+        ("menu", ("Choose the selected line.",), ("Back.",)),
+        ("result", ("Race the same players again.", "Watch the race again, both", "Say something"), ()),
+        ("run-over", ("Leave the room",), ("Race the same", "Watch the race again", "Write this result", "Say something")),
+        ("run-waiting-daily", ("Ready.", "Leave the room"), ("Copy the line", "Say something")),
+        ("tournament-registration", ("Check in:",), ("Director:", "Create a tournament")),
+        ("tournament-registration-director", ("Director: pause", "Director: add a house bot."), ("Create a tournament",)),
+    ],
+)
+def test_help_begins_with_the_keys_of_the_screen_that_are_of_use_there(name: str, told: tuple[str, ...], untold: tuple[str, ...]) -> None:
+    shown = SCREENS[name]
+    rows = [row.strip() for row in rows_of(shown._replace(ui=replace(shown.ui, help_from=0)), (100, 200))]
+    first = rows.index("Keys here")
+    here = "\n".join(rows[first : rows.index("", first)])
+    assert [sentence for sentence in told if sentence not in here] == []
+    assert [sentence for sentence in untold if sentence in here] == []
+
+
 def test_a_long_line_of_chat_takes_several_rows_and_one_that_is_cut_says_so() -> None:
     words, name = "the carpet went home at last, and I had not seen it coming " * 3, "漢" * 24
     said = (ChatLine(seat=1, name="Benedikt", text="short"), ChatLine(seat=1, name=name, text=words + "x" * 20))
