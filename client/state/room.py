@@ -75,7 +75,8 @@ class RoomModel(Struct, frozen=True):
     curve for each seat, as far as this client has heard. heard_from_ms: the moment of the race since which it knows who led, after a
     snapshot that made up for what was missed. played: one's own last moves, see `Played`. left: the seats whose players left after the
     end, and will not race again. won: as in the snapshot; see also `won_by_now`. half: how each seat's part in the first race of a swap
-    ended, while the second is open and the record of the first is withheld; empty if that was not heard.
+    ended, while the second is open and the record of the first is withheld; empty if that was not heard. parted: who left last, before the
+    start, as long as nobody has come since.
     """
 
     version: int
@@ -104,6 +105,7 @@ class RoomModel(Struct, frozen=True):
     left: frozenset[int] = frozenset()
     won: tuple[int, ...] = ()
     half: tuple[SeatState, ...] = ()
+    parted: str = ""
 
     @property
     def is_private_run(self) -> bool:
@@ -285,14 +287,15 @@ def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:  # noqa
             seats = _with_seat(
                 room.seats, event.seat, name=event.name, bot=event.bot, connected=True, ready=False, again=False, round_trip_ms=None
             )
-            return replace(room, seats=seats)
+            return replace(room, seats=seats, parted="")
         case Unseated():
             seats = _with_seat(room.seats, event.seat, connected=False, ready=False, again=False)
             if room.phase == "over":
                 # The name stays beside the result.
                 return replace(room, seats=seats, left=room.left | {event.seat})
             # The seat is free for another player.
-            return replace(room, seats=_with_seat(seats, event.seat, name=None, bot=None), won=())
+            parted = next((info.name for info in room.seats if info.seat == event.seat), None) or room.parted
+            return replace(room, seats=_with_seat(seats, event.seat, name=None, bot=None), won=(), parted=parted)
         case Presence():
             away = tuple(pair for pair in room.away_until_ms if pair[0] != event.seat)
             if event.away_ms is not None:

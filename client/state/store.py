@@ -25,7 +25,7 @@ from client.state.lobby import lobby_changed
 from client.state.room import RoomModel, resumed, room_after, room_as_seen, room_heard
 from client.state.tournament import TournamentsModel, tournaments_after
 from protocol.errors import ErrorCode, Fault
-from protocol.room_events import Countdown, Dealt, Ended, PlayerView, Progress, Ratings, Result, Room, RoomEvent, Scored, Started, Unseated
+from protocol.room_events import Countdown, Dealt, Ended, PlayerView, Progress, Ratings, Result, Room, RoomEvent, Scored, Started
 from protocol.run_messages import Challenge, Challenges, Dailies, Runs
 from protocol.server_messages import (
     CurrentView,
@@ -382,16 +382,7 @@ def _room_event(model: Model, event: RoomEvent, now_ms: int) -> Model:
     room = room_after(model.room, event, now_ms)
     if room is None or room is model.room:
         return model
-    return _remember(replace(model, room=room, last=_still_last(model, room, event), notice=_gone(model, event, now_ms) or model.notice))
-
-
-def _gone(model: Model, event: RoomEvent, now_ms: int) -> Notice | None:
-    """Who has left before the start: from then on their seat says nothing of them."""
-    room = model.room
-    if not isinstance(event, Unseated) or room is None or room.phase == "over" or event.seat == room.seat:
-        return None
-    name = next((info.name for number, info in enumerate(room.seats) if number == event.seat), None)
-    return Notice("info", f"{clean_name(name)} has left.", now_ms) if name is not None else None
+    return _remember(replace(model, room=room, last=_still_last(model, room, event)))
 
 
 def _still_last(model: Model, room: RoomModel, event: RoomEvent) -> RoomModel | None:

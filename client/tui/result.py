@@ -218,6 +218,8 @@ def _sign(ok: bool | None, theme: Theme) -> str:
 def _next_line(now: RoomModel) -> Line:
     """What to do between two races. now: the room as it is, whose series may be another one than that of the race that is looked at."""
     if any(info.name is None for info in now.seats):
+        if now.parted:
+            return [("strong", f"{clean_name(now.parted)} has left. r: wait for others; the code is {clean_name(now.code)}")]
         return [("strong", f"r: wait for another player to start a new series; the code is {clean_name(now.code)}")]
     ready = [clean_name(info.name or "") for info in now.seats if info.ready and info.bot is None]
     away = [clean_name(info.name or "") for info in now.seats if info.seat != now.seat and not info.connected]

@@ -144,7 +144,7 @@ def _banner(scene: Scene, room: RoomModel, width: int, *, spaced: bool) -> Pictu
     words, gap = _words(scene, room), block([[]] if spaced else [])
     told = [series_sentence(room.series, room.half) if room.series is not None else "", won_sentence(room)]
     score: list[Line] = [[("title", line)] for text in told if text for line in wrap_text(text, width)]
-    above = block([*score, [("strong", words)]], width, centred=True)
+    above = block([*score, *[[("strong", line)] for line in wrap_text(words, width)]], width, centred=True)
     if scene.model.is_at_table:
         return stacked(above, gap, cards.big_text(_table(scene, room), scene.theme, "title", width))
     if not is_open(scene.model, room):
@@ -158,6 +158,9 @@ def _words(scene: Scene, room: RoomModel) -> str:
     if scene.model.is_at_table:
         return _words_at_table(scene, room)
     if free:
+        if room.parted:
+            whom = "another player" if len(room.seats) == 2 else counted(free, "more player")
+            return f"{clean_name(room.parted)} has left. Give this code to {whom}, or press L to leave:"
         return f"Give this code to {'the other player' if len(room.seats) == 2 else counted(free, 'more player')}:"
     if room.own is not None and not room.own.ready and room.is_run:
         # Nobody is waited for, and nobody can come.

@@ -167,13 +167,15 @@ def test_an_away_player_has_a_clock_of_their_own() -> None:
     assert back.room.seats[1].connected
 
 
-def test_who_leaves_before_the_start_is_told_by_name() -> None:
+def test_who_leaves_before_the_start_is_known_by_name_until_another_player_comes() -> None:
     left = reduced(scenes.full_room(), Unseated(version=4, seat=1))
-    assert left.notice is not None
-    assert left.notice.text == "Benedikt has left."
-    assert reduced(left, Unseated(version=5, seat=1)).notice == left.notice
-    assert reduced(scenes.full_room(), Unseated(version=4, seat=0)).notice is None
-    assert reduced(scenes.over(), Unseated(version=12, seat=1)).notice is None
+    again = reduced(left, Unseated(version=5, seat=1))
+    for model in (left, again):
+        assert model.room is not None
+        assert model.room.parted == "Benedikt"
+    for other in (reduced(left, Seated(version=5, seat=1, name="Clara", bot=None)), reduced(scenes.over(), Unseated(version=12, seat=1))):
+        assert other.room is not None
+        assert other.room.parted == ""
 
 
 def test_a_seat_left_before_the_start_is_free_and_after_the_end_keeps_its_name() -> None:

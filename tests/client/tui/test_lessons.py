@@ -129,7 +129,8 @@ def test_the_lesson_says_that_esc_ends_it_only_where_esc_does() -> None:
 def test_whoever_races_alone_is_told_that_nobody_would_hear_them() -> None:
     table = Table()
     table.type("t")
-    assert table.ui.question is table.ui.prompt is None
+    assert table.ui.question is None
+    assert table.ui.prompt is None
     assert table.ui.note == "Nobody would hear it: this race is yours alone."
 
 

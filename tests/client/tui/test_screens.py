@@ -47,6 +47,7 @@ from protocol.room_events import (
     Result,
     Said,
     Seated,
+    Unseated,
 )
 from protocol.server_messages import Error
 from protocol.views import ChatLine, RaceOptions, RulesInfo
@@ -468,6 +469,12 @@ def test_help_begins_with_the_keys_of_the_screen_that_are_of_use_there(name: str
     here = "\n".join(rows[first : rows.index("", first)])
     assert [sentence for sentence in told if sentence not in here] == []
     assert [sentence for sentence in untold if sentence in here] == []
+
+
+def test_who_has_left_the_waiting_room_is_told_whole_however_long_their_name_is() -> None:
+    long = scenes.reduced(scenes.waiting(), Seated(version=2, seat=1, name="漢" * 24, bot=None), Unseated(version=3, seat=1))
+    told = " ".join(" ".join(rows_of(Shown(lambda: long, now_ms=2000), (80, 24))).split())
+    assert f"{'漢' * 24} has left. Give this code to another player, or press L to leave:" in told
 
 
 def test_a_long_line_of_chat_takes_several_rows_and_one_that_is_cut_says_so() -> None:
