@@ -326,7 +326,6 @@ def _left(model: Model, left: Left, now_ms: int) -> Model:
         return _at_rest(model)
     model = replace(model, link=_writing(model.link))
     sentence = {
-        "left": f"You have left race {left.code}.",
         "not-ready": f"You kept race {left.code} waiting, and your seat is free again.",
         "closed": f"Race {left.code} was closed by the host.",
         "idle": f"Race {left.code} was closed: nobody came.",
@@ -337,8 +336,8 @@ def _left(model: Model, left: Left, now_ms: int) -> Model:
         # A server killed between storing a result and sending it leaves nothing else to say.
         NO_SEAT: f"The server no longer has a seat for you in race {left.code}: see carpet history.",
     }.get(left.reason, f"Race {left.code} is over for you.")
-    if left.reason == "left" and room.phase == "over":
-        # The player has just asked to leave what was over anyway, or asked for another race.
+    if left.reason == "left":
+        # The player has just asked for it, and said so again if it cost them something.
         return replace(model, room=None)
     if left.reason == "closed" and model.notice is not None and model.notice.code == ErrorCode.ENDED_BY_HOST:
         # That notice came just before this and says why.

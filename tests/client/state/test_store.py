@@ -204,6 +204,9 @@ def test_leaving_ends_the_room_but_only_this_one() -> None:
     assert left.room is None
     assert left.notice is not None
     assert "closed by the host" in left.notice.text
+    asked = reduced(scenes.racing(), Left(code=scenes.CODE, reason="left"))
+    assert asked.room is None
+    assert asked.notice is None, "who asks to leave knows it"
 
 
 def test_why_the_host_of_the_server_ended_a_room_stays_to_be_read() -> None:
