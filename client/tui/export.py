@@ -27,8 +27,8 @@ from client.tui.ui_state import Ui
 from protocol.record import Record
 
 COLOURS: Final = 2**24
-TEXT_COLOURS: Final = 256
-"""Too few for painted cards, whose blocks would show up in the text."""
+TEXT_COLOURS: Final = 1
+"""Nothing in a text may be told by its colour alone: with so few, cards have borders, and curves are lines without an area."""
 CELL: Final = (9, 19)
 """Width and height of a character in an SVG, in pixels."""
 EVERY_MS: Final = 1000

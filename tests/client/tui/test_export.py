@@ -189,6 +189,8 @@ async def test_the_result_is_written_into_a_file_by_a_key_which_says_where_and_o
         case "txt":
             assert len(document.splitlines()) == 40
             assert "You won" in document
+            assert re.search(r"[\u2801-\u28ff]", document), "curves as lines"
+            assert "▀" * 8 not in document, "no area, which only its colours tell from the lines"
             assert not re.search(r"L leave|\(d\)|f: |r: |rematch| ms$|●  on", document.splitlines()[0] + document)
         case _:
             assert json.loads(document.splitlines()[0])["width"] == 60
