@@ -151,10 +151,10 @@ def _half_ended(series: SeriesInfo, half: Sequence[SeatState]) -> str:
 
 
 def won_sentence(room: RoomModel) -> str:
-    """`Races won here: Anna 2, Benedikt 1.`, the one that is over included; empty if these players have not met here before."""
+    """`Races won here: Anna 2, Benedikt 1.`, the one that is over included; empty while none of these players has won any."""
     names = [clean_name(info.name or "") for info in room.seats]
     counts = [f"{name} {count}" for name, count in zip(names, room.won_by_now, strict=False)]
-    return f"{'Races' if room.series is None else 'Series'} won here: {', '.join(counts)}." if counts else ""
+    return f"{'Races' if room.series is None else 'Series'} won here: {', '.join(counts)}." if any(room.won_by_now) else ""
 
 
 def series_meanwhile(series: SeriesInfo) -> str:
