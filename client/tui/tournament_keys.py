@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from client.connection.events import WATCH_REFERENCE
 from client.state.store import Model
-from client.state.tournament import DONE_PHASES, OPEN_PHASES, TournamentModel, is_field_closed, is_raced, table_name
+from client.state.tournament import DONE_PHASES, OPEN_PHASES, TournamentModel, is_field_closed, is_out, is_raced, table_name
 from client.text.tournaments import result_text
 from client.tui.actions import Do, Pick, ScreenAction, Typed
 from client.tui.keymap import OUT, Binding, Command, Keys
@@ -115,7 +115,7 @@ def meaningless(model: Model, tournament: TournamentModel, view_state: Tournamen
         or (own is not None and own.checked_in)
         or told.phase == "registration"
         or not told.options.check_in_s,
-        Command.WITHDRAW: not plays or done,
+        Command.WITHDRAW: not plays or done or is_out(told, model.player),
         Command.PLAY: own_table(model, tournament) is None and not (page == "tables" and any(map(is_raced, told.tables))),
         Command.START: told.phase not in OPEN_PHASES,
         Command.EXTEND: told.phase != "check-in",
@@ -219,6 +219,8 @@ def _take_part(step: Step, tournament: TournamentModel, command: Command) -> Ste
             return step.send(EnterTournament(id=tournament.told.id))
         case Command.WITHDRAW if not plays:
             return step.note("You are not playing.")
+        case Command.WITHDRAW if is_out(tournament.told, step.state.player):
+            return step.note("You are out, so there is nothing to withdraw from.")
         case Command.WITHDRAW:
             return step.ask("Withdraw from the tournament?", ("Withdraw", "Stay"), (LeaveTournament(id=tournament.told.id), None))
         case _ if own is None or own.withdrawn:

@@ -274,13 +274,16 @@ def test_every_decision_in_the_log_is_told_in_full_and_the_marked_one_is_seen() 
 
 
 def test_whoever_is_knocked_out_is_told_so_and_a_pause_promises_no_next_round() -> None:
-    def told(phase: str, losses: int, **options: Any) -> str:
+    def lines(phase: str, losses: int, **options: Any) -> list[str]:
         rows = tuple(replace(each, lost=losses) for each in tournaments.STANDINGS)
         tournament = tournaments.running(
             phase=phase, tables=(), standings=rows, options=TournamentOptions(name="Cup", **{"format": "elimination", **options})
         )
         model = scenes.reduced(scenes.at_home(), tournament, now_ms=45_000)
-        return render_text(Painted(view(scene_at(model, None, 0), (80, 24))), (80, 24))[2].strip()
+        return render_text(Painted(view(scene_at(model, None, 0), (80, 24))), (80, 24))
+
+    def told(phase: str, losses: int, **options: Any) -> str:
+        return lines(phase, losses, **options)[2].strip()
 
     out = "You are out, and can watch the rest of it here."
     in_, paused = (f"You are in. When the {what}, you are taken to your table." for what in ("next round is paired", "tournament goes on"))
@@ -288,6 +291,7 @@ def test_whoever_is_knocked_out_is_told_so_and_a_pause_promises_no_next_round() 
     assert [told("running", 0), told("running", 1, double=True), told("running", 5, format="swiss")] == [in_] * 3
     assert told("running", 2, double=True) == out
     assert told("paused", 0) == paused
+    assert ["L withdraw" in lines("running", losses)[-1] for losses in (0, 1)] == [True, False]
 
 
 def test_a_house_bot_at_a_table_bears_its_mark_however_long_its_name() -> None:
