@@ -12,13 +12,11 @@ from msgspec.structs import replace
 from client.state.capabilities import rules_of
 from client.state.room import RoomModel, race_clock_ms
 from client.tui import cards, race
-from client.tui.actions import Do, ScreenAction, Typed
-from client.tui.keymap import LEAVE, TALK, Command, Keys
+from client.tui.keymap import LEAVE, TALK, Keys
 from client.tui.picture import MIDDLE, Picture, Rect, Size, block, foot, line_width, placed, put, screen, shifted, stacked
-from client.tui.room import leave, refused_alone, say, talk
+from client.tui.room import refused_alone, room_update
 from client.tui.scene import Scene, head, remarks
 from client.tui.screen import Screen
-from client.tui.step import Step
 from client.tui.table import LABELS
 from protocol.cards import FACE_DOWN
 from protocol.views import RulesInfo, View
@@ -76,21 +74,6 @@ def _over_the_middle(card: Picture, table: Picture) -> Picture:
     return Picture(tuple(lines), slots=backs, large=shifted(card, column, row).large)
 
 
-# ---- what keys and clicks do
-
-
-def _update(step: Step, action: ScreenAction) -> Step:
-    match action:
-        case Do(Command.CHAT):
-            return talk(step)
-        case Do(Command.LEAVE):
-            return leave(step)
-        case Typed():
-            return say(step, action)
-        case _:
-            return step
-
-
 def _times(scene: Scene) -> Hashable:
     room = scene.model.room
     return None if room is None else _seconds(scene, room)
@@ -101,7 +84,7 @@ SCREEN = Screen(
     "Before and after a race",
     KEYS,
     lambda state, ui: state.room is not None and state.room.phase == "countdown",
-    _update,
+    room_update,
     _view,
     times=_times,
     refused=refused_alone,

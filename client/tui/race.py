@@ -44,7 +44,7 @@ from client.tui.picture import (
 from client.tui.playing import DOWN, HOME, UP, all_fit, go_on, let_go, place, send_all, turn_autoplay, typed_move
 from client.tui.quilt import quilt, quilt_height, quilt_size, quilt_width
 from client.tui.race_progress import bars, below_bars, own_moves, times
-from client.tui.room import leave, refused_alone, still_racing, talk
+from client.tui.room import refused_alone, room_update, still_racing
 from client.tui.scene import Scene, chat_lines, head, remarks
 from client.tui.screen import Screen
 from client.tui.step import Step
@@ -306,24 +306,12 @@ def _played(step: Step, action: ScreenAction) -> Step:  # noqa: C901  (a case fo
             return step.prompt("move")
         case Do(Command.KEEP | Command.RESIGN as command):
             return _end(step, command)
-        case Do(command):
-            return _in_room(step, command)
+        case Do(Command.BACK):
+            return let_go(step)
         case Typed("move", text):
             return typed_move(step, text)
         case _:
-            return step
-
-
-def _in_room(step: Step, command: Command) -> Step:
-    match command:
-        case Command.CHAT:
-            return talk(step)
-        case Command.LEAVE:
-            return leave(step)
-        case Command.BACK:
-            return let_go(step)
-        case _:
-            return step
+            return room_update(step, action)
 
 
 def _next_chip(step: Step, by: int) -> Step:

@@ -9,7 +9,7 @@ from client.state.tournament import DONE_PHASES, is_out
 from client.text.formatting import deck_size
 from client.text.runs import board_lines, board_title, moment_text
 from client.text.tournaments import outcome_sentence, phase_sentence
-from client.tui.actions import Do, Replay, Review, Reviewed, ScreenAction, Share, Typed
+from client.tui.actions import Do, Replay, Review, Reviewed, ScreenAction, Share
 from client.tui.everywhere import is_preparing
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.outcome import banner, headline, large_headline, places_table, raced, rating_lines, score_lines, turning_point
@@ -17,7 +17,7 @@ from client.tui.picture import EMPTY, UPPER, Line, Picture, Size, block, clip, f
 from client.tui.plot import plot, scale
 from client.tui.race_progress import recorded
 from client.tui.replay_state import opened_at
-from client.tui.room import leave, ready, ready_when_it_opens, refused_alone, say, talk
+from client.tui.room import ready, ready_when_it_opens, refused_alone, room_update
 from client.tui.scene import Scene, clean_long, head, remarks, rules_name
 from client.tui.screen import Screen
 from client.tui.step import Step
@@ -308,14 +308,8 @@ def _update(step: Step, action: ScreenAction) -> Step:
             return step.note("There is no such moment in this race.") if swing is None else _replay(step, swing.from_ms)
         case Do(Command.SHARE):
             return _share(step)
-        case Do(Command.CHAT):
-            return talk(step)
-        case Do(Command.LEAVE):
-            return leave(step)
-        case Typed():
-            return say(step, action)
         case _:
-            return step
+            return room_update(step, action)
 
 
 def _again(step: Step) -> Step:

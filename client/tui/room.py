@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from client.state.room import RoomModel
-from client.tui.actions import Typed
+from client.tui.actions import Do, ScreenAction, Typed
 from client.tui.keymap import Command
 from client.tui.scene import Scene
 from client.tui.start import Start, StartMatch, StartRequest
@@ -127,6 +127,19 @@ def say(step: Step, line: Typed, code: str | None = None) -> Step:
     if line.kind != "chat" or not text:
         return step
     return step.but(said=text).send(Say(text=text, code=code))
+
+
+def room_update(step: Step, action: ScreenAction) -> Step:
+    """What talking and leaving do, on each screen of a room."""
+    match action:
+        case Do(Command.CHAT):
+            return talk(step)
+        case Do(Command.LEAVE):
+            return leave(step)
+        case Typed():
+            return say(step, action)
+        case _:
+            return step
 
 
 def race_at_once(step: Step, options: RaceOptions) -> Step:

@@ -11,7 +11,7 @@ from client.state.capabilities import rules_of
 from client.state.room import RoomModel
 from client.text.formatting import clock_text, deck_size, limit_text, rated_sentence, series_sentence, won_sentence
 from client.tui import cards
-from client.tui.actions import Do, ScreenAction, Typed
+from client.tui.actions import Do, ScreenAction
 from client.tui.bars import seat_name
 from client.tui.invitation import code_cards, code_picture, copy_invitation, invitation, is_open, ways_in
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
@@ -38,7 +38,7 @@ from client.tui.picture import (
     stacked,
     wrap_text,
 )
-from client.tui.room import leave, ready, refused_alone, say, talk
+from client.tui.room import ready, refused_alone, room_update
 from client.tui.scene import Scene, chat_lines, clean_long, head, remarks, rules_name
 from client.tui.screen import Screen
 from client.tui.step import Step
@@ -318,16 +318,10 @@ def _update(step: Step, action: ScreenAction) -> Step:
     match action:
         case Do(Command.READY):
             return ready(step)
-        case Do(Command.CHAT):
-            return talk(step)
         case Do(Command.COPY):
             return copy_invitation(step)
-        case Do(Command.LEAVE):
-            return leave(step)
-        case Typed():
-            return say(step, action)
         case _:
-            return step
+            return room_update(step, action)
 
 
 def _times(scene: Scene) -> Hashable:

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from client.tui import everywhere, keymap, overlays, race, replay_state, screens, tournament_keys
+from client.tui import everywhere, keymap, overlays, race, replay_state, room, screens, tournament_keys
 from client.tui.keymap import CURSOR, EVERYWHERE, QUIT, Command, Keys, commands
 from client.tui.screens import SCREENS
 
@@ -42,6 +42,8 @@ def test_every_command_of_a_screen_is_handled_by_name() -> None:
         sources = inspect.getsource(inspect.getmodule(screen.update) or screens)
         if screen.name == "replay":
             sources += inspect.getsource(replay_state)
+        if "room_update(" in sources:
+            sources += inspect.getsource(room)
         for row in screen.keys:
             assert f"Command.{row.command.name}" in sources.replace(f"Binding(Command.{row.command.name}", ""), (screen.name, row)
     for row in (*EVERYWHERE, QUIT):
