@@ -131,14 +131,15 @@ def cost_of(command: str, *, races: int, rate: float, seconds: float, postgres: 
         run_load(plan, seconds=0.5, processes=1, progress=lambda *_: full.append((processor_s(pid), resident_kb(pid))), worker=worker)
         # When eight hundred leave at once, our server asks others to wait a moment.
         time.sleep(CALM_S)
-        load, core, held_up, moved_kb = loaded(pid, Plan(url=url, races=races, rate=rate, watchers=0, rules="carpet"), seconds, worker)
+        plan = Plan(url=url, races=races, rate=rate, watchers=0, rules="carpet", fewer=True)
+        load, core, held_up, moved_kb = loaded(pid, plan, seconds, worker)
     players = 2 * SETUP_RACES
     seated_s, full_kb = full[-1]
     return Cost(
         us_move=core / max(load.moves_s, 1e-9) * 1e6,
         us_player=(seated_s - empty_s) / players * 1e6,
         kb=(full_kb - empty_kb) / players,
-        moved_kb=(moved_kb - empty_kb) / (2 * races),
+        moved_kb=(moved_kb - empty_kb) / (2 * load.races),
         core=core,
         held_up=held_up,
         load=load,
@@ -181,7 +182,7 @@ def most(command: str, *, races: int, rate: float, seconds: float, postgres: str
 
 
 def line(name: str, costs: Sequence[Cost], ours: float) -> str:
-    """Medians over the rounds, and the single rounds of the main figure."""
+    """Medians over the rounds, and the single rounds of the main figure; of races the fewest, as a server may let in fewer."""
     move, a_second = (statistics.median(figures) for figures in zip(*((cost.us_move, cost.load.moves_s) for cost in costs), strict=True))
     quantiles = [statistics.median(cost.load.view_ms[which] or math.nan for cost in costs) for which in ("p50", "p99")]
     others = [statistics.median(figures) for figures in zip(*((cost.us_player, cost.kb, cost.moved_kb) for cost in costs), strict=True)]
@@ -189,8 +190,9 @@ def line(name: str, costs: Sequence[Cost], ours: float) -> str:
     busy = max(cost.load.busiest for cost in costs)
     errors = sum(sum(cost.load.errors.values()) for cost in costs)
     core, held_up = (statistics.median(figures) for figures in ([cost.core for cost in costs], [cost.held_up for cost in costs]))
+    fewest = min(cost.load.races for cost in costs)
     return (
-        f"{name:12} {move:7.0f} {move / ours:7.2f} {a_second:8,.0f} {quantiles[0]:8.1f} {quantiles[1]:8.1f}"
+        f"{name:12} {fewest:6,} {move:7.0f} {move / ours:7.2f} {a_second:8,.0f} {quantiles[0]:8.1f} {quantiles[1]:8.1f}"
         f" {others[0]:8.0f} {others[1]:7.1f} {others[2]:6.1f}"
         f" {core:6.0%} {held_up:7.1%} {busy:9.0%} {errors:6}   {rounds}"
     )
@@ -237,7 +239,9 @@ def main() -> None:
     measured = {name: each for name, each in costs.items() if each}
     if not measured:
         sys.exit("no server could be measured: give fewer --races, or a lower --rate")
-    print(f"{'server':12} us/move   ratio  moves/s   p50 ms   p99 ms us/player kB/line  moved   core held up generator errors   rounds")
+    print(
+        f"{'server':12}  races us/move   ratio  moves/s   p50 ms   p99 ms us/player kB/line  moved   core held up generator errors   rounds"
+    )
     ours = statistics.median(cost.us_move for cost in next(iter(measured.values())))
     for name, each in measured.items():
         print(line(name, each, ours))
