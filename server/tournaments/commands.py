@@ -10,7 +10,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.text import clean_chat
@@ -45,7 +45,6 @@ from server.tournaments.events import (
     Finished,
     Paused,
     ResultCorrected,
-    ResultEntered,
     Resumed,
     Returned,
     TableRaceAborted,
@@ -56,16 +55,6 @@ from server.tournaments.pairing.rounds import RaceResult
 from server.tournaments.state import NotNow, PlacesTaken, TournamentState
 from server.tournaments.tables import race_options
 from server.tournaments.views import LiveTable
-
-UNUSED_S: Final = 2 * 3600
-"""A tournament that only its director and house bots have entered is called off after so many seconds."""
-
-IDLE_DAYS: Final = 30
-"""Any other tournament is called off after so many days in which nothing has happened, if nothing will happen by itself. A championship may
-have one round a week."""
-
-MISSED_RUNNING: Final = 2
-"""An entrant who misses their table in so many rounds in a row is withdrawn."""
 
 OWN_DECISIONS: Final = 100
 """How many events one entrant may cause about themselves: entering, checking in, leaving."""
@@ -186,6 +175,9 @@ def _directed(state: TournamentState, command: DirectorCommand | AskBoardsKey) -
         case EndTournament(reason=reason):
             return Decision((CalledOff(clean_reason(reason)),))
         case AskBoardsKey():
+            if state.director in state.people:
+                # They may have entered since they asked.
+                raise Refusal(ErrorCode.NO_KEY)
             return Decision(() if _has_boards_key(state) else (BoardsKeyGiven(),))
     assert_never(command)
 
@@ -269,31 +261,6 @@ def when_due(state: TournamentState) -> Decision:
         return Decision(pairs=True)
     events, can_be_paired = _settle_field(state)
     return Decision(events, pairs=True) if can_be_paired else Decision((*events, CalledOff("too few have checked in")))
-
-
-class Expiry(NamedTuple):
-    """When a tournament is called off unless somebody does something, and the reason given then."""
-
-    at_ms: int
-    reason: str
-
-
-def expiry(state: TournamentState, *, since_ms: int) -> Expiry | None:
-    """None if it need not be called off. since_ms: time before that counts against nobody."""
-    if state.is_closed or state.phase in ("check-in", "running"):
-        return None
-    if state.phase == "registration" and all(person.bot is not None or person.id == state.director for person in state.people.values()):
-        return Expiry(max(state.made_at_ms, since_ms) + 1000 * UNUSED_S, "nobody has used it")
-    return Expiry(max(state.log[-1].at_ms, since_ms) + IDLE_DAYS * 24 * 3600 * 1000, f"nothing has happened in it for {IDLE_DAYS} days")
-
-
-def with_withdrawals(state: TournamentState, no_shows: Iterable[ResultEntered]) -> tuple[Event, ...]:
-    """The forfeits, and the withdrawals of those who have now missed their table in too many rounds in a row."""
-    events = tuple(no_shows)
-    missed = state.after_all(events, at_ms=state.since_ms).missed
-    # In a knock-out the forfeit itself puts them out.
-    gone = [] if state.crosstable.format.knock_out else [entrant for entrant, rounds in missed.items() if rounds >= MISSED_RUNNING]
-    return (*events, *(Withdrawn(entrant, f"missed {MISSED_RUNNING} rounds running") for entrant in gone))
 
 
 def as_refusal(refused: Refused) -> Refusal:

@@ -31,18 +31,16 @@ from protocol.tournament_messages import Called, CheckInDue, Decided
 from server.rooms.driver import Room
 from server.rooms.outgoing import Outgoing, refused
 from server.store.errors import EntryRefused, StoreError
+from server.tournaments.absence import Expiry, expiry, missing
 from server.tournaments.commands import (
     AskedCommand,
-    Expiry,
     as_refusal,
     banned,
     check_run_on,
     clean_reason,
     decide,
-    expiry,
     rated_races,
     when_due,
-    with_withdrawals,
 )
 from server.tournaments.documents import entries_of, replayed
 from server.tournaments.events import BadTournamentLog, CalledOff, Event, Finished, RoundPaired
@@ -397,7 +395,7 @@ class Director:
     async def _heed_time(self) -> None:
         now = self._ports.clock.now_ms()
         if no_shows := self.tables.no_shows(self.state, now):
-            await self._happen(with_withdrawals(self.state, no_shows))
+            await self._happen(missing(self.state, no_shows))
         due = self._next_due_ms
         if due is not None and due <= now:
             decision = await self._ports.beside(partial(when_due, self.state))

@@ -104,7 +104,8 @@ class BoardsKeyGiven:
 
 
 @dataclass(frozen=True, slots=True)
-class Paused: ...
+class Paused:
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ from server.tournaments.events import (
 )
 from server.tournaments.pairing.crosstable import Crosstable, Refused, RoundRefused, TableKey, TableRace
 from server.tournaments.pairing.formats import format_of, settled_length
-from server.tournaments.pairing.rounds import Round
+from server.tournaments.pairing.rounds import RaceResult, Round
 from server.tournaments.pairing.swiss import Swiss
 
 
@@ -92,7 +92,7 @@ class TournamentState:
 
     code: needed to enter. since_ms: when the stage began, or resumed after a pause. length: rounds as settled; 0 while they are not, or if
     they follow from the field. shuffles: one per round. numbers: of the shuffle, for tables that are past the first one. race_ids: by
-    table. missed: how many rounds in a row each entrant who still plays has missed their table.
+    table. missed: the rounds in which each entrant has missed their table, since they last entered.
     """
 
     id: str
@@ -111,7 +111,7 @@ class TournamentState:
     shuffles: tuple[Shuffle, ...] = ()
     numbers: Mapping[TableKey, int] = field(default_factory=dict)
     race_ids: Mapping[TableKey, tuple[str, ...]] = field(default_factory=dict)
-    missed: Mapping[str, int] = field(default_factory=dict)
+    missed: Mapping[str, frozenset[int]] = field(default_factory=dict)
     log: tuple[LoggedEvent, ...] = ()
 
     # ---- what it says
@@ -247,7 +247,8 @@ class TournamentState:
             case CheckedIn():
                 return self._checked_in(event)
             case Withdrawn(entrant):
-                crosstable, missed = self.crosstable.withdraw(entrant), _without(self.missed, entrant)
+                crosstable = self.crosstable.withdraw(entrant)
+                missed = {each: rounds for each, rounds in self.missed.items() if each != entrant}
                 return replace(self, crosstable=crosstable, missed=missed, people=self._with_out(entrant, *_why_out(event, author)))
             case Returned(entrant):
                 self._check_places()
@@ -332,19 +333,39 @@ class TournamentState:
             self,
             crosstable=crosstable,
             race_ids={**self.race_ids, key: ids} if ids else self.race_ids,
-            missed=self._missed_after(event),
+            missed=self._missed_after(*key, event.result, is_raced=bool(event.race_id)),
             numbers=self._next_number(key) if crosstable.result(*key) is None else self.numbers,
         )
 
-    def _missed_after(self, event: ResultEntered) -> Mapping[str, int]:
-        pairing = self.crosstable.pairing(event.round, event.table)
+    def _missed_after(self, number: int, table: int, result: RaceResult | None, *, is_raced: bool) -> Mapping[str, frozenset[int]]:
+        """result: None if it is struck."""
+        pairing = self.crosstable.pairing(number, table)
         assert pairing is not None
-        missed = _without(self.missed, *pairing.entrants)
-        if event.result.forfeit and not event.race_id:
-            for entrant, points in zip(pairing.entrants, event.result.points, strict=False):
-                if not points and self.crosstable.plays(entrant):
-                    missed[entrant] = self.missed.get(entrant, 0) + 1
+        missed = dict(self.missed)
+        for side, entrant in enumerate(pairing.entrants):
+            rounds = missed.pop(entrant, frozenset()) - {number}
+            if result is not None and result.forfeit and not is_raced and not result.points[side] and self.crosstable.plays(entrant):
+                rounds |= {number}
+            if rounds:
+                missed[entrant] = rounds
         return missed
+
+    @property
+    def has_raced(self) -> bool:
+        """Whether a race of the last round has a result."""
+        return any(number == self.round for number, _ in self.race_ids)
+
+    def missed_running(self, entrant: str) -> int:
+        """In how many rounds in a row, up to the last one, they have missed their table. Rounds without one do not count."""
+        running = 0
+        for paired in reversed(self.crosstable.rounds):
+            pairing = paired.of(entrant)
+            if pairing is None or not pairing.counted:
+                continue
+            if paired.number not in self.missed.get(entrant, ()):
+                break
+            running += 1
+        return running
 
     def _corrected(self, event: ResultCorrected) -> TournamentState:
         key = event.round, event.table
@@ -356,10 +377,11 @@ class TournamentState:
                 raise NotNow(f"the tournament is {self.stage}")
             return self._with_result(ResultEntered(event.round, event.table, event.race, event.result))
         crosstable = self.crosstable.correct(*key, event.result, event.race)
+        missed = self._missed_after(*key, event.result, is_raced=bool(self.race_ids.get(key)))
         reopened = crosstable.result(*key) is None
         if reopened and is_told:
             raise RoundRefused(f"the shuffle of round {event.round} is told, so its races cannot be run again")
-        return replace(self, crosstable=crosstable, numbers=self._next_number(key) if reopened else self.numbers)
+        return replace(self, crosstable=crosstable, missed=missed, numbers=self._next_number(key) if reopened else self.numbers)
 
     def _called_off(self, at_ms: int) -> TournamentState:
         told = tuple(shuffle if shuffle.over_at_ms is not None else replace(shuffle, over_at_ms=at_ms) for shuffle in self.shuffles)
@@ -379,10 +401,6 @@ def _why_out(event: Withdrawn, author: str | None) -> tuple[str, str]:
     if author is not None:
         return "removed", event.reason
     return ("banned", event.reason.removeprefix(BANNED).removeprefix(": ")) if event.reason.startswith(BANNED) else ("missed", "")
-
-
-def _without(missed: Mapping[str, int], *entrants: str) -> dict[str, int]:
-    return {entrant: rounds for entrant, rounds in missed.items() if entrant not in entrants}
 
 
 def new_state(

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from protocol.errors import ErrorCode, Refusal
 from protocol.tournament_messages import CorrectResult
 from protocol.tournaments import TableResult, TournamentOptions
+from protocol.watch_messages import AskBoardsKey
 from server.tournaments.commands import Asker, decide
 from server.tournaments.events import Entered, Finished, ResultEntered, RoundPaired
 from server.tournaments.pairing.rounds import RaceResult
@@ -76,3 +77,10 @@ def test_a_struck_table_races_again_on_a_shuffle_that_no_other_table_has_raced()
     assert [state.deal_number((1, table)) for table in (1, 2, 3)] == [2, 3, 1]
     # The next one is of no other table's yet.
     assert struck(raced(state, 2), 2).deal_number((1, 2)) == 4
+
+
+def test_a_director_who_has_entered_since_they_asked_gets_no_key_of_the_boards() -> None:
+    state = entered(OPTIONS, *"abd")
+    with pytest.raises(Refusal) as caught:
+        decide(state, DIRECTOR, AskBoardsKey(code="KXQWZP"))
+    assert caught.value.code is ErrorCode.NO_KEY

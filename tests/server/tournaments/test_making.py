@@ -21,7 +21,7 @@ from protocol.tournament_messages import (
     Tournaments,
 )
 from protocol.tournaments import TournamentListing, TournamentOptions
-from server.tournaments.commands import IDLE_DAYS, UNUSED_S
+from server.tournaments.absence import IDLE_DAYS, UNUSED_S
 from server.tournaments.making import LATELY_OF_PLACE, LATELY_S, MOST_OF_ONE, MOST_OF_PLACE
 from tests.server.tournaments.venue import FAST, Person, Venue, kinds, refused, started
 
