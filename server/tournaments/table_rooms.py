@@ -90,13 +90,21 @@ class TableRooms:
 
     @property
     def are_to_be_looked_at(self) -> bool:
-        """Whether a room has closed, or all are waiting to be released."""
-        return any(table.room.summary.closed for table in self) or self._all_ready
+        """Whether a room has closed, or one waits to be released."""
+        return any(table.room.summary.closed or self._is_late(table) for table in self) or self._all_ready
 
     @property
     def _all_ready(self) -> bool:
-        waiting = [table for table in self if table.is_waiting]
+        """Whether all tables wait for each other alone. Nobody waits for a race that is run for fun."""
+        waiting = [table for table in self if table.is_waiting and table.race.pairing.counted]
         return bool(waiting) and all(table.is_ready for table in waiting)
+
+    def _is_due(self, table: TableRoom) -> bool:
+        return table.is_waiting and table.is_ready and table.room.code not in self._starts
+
+    def _is_late(self, table: TableRoom) -> bool:
+        """Whether others have started without it, and it can too."""
+        return self._is_due(table) and (table.race.round, table.number) <= self._dealt
 
     def note_dealt(self, number: int, shuffle: int) -> None:
         """The shuffle of this number in the round has been dealt to somebody."""
@@ -107,8 +115,7 @@ class TableRooms:
         if state.paused:
             return
         is_complete = self._all_ready and all(race.pairing.table in self.by_table for race in self._wanted(state))
-        ready = [table for table in self if table.is_waiting and table.is_ready and table.room.code not in self._starts]
-        released = [table for table in ready if is_complete or (table.race.round, table.number) <= self._dealt]
+        released = [table for table in self if self._is_due(table) and (is_complete or self._is_late(table))]
         wait_ms = max(RELEASE_MS * len(released), START_MS if any(table.is_elsewhere for table in released) else 0)
         countdown_from_ms, start_ms = self._ports.clock.now_ms() + wait_ms, self._ports.clock.wall_ms() + wait_ms
         for table in released:
@@ -161,7 +168,9 @@ class TableRooms:
                 del self._expected[table_number]
         codes = {table.room.code for table in self if table.is_waiting}
         self._starts = {code: start for code, start in self._starts.items() if code in codes and not state.paused}
-        is_any_racing = not all(table.is_waiting for table in self) or any(expected.race_id for expected in self._expected.values())
+        # Of two races of a table the second waits for those of other tables, but not for one that is run for fun.
+        is_any_racing = any(table.race.pairing.counted and not table.is_waiting for table in self)
+        is_any_racing = is_any_racing or any(expected.race_id for expected in self._expected.values())
         opened: list[TableRace] = []
         for table_number, race in wanted.items() if not state.paused else ():
             is_dealt = (race.round, state.deal_number(race.key)) <= self._dealt

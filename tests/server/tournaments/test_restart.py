@@ -10,7 +10,10 @@ import pytest
 import trio
 from msgspec.structs import replace
 
+from protocol.room_events import Started
 from protocol.tournament_messages import Called, CheckIn, PauseTournament, StartTournament, Tournament
+from server.rooms.driver import Room
+from server.rooms.requests import Release, RoomRequest
 from server.store.memory import MemoryStore
 from server.store.port import Banned, PlayedSeat, RaceAborted, TournamentDecided, TournamentMade
 from server.tournaments import service
@@ -60,6 +63,37 @@ async def test_a_round_that_was_being_run_goes_on_with_the_next_server(nursery: 
     state = await venue.over(identity)
     assert store.tournament_log(identity)[: len(before)] == before
     assert all(state.crosstable.result(1, pairing.table) is not None for pairing in state.crosstable.rounds[0].pairings)
+
+
+async def test_a_table_that_a_dying_server_did_not_start_with_the_others_starts_as_soon_as_its_players_are_back(
+    nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, tell, started = MemoryStore(), Room.tell, list[Room]()
+
+    def tell_one(room: Room, request: RoomRequest) -> None:
+        if isinstance(request, Release):
+            started.append(room)
+        if not isinstance(request, Release) or len(started) == 1:
+            tell(room, request)
+
+    async with doomed(store) as venue:
+        people = await venue.people("A", "B", "C", "D", "E", "F", habit="waits")
+        monkeypatch.setattr(Room, "tell", tell_one)
+        identity = await people[0].make(replace(FAST, rounds=1, no_show_s=600, time_limit_s=3600, grace_s=600), *people)
+        await people[0].ask(StartTournament(id=identity))
+        await venue.until(lambda: any(person.all(Started) for person in people))
+        monkeypatch.setattr(Room, "tell", tell)
+        tables = venue.director(identity).tables.by_table
+        at_tables = {number: table.race.pairing.entrants for number, table in tables.items()}
+    venue = await next_server(nursery, store)
+    # Nobody comes back to the third table.
+    for person in people:
+        if person.player.id not in at_tables[3]:
+            await person.come_to(venue)
+            nursery.start_soon(person.run)
+    await trio.sleep(5)
+    phases = {number: table.room.summary.phase for number, table in venue.director(identity).tables.by_table.items()}
+    assert phases == {1: "racing", 2: "racing", 3: "waiting"}
 
 
 @pytest.mark.parametrize("downtime", [0, 5000])

@@ -279,6 +279,20 @@ async def test_when_the_time_to_come_is_over_the_others_start_at_one_moment(venu
     assert (len(seen), len(set(seen.values()))) == (2, 1)
 
 
+async def test_a_race_for_fun_holds_up_neither_the_start_nor_a_drawn_match(venue: Venue) -> None:
+    idle, (ben, cleo) = await venue.person("Ann", "absent"), await venue.people("Ben", "Cleo")  # who stop at once: a draw
+    _, identity = await started(venue, replace(FAST, format="elimination", time_limit_s=3600, no_show_s=300), idle, ben, cleo)
+    bye = next(pairing for pairing in venue.state(identity).crosstable.rounds[0].pairings if not pairing.counted)
+    assert bye.entrants == (idle.player.id,)
+    began = trio.current_time()
+    await venue.until(lambda: len(venue.state(identity).crosstable.races.get((1, 1), ())) == 1)
+    # They come late, and play slowly.
+    idle.habit = "waits"
+    idle.post_again(Called)
+    await venue.until(lambda: len(venue.state(identity).crosstable.races[1, 1]) == 2)
+    assert trio.current_time() - began < 60
+
+
 async def test_drawn_matches_are_run_again_together(venue: Venue) -> None:
     quick, slow = await venue.people("Ann", "Ben"), await venue.people("Cleo", "Dan", habit="waits")
     seen = starts(venue)
