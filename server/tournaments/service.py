@@ -106,10 +106,31 @@ class TournamentService:
     def take_up(self, tournaments: Iterable[str]) -> None:
         """Lead these tournaments; their rooms are already here."""
         self._to_lead.update(tournaments)
+        self._nursery.start_soon(self._finish_taken)
+
+    async def _finish_taken(self) -> None:
+        try:
+            await self._finish_rooms()
+        except StoreError as error:
+            logger.error("rooms of tournaments that are over stay as they were left: %s", error)
+
+    async def _finish_rooms(self) -> None:
+        """See to the rooms here whose tournament is over: an earlier server may have died before it ended them or told their secrets.
+
+        Raises StoreError.
+        """
+        here = {room.spec.tournament for room in self._ports.rooms if room.spec is not None}
+        for identity in here - self._running.keys():
+            found = await self._find(identity)
+            if found is not None and found.state.is_closed:
+                director = self._director(found.state, leads=False)
+                director.lead()
+                self._nursery.start_soon(director.run, name=f"rooms of tournament {identity}")
 
     async def _come_back(self) -> None:
         store, ask = self._ports.store, self._ports.journal.ask
         await self._look(leads_its_own=True)
+        await self._finish_rooms()
         old = [await self._read(made) for made in await ask(partial(store.tournaments, closed=True, limit=OLD_LISTED))]
         self._listed_old = tuple(listing(state) for state in old if state is not None and state.options.public)
 

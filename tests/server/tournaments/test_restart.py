@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from protocol.room_events import Started
 from protocol.tournament_messages import Called, CheckIn, PauseTournament, StartTournament, Tournament
 from server.rooms.driver import Room
-from server.rooms.requests import Release, RoomRequest
+from server.rooms.requests import CallOff, Release, Reveal, RoomRequest
 from server.store.memory import MemoryStore
 from server.store.port import Banned, PlayedSeat, RaceAborted, TournamentDecided, TournamentMade
 from server.tournaments import service
@@ -22,7 +22,7 @@ from server.tournaments.events import TableRaceAborted, Withdrawn
 from server.tournaments.state import TournamentState
 from tests.server.store.keeping import write
 from tests.server.tournaments import venue as venues
-from tests.server.tournaments.venue import FAST, Person, Venue
+from tests.server.tournaments.venue import FAST, Habit, Person, Venue
 
 pytestmark = pytest.mark.usefixtures("autojump_clock")
 
@@ -96,6 +96,41 @@ async def test_a_table_that_a_dying_server_did_not_start_with_the_others_starts_
     assert phases == {1: "racing", 2: "racing", 3: "waiting"}
 
 
+async def test_a_result_that_was_told_when_the_tournament_was_over_is_told_by_the_next_server_too(nursery: trio.Nursery) -> None:
+    store = MemoryStore()
+    async with doomed(store) as venue:
+        people = await venue.people("Ann", "Ben", habit="keen")
+        identity = await people[0].make(replace(FAST, rounds=1), *people)
+        await people[0].ask(StartTournament(id=identity))
+        await venue.over(identity)
+        await trio.sleep(1)
+        assert [room.summary.sealed for room in venue.rooms] == [False]
+    venue = await next_server(nursery, store)
+    await trio.sleep(1)
+    assert [(room.summary.phase, room.summary.sealed) for room in venue.rooms] == [("over", False)]
+
+
+@pytest.mark.parametrize("ben", ["absent", "waits"])
+async def test_a_tournament_that_was_ended_as_its_server_died_leaves_no_race_going_on(
+    nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, ben: Habit
+) -> None:
+    store, tell = MemoryStore(), Room.tell
+    async with doomed(store) as venue:
+        people = [await venue.person("Ann", "waits"), await venue.person("Ben", ben)]
+        identity = await people[0].make(replace(FAST, rounds=2, no_show_s=600, time_limit_s=600, grace_s=600), *people)
+        await people[0].ask(StartTournament(id=identity))
+        await trio.sleep(5)
+        assert [room.summary.phase for room in venue.rooms] == ["waiting" if ben == "absent" else "racing"]
+        monkeypatch.setattr(Room, "tell", lambda room, request: None if isinstance(request, CallOff | Reveal) else tell(room, request))
+        await venue.tournaments.end(identity, "the server moves")
+    monkeypatch.setattr(Room, "tell", tell)
+    assert [run.phase for run in store.runs("round", f"{identity}/1")] == ["running"]
+    venue = await next_server(nursery, store)
+    await trio.sleep(5)
+    assert len(venue.rooms) == 0
+    assert [run.phase for run in store.runs("round", f"{identity}/1")] == ["aborted"]
+
+
 @pytest.mark.parametrize("downtime", [0, 5000])
 async def test_the_time_to_come_to_a_table_goes_on_and_no_time_between_two_servers_counts(nursery: trio.Nursery, downtime: int) -> None:
     store = MemoryStore()
@@ -129,7 +164,7 @@ async def test_a_result_that_was_kept_and_not_entered_is_entered_by_the_next_ser
     state = await venue.over(identity)
     (run,) = store.runs("round", f"{identity}/1")
     assert state.race_ids[1, 1] == (run.race,)
-    assert len(venue.rooms) == 0, "nothing was raced twice"
+    assert [room.summary.phase for room in venue.rooms] == ["over"], "nothing was raced twice"
 
 
 async def test_why_a_race_that_an_earlier_server_ended_had_no_result_is_in_the_log(nursery: trio.Nursery) -> None:

@@ -31,10 +31,10 @@ from server.rooms.member import PlayerConnection, PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage
+from server.rooms.resumption import Resumption
 from server.store.journal import Journal
 from server.store.memory import MemoryStore
 from server.store.port import Entry, TournamentDecided, TournamentMade
-from server.store.replay import by_room
 from server.tournaments.commands import Asker, TournamentCommand
 from server.tournaments.director import Director
 from server.tournaments.ports import TournamentPorts
@@ -279,8 +279,7 @@ class Venue:
         bans = Bans(journal=self.journal, clock=self.clock)
         bans.come_back(self.store.bans())
         self.players = Players(entropy=self._entropy, journal=self.journal, clock=self.clock, bans=bans)
-        for left in by_room(self.store.running().races):
-            self.rooms.go_on(left)
+        await Resumption(self.rooms, self.store, self.journal, self.clock).go_on()
         if self.node:
             self.loads = Loads(lambda: Load(self.node, len(self.rooms), len(self.players), takes=True, writes=True))
         self.tournaments = TournamentService(
