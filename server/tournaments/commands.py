@@ -8,7 +8,7 @@ from __future__ import annotations
 import hmac
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
@@ -117,13 +117,24 @@ def decide(state: TournamentState, asker: Asker, command: TournamentCommand | As
             return _directed(state, command)
 
 
-def rated_races(state: TournamentState, live: Mapping[int, LiveTable]) -> tuple[int, ...]:
-    """The tables whose race counts for ratings, has begun and is not over. live: their rooms, by table."""
+def rated_races(state: TournamentState, live: Mapping[int, LiveTable], here: Collection[int], unseen: Collection[int]) -> tuple[int, ...]:
+    """The tables whose race counts for ratings and has begun, or may have, and is not over.
+
+    live: the rooms that are known, by table. here: the tables of those that are known to the moment; of others one hears a little late.
+    unseen: those whose race may be going on although nothing is heard of it.
+    """
     if not race_options(state.options).counts:
         return ()
-    people = {entrant for entrant, person in state.people.items() if person.bot is None}
-    sides = {table: each.sides for table, each in live.items() if len(each.sides) > 1}
-    return tuple(table for table, both in sides.items() if all(side.entrant in people and side.state != "waiting" for side in both))
+    open_ = {race.pairing.table: race.pairing.entrants for race in state.crosstable.open_races}
+    people = [table for table, both in open_.items() if len(both) > 1 and all(state.people[each].bot is None for each in both)]
+
+    def may_race(table: int) -> bool:
+        if table not in live:
+            return table in unseen
+        sides = live[table].sides
+        return all(side.state != "waiting" or (side.ready and table not in here) for side in sides)
+
+    return tuple(filter(may_race, people))
 
 
 def check_run_on(racing: Iterable[int], state: TournamentState, events: Iterable[Event]) -> None:

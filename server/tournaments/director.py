@@ -379,7 +379,7 @@ class Director:
             number = len(known.log) + 1
             try:
                 decision = await self._ports.beside(partial(decide, known, asked.asker, asked.command))
-                if racing := rated_races(known, self.live(self._ports.clock.now_ms())):
+                if racing := self._rated_races():
                     await self._ports.beside(partial(check_run_on, racing, known, decision.events))
                 await self._happen(decision.events, author=asked.asker.id, pairs=decision.pairs)
             except _Overtaken:
@@ -391,6 +391,13 @@ class Director:
                     raise as_refusal(error) if isinstance(error, Refused) else error from error
             else:
                 return min(number, len(self.state.log))
+
+    def _rated_races(self) -> tuple[int, ...]:
+        live, tables = self.live(self._ports.clock.now_ms()), self.tables
+        if self.leads:
+            return rated_races(self.state, live, [number for number in live if not tables.by_table[number].is_elsewhere], tables.unseen)
+        # In a pause there may be no rooms at all.
+        return rated_races(self.state, live, (), [race.pairing.table for race in self.state.wanted() if not self.state.paused])
 
     async def _heed_time(self) -> None:
         now = self._ports.clock.now_ms()

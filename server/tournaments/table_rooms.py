@@ -232,6 +232,11 @@ class TableRooms:
         """Whether there are rooms elsewhere, whose results have to be looked up in the store."""
         return bool(self._expected) or any(table.is_elsewhere for table in self)
 
+    @property
+    def unseen(self) -> frozenset[int]:
+        """The tables whose race the store has, but no server reports."""
+        return frozenset(table_number for table_number, expected in self._expected.items() if expected.race_id)
+
     def orders(self, state: TournamentState) -> Orders:
         """The orders for the other servers."""
         opened = (

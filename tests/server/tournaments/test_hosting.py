@@ -15,7 +15,7 @@ from protocol.client_messages import Say
 from protocol.errors import ErrorCode
 from protocol.room_events import Started
 from protocol.server_messages import Error
-from protocol.tournament_messages import Called, CorrectResult, LeaveTournament, PauseTournament, StartTournament, Tournament
+from protocol.tournament_messages import Called, CorrectResult, Decided, LeaveTournament, PauseTournament, StartTournament, Tournament
 from protocol.tournaments import TableResult
 from server.tournaments.hosting import START_MS, Opening, Orders, place_of_room
 from tests.server.tournaments.place import Place
@@ -190,6 +190,34 @@ async def test_a_rated_race_that_has_begun_is_run_to_its_end_at_any_server_whoev
     far = place_of_room(next(iter(place.venues[2].rooms)))[0][1]
     assert isinstance(await people[0].ask(CorrectResult(id=identity, round=1, table=far, result=RESULT)), Error)
     assert tables(place) == [1, 1, 1]
+
+
+@pytest.mark.parametrize(("lost", "after_s"), [(0.0, 0), (0.0, 0.3), (1.0, 60)])
+async def test_nobody_escapes_a_rated_race_by_a_server_that_has_not_heard_of_it(place: Place, lost: float, after_s: float) -> None:
+    here, there, _ = place.venues
+    ann, ben = Watched(here, "Ann", "waits"), Watched(here, "Ben", "waits")
+    for person in (ann, ben):
+        await person.arrive()
+    place.lost = lost
+    identity = await begun(place, [ann, ben], rounds=1, rated=True)
+    await here.until(lambda: bool(ann.started and ben.started))
+    await trio.sleep(after_s)
+    second = Person(there, "Ann", "absent")
+    second._token = ann._token
+    await second.arrive()
+    answer = await second.ask(LeaveTournament(id=identity))
+    assert isinstance(answer, Error)
+    assert answer.code == "tournament/not-now"
+    assert [run.phase for run in place.store.runs("round", f"{identity}/1")] == ["running"]
+
+
+async def test_whoever_wants_to_leave_in_a_pause_can_at_any_server(place: Place) -> None:
+    people = await field(place, 6, "absent")
+    identity = await begun(place, people, rounds=1, rated=True, no_show_s=600)
+    await people[0].do(PauseTournament(id=identity))
+    await trio.sleep(2)
+    for person in people[:3]:
+        assert isinstance(await person.ask(LeaveTournament(id=identity)), Decided)
 
 
 async def test_while_a_round_is_open_whoever_has_raced_at_another_server_has_quick_phrases_alone(place: Place) -> None:
