@@ -31,6 +31,7 @@ from protocol.tournaments import LONGEST_CHECK_IN_S, REASON_LENGTH, TableResult,
 from protocol.watch_messages import AskBoardsKey, BoardsKey
 from server.bots.house import HOUSE_BOTS
 from server.rooms.member import Member
+from server.rules.catalogue import rule_set
 from server.store.port import name_key
 from server.tournaments.events import (
     BANNED,
@@ -57,13 +58,10 @@ from server.tournaments.tables import race_options
 from server.tournaments.views import LiveTable
 
 OWN_DECISIONS: Final = 100
-"""How many events one entrant may cause about themselves: entering, checking in, leaving."""
+"""Who has caused so many events about themselves, by entering, checking in and leaving, cannot enter again."""
 
 OWN_DECISIONS_OF_ALL: Final = 20_000
 """The same for all entrants together, whose number is not known in advance. Dozens of times what 256 of them need."""
-
-OWN_DECISIONS_KEPT: Final = 5
-"""Even then each entrant may cause so many; otherwise a few hundred names that come and go would keep all others from checking in."""
 
 EntrantCommand: TypeAlias = EnterTournament | LeaveTournament | CheckIn
 DirectorCommand: TypeAlias = (
@@ -102,11 +100,16 @@ class Decision:
 
 def decide(state: TournamentState, asker: Asker, command: TournamentCommand | AskBoardsKey) -> Decision:
     """Raises Refusal. `TournamentState.after` says whether the events can happen."""
-    if asker.id != state.director:
+    plays = asker.id in state.people and state.crosstable.plays(asker.id)
+    if asker.id != state.director and isinstance(command, EnterTournament | CheckIn) and not plays:
         _check_own_decisions(state, asker.id)
     match command:
+        case EnterTournament() if plays and not state.is_closed:
+            raise Refusal(ErrorCode.DECISION_REFUSED, "you have entered already")
         case EnterTournament(code=code):
             return Decision((_entry(state, asker, code),))
+        case LeaveTournament() if asker.id in state.people and not plays and not state.is_closed:
+            raise Refusal(ErrorCode.DECISION_REFUSED, "you have left already")
         case LeaveTournament():
             return _settled_by(state, Withdrawn(_entrant(state, asker.id)))
         case CheckIn(nonce=nonce):
@@ -160,7 +163,7 @@ def _check_own_decisions(state: TournamentState, player: str) -> None:
     own = Counter(entry.author for entry in state.log if getattr(entry.event, "entrant", "") == entry.author)
     if own[player] >= OWN_DECISIONS:
         raise Refusal(ErrorCode.NOT_NOW, "you have entered and left too often; its director can still let you in or take you out")
-    if own.total() >= OWN_DECISIONS_OF_ALL and not 0 < own[player] < OWN_DECISIONS_KEPT:
+    if own.total() >= OWN_DECISIONS_OF_ALL:
         raise Refusal(ErrorCode.NOT_NOW, "players have entered and left too often; its director can still let entrants in or take them out")
 
 
@@ -180,6 +183,9 @@ def _directed(state: TournamentState, command: DirectorCommand | AskBoardsKey) -
             return Decision(_on_a_fresh_shuffle(state, _correction(state, command)))
         case RemoveEntrant(entrant=entrant, remove=remove, reason=reason):
             known, why = _entrant(state, entrant), clean_reason(reason)
+            if state.crosstable.plays(known) is not remove and not state.is_closed:
+                sentence = f"{state.people[known].name} {'is out already' if remove else 'is in already'}"
+                raise Refusal(ErrorCode.DECISION_REFUSED, sentence)
             return _settled_by(state, Withdrawn(known, why)) if remove else Decision((Returned(known, why),))
         case AddBot(bot=bot):
             return Decision((next_bot(state, known_bot(bot or state.options.bot)),))
@@ -210,7 +216,7 @@ def _why_not_paired(state: TournamentState, number: int) -> str:
 
 def _correction(state: TournamentState, command: CorrectResult) -> ResultCorrected:
     """Raises Refusal, Refused. The state cannot refuse this, because existing logs may hold what is refused here."""
-    result = _result(command.result) if command.result is not None else None
+    result = _result(state.options, command.result) if command.result is not None else None
     correction = ResultCorrected(command.round, command.table, command.race, result, clean_reason(command.reason))
     if state.stage == "over" and state.after(correction, at_ms=state.since_ms).crosstable.next_round() is not None:
         sentence = "it is over, and with that result one more match would have to be run: give one that the same entrant wins"
@@ -374,8 +380,13 @@ def _check_not_removed(state: TournamentState, entrant: str) -> None:
         raise Refusal(ErrorCode.DECISION_REFUSED, "the director has removed you")
 
 
-def _result(said: TableResult) -> RaceResult:
+def _result(options: TournamentOptions, said: TableResult) -> RaceResult:
     """Raises Refusal for an impossible result."""
+    cards = rule_set(options.rules).deck_size
+    if max(said.first_home, said.second_home) > cards:
+        raise Refusal(ErrorCode.DECISION_REFUSED, f"there are {cards} cards to bring home", path="$.result")
+    if options.format == "session" and said.verdict == "draw":
+        raise Refusal(ErrorCode.DECISION_REFUSED, "nobody can draw in a session: a deal is won, or it is not", path="$.result")
     try:
         return RaceResult(said.verdict, (said.first_home, said.second_home), forfeit=said.forfeit)
     except ValueError as error:

@@ -6,11 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from protocol.errors import ErrorCode, Refusal
-from protocol.tournament_messages import CorrectResult
+from protocol.tournament_messages import CheckIn, CorrectResult, EnterTournament, LeaveTournament, RemoveEntrant
 from protocol.tournaments import TableResult, TournamentOptions
 from protocol.watch_messages import AskBoardsKey
-from server.tournaments.commands import Asker, decide
-from server.tournaments.events import Entered, Finished, ResultEntered, RoundPaired
+from server.tournaments.commands import OWN_DECISIONS, Asker, TournamentCommand, decide
+from server.tournaments.events import Entered, Finished, ResultEntered, RoundPaired, Withdrawn
 from server.tournaments.pairing.rounds import RaceResult
 from server.tournaments.state import TournamentState, new_state
 
@@ -84,3 +84,40 @@ def test_a_director_who_has_entered_since_they_asked_gets_no_key_of_the_boards()
     with pytest.raises(Refusal) as caught:
         decide(state, DIRECTOR, AskBoardsKey(code="KXQWZP"))
     assert caught.value.code is ErrorCode.NO_KEY
+
+
+def sentence_of(state: TournamentState, asker: Asker, command: TournamentCommand) -> str:
+    with pytest.raises(Refusal) as caught:
+        decide(state, asker, command)
+    return caught.value.sentence.partition("(")[2].rstrip(")")
+
+
+def test_who_does_again_what_they_have_done_is_told_so_by_name_and_not_by_an_id() -> None:
+    ann, state = Asker("a", "A", None), entered(OPTIONS, *"ab")
+    left = state.after(Withdrawn("a"), at_ms=2)
+    assert sentence_of(state, ann, EnterTournament(id="ABCDEF")) == "you have entered already"
+    assert sentence_of(left, ann, LeaveTournament(id="ABCDEF")) == "you have left already"
+    assert sentence_of(state, DIRECTOR, RemoveEntrant(id="ABCDEF", entrant="a", remove=False)) == "A is in already"
+    assert sentence_of(left, DIRECTOR, RemoveEntrant(id="ABCDEF", entrant="a")) == "A is out already"
+
+
+def test_a_director_gives_no_result_that_no_race_can_have() -> None:
+    for options, result in (
+        (OPTIONS, TableResult(verdict="first", first_home=104)),
+        (replace(OPTIONS, format="session"), TableResult(verdict="draw")),
+    ):
+        state = entered(options, *"ab")
+        paired = state.settled()[0].next_round()
+        assert paired is not None
+        state = state.after(RoundPaired(paired, 3), at_ms=2)
+        sentence_of(state, DIRECTOR, CorrectResult(id="ABCDEF", round=1, table=1, result=result))
+
+
+def test_who_has_come_and_gone_too_often_can_still_leave() -> None:
+    ann, state = Asker("a", "A", None), entered(OPTIONS, *"ab")
+    for _ in range(OWN_DECISIONS // 2):
+        for command in (LeaveTournament(id="ABCDEF"), EnterTournament(id="ABCDEF")):
+            state = state.after_all(decide(state, ann, command).events, at_ms=2, author="a")
+    state = state.after_all(decide(state, ann, LeaveTournament(id="ABCDEF")).events, at_ms=2, author="a")
+    assert "too often" in sentence_of(state, ann, EnterTournament(id="ABCDEF"))
+    assert "too often" in sentence_of(state, ann, CheckIn(id="ABCDEF", nonce="ab" * 16))
