@@ -47,7 +47,9 @@ def heard(step: Step, action: Heard) -> Step:
     step = _watching(_answered(step, event), event)
     if isinstance(event, Error) and event.code in (ErrorCode.PHRASES_ONLY, ErrorCode.TALKED_TOO_MUCH):
         step = step.but(unsaid=step.ui.said)
-    if isinstance(event, Lost | Back) or (isinstance(event, Error) and not refuses_nothing(event) and event.ref != FOLLOW_REFERENCE):
+    # An attempt to come back that fails, once a second, leaves what was said of the last key.
+    is_lost = isinstance(event, Lost) and before.link.state in ("connected", "returning")
+    if is_lost or isinstance(event, Back) or (isinstance(event, Error) and not refuses_nothing(event) and event.ref != FOLLOW_REFERENCE):
         step = take_back(step).note("")
     if isinstance(event, Error) and (event.code, event.ref) == (ErrorCode.ALREADY_RUN, DAILY_REFERENCE) and step.ui.settings.server:
         board = shlex.join(["carpet", "daily", "board", step.ui.settings.server, step.ui.rules])

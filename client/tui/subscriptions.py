@@ -94,7 +94,7 @@ def unsent(step: Step, message: ClientMessage) -> Step:
             return followed(step, ready_at_once=True).note("Not connected. You will be ready once the connection is back.")
         case LeaveRace():
             # What was to follow it would come at a moment when nobody expects it.
-            return step.but(start=None).note(step.offline)
+            return step.but(start=None).note(f"You have not left: {step.offline[:1].lower()}{step.offline[1:]}")
         case Say(text=text, phrase=None):
             return step.but(prompt=Prompt("chat", text, len(text))).note(step.offline)
         case Say():

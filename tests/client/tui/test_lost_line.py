@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from client.connection.events import NO_SEAT, Back, Lost
+from client.connection.events import NO_SEAT, Back, Connecting, Lost
 from client.tui.start import AppOutcome, StartRace
 from protocol.client_messages import (
     FollowLobby,
@@ -62,6 +62,19 @@ async def test_a_phrase_that_could_not_be_sent_is_said_to_be_lost() -> None:
         run.link.taken()
         await run.give("t", "1")
         assert run.screen.shows("That was not said: not connected. Reconnecting...")
+        # Another attempt fails.
+        await run.say(Connecting(2), Lost("no route", 3000))
+        assert run.screen.shows("That was not said: not connected. Reconnecting...")
+
+
+async def test_whoever_leaves_without_a_connection_is_told_that_they_have_not_left() -> None:
+    async with racing() as run:
+        run.link.up = False
+        await run.say(Lost("no route", 3000))
+        run.link.taken()
+        await run.give("L", "y")
+        await run.say(Connecting(2), Lost("no route", 3000))
+        assert run.screen.shows("You have not left: not connected. Reconnecting...")
         assert run.link.taken() == []
 
 
