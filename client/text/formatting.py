@@ -67,14 +67,14 @@ def on_last_cards(seat: SeatInfo, cards: int) -> bool:
 
 
 def with_ratings(names: Sequence[str], ratings: Sequence[int | None]) -> str:
-    """Names in a row, each followed by their rating if they have one."""
+    """Names in a row, each followed by their rating if they have one: `Anna (1180), Benedikt`. Names may end in a number."""
     pairs = zip(names, ratings, strict=False)
-    return ", ".join(clean_name(name) if rating is None else f"{clean_name(name)} {rating}" for name, rating in pairs)
+    return ", ".join(clean_name(name) if rating is None else f"{clean_name(name)} ({rating})" for name, rating in pairs)
 
 
 def home_counts(race: RunningRaceInfo) -> str:
-    """How far each player is in a race of the lobby: `Anna 9, Benedikt 8`."""
-    return ", ".join(f"{clean_name(seat.name)} {seat.home}" for seat in race.seats)
+    """How far each player is in a race of the lobby: `9 Anna, 8 Benedikt`."""
+    return ", ".join(f"{seat.home} {clean_name(seat.name)}" for seat in race.seats)
 
 
 def search_sentence(search: Search, rules: str, now_ms: int) -> str:
@@ -151,9 +151,9 @@ def _half_ended(series: SeriesInfo, half: Sequence[SeatState]) -> str:
 
 
 def won_sentence(room: RoomModel) -> str:
-    """`Races won here: Anna 2, Benedikt 1.`, the one that is over included; empty while none of these players has won any."""
+    """`Races won here: 2 by Anna, 1 by Benedikt.`, the one that is over included; empty while none of these players has won any."""
     names = [clean_name(info.name or "") for info in room.seats]
-    counts = [f"{name} {count}" for name, count in zip(names, room.won_by_now, strict=False)]
+    counts = [f"{count} by {name}" for name, count in zip(names, room.won_by_now, strict=False)]
     return f"{'Races' if room.series is None else 'Series'} won here: {', '.join(counts)}." if any(room.won_by_now) else ""
 
 

@@ -13,7 +13,7 @@ from client.tui.keymap import Command
 from client.tui.lessons import is_lesson
 from client.tui.room import still_racing
 from client.tui.step import Step
-from client.tui.theme import next_palette
+from client.tui.theme import next_palette, theme_for
 from client.tui.ui_state import QuitNow, Ui
 from protocol.tournament_messages import CheckIn
 
@@ -23,9 +23,11 @@ def done_everywhere(step: Step, command: Command) -> Step | None:
     settings = step.ui.settings
     match command:
         case Command.COLOURS:
-            return _chosen(step, palette=next_palette(settings.palette, settings.own_palette))
+            palette = next_palette(settings.palette, settings.own_palette)
+            title = theme_for(palette, ascii_only=False, colours=256, own=settings.own_palette).palette.title
+            return _chosen(step, palette=palette).but(note=f"{title[:1].upper()}{title[1:]}.")
         case Command.ASCII:
-            return _chosen(step, ascii=not settings.ascii)
+            return _chosen(step, ascii=not settings.ascii).but(note="Suit symbols and lines." if settings.ascii else "Plain ASCII.")
         case Command.BELL:
             return _next_bell(step)
         case Command.MOTION:

@@ -217,7 +217,7 @@ def _meanwhile(scene: Scene) -> Line:
         return [("felt", "Everybody is ready."), clock]
     others = ", ".join(str(info.home) for info in room.opponents if info.name is not None)
     home = [("strong", f"home {own.home}{f' against {others}' if others else ''}")] if own is not None else []
-    return [("felt", "The race goes on." if room.phase == "racing" else "The race is over."), clock, *home]
+    return [("felt", "The race goes on, and keys still play." if room.phase == "racing" else "The race is over."), clock, *home]
 
 
 # ---- what keys and clicks do

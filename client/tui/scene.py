@@ -12,7 +12,7 @@ from client.state.room import RoomModel, race_clock_ms
 from client.state.store import Model, Notice
 from client.text.formatting import clock_text, search_sentence
 from client.text.tournaments import format_text, title_text
-from client.tui.picture import Line, Picture, block, clip, fit, line_width, spread, stacked, text_width, wrap_text
+from client.tui.picture import Line, Picture, block, clip, clip_line, fit, line_width, spread, stacked, text_width, wrap_text
 from client.tui.replay_state import ReplayState
 from client.tui.start import StartMenu
 from client.tui.theme import Theme, theme_for
@@ -315,7 +315,9 @@ def remarks(scene: Scene, width: int, rows: int, *, talk: bool = True, aside: st
         padding: list[Line] = [[]] * (rows - 1 - len(rest))
         return stacked(block([*padding, *rest]), field)
     beside: list[Line] = [[("faint", f" {text}")] for text in wrap_text(aside, width - 2)]
-    notices = (notice_lines(scene, width) or beside or [[]])[:rows]
+    notices = notice_lines(scene, width) or beside or [[]]
+    if len(notices) > rows:
+        notices = [*notices[: rows - 1], [*clip_line(notices[rows - 1], width - len(MORE)), ("faint", MORE)]]
     chat = chat_lines(scene, width, rows - len(notices) if talk else 0)
     lines = [*chat, *notices]
     padding = [[]] * (rows - len(lines))

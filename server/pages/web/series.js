@@ -23,10 +23,10 @@ export function seriesSentence(series, phase) {
   return series.raced === 0 ? `${title}. Race 1 ${when}.` : `${title}: ${score(series)}. Race ${phase === "over" ? series.raced : coming} ${when}.`;
 }
 
-/** "Races won here: Anna 2, Benedikt 1.", the one that is over included; nothing where these players have not met here before. */
+/** "Races won here: 2 by Anna, 1 by Benedikt.", the one that is over included; nothing while none of these players has won any. */
 export function wonSentence({ wonByNow, series, seats }) {
-  const counts = wonByNow.map((count, seat) => `${clean(seats[seat].name)} ${count}`);
-  return counts.length ? `${series ? "Series" : "Races"} won here: ${counts.join(", ")}.` : "";
+  const counts = wonByNow.map((count, seat) => `${count} by ${clean(seats[seat].name)}`);
+  return wonByNow.some(Boolean) ? `${series ? "Series" : "Races"} won here: ${counts.join(", ")}.` : "";
 }
 
 /** The points: "Anna 2 : 1 Benedikt", or "Anna 2, Benedikt 1, Clara 0". With nobody ahead on points, also what decides then. */

@@ -23,12 +23,12 @@ def test_the_races_of_a_server_are_printed(capsys: pytest.CaptureFixture[str], s
     assert ran.out.splitlines() == [
         "2 open, 7 running.",
         "code    rules        seats  limit   rated  players",
-        "ABCDEF  carpet       1/2    10 min  yes    Benedikt 1204",
-        "QWERTZ  carpet-free  2/4    5 min   no     Clara 988, Dan",
+        "ABCDEF  carpet       1/2    10 min  yes    Benedikt (1204)",
+        "QWERTZ  carpet-free  2/4    5 min   no     Clara (988), Dan",
         "code    rules        time  watch  players, cards home",
-        "HKTRWM  carpet       1:34  12     Émilie 31, Friðrik 30",
-        "PLMNBV  crazy-quilt  1:34  0      Guðrún 12, Hannes Maximilian 40, Ingo 8",
-        "4 here: Anna 1138, Benedikt 1204, Clara 988, Dan.",
+        "HKTRWM  carpet       1:34  12     31 Émilie, 30 Friðrik",
+        "PLMNBV  crazy-quilt  1:34  0      12 Guðrún, 40 Hannes Maximilian, 8 Ingo",
+        "4 here: Anna (1138), Benedikt (1204), Clara (988), Dan.",
     ]
     assert server.asked == ["/races.json"]
 
@@ -59,10 +59,10 @@ def test_races_that_are_run_are_listed_with_the_cards_home() -> None:
     lobby = replace(scenes.lobby(), running=(race,))
     assert lobby_lines(lobby)[1:6] == [
         "code    rules        seats  limit   rated  players",
-        "ABCDEF  carpet       1/2    10 min  yes    Benedikt 1204",
-        "QWERTZ  carpet-free  2/4    5 min   no     Clara 988, Dan",
+        "ABCDEF  carpet       1/2    10 min  yes    Benedikt (1204)",
+        "QWERTZ  carpet-free  2/4    5 min   no     Clara (988), Dan",
         "code    rules        time  watch  players, cards home",
-        "ABCDEF  crazy-quilt  3:41  12     Anna 18, Ben 52",
+        "ABCDEF  crazy-quilt  3:41  12     18 Anna, 52 Ben",
     ]
 
 
@@ -99,6 +99,6 @@ def test_an_open_series_says_so() -> None:
     (first, *others) = scenes.lobby().races
     lobby = replace(scenes.lobby(), races=(replace(first, series=SeriesOptions(format="best-of", races=5)), *others))
     assert lobby_lines(lobby)[2:4] == [
-        "ABCDEF  carpet       1/2    10 min  yes    Benedikt 1204  (best of 5)",
-        "QWERTZ  carpet-free  2/4    5 min   no     Clara 988, Dan",
+        "ABCDEF  carpet       1/2    10 min  yes    Benedikt (1204)  (best of 5)",
+        "QWERTZ  carpet-free  2/4    5 min   no     Clara (988), Dan",
     ]

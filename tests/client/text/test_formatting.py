@@ -122,12 +122,14 @@ def ended(*places: int, home: tuple[int, ...] = (40, 31), states: tuple[SeatStat
 
 WON = [
     pytest.param((), None, ended(1, 2), "", id="the first race"),
-    pytest.param((2, 1), None, ended(2, 1), "Races won here: Anna 2, Benedikt 2.", id="another race"),
-    pytest.param((2, 1), None, ended(1, 1), "Races won here: Anna 2, Benedikt 1.", id="a draw"),
+    pytest.param((2, 1), None, ended(2, 1), "Races won here: 2 by Anna, 2 by Benedikt.", id="another race"),
+    pytest.param((2, 1), None, ended(1, 1), "Races won here: 2 by Anna, 1 by Benedikt.", id="a draw"),
     pytest.param((0, 0), None, ended(1, 1), "", id="nothing but draws"),
-    pytest.param((2, 1), None, ended(1, 2, states=("forfeited", "forfeited")), "Races won here: Anna 2, Benedikt 1.", id="both gave up"),
-    pytest.param((0, 1), scenes.standing((1, 0), 1), ended(1, 2), "Series won here: Anna 0, Benedikt 1.", id="a race of a series"),
-    pytest.param((0, 1), scenes.standing((3, 0), 3, over=True), ended(1, 2), "Series won here: Anna 1, Benedikt 1.", id="a series"),
+    pytest.param(
+        (2, 1), None, ended(1, 2, states=("forfeited", "forfeited")), "Races won here: 2 by Anna, 1 by Benedikt.", id="both gave up"
+    ),
+    pytest.param((0, 1), scenes.standing((1, 0), 1), ended(1, 2), "Series won here: 0 by Anna, 1 by Benedikt.", id="a race of a series"),
+    pytest.param((0, 1), scenes.standing((3, 0), 3, over=True), ended(1, 2), "Series won here: 1 by Anna, 1 by Benedikt.", id="a series"),
 ]
 
 

@@ -416,7 +416,7 @@ def test_a_terminal_too_small_says_so_and_shows_the_clock() -> None:
     text = "\n".join(rows_of(SCREENS["race"], TOO_SMALL))
     assert "Too small" in text
     assert "0:42 / 10:00" in text
-    assert "The race goes on." in text
+    assert "The race goes on, and" in text
     for size in ((1, 1), (5, 2), (79, 24), (80, 23)):
         check_box_sizing(widget_of(SCREENS["race"], size), cols=size[0], rows=size[1])
 
@@ -430,7 +430,7 @@ def test_a_terminal_too_small_says_so_and_shows_the_clock() -> None:
         (scenes.over, UI, ("The race is over.", "home 48 against 33")),
         (scenes.racing, replace(UI, question=Question("Quit?", ("Quit", "Go on"), (None, None))), ("Quit?", "y or n")),
         (scenes.waiting, replace(UI, prompt=Prompt("chat")), ("You are typing. Esc ends that.",)),
-        (scenes.racing, replace(UI, help_from=0), ("Help is open. Esc ends that.", "The race goes on.")),
+        (scenes.racing, replace(UI, help_from=0), ("Help is open. Esc ends that.", "The race goes on, and")),
     ],
 )
 def test_a_terminal_too_small_says_what_matters_where_one_is(model: Callable[[], Model], ui: Ui, says: tuple[str, ...]) -> None:
