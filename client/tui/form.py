@@ -211,8 +211,10 @@ def _bot_choices(seats: int, bots: tuple[BotInfo, ...]) -> tuple[tuple[str, ...]
 
 
 def opened(step: Step) -> Step:
-    """Open the form, with the rules that were chosen last and the line marked that submits it."""
-    return step.but(form=with_rules(RaceOptions(), step.ui.rules, step.state.rules), item=len(RACE_FORM))
+    """Open the form, with the rules that were chosen last and the line marked that submits it. Where nobody else can come, a bot does."""
+    alone = step.ui.own_server
+    options = RaceOptions(public=not alone, bots=tuple(bot.name for bot in step.state.bots[:1]) if alone else ())
+    return step.but(form=with_rules(options, step.ui.rules, step.state.rules), item=len(RACE_FORM))
 
 
 _FORM = Form(

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from client.connection.address import place_and_code
 from client.connection.events import WATCH_REFERENCE
@@ -60,6 +60,12 @@ KEYS: Keys = (
     Binding(Command.BACK, ("esc",), "stop", "Stop looking for an opponent.", shown=False),
 )
 
+WITH_OTHERS: Final = frozenset(
+    {Command.CODE, Command.RACES, Command.RUNNING, Command.MATCH, Command.DAILY, Command.TOURNAMENTS, Command.BACK}
+)
+"""The keys that mean nothing where there are no others."""
+ALONE = "Nobody else can come to this server: it is yours, and ends with these screens. To race a friend: carpet home SERVER."
+
 
 class Item(NamedTuple):
     """A line that can be chosen. kind: for a menu line, its command. value: a bot's name or a race's code."""
@@ -70,15 +76,18 @@ class Item(NamedTuple):
     detail: str = ""
 
 
-def home_items(model: Model, now_ms: int) -> tuple[Item, ...]:
-    """Everything that can be chosen at home, in the order shown."""
-    lobby = model.lobby
-    items = [
-        Item("open", "", "Open a race", "o"),
+def home_items(model: Model, now_ms: int, *, alone: bool) -> tuple[Item, ...]:
+    """Everything that can be chosen at home, in the order shown. alone: nobody else can come to this server."""
+    lobby = model.lobby if not alone else None
+    with_others = [
         Item("code", "", "Join by code", "c"),
         Item("match", "", "Quick match" if model.search is None else "Stop looking", "m"),
         Item("daily", "", "Deal of the day", "d"),
         Item("tournaments", "", "Tournaments", "t"),
+    ]
+    items = [
+        Item("open", "", "Open a race", "o"),
+        *(with_others if not alone else ()),
         Item("help", "", "Keys and help", "?"),
         Item("quit", "", "Quit", "q"),
     ]
@@ -120,7 +129,7 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> Picture:
     inner = min(width, WIDTH)
     margin = (width - inner) // 2
     above = banner(scene, size)
-    items = home_items(model, scene.now_ms)
+    items = home_items(model, scene.now_ms, alone=ui.own_server)
     bots, races, running = ([(at, item) for at, item in enumerate(items) if item.kind == kind] for kind in ("bot", "race", "running"))
     menu_items = [(at, item) for at, item in enumerate(items) if item.kind not in ("bot", "race", "running")]
     list_width = inner - MENU_WIDTH - 5
@@ -137,15 +146,17 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> Picture:
     left_rows = max(body_height - max(bot_rows, 1) - 5, 2)
     running_rows = min(max(len(running), 1), max(left_rows // 2, left_rows - max(len(races), 1)))
     left = stacked(
-        _title(scene, "Race a friend", MENU_WIDTH),
+        _title(scene, "Race a friend" if not ui.own_server else "On your own", MENU_WIDTH),
         *[_menu_item(scene, at, item) for at, item in menu_items],
         block([[]]),
-        _people(scene, MENU_WIDTH),
+        _people(scene, MENU_WIDTH) if not ui.own_server else block([[("faint", text)] for text in wrap_text(ALONE, MENU_WIDTH)]),
     )
     no_races = "No open races yet. Press o to open one." if model.lobby is not None else "Not connected." if model.link.reason else ""
     right = stacked(
         _title(scene, "Race a house bot (b)", list_width),
         *_window(scene, bots, list_width, bot_rows, is_whole, "This server has no house bots." if model.welcome is not None else ""),
+    )
+    others = stacked(
         block([[]]),
         _title(scene, _races_title(model), list_width),
         *_window(scene, races, list_width, left_rows - running_rows, is_whole, no_races),
@@ -153,6 +164,7 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> Picture:
         _title(scene, _running_title(model), list_width),
         *_window(scene, running, list_width, running_rows, is_whole, _none_to_watch(model)),
     )
+    right = right if ui.own_server else stacked(right, others)
     columns = shifted(row((MENU_WIDTH + 2, left), (list_width, right)), margin + 2)
     return screen(size, head(scene, width), stacked(above, columns), *feet, above=UPPER)
 
@@ -247,10 +259,16 @@ def _people(scene: Scene, width: int) -> Picture:
 # ---- what keys and clicks do
 
 
+def _items(step: Step) -> tuple[Item, ...]:
+    return home_items(step.state, step.now_ms, alone=step.ui.own_server)
+
+
 def _update(step: Step, action: ScreenAction) -> Step:
     match action:
+        case Do(command) if command in WITH_OTHERS and step.ui.own_server:
+            return step.note(ALONE)
         case Do(Command.UP | Command.DOWN | Command.LEFT | Command.RIGHT as command):
-            return step.walk(command, len(home_items(step.state, step.now_ms)))
+            return step.walk(command, len(_items(step)))
         case Do(Command.PLAY):
             return _take(step, step.ui.item)
         case Pick(line):
@@ -294,7 +312,7 @@ def _do(step: Step, command: Command) -> Step:
 
 
 def _take(step: Step, line: int) -> Step:
-    items = home_items(step.state, step.now_ms)
+    items = _items(step)
     if not 0 <= line < len(items):
         return step
     item = items[line]
@@ -314,7 +332,7 @@ def _take(step: Step, line: int) -> Step:
 
 
 def _mark(step: Step, kind: str, otherwise: str) -> Step:
-    at = next((number for number, item in enumerate(home_items(step.state, step.now_ms)) if item.kind == kind), None)
+    at = next((number for number, item in enumerate(_items(step)) if item.kind == kind), None)
     return step.note(otherwise) if at is None else step.but(item=at)
 
 
@@ -325,10 +343,22 @@ def _times(scene: Scene) -> Hashable:
 
 
 def _lines(state: Model, ui: Ui) -> tuple[Hashable, ...]:
-    del ui
-    return tuple((item.kind, item.value) for item in home_items(state, state.lobby_at))
+    return tuple((item.kind, item.value) for item in home_items(state, state.lobby_at, alone=ui.own_server))
+
+
+def _refused(scene: Scene) -> frozenset[Command]:
+    return WITH_OTHERS if scene.ui.own_server else frozenset()
 
 
 SCREEN = Screen(
-    "home", "At home", KEYS, lambda state, ui: state.room is None, _update, home_screen, scrolls=True, times=_times, lines=_lines
+    "home",
+    "At home",
+    KEYS,
+    lambda state, ui: state.room is None,
+    _update,
+    home_screen,
+    scrolls=True,
+    times=_times,
+    lines=_lines,
+    refused=_refused,
 )

@@ -147,7 +147,7 @@ def _banner(scene: Scene, room: RoomModel, width: int, *, spaced: bool) -> Pictu
     above = block([*score, *[[("strong", line)] for line in wrap_text(words, width)]], width, centred=True)
     if scene.model.is_at_table:
         return stacked(above, gap, cards.big_text(_table(scene, room), scene.theme, "title", width))
-    if not is_open(scene.model, room):
+    if not is_open(scene.model, room) or scene.ui.own_server:
         return above
     ways = block(_paragraph(ways_in(scene, room, width)), width, centred=True)
     return stacked(above, gap, code_cards(clean_name(room.code), scene.theme, width), gap, ways)
@@ -157,6 +157,8 @@ def _words(scene: Scene, room: RoomModel) -> str:
     free = sum(1 for info in room.seats if info.name is None)
     if scene.model.is_at_table:
         return _words_at_table(scene, room)
+    if free and scene.ui.own_server:
+        return "Nobody can come: this server is yours alone. Press L to leave, and give the seat to a house bot."
     if free:
         if room.parted:
             whom = "another player" if len(room.seats) == 2 else counted(free, "more player")

@@ -387,6 +387,7 @@ SCREENS = {
     ),
     "menu-typing": Shown(Model, Ui(start=StartMenu(), item=1, prompt=typing("server", "carpet.example")), 0),
     "waiting-full": Shown(scenes.full_room, now_ms=2000),
+    "home-alone": Shown(scenes.at_home, replace(UI, own_server=True), 2000),
     "waiting-left": Shown(lambda: scenes.reduced(scenes.full_room(), Unseated(version=4, seat=1)), now_ms=2000),
     "waiting-unrated": Shown(unrated, now_ms=2000),
     "waiting-winnable": Shown(sought, now_ms=2000),

@@ -378,3 +378,20 @@ async def test_a_race_against_a_bot_can_ask_for_a_winnable_deal() -> None:
     async with running(StartRace(RaceOptions(bots=("Steady",), winnable=True))) as run:
         await run.say(UP, scenes.welcome())
         assert run.link.taken()[0] == OpenRace(options=RaceOptions(bots=("Steady",), public=False, winnable=True))
+
+
+async def test_on_a_server_of_ones_own_nothing_waits_for_others_who_cannot_come() -> None:
+    async with running(StartRace(RaceOptions(bots=("greedy",)))) as run:
+        await run.say(UP, scenes.welcome(), scenes.room(), Left(code=scenes.CODE, reason="left"))
+        run.link.taken()
+        await run.give(*"crwmdt")
+        assert run.link.taken() == []
+        assert run.screen.shows("Nobody else can come to this server")
+        assert not run.screen.shows("Quick match")
+        # A race is opened with a bot in it, and one with a free seat promises nobody.
+        await run.give("o", "enter")
+        (asked,) = run.link.taken()
+        assert asked == OpenRace(options=RaceOptions(public=False, bots=("Dawdle",)))
+        await run.say(scenes.room(seats=(scenes.seat(0, "Anna"), scenes.seat(1, None))))
+        assert run.screen.shows("Nobody can come: this server is yours alone.")
+        assert not run.screen.shows("Give this code")
