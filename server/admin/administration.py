@@ -35,8 +35,11 @@ logger = logging.getLogger("carpet.admin")
 
 ENDED: Final = "the host of the server has ended this connection"
 
-LATER: Final = "this will be done as soon as it can write"
-LATER_ENDED: Final = "the tournament is ended as soon as it can write: then ask once more to remove it"
+LATER: Final = "this will be done as soon as it can write, unless it stops before"
+LATER_ENDED: Final = "the tournament is ended as soon as it can write, unless it stops before: then ask once more to remove it"
+
+ROOM_LOOK_S: Final = 0.05
+"""How often it is looked whether a room that is to end has ended, and that is stored."""
 
 CLOSE_REASON_BYTES: Final = 123
 
@@ -110,6 +113,7 @@ class Administration:
         except trio.TooSlowError:
             # Of a removal, only the ending is done later.
             later = LATER if key != ("tournaments", "remove") else LATER_ENDED
+            logger.warning("the host: %s: not done yet; %s", " ".join(filter(None, (*key, question.target))), later)
             return Answer(error=f"the server has not been able to do it yet; {later}")
         if reason:
             done = f"{done}; reason: {reason}"
@@ -170,8 +174,9 @@ class Administration:
             room = self._rooms.find(target)
         except Refusal:
             raise _Refused(f"there is no room {target}") from None
-        await trio.lowlevel.checkpoint()
         self._end(room, reason)
+        while self._rooms.has(room.code):  # noqa: ASYNC110  (nobody else waits for a room to be gone)
+            await trio.sleep(ROOM_LOOK_S)
         return "ended"
 
     @staticmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -29,7 +29,7 @@ from protocol.tournament_messages import (
 )
 from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
-from server.admin.administration import LATER_ENDED, Administration
+from server.admin.administration import LATER, LATER_ENDED, Administration
 from server.admin.listener import administered
 from server.admin.messages import ROWS_AT_ONCE, Answer, Question
 from server.app import _administered, _spread_words
@@ -41,8 +41,9 @@ from server.net.connection import Caller
 from server.net.connection_limits import Ticket
 from server.net.hub import TICK_S
 from server.rooms.requests import CallOff
+from server.store.errors import EntryRefused, StoreBusy
 from server.store.memory import MemoryStore
-from server.store.port import BanKind, Entry
+from server.store.port import BanKind, Entry, Request
 from tests.server.cluster.fake_redis import FakeRedis
 from tests.server.net.test_relay import FakeNode, FakePlace
 from tests.server.net.wire import Client, House, open_house
@@ -419,6 +420,23 @@ async def test_a_tournament_is_ended_for_all_who_follow_it_and_removed_without_a
         for verb in ("end", "remove"):
             question = Question(noun="tournaments", verb="end" if verb == "end" else "remove", target=second)
             assert await wrong(host, question) == f"there is no tournament {second}"
+
+
+async def test_a_race_is_said_to_be_ended_only_once_that_is_stored(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def busy(requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
+        raise StoreBusy("the disk is full")
+
+    async with hosted() as (house, host), house.race("Ann", "Bob"):
+        code = house.only_room.code
+        with monkeypatch.context() as outage:
+            outage.setattr(house.store, "write", busy)
+            assert (await wrong(host, Question(noun="rooms", verb="end", target=code))).endswith(LATER)
+        assert f"the host: rooms end {code}: not done yet" in caplog.text
+        await trio.sleep(60)
+        assert not house.rooms.has(code)
+        assert house.store.running().races == ()
 
 
 async def test_a_removal_that_has_to_wait_for_the_disk_says_what_is_done_later_and_can_be_asked_for_again(
