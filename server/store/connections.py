@@ -18,13 +18,13 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
 from server.store.errors import StoreAway, StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreInUse, StoreUnavailable
 from server.store.locations import Location
@@ -98,21 +98,38 @@ class Readers:
     @contextmanager
     def reading(self) -> Iterator[Sql]:
         """A transaction. Errors within it are raised as StoreError."""
-        with translated(self._location):
-            pooled = self._pool.connect()
+        with translated(self._location), ExitStack() as ending:
+            pooled = self._connected(ending)
             try:
-                sql = pooled.driver_connection
-                assert isinstance(sql, Sql)
-                with sql.look():
-                    yield sql
+                assert isinstance(pooled.driver_connection, Sql)
+                yield pooled.driver_connection
             except StoreError:
                 raise
             except Exception:
                 # The next reader gets a new connection.
                 pooled.invalidate()
                 raise
-            finally:
-                pooled.close()
+
+    def _connected(self, ending: ExitStack) -> PoolProxiedConnection:
+        """A connection with a transaction under way, which `ending` ends.
+
+        One that the server has dropped since its last use shows that only now. All of the pool may be so, and behind them comes a new one.
+        """
+        for has_spare in (*[True] * READERS, False):
+            pooled = self._pool.connect()
+            with ExitStack() as begun:
+                begun.callback(pooled.close)
+                assert isinstance(pooled.driver_connection, Sql)
+                try:
+                    begun.enter_context(pooled.driver_connection.look())
+                except Exception:
+                    pooled.invalidate()
+                    if not has_spare:
+                        raise
+                    continue
+                ending.enter_context(begun.pop_all())
+                return pooled
+        raise AssertionError("the last attempt gives a connection or raises")
 
     def close(self) -> None:
         self._pool.dispose()
@@ -249,8 +266,12 @@ def how_to_restore(location: Location) -> str:
 
 
 def _sqlite_meaning(error: sqlite3.Error, said: str, location: Location) -> StoreError:
+    code = getattr(error, "sqlite_errorcode", 0)
+    if code == sqlite3.SQLITE_IOERR_SHMSIZE:
+        # The file beside the database through which its readers and its writer share the log cannot be made as large as it has to be.
+        code = sqlite3.SQLITE_FULL
     # The low byte is the primary error code; the rest is detail.
-    match getattr(error, "sqlite_errorcode", 0) & 0xFF:
+    match code & 0xFF:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return StoreBusy(f"another program has held {location} for more than {BUSY_S} seconds; end it, then try again")
         case sqlite3.SQLITE_FULL:

@@ -6,7 +6,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 from protocol import HOME_VARIABLE
 from server.store import connections
 from server.store.answers import RunningRace
+from server.store.connections import READERS
 from server.store.database import DatabaseStore, open_database
 from server.store.errors import NameTaken, StoreAway, StoreBusy, StoreCorrupt, StoreForeign, StoreFull, StoreInUse, StoreUnavailable
 from server.store.locations import locate
@@ -100,6 +101,19 @@ def test_a_postgres_connection_that_breaks_is_said_and_made_anew(postgres: str) 
             write(store, taken("r", 1))
         write(store, taken("r", 1))
         assert store.running().races[0].commands == (taken("r", 1),)
+
+
+def test_readers_that_a_postgres_has_dropped_since_their_last_use_are_made_anew_unseen(postgres: str) -> None:
+    with closing(open_database(postgres)) as store:
+        write(store, opened("r"))
+        with ExitStack() as all_of_them:
+            readers = [all_of_them.enter_context(store._reading()) for _ in range(READERS)]
+            processes = [reader.rows("SELECT pg_backend_pid() AS id")[0].id for reader in readers]
+        with store._writing() as sql:
+            for process in processes:
+                sql.rows(f"SELECT pg_terminate_backend({process}, 5000) AS done")
+        for _ in range(READERS):
+            assert [race.opened for race in store.running().races] == [opened("r")]
 
 
 def test_a_file_that_is_no_database_is_damaged(sqlite: str) -> None:
