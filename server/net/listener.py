@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from functools import partial
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any, cast
 
 import trio
@@ -338,11 +339,19 @@ def tls_context(certificate: str, key: str) -> ssl.SSLContext:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     # On some systems Python leaves the minimum to OpenSSL.
     context.minimum_version = max(context.minimum_version, ssl.TLSVersion.TLSv1_2)
+    for path in (certificate, key):
+        try:
+            Path(path).open("rb").close()
+        except OSError as error:
+            raise UnusableTlsFiles(f"the TLS file {path} cannot be used: {error.strerror}") from error
     try:
         context.load_cert_chain(certificate, key, password=_no_password)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
+    except ssl.SSLError as error:
+        belongs = error.reason != "KEY_VALUES_MISMATCH"
+        reason = "they are no certificate and key in PEM, in this order" if belongs else "the key belongs to another certificate"
         raise UnusableTlsFiles(f"the TLS files {certificate} and {key} cannot be used: {reason}") from error
+    except (OSError, ValueError) as error:
+        raise UnusableTlsFiles(f"the TLS files {certificate} and {key} cannot be used: {error}") from error
     return context
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from http import HTTPStatus
 from typing import Final
 
@@ -11,6 +12,8 @@ from server.net.http import TEXT_TYPE, Asked, NoPage, Page, Route
 from server.rooms.registry import Rooms
 from server.store.errors import StoreError
 from server.store.journal import Journal
+
+logger = logging.getLogger("carpet.store")
 
 PATIENCE_S: Final = 2.0
 """How long the store may take to answer."""
@@ -34,11 +37,13 @@ async def _why_not(rooms: Rooms, journal: Journal, max_rooms: int) -> str | None
     if len(rooms) >= max_rooms:
         return f"it holds {max_rooms} races, as many as it may"
     if journal.outage is not None:
-        return f"nothing can be written just now: {journal.outage.why}"
+        # Why is in the log: the address of the database is nothing for everybody to read.
+        return "nothing can be written just now"
     if not journal.has_room:
         return "more is to be written than the store can take just now"
     try:
         await journal.ask(journal.store.player, "")
     except StoreError as error:
-        return f"the store does not work: {error}"
+        logger.warning("not ready: %s", error)
+        return "the store cannot be read just now"
     return None
