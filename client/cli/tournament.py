@@ -6,6 +6,7 @@ A director's requests use a connection of their own (`client.local.tournament_cl
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Callable
 from typing import Annotated
 
@@ -95,9 +96,11 @@ def create(
     check_in: Annotated[
         int, typer.Option(metavar="S", min=0, max=3600, help="Seconds for checking in; 0: everybody who entered plays.")
     ] = 120,
-    no_show: Annotated[int, typer.Option(metavar="S", min=5, max=3600, help="Seconds until players not at their table forfeit.")] = 120,
+    no_show: Annotated[
+        int, typer.Option(metavar="S", min=5, max=3600, help="Seconds until who is not at their table and ready forfeits.")
+    ] = 120,
     pause: Annotated[int, typer.Option(metavar="S", min=0, max=3600, help="Seconds between two rounds.")] = 20,
-    by_hand: Annotated[bool, typer.Option("--by-hand", help="Pair no round until you say so.")] = False,
+    by_hand: Annotated[bool, typer.Option("--by-hand", help="After the first round, pair none until you say so.")] = False,
     code: Annotated[str | None, typer.Option(metavar="TEXT", help="A word needed to enter. [default: none]")] = None,
     private: Annotated[bool, typer.Option("--private", help="Do not list it: only its id finds it.")] = False,
     unrated: Annotated[bool, typer.Option("--unrated", help="Do not rate its races; those against bots never are.")] = False,
@@ -203,7 +206,8 @@ def start(url: Url, tournament: Id, name: Name = None) -> None:
     told = run(lambda: decide_and_look(url, StartTournament(id=id_), name=name))
     if told.phase == "check-in":
         check_in = limit_text(told.options.check_in_s)
-        print_sentence(f"The check-in of tournament {id_} is open for {check_in}; the first round follows by itself.")
+        print_sentence(f"The check-in of tournament {id_} is open for {check_in}, or until all who have entered are here.")
+        print_sentence("The first round follows by itself.")
         print_sentence(f"To pair it before that, without those who are not here: carpet tournament start {url} {id_}")
         print_sentence(f"To give them more time: carpet tournament extend {url} {id_}")
     else:
@@ -314,8 +318,16 @@ def add_bot(
     epilog="Example: carpet tournament end carpet.example KWPRTM --reason 'no light'",
     help=f"Call off a tournament; the standings stay.\n\n{OTHER_SCREEN}",
 )
-def end(url: Url, tournament: Id, reason: Reason = "", name: Name = None) -> None:
+def end(
+    url: Url,
+    tournament: Id,
+    reason: Reason = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+    name: Name = None,
+) -> None:
     id_ = tournament_id(tournament)
+    if not yes and sys.stdin.isatty():
+        typer.confirm(f"Call off tournament {id_} for good?", abort=True)
     _decided(url, EndTournament(id=id_, reason=reason[:200]), name)
     print_sentence(f"Tournament {id_} has been called off.")
 

@@ -129,7 +129,9 @@ def table_name(model: TournamentModel, entrant: str | None) -> str:
 
 
 def is_out(told: Tournament, entrant: str) -> bool:
-    """Whether an entrant was knocked out. If both sides of a table forfeit in a double elimination, this cannot be known."""
+    """Whether an entrant was knocked out, or has left. If both sides of a table forfeit in a double elimination, this cannot be known."""
+    if any(each.id == entrant and each.withdrawn for each in told.entrants):
+        return True
     losses = next((row.lost for row in told.standings if row.entrant == entrant), 0)
     return told.options.format == "elimination" and losses > told.options.double
 

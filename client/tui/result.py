@@ -236,9 +236,11 @@ def _next_line(now: RoomModel) -> Line:
 def _tournament_line(scene: Scene, width: int) -> Line:
     """Where one goes from a table: to the next one, or to the standings if the tournament is over."""
     known, player = scene.model.tournaments.tournament(scene.model.table_of), scene.model.player
-    if known is None or (known.told.phase not in DONE_PHASES and not is_out(known.told, player)):
-        return [("strong", "enter: back to the tournament; your next table opens by itself.")]
-    if known.told.phase not in DONE_PHASES:
+    is_done = known is not None and known.told.phase in DONE_PHASES
+    if known is None or not (is_done or is_out(known.told, player)):
+        is_last = known is not None and 0 < known.told.options.rounds <= len(known.told.rounds)
+        return [("strong", f"enter: back to the tournament{'' if is_last else '; your next table opens by itself'}.")]
+    if not is_done:
         return [("strong", "You are out. enter: back to the tournament, to watch the rest of it.")]
     told = f"{phase_sentence(known.told, None)} {outcome_sentence(known.told, player)}".rstrip()
     leads = "enter: final standings"

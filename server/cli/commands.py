@@ -124,8 +124,11 @@ def _verify_tournament(document: TournamentDocument, files: list[str]) -> None:
     entrants = counted(len(document.entrants), "entrant")
     say(f"verified: tournament {document.id}, {document.options.format}, {document.options.rules}, {entrants}")
     say(f"shuffles: the secrets of {rounds} are those that the tournament's commitment fixed")
-    races = f"{checked.records} of {counted(checked.races, 'race')}"
-    say(f"records: {races}, each with the shuffle of its round and the result of its table")
+    if checked.races and not checked.records:
+        say(f"records: none of {counted(checked.races, 'race')}; name their files too, which carpet export SERVER RACE saves")
+    else:
+        races = f"{checked.records} of {counted(checked.races, 'race')}"
+        say(f"records: {races}, each with the shuffle of its round and the result of its table")
     if checked.ruled:
         say(f"of them, {checked.ruled} with a result that the director corrected")
     say("standings: points, tie-breaks and places follow from the results")

@@ -53,7 +53,7 @@ from server.tournaments.events import (
 )
 from server.tournaments.pairing.crosstable import Refused, TableRace, UnknownEntrant
 from server.tournaments.pairing.rounds import RaceResult
-from server.tournaments.state import NotNow, PlacesTaken, TournamentState
+from server.tournaments.state import STAGE_SENTENCES, NotNow, PlacesTaken, TournamentState
 from server.tournaments.tables import race_options
 from server.tournaments.views import LiveTable
 
@@ -244,7 +244,7 @@ def _start(state: TournamentState) -> Decision:
             raise Refusal(ErrorCode.NOT_NOW, "nobody has entered")
         return Decision((CheckInOpened(),))
     if state.stage not in ("registration", "check-in"):
-        raise Refusal(ErrorCode.NOT_NOW, f"the tournament is {state.phase}")
+        raise Refusal(ErrorCode.NOT_NOW, STAGE_SENTENCES[state.stage])
     events, can_be_paired = _settle_field(state)
     if not can_be_paired:
         raise Refusal(ErrorCode.NOT_NOW, "there are too few entrants")

@@ -432,7 +432,9 @@ class Director:
             settled, length = state.settled()
             paired = await self._ports.pair_next(settled)
             now = max(now, self._ports.clock.now_ms())
-            state = state.after(Finished() if paired is None else RoundPaired(paired, length), at_ms=now, author=author)
+            # Whoever checks in last is not who pairs the round that follows by itself.
+            paired_by = author if author == state.director else None
+            state = state.after(Finished() if paired is None else RoundPaired(paired, length), at_ms=now, author=paired_by)
         # After the last round nothing follows, so it finishes even during a pause.
         if state is not self.state and state.is_played_out:
             state = state.after(Finished(), at_ms=now)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, assert_never
+from typing import Final, Literal, assert_never
 
 from msgspec.structs import replace as with_fields
 
@@ -84,6 +84,15 @@ class Shuffle:
 
 
 Stage = Literal["registration", "check-in", "playing", "over", "ended"]
+
+STAGE_SENTENCES: Final[dict[Stage, str]] = {
+    "registration": "it has not started, and players can still enter",
+    "check-in": "its check-in is open, and no round is paired yet",
+    "playing": "it has started already",
+    "over": "the tournament is over",
+    "ended": "the tournament is called off",
+}
+"""Why something cannot be done that belongs to another stage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,7 +288,7 @@ class TournamentState:
 
     def _expect(self, *stages: Stage) -> None:
         if self.stage not in stages:
-            raise NotNow(f"the tournament is at another stage: {self.phase}")
+            raise NotNow(STAGE_SENTENCES[self.stage])
 
     def _check_paused(self, expected: bool) -> None:
         if self.paused != expected:

@@ -171,3 +171,14 @@ async def test_the_result_of_whoever_is_knocked_out_promises_no_further_table() 
     async with running(size=(100, 30)) as run:
         await at_result(run, tournaments.running(standings=rows, options=replace(tournaments.OPTIONS, format="elimination", rounds=0)))
         assert run.screen.shows("You are out. enter: back to the tournament, to watch the rest of it.")
+
+
+async def test_the_result_of_whoever_is_removed_or_has_raced_the_last_round_promises_no_further_table() -> None:
+    out = tuple(replace(each, withdrawn=True, out="removed") for each in tournaments.ENTRANTS)
+    async with running(size=(100, 30)) as run:
+        await at_result(run, tournaments.running(entrants=out))
+        assert run.screen.shows("You are out. enter: back to the tournament, to watch the rest of it.")
+    async with running(size=(100, 30)) as run:
+        told = tournaments.running()
+        await at_result(run, replace(told, options=replace(told.options, rounds=len(told.rounds))))
+        assert run.screen.shows("enter: back to the tournament.")

@@ -262,5 +262,5 @@ async def test_what_follows_by_itself_counts_as_nobodys_coming_and_going(venue: 
     for person in (ann, ben):
         await person.check_in(identity)
     await venue.until(lambda: venue.state(identity).phase == "between")
-    assert [entry.author for entry in venue.state(identity).log].count(ben.player.id) > 8, "the bots came when Ben had checked in"
+    assert [entry.author for entry in venue.state(identity).log].count(ben.player.id) >= 8, "the bots came when Ben had checked in"
     await ben.do(LeaveTournament(id=identity))
