@@ -240,7 +240,8 @@ def forget_identity(
     if not yes:
         if not sys.stdin.isatty():
             fail(f"This would forget {told} for good; say --yes if that is meant.", MISUSED)
-        typer.confirm(f"Forget {told}, for good?", abort=True)
+        if not typer.confirm(f"Forget {told}, for good?"):
+            fail("Nothing was forgotten.")
     store.forget(place, names)
     print_sentence(f"This machine has forgotten {told}.")
 

@@ -225,7 +225,7 @@ def catch_up() -> None:
             found = f"It cannot be written: {error.strerror}."
         lacks = f"carpet: your race {clean_chat(seen.code)} at {address.place} is not kept here. {found}"
     if lacks:
-        complain(lacks)
+        complain(f"{lacks} The race before it stands as your last one." if kept else lacks)
 
 
 def _late_record(address: Address, seen: SeenRace) -> Record | str:

@@ -148,6 +148,8 @@ def create(
         print_json({"id": made.id})
         return
     print_sentence(f"Tournament {made.id} is made, and you direct it.")
+    if private:
+        print_sentence("Keep its id: a private tournament is listed nowhere.")
     print_sentence(f"To play in it: carpet tournament join {address.url} {made.id}")
     print_sentence(f"To start it: carpet tournament start {address.url} {made.id}")
     print_sentence(f"To direct it by keys: carpet home {address.url}, then press t")
@@ -326,8 +328,8 @@ def end(
     name: Name = None,
 ) -> None:
     id_ = tournament_id(tournament)
-    if not yes and sys.stdin.isatty():
-        typer.confirm(f"Call off tournament {id_} for good?", abort=True)
+    if not yes and sys.stdin.isatty() and not typer.confirm(f"Call off tournament {id_} for good?"):
+        fail("It goes on.")
     _decided(url, EndTournament(id=id_, reason=reason[:200]), name)
     print_sentence(f"Tournament {id_} has been called off.")
 

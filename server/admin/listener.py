@@ -62,7 +62,8 @@ def _listening(path: Path) -> socket.socket:
             unless_done.pop_all()
     except OSError as error:
         # If the path is too long, there is no strerror.
-        raise SocketUnavailable(f"cannot listen for the host's commands at {path}: {error.strerror or error}") from error
+        why = error.strerror or f"{error}; choose another place with --admin-socket"
+        raise SocketUnavailable(f"cannot listen for the host's commands at {path}: {why}") from error
     return listening
 
 

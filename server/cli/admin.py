@@ -235,7 +235,10 @@ def _answer(question: Question, at: Path | None, database: str | None) -> Answer
         fail(f"no server is running there any more: {path} was left by one that was killed")
     except PermissionError:
         fail(f"you may not use {path}: ask as the user who runs the server")
-    except (OSError, msgspec.MsgspecError) as error:
+    except OSError as error:
+        # If the path is too long, there is no strerror.
+        fail(f"{path} cannot be reached: {error.strerror or error}; --socket names another")
+    except msgspec.MsgspecError as error:
         fail(f"{path}: not an answer from a Carpet Race server: {error}")
 
 

@@ -150,8 +150,8 @@ def db_forget(
     """
     from server.store import personal
 
-    if not yes:
-        typer.confirm(f"Forget {player} for good?", abort=True)
+    if not yes and not typer.confirm(f"Forget {player} for good?"):
+        fail("nothing was forgotten")
     with one_sentence():
         name = personal.forget(player, database)
     typer.echo(f"{player} is called {name} now. Backups, logs and other people's copies of records still have the old name.")

@@ -335,6 +335,8 @@ def _entry(state: TournamentState, asker: Asker, code: str | None) -> Event:
     if asker.id in state.people:
         _check_not_removed(state, asker.id)
         return Returned(asker.id)
+    if state.code is not None and not code:
+        raise Refusal(ErrorCode.WRONG_ENTRY_CODE, "none was given: its director gives out a word", path="$.code")
     if state.code is not None and not hmac.compare_digest((code or "").encode("utf-8", "surrogatepass"), state.code.encode()):
         raise Refusal(ErrorCode.WRONG_ENTRY_CODE, path="$.code")
     if asker.id == state.director and _has_boards_key(state):

@@ -264,6 +264,9 @@ def test_a_race_whose_record_cannot_be_had_is_named_and_what_is_kept_is_shown(
     server.script = lambda target: page(to_json(strange).encode() if target.startswith("/races/") else msgspec.json.encode(HISTORY))
     assert run(capsys, "history").err.startswith("carpet: your race")
     assert not (home / "races").exists()
+    keep_record(home, strange)
+    told = " ".join(run(capsys, "history").err.split())
+    assert told.endswith("The race before it stands as your last one."), "and not as if it were that one"
 
 
 def left_early(server: PageServer, home: Path) -> None:

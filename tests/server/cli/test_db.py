@@ -139,6 +139,8 @@ def test_a_player_is_given_all_about_them_and_forgotten_after_a_question(file: s
     assert (told["player"]["name"], [row["place"] for row in told["races"]]) == ("Anna", [1])
     refused = run("forget", "Anna", "--database", file)
     assert (refused.exit_code, "Forget Anna for good?" in refused.stdout) == (1, True)
+    declined = CliRunner().invoke(app, ["db", "forget", "Anna", "--database", file], input="n\n")
+    assert (declined.exit_code, declined.stderr) == (1, "carpet-server: nothing was forgotten\n")
     assert json.loads(run("export", "anna", "--database", file).stdout) == told
     done = run("forget", "Anna", "--yes", "--database", file)
     assert re.match(r"Anna is called somebody [0-9a-f]{6} now\. Backups, ", done.stdout)

@@ -121,3 +121,11 @@ def test_who_has_come_and_gone_too_often_can_still_leave() -> None:
     state = state.after_all(decide(state, ann, LeaveTournament(id="ABCDEF")).events, at_ms=2, author="a")
     assert "too often" in sentence_of(state, ann, EnterTournament(id="ABCDEF"))
     assert "too often" in sentence_of(state, ann, CheckIn(id="ABCDEF", nonce="ab" * 16))
+
+
+def test_who_gives_no_entry_code_where_one_is_needed_is_told_who_has_it() -> None:
+    state = new_state("ABCDEF", OPTIONS, code="rug", director="d", director_name="Dora", root=bytes(32), made_at_ms=0)
+    ann = Asker("a", "A", None)
+    assert sentence_of(state, ann, EnterTournament(id="ABCDEF")) == "none was given: its director gives out a word"
+    assert sentence_of(state, ann, EnterTournament(id="ABCDEF", code="mat")) == ""
+    assert decide(state, ann, EnterTournament(id="ABCDEF", code="rug")).events == (Entered("a", "A", None),)
