@@ -57,6 +57,7 @@ def test_between_two_rounds_it_goes_on_by_a_key_to_the_bracket_and_the_closest_t
         director.stands(tournament, lambda told: told["phase"] == "between")
         browser.open(f"{root}/tournament/{tournament}/screen")
         browser.wait(lambda now: len(now.all(".screen-standings tbody tr")) == 4, "the standings")
+        browser.expect(lambda now: {name.endswith(" (bot)") for name in now.texts(".screen-standings tbody th")}, {True})
         browser.type("body", "n")
         browser.wait(lambda now: len(now.all(".screen-bracket .match")) == 3, "the bracket")
         browser.type("body", "s")

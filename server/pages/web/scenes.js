@@ -65,10 +65,10 @@ function sessionNodes(told, document) {
 
 /** @param {any} told @param {any} [document] */
 export function standingsNodes(told, document = null) {
-  const names = namesOf(told);
+  const names = namesOf(told), bots = new Set(told.entrants.filter(({ bot }) => bot).map(({ id }) => id));
   const more = told.standings.length - ROWS;
   const [titles, rows] = told.options.format === "session" ? sessionNodes(told, document) : [["Place", "Player", "Points", "Won", "Drawn", "Lost", "Cards home"], told.standings.slice(0, ROWS).map((row) => element("tr", {}, element("td", {}, String(row.place)),
-    element("th", { scope: "row" }, nameOf(names.get(row.entrant) ?? row.entrant)),
+    element("th", { scope: "row" }, nameOf(names.get(row.entrant) ?? row.entrant), bots.has(row.entrant) ? " (bot)" : ""),
     [quarters(2 * row.half_points), row.won, row.drawn, row.lost, row.home].map((text) => element("td", {}, String(text)))))];
   return [
     element("table", { class: "standings" }, element("caption", { class: "unseen" }, "Standings, best first"),
