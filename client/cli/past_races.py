@@ -10,7 +10,7 @@ import os
 import shutil
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 import msgspec
 import typer
@@ -34,7 +34,7 @@ from client.cli.shared import (
 from client.connection.address import Address, parse_address
 from client.connection.errors import Failure
 from client.connection.http import fetch_history, fetch_record
-from client.storage.bests import BestsStore
+from client.storage.bests import BestsStore, counts
 from client.storage.evidence import EvidenceStore, SeenRace
 from client.storage.identity import IdentityStore, home_folder
 from client.storage.saved_records import keep_record, kept_records, record_path
@@ -158,6 +158,7 @@ def best(as_json: Json = False) -> None:
 
     They are kept on this machine, for each rule set. Every race on a shuffle that nobody could know counts, also with carpet play --alone.
     """
+    catch_up()
     bests = BestsStore(home_folder()).read()
     if as_json:
         print_json({"rules": bests.rules})
@@ -216,8 +217,10 @@ def catch_up() -> None:
         address = parse_address(seen.url)
         try:
             found = failed.get(address.url) or _late_record(address, seen)
-            if isinstance(found, Record):
-                keep_record(folder, found, late=True)
+            if not isinstance(found, str):
+                keep_record(folder, found.record, late=True)
+                if found.seat is not None and counts(found.record, found.seat):
+                    BestsStore(folder).add(found.record, found.seat)
                 continue
         except Failure as error:
             found = failed[address.url] = str(error)
@@ -228,7 +231,14 @@ def catch_up() -> None:
         complain(f"{lacks} The race before it stands as your last one." if kept else lacks)
 
 
-def _late_record(address: Address, seen: SeenRace) -> Record | str:
+class _Late(NamedTuple):
+    """A record and the player's own seat in it, if the server says which."""
+
+    record: Record
+    seat: int | None
+
+
+def _late_record(address: Address, seen: SeenRace) -> _Late | str:
     """The record of a race that was seen to begin, or why there is none. Raises PageRefused, NotAPage, LinkError."""
     folder = home_folder()
     store = IdentityStore(folder)
@@ -242,7 +252,7 @@ def _late_record(address: Address, seen: SeenRace) -> Record | str:
                 continue
             record = fetch_record(address, race.id)
             if seen.nonce in record.deal.nonces:
-                return record
+                return _Late(record, race.seat)
     return "The server has no record of it yet: it may still be going on, or others may still play its deal."
 
 

@@ -241,6 +241,7 @@ def test_a_race_that_was_left_before_its_result_is_fetched_and_is_the_last_one(
     assert from_json((home / "last-race.json").read_bytes()) == RECORD
     assert run(capsys, "history").out == ran.out
     assert len(server.asked) == 2
+    assert json.loads(run(capsys, "best", "--json").out)["rules"][RECORD.rules]["tries"] == 1, "it counts, once"
 
 
 def test_a_race_whose_record_cannot_be_had_is_named_and_what_is_kept_is_shown(
