@@ -180,7 +180,7 @@ def test_the_result_of_one_tournament_does_not_stand_before_the_next_one(tmp_pat
         with client(anna, "tournament", "join", url, first, "--name", "anna") as player:
             player.wait_for("You have entered. The director will open the check-in.")
             opened = directed(url, "start", first).splitlines()
-            assert opened[0] == f"The check-in of tournament {first} is open for 1 min 30 s; the first round follows by itself."
+            assert opened[0] == f"The check-in of tournament {first} is open for 1 min 30 s, or until all who have entered are here."
             player.wait_for("Press c to check in")
             player.type("c")
             play(player)

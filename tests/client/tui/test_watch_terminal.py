@@ -64,7 +64,7 @@ def test_a_race_is_watched_from_the_lobby_and_by_its_code(tmp_path: Path) -> Non
         screen.wait_for("Grace: go on")
         screen.type("L")
         screen.wait_for("Watch a race (w): 1 running")
-        screen.wait_for("Sitting 4, random")
+        screen.wait_for("4 Sitting, ")
         screen.type("w\r")
         screen.wait_for(f"Watching · Carpet · {code}")
         screen.resize(120, 40)
