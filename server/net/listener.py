@@ -347,8 +347,8 @@ def tls_context(certificate: str, key: str) -> ssl.SSLContext:
     try:
         context.load_cert_chain(certificate, key, password=_no_password)
     except ssl.SSLError as error:
-        belongs = error.reason != "KEY_VALUES_MISMATCH"
-        reason = "they are no certificate and key in PEM, in this order" if belongs else "the key belongs to another certificate"
+        is_anothers = error.reason == "KEY_VALUES_MISMATCH"
+        reason = "the key belongs to another certificate" if is_anothers else "they are no certificate and key in PEM, in this order"
         raise UnusableTlsFiles(f"the TLS files {certificate} and {key} cannot be used: {reason}") from error
     except (OSError, ValueError) as error:
         raise UnusableTlsFiles(f"the TLS files {certificate} and {key} cannot be used: {error}") from error

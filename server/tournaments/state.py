@@ -227,7 +227,7 @@ class TournamentState:
     def after(self, event: Event, *, at_ms: int, author: str | None = None) -> TournamentState:
         """The state after this event. Raises the fitting kind of Refused."""
         if self.is_closed and not isinstance(event, ResultCorrected):
-            raise NotNow(f"the tournament is {self.stage}")
+            raise NotNow(STAGE_SENTENCES[self.stage])
         logged = LoggedEvent(len(self.log) + 1, at_ms, author, event)
         changed = replace(self._applied(event, at_ms, author), log=(*self.log, logged))
         # Once over, a round stays over, because its secret is public.
@@ -383,7 +383,7 @@ class TournamentState:
             raise RoundRefused(f"the shuffle of round {event.round} is told, so nothing can be raced on it: give another result instead")
         if event.result is not None and event.race == len(self.crosstable.races.get(key, ())) + 1:
             if self.is_closed:
-                raise NotNow(f"the tournament is {self.stage}")
+                raise NotNow(STAGE_SENTENCES[self.stage])
             return self._with_result(ResultEntered(event.round, event.table, event.race, event.result))
         crosstable = self.crosstable.correct(*key, event.result, event.race)
         missed = self._missed_after(*key, event.result, is_raced=bool(self.race_ids.get(key)))

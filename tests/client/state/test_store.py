@@ -60,7 +60,7 @@ def test_a_snapshot_that_makes_up_for_what_was_missed_says_so_of_the_curves() ->
 
     assert heard_from_ms(scenes.racing(), again, 18, 21) == 0, "nothing was missed"
     assert heard_from_ms(scenes.racing(), later, 20, 23) == 0, "Benedikt led all the while"
-    assert heard_from_ms(scenes.racing(), later, 21, 23) == 43_000, "Anna may have been level with him"
+    assert heard_from_ms(scenes.racing(), later, 21, 23) == 43_000, "Anna may have been level with them"
     assert heard_from_ms(Model(), again, 18, 21) == 43_000, "all was missed"
 
 
