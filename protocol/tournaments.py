@@ -109,12 +109,16 @@ class TournamentListing(Struct, frozen=True, kw_only=True):
 
 
 class TableResult(Struct, frozen=True, kw_only=True):
-    """The result of one race at a table. first_home, second_home: cards home. forfeit: the race was not run, or not finished."""
+    """The result of one race at a table. first_home, second_home: cards home. forfeit: the race was not run, or not finished.
+
+    ruled: the director gave it, whatever was raced. The server alone says so.
+    """
 
     verdict: Verdict
     first_home: HomeCount = 0
     second_home: HomeCount = 0
     forfeit: bool = False
+    ruled: bool = False
 
 
 class TournamentEntrant(Struct, frozen=True, kw_only=True):

@@ -185,7 +185,8 @@ def table_list(document: TournamentDocument, paired: RoundDocument, *, plain: bo
             f"{each.table} {clean_name(each.match)}".rstrip(),
             name(each.first),
             name(each.second),
-            result_text(each.result, plain=plain) if each.result is not None else "" if each.counted else "bye",
+            (f"{result_text(each.result, plain=plain)}{', by ruling' if each.result.ruled else ''}" if each.result is not None else "")
+            or ("" if each.counted else "bye"),
         )
         for each in paired.tables
     ]

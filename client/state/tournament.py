@@ -137,8 +137,9 @@ def is_out(told: Tournament, entrant: str) -> bool:
 
 
 def is_field_closed(told: Tournament) -> bool:
-    """Whether nobody can enter or come back any more."""
-    return told.phase in DONE_PHASES or (bool(told.rounds) and told.options.format in ("round-robin", "elimination"))
+    """Whether nobody can enter or come back any more, or would never play if they did."""
+    is_fixed = told.options.format in ("round-robin", "elimination")
+    return told.phase in DONE_PHASES or (bool(told.rounds) and (is_fixed or len(told.rounds) >= told.options.rounds))
 
 
 def is_raced(table: TournamentTable) -> bool:

@@ -190,7 +190,7 @@ def own_result_sentence(table: TournamentTable, player: str) -> str:
     if result.verdict == "draw":
         return f"Your table is a draw, {own} : {other} cards."
     won = (result.verdict == "first") == is_first
-    told = f"You {'won' if won else 'lost'} your table"
+    told = f"You {'won' if won else 'lost'} your table{' by ruling' if result.ruled else ''}"
     if result.forfeit:
         return f"{told} by forfeit."
     # Equal ones do not say why: they may have been reached earlier, one side may have resigned, or the director has ruled.

@@ -278,7 +278,8 @@ def _side(scene: Scene, side: TournamentSide, width: int, *, cards: int, role: s
 def _tail(scene: Scene, tournament: TournamentModel, table: TournamentTable) -> str:
     """What else there is to know besides names and cards, in twelve columns."""
     if table.result is not None or not table.counted:
-        return "" if table.race <= 1 else f"{table.race} races"
+        ruled = "by ruling" if table.result is not None and table.result.ruled else ""
+        return ruled or ("" if table.race <= 1 else f"{table.race} races")
     until_ms = tournament.no_show_until_ms(table)
     if until_ms is not None and not is_raced(table):
         return f"until {clock_text(until_ms - scene.clock_ms, tenths=False)}"

@@ -123,7 +123,7 @@ def meaningless(model: Model, tournament: TournamentModel, view_state: Tournamen
         Command.PAIR_ROUND: told.phase != "between",
         Command.CORRECT: page != "tables" or not any(can_be_corrected(told, table) for table in told.tables),
         Command.REMOVE: done or page == "log" or (page == "tables" and not told.tables),
-        Command.ADD_BOT: done,
+        Command.ADD_BOT: is_field_closed(told),
         Command.END: done,
     }
     return refused(model, tournament) | frozenset(action for action, is_hidden in hidden.items() if is_hidden)

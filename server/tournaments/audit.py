@@ -158,7 +158,7 @@ def _crosstable(document: TournamentDocument) -> Crosstable:
 
 
 def _result(told: TableResult) -> RaceResult:
-    return RaceResult(told.verdict, (told.first_home, told.second_home), forfeit=told.forfeit)
+    return RaceResult(told.verdict, (told.first_home, told.second_home), forfeit=told.forfeit, ruled=told.ruled)
 
 
 def _check_record(document: TournamentDocument, paired: RoundDocument, table: TableDocument, record: Record) -> bool:
@@ -190,7 +190,7 @@ def _check_record(document: TournamentDocument, paired: RoundDocument, table: Ta
     if not table.counted:
         return False
     result = told_result(result_of_seats([seat for seat in seats if seat is not None]))
-    if result in table.races:
+    if result in [msgspec.structs.replace(each, ruled=False) for each in table.races]:
         return False
     if "correct" not in of_table:
         raise BadTournament(f"{where}: its result is not among those of the table, and the log has no correction")

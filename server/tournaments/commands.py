@@ -107,6 +107,7 @@ def decide(state: TournamentState, asker: Asker, command: TournamentCommand | As
         case EnterTournament() if plays and not state.is_closed:
             raise Refusal(ErrorCode.DECISION_REFUSED, "you have entered already")
         case EnterTournament(code=code):
+            _check_plays_on(state)
             return Decision((_entry(state, asker, code),))
         case LeaveTournament() if asker.id in state.people and not plays and not state.is_closed:
             raise Refusal(ErrorCode.DECISION_REFUSED, "you have left already")
@@ -186,8 +187,12 @@ def _directed(state: TournamentState, command: DirectorCommand | AskBoardsKey) -
             if state.crosstable.plays(known) is not remove and not state.is_closed:
                 sentence = f"{state.people[known].name} {'is out already' if remove else 'is in already'}"
                 raise Refusal(ErrorCode.DECISION_REFUSED, sentence)
-            return _settled_by(state, Withdrawn(known, why)) if remove else Decision((Returned(known, why),))
+            if remove:
+                return _settled_by(state, Withdrawn(known, why))
+            _check_plays_on(state)
+            return Decision((Returned(known, why),))
         case AddBot(bot=bot):
+            _check_plays_on(state)
             return Decision((next_bot(state, known_bot(bot or state.options.bot)),))
         case EndTournament(reason=reason):
             return Decision((CalledOff(clean_reason(reason)),))
@@ -197,6 +202,12 @@ def _directed(state: TournamentState, command: DirectorCommand | AskBoardsKey) -
                 raise Refusal(ErrorCode.NO_KEY)
             return Decision(() if _has_boards_key(state) else (BoardsKeyGiven(),))
     assert_never(command)
+
+
+def _check_plays_on(state: TournamentState) -> None:
+    """Raises Refusal where whoever enters would never play. The state cannot refuse this, because existing logs may hold it."""
+    if state.is_all_paired and not state.is_closed:
+        raise Refusal(ErrorCode.NOT_NOW, "its last round is paired, so nobody who enters now would play")
 
 
 def _has_boards_key(state: TournamentState) -> bool:

@@ -177,14 +177,18 @@ class TournamentState:
         return replace(self.crosstable, format=format_of(self.options, length)), length
 
     @property
+    def is_all_paired(self) -> bool:
+        """Whether the last round is paired, where that is known, so that nobody who comes now would play."""
+        return self.round > 0 and self.crosstable.format.is_all_paired(self.crosstable)
+
+    @property
     def is_played_out(self) -> bool:
         """Whether the last round is over and no other follows."""
         if not self.shuffles or not self.is_round_over or self.stage != "playing":
             return False
-        played = self.crosstable.format
-        if isinstance(played, Swiss):
+        if isinstance(self.crosstable.format, Swiss):
             # Avoids pairing, which takes long in a large field.
-            return self.round >= played.rounds or self.crosstable.size < 2
+            return self.is_all_paired or self.crosstable.size < 2
         return self.crosstable.next_round() is None
 
     def wanted(self) -> tuple[TableRace, ...]:
@@ -379,14 +383,15 @@ class TournamentState:
     def _corrected(self, event: ResultCorrected) -> TournamentState:
         key = event.round, event.table
         is_told = event.round == self.round and self.is_round_over
-        if event.result is None and is_told:
+        result = replace(event.result, ruled=True) if event.result is not None else None
+        if result is None and is_told:
             raise RoundRefused(f"the shuffle of round {event.round} is told, so nothing can be raced on it: give another result instead")
-        if event.result is not None and event.race == len(self.crosstable.races.get(key, ())) + 1:
+        if result is not None and event.race == len(self.crosstable.races.get(key, ())) + 1:
             if self.is_closed:
                 raise NotNow(STAGE_SENTENCES[self.stage])
-            return self._with_result(ResultEntered(event.round, event.table, event.race, event.result))
-        crosstable = self.crosstable.correct(*key, event.result, event.race)
-        missed = self._missed_after(*key, event.result, is_raced=bool(self.race_ids.get(key)))
+            return self._with_result(ResultEntered(event.round, event.table, event.race, result))
+        crosstable = self.crosstable.correct(*key, result, event.race)
+        missed = self._missed_after(*key, result, is_raced=bool(self.race_ids.get(key)))
         reopened = crosstable.result(*key) is None
         if reopened and is_told:
             raise RoundRefused(f"the shuffle of round {event.round} is told, so its races cannot be run again")

@@ -163,7 +163,8 @@ def standings_rows(ranked: Iterable[RankedEntrant]) -> tuple[StandingsRow, ...]:
 def told_result(result: RaceResult | None) -> TableResult | None:
     if result is None:
         return None
-    return TableResult(verdict=result.verdict, first_home=result.home[0], second_home=result.home[1], forfeit=result.forfeit)
+    first, second = result.home
+    return TableResult(verdict=result.verdict, first_home=first, second_home=second, forfeit=result.forfeit, ruled=result.ruled)
 
 
 def _entrant(state: TournamentState, seed: int, entrant: str, is_here: Callable[[str], bool]) -> TournamentEntrant:

@@ -15,6 +15,11 @@ const CLOSED = ["round-robin", "elimination"];
 /** `ref` of what is asked for here. */
 const ASKED = 7;
 
+/** Whether nobody who enters now would play. @param {any} told a `Tournament` */
+function isFieldClosed({ rounds, options }) {
+  return rounds.length > 0 && (CLOSED.includes(options.format) || rounds.length >= options.rounds);
+}
+
 /** What somebody can do, and what they are to do. me: their id, empty for a guest. @param {any} told a `Tournament` @param {string} me */
 export function ownPart(told, me) {
   const own = told.entrants.find((entrant) => entrant.id === me) ?? null;
@@ -25,7 +30,7 @@ export function ownPart(told, me) {
   const table = mine !== null && mine.code !== null && mine.result === null ? mine : null;
   return {
     own, plays, table,
-    canEnter: !plays && !isDone && !(told.rounds.length > 0 && CLOSED.includes(told.options.format)),
+    canEnter: !plays && !isDone && !isFieldClosed(told),
     canCheckIn: plays && !isDone && !own.checked_in && told.phase !== "registration" && told.options.check_in_s > 0,
     canLeave: plays && !isDone,
     sentence: sentenceOf(told, { own, plays, isDone, mine, table }),
@@ -47,7 +52,7 @@ function sentenceOf(told, { own, plays, isDone, mine, table }) {
   if (table) return `Table ${table.table} is yours, and waits for you.`;
   if (!plays && own) return outSentence(told, own);
   if (!plays && !told.rounds.length) return "To play: enter, check in when it is time, and go to your table.";
-  if (!plays) return CLOSED.includes(told.options.format) ? "" : "You can still enter, and play from the next round on.";
+  if (!plays) return isFieldClosed(told) ? "" : "You can still enter, and play from the next round on.";
   if (!own.checked_in && told.phase === "check-in") return "Check in, or you will be left out.";
   if (told.phase === "registration") return `You have entered. The director will ${told.options.check_in_s > 0 ? "open the check-in" : "start it"}.`;
   if (mine?.result) return "Your table is finished. The round goes on.";

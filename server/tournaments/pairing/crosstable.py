@@ -57,6 +57,10 @@ class Format(Protocol):
     def next_round(self, crosstable: Crosstable) -> Round | None:
         """The round after those already paired, all of which have results; None if the tournament is over. Deterministic."""
 
+    def is_all_paired(self, crosstable: Crosstable) -> bool:
+        """Whether the last round is paired, where that is known without pairing another."""
+        return False
+
     def settle(self, races: tuple[RaceResult, ...]) -> RaceResult | None:
         """The result of a table from its races; None while another race is needed. By default one race decides."""
         return races[0] if races else None

@@ -26,8 +26,11 @@ class Session(Format):
         if self.attempts < 1:
             raise ValueError(f"a session of {self.attempts} attempts cannot be played: give it at least one")
 
+    def is_all_paired(self, crosstable: Crosstable) -> bool:
+        return len(crosstable.rounds) >= self.attempts
+
     def next_round(self, crosstable: Crosstable) -> Round | None:
-        if len(crosstable.rounds) >= self.attempts or not crosstable.active:
+        if self.is_all_paired(crosstable) or not crosstable.active:
             return None
         return seat(len(crosstable.rounds) + 1, ((entrant, None) for entrant in crosstable.active))
 

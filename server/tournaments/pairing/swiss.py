@@ -31,8 +31,11 @@ class Swiss(Format):
         if self.rounds < 1:
             raise ValueError(f"a Swiss tournament of {self.rounds} rounds cannot be played: give it at least one")
 
+    def is_all_paired(self, crosstable: Crosstable) -> bool:
+        return len(crosstable.rounds) >= self.rounds
+
     def next_round(self, crosstable: Crosstable) -> Round | None:
-        if len(crosstable.rounds) >= self.rounds or len(crosstable.active) < 2:
+        if self.is_all_paired(crosstable) or len(crosstable.active) < 2:
             return None
         scores = self._scores(crosstable)
         return seat(len(crosstable.rounds) + 1, pair([contender(crosstable, scores, entrant) for entrant in crosstable.active]))

@@ -6,13 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from protocol.errors import ErrorCode, Refusal
-from protocol.tournament_messages import CheckIn, CorrectResult, EnterTournament, LeaveTournament, RemoveEntrant
+from protocol.tournament_messages import AddBot, CheckIn, CorrectResult, EnterTournament, LeaveTournament, RemoveEntrant
 from protocol.tournaments import TableResult, TournamentOptions
 from protocol.watch_messages import AskBoardsKey
 from server.tournaments.commands import OWN_DECISIONS, Asker, TournamentCommand, decide
 from server.tournaments.events import Entered, Finished, ResultEntered, RoundPaired, Withdrawn
 from server.tournaments.pairing.rounds import RaceResult
 from server.tournaments.state import TournamentState, new_state
+from server.tournaments.views import document
 
 OPTIONS = TournamentOptions(name="Open", check_in_s=0)
 DIRECTOR = Asker("d", "Dora", None)
@@ -55,6 +56,55 @@ def test_a_last_result_on_which_nothing_rests_is_corrected_when_all_is_over(kind
     result = corrected.crosstable.result(state.round, 1)
     assert result is not None
     assert result.verdict == "second"
+
+
+@pytest.mark.parametrize(("kind", "rounds"), [("swiss", 2), ("session", 2)])
+def test_nobody_enters_or_comes_back_once_the_last_round_is_paired(kind: str, rounds: int) -> None:
+    state = entered(replace(OPTIONS, format=kind, rounds=rounds), *"abcde").after(Withdrawn("e"), at_ms=2)
+    late = Asker("f", "Fay", None)
+    for number in range(1, rounds + 1):
+        assert decide(state, late, EnterTournament(id="ABCDEF")).events
+        assert decide(state, DIRECTOR, AddBot(id="ABCDEF")).events
+        paired, length = state.settled()[0].next_round(), state.settled()[1]
+        assert paired is not None
+        state = state.after(RoundPaired(paired, length), at_ms=3)
+        if number < rounds:
+            for race in state.crosstable.open_races:
+                state = state.after(ResultEntered(race.round, race.pairing.table, 1, RaceResult("first")), at_ms=4)
+    for asker, command in (
+        (late, EnterTournament(id="ABCDEF")),
+        (Asker("e", "E", None), EnterTournament(id="ABCDEF")),
+        (DIRECTOR, AddBot(id="ABCDEF")),
+        (DIRECTOR, RemoveEntrant(id="ABCDEF", entrant="e", remove=False)),
+    ):
+        with pytest.raises(Refusal, match="last round is paired"):
+            decide(state, asker, command)
+
+
+def test_a_result_that_the_director_gave_is_marked_as_theirs_until_the_race_is_run_again() -> None:
+    state = entered(OPTIONS, *"ab")
+    paired, length = state.settled()[0].next_round(), state.settled()[1]
+    assert paired is not None
+    state = state.after(RoundPaired(paired, length), at_ms=2)
+
+    def ruled(state: TournamentState) -> bool:
+        result = document(state).rounds[0].tables[0].result
+        assert result is not None
+        return result.ruled
+
+    given = CorrectResult(id="ABCDEF", round=1, table=1, result=TableResult(verdict="first"))
+    at_once = state.after_all(decide(state, DIRECTOR, given).events, at_ms=3)
+    assert ruled(at_once)
+    raced = state.after(ResultEntered(1, 1, 1, RaceResult("second", (10, 52)), "r1"), at_ms=3)
+    assert not ruled(raced)
+    later = entered(replace(OPTIONS, rounds=2), *"abc")
+    paired, length = later.settled()[0].next_round(), later.settled()[1]
+    assert paired is not None
+    later = later.after(RoundPaired(paired, length), at_ms=2).after(ResultEntered(1, 1, 1, RaceResult("second", (10, 52)), "r1"), at_ms=3)
+    corrected = later.after_all(decide(later, DIRECTOR, given).events, at_ms=4)
+    assert ruled(corrected)
+    struck = corrected.after_all(decide(corrected, DIRECTOR, replace(given, result=None)).events, at_ms=5)
+    assert not ruled(struck.after(ResultEntered(1, 1, 1, RaceResult("first", (52, 10)), "r2"), at_ms=6))
 
 
 def test_a_struck_table_races_again_on_a_shuffle_that_no_other_table_has_raced() -> None:

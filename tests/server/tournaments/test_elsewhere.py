@@ -122,7 +122,7 @@ async def test_what_the_director_decides_at_another_server_is_done_where_the_roo
     await director.do(CorrectResult(id=own, round=1, table=1, result=other))
     document = await two.tournaments.document(own)
     assert document is not None
-    assert document.rounds[0].tables[0].result == other
+    assert document.rounds[0].tables[0].result == replace(other, ruled=True)
 
 
 async def test_followers_at_another_server_see_who_is_here_and_how_the_tables_stand(place: Place) -> None:

@@ -234,7 +234,7 @@ async def test_a_player_whom_the_director_has_removed_does_not_come_back_by_them
 
 async def test_who_had_not_checked_in_when_the_director_paired_may_come_back(venue: Venue) -> None:
     ann, ben, cleo, director = await venue.people("Ann", "Ben", "Cleo", "Director")
-    identity = await director.make(replace(FAST, check_in_s=600), ann, ben, cleo)
+    identity = await director.make(replace(FAST, check_in_s=600, rounds=2), ann, ben, cleo)
     await director.ask(StartTournament(id=identity))
     for person in (ann, ben):
         await person.ask(CheckIn(id=identity, nonce="0f" * 16))
