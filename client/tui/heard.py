@@ -5,7 +5,6 @@ Keeps the player's side in step with the state. Making sure that no message is m
 
 from __future__ import annotations
 
-import shlex
 from typing import assert_never
 
 from msgspec.structs import replace
@@ -15,10 +14,9 @@ from client.state.room import RoomModel
 from client.state.store import Event, Model, refuses_nothing
 from client.state.watching import WatchModel, watch_after
 from client.text.formatting import deck_size, on_last_cards
-from client.tui import ending, lessons
+from client.tui import daily, ending, lessons
 from client.tui.actions import After, GoOn, Heard, Keep, Kept, Replayed, Reviewed, Ring, Sound, Verify
 from client.tui.chips import dealt
-from client.tui.home import DAILY_REFERENCE
 from client.tui.overlays import is_large_enough
 from client.tui.playing import HOME_MS, autoplays, play_ahead, take_back
 from client.tui.replay_state import opened_at
@@ -51,9 +49,8 @@ def heard(step: Step, action: Heard) -> Step:
     is_lost = isinstance(event, Lost) and before.link.state in ("connected", "returning")
     if is_lost or isinstance(event, Back) or (isinstance(event, Error) and not refuses_nothing(event) and event.ref != FOLLOW_REFERENCE):
         step = take_back(step).note("")
-    if isinstance(event, Error) and (event.code, event.ref) == (ErrorCode.ALREADY_RUN, DAILY_REFERENCE) and step.ui.settings.server:
-        board = shlex.join(["carpet", "daily", "board", step.ui.settings.server, step.ui.rules])
-        step = step.note(f"You have had your run of this deal. For its board: {board}")
+    if isinstance(event, Error) and (event.code, event.ref) == (ErrorCode.ALREADY_RUN, daily.DAILY_REFERENCE):
+        step = daily.opened(step).note(daily.HAD)
     step = _another_room(step, before.room, room)
     if step.ui.held and (room is None or before.room is None or room.view != before.room.view):
         step = step.but(held="", note=f"{step.ui.held} was put back: the table has changed.")
@@ -73,14 +70,14 @@ def _answered(step: Step, event: Event) -> Step:
             return followed(step, lobby=False, tournaments=False, tournament=None)
         case Welcome(room=room):
             # If a seat is held already, the connection is back at it. If that race is over, it is left and the start follows.
-            return follow_lobby(step if room is not None else _begin(step))
+            return follow_lobby(step if room is not None else daily.asked(_begin(step)))
         case Room(phase="over"):
             return _ask_for_board(_entered(step))
         case Room():
             return _entered(step)
         case Left():
             # A rematch that never came must not make them ready in the next room.
-            return _go_to_table(follow_lobby(_begin(followed(step, ready_at_once=False))))
+            return _go_to_table(follow_lobby(daily.asked(_begin(followed(step, ready_at_once=False)))))
         case Error() if step.state.room is None and not refuses_nothing(event):
             # The race that was asked for will not come, and one entered later must not begin at once.
             return followed(step, ready_at_once=False)
@@ -117,6 +114,10 @@ def _begin(step: Step) -> Step:
 
 def _entered(step: Step) -> Step:
     step = leave_lobby(step)
+    room = step.state.room
+    if room is None or room.shared is None or room.shared.kind != "daily":
+        # From elsewhere the way back leads home.
+        step = step.but(daily=False)
     if step.ui.followed.race:
         # A player with a seat looks at their own race.
         step = followed(step.send(Unwatch()), race=False)

@@ -13,7 +13,7 @@ from client.connection.events import WATCH_REFERENCE
 from client.state.lobby import elapsed_ms
 from client.state.store import Model
 from client.text.formatting import clock_text, home_counts, limit_text, series_name, with_ratings
-from client.tui import cards, form
+from client.tui import cards, daily, form
 from client.tui.actions import Do, Pick, ScreenAction, Typed
 from client.tui.everywhere import open_help, quit_or_ask
 from client.tui.keymap import CHOOSE, Binding, Command, Keys
@@ -41,7 +41,6 @@ from client.tui.subscriptions import follow
 from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Ui
 from protocol.client_messages import JoinRace, QuickMatch
-from protocol.run_messages import RunDaily
 from protocol.server_messages import Welcome
 from protocol.text import clean_chat, clean_name, is_room_code, read_code
 from protocol.views import RunningRaceInfo
@@ -55,7 +54,7 @@ KEYS: Keys = (
     Binding(Command.RACES, ("r",), "races", "Go to the open races.", shown=False),
     Binding(Command.RUNNING, ("w",), "watch", "Go to the running races; enter watches one.", shown=False),
     Binding(Command.MATCH, ("m",), "match", "Quick match: look for an opponent of your rating, or stop.", shown=False),
-    Binding(Command.DAILY, ("d",), "daily", "Run the deal of the day: everybody gets one try.", shown=False),
+    Binding(Command.DAILY, ("d",), "daily", "The deal of the day: its board, and your one try.", shown=False),
     Binding(Command.TOURNAMENTS, ("t",), "tournaments", "Go to the tournaments.", shown=False),
     Binding(Command.BACK, ("esc",), "stop", "Stop looking for an opponent.", shown=False),
 )
@@ -110,9 +109,6 @@ def _running_detail(model: Model, race: RunningRaceInfo, now_ms: int) -> str:
     clock = clock_text(elapsed_ms(race, now_ms - model.lobby_at), tenths=False)
     return f"{home_counts(race)}: {rules_name(model, race.rules)}, {clock}{watchers}"
 
-
-DAILY_REFERENCE = 2**31 - 7
-"""The number of a request for the deal of the day."""
 
 WIDTH = 110
 MENU_WIDTH = 26
@@ -298,7 +294,7 @@ def _do(step: Step, command: Command) -> Step:
         case Command.MATCH:
             return step.send(QuickMatch(cancel=step.state.search is not None))
         case Command.DAILY:
-            return step.send(RunDaily(rules=step.ui.rules, ref=DAILY_REFERENCE))
+            return daily.opened(step)
         case Command.OPEN:
             return form.opened(step)
         case Command.CODE:

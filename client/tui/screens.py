@@ -7,6 +7,7 @@ from typing import Final
 from client.state.store import Model
 from client.tui import (
     countdown,
+    daily,
     ending,
     form,
     home,
@@ -40,6 +41,7 @@ SCREENS: Final[tuple[Screen, ...]] = (
     form.SCREEN,
     tournament.SCREEN,
     tournaments.SCREEN,
+    daily.SCREEN,
     home.SCREEN,
 )
 

@@ -387,6 +387,11 @@ SCREENS = {
     ),
     "menu-typing": Shown(Model, Ui(start=StartMenu(), item=1, prompt=typing("server", "carpet.example")), 0),
     "waiting-full": Shown(scenes.full_room, now_ms=2000),
+    "daily": Shown(lambda: replace(scenes.at_home(), runs=runs.board(runs=24)), replace(UI, daily=True), 2000),
+    "daily-not-run": Shown(
+        lambda: replace(scenes.at_home(), runs=runs.board(shown=False, rows=(), own=None)), replace(UI, daily=True), 2000
+    ),
+    "daily-loading": Shown(scenes.at_home, replace(UI, daily=True), 2000),
     "home-alone": Shown(scenes.at_home, replace(UI, own_server=True), 2000),
     "waiting-left": Shown(lambda: scenes.reduced(scenes.full_room(), Unseated(version=4, seat=1)), now_ms=2000),
     "waiting-unrated": Shown(unrated, now_ms=2000),

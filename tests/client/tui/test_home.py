@@ -9,7 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from client.connection.events import Connecting, Lost, RoundTrip
-from client.tui.start import StartMatch, StartRace, UiSettings
+from client.tui.daily import DAILY_REFERENCE
+from client.tui.start import StartMatch, StartRace
 from client.tui.terminal import Terminal
 from protocol.client_messages import (
     FollowLobby,
@@ -19,11 +20,11 @@ from protocol.client_messages import (
 )
 from protocol.errors import ErrorCode
 from protocol.forms import RACE_FORM
-from protocol.run_messages import RunDaily
+from protocol.run_messages import ListRuns, RunDaily
 from protocol.server_messages import Left, LobbyChanges, WaitingMatch, WaitingOver
 from protocol.views import OpenRaceInfo, RaceOptions, SeriesOptions
 from protocol.watch_messages import WatchRace
-from tests.client import scenes
+from tests.client import runs, scenes
 from tests.client.tui.hands import DEFAULTS, STEADY, UP, HandScreen, racing, running
 
 pytestmark = pytest.mark.usefixtures("mock_clock")
@@ -296,14 +297,57 @@ async def test_a_bot_is_raced_at_the_rules_that_were_chosen_last() -> None:
         assert run.screen.shows("Rules        Colorado")
 
 
-async def test_who_has_had_their_run_of_the_day_is_told_where_its_board_is() -> None:
-    async with running(settings=UiSettings(server="carpet.example"), size=(120, 40)) as run:
+async def test_the_board_of_the_day_is_shown_for_each_rule_set_and_leads_to_ones_run() -> None:
+    async with running(size=(120, 40)) as run:
         await run.say(UP, scenes.welcome())
+        run.link.taken()
         await run.give("d")
-        (daily,) = run.link.taken()[-1:]
-        assert isinstance(daily, RunDaily)
-        await run.say(scenes.refusal(ErrorCode.ALREADY_RUN, daily.ref))
-        assert run.screen.shows("You have had your run of this deal. For its board: carpet daily board carpet.example carpet")
+        assert run.link.taken() == [ListRuns(kind="daily", rules="carpet")]
+        assert run.screen.shows("Loading...")
+        await run.say(runs.board(shown=False, rows=(), own=None))
+        assert run.screen.shows("3 runs so far")
+        assert run.screen.shows("You see the runs once you have had your own")
+        assert run.screen.shows("Enter begins your run, or goes on with it.")
+        await run.give("left", "tab")
+        asked = run.link.taken()
+        assert asked[-1] == ListRuns(kind="daily", rules="carpet")
+        assert asked[0] != asked[-1]
+        await run.give("enter")
+        assert run.link.taken() == [RunDaily(rules="carpet", ref=DAILY_REFERENCE)]
+        await run.give("esc")
+        assert run.screen.shows("Race a house bot")
+
+
+async def test_who_has_had_their_run_of_the_day_sees_its_board_and_asks_for_no_other_run() -> None:
+    async with running(size=(120, 40)) as run:
+        await run.say(UP, scenes.welcome())
+        await run.give("d", "enter")
+        run.link.taken()
+        await run.say(scenes.refusal(ErrorCode.ALREADY_RUN, DAILY_REFERENCE))
+        assert run.link.taken() == [ListRuns(kind="daily", rules="carpet")]
+        assert run.screen.shows("You have had your run of this deal. The next one comes at midnight UTC.")
+        board = runs.board()
+        assert board.own is not None
+        await run.say(board)
+        assert run.screen.shows(f"You placed {board.own.place} of {board.runs}. That makes {board.own.days} days in a row.")
+        await run.give("enter")
+        assert run.link.taken() == []
+
+
+async def test_after_ones_run_of_the_day_its_board_is_shown_again_and_after_another_race_the_home_screen() -> None:
+    async with running(size=(120, 40)) as run:
+        await run.say(UP, scenes.welcome())
+        await run.give("d", "enter")
+        await run.say(runs.run_room("daily"))
+        run.link.taken()
+        await run.say(Left(code=scenes.CODE, reason="left"))
+        assert ListRuns(kind="daily", rules="carpet") in run.link.taken()
+        assert run.screen.shows("Deal of the day")
+        await run.say(scenes.room())
+        run.link.taken()
+        await run.say(Left(code=scenes.CODE, reason="left"))
+        assert run.link.taken() == [FollowLobby(changes=True)]
+        assert run.screen.shows("Race a house bot")
 
 
 async def test_the_help_in_a_form_begins_with_the_keys_that_work_there() -> None:

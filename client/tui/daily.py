@@ -1,0 +1,104 @@
+"""The deal of the day: its board for each rule set, and the way to one's own run."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from client.state.store import Model
+from client.text.runs import board_lines, board_title, moment_text
+from client.tui.actions import Do, ScreenAction
+from client.tui.keymap import BACK, Binding, Command, Keys
+from client.tui.picture import Line, Picture, Size, block, fit, foot, screen, shifted, wrap_text
+from client.tui.scene import Scene, head, remarks, rules_name
+from client.tui.screen import Screen
+from client.tui.step import Step, way
+from protocol.run_messages import ListRuns, RunDaily, Runs
+from protocol.text import counted
+
+KEYS: Keys = (
+    Binding(Command.PLAY, ("enter", " "), "run", "Run this deal, or go on with your run: one try."),
+    Binding(Command.TURN, ("tab",), "next rules", "The deal of the next rule set; left: of the one before."),
+    Binding(Command.DAILY, ("d",), "again", "Get the board again.", shown=False),
+    BACK,
+)
+DAILY_REFERENCE: Final = 2**31 - 7
+"""The number of a request for the deal of the day."""
+HAD = "You have had your run of this deal. The next one comes at midnight UTC."
+
+
+def opened(step: Step) -> Step:
+    """The step with the board of the rule set chosen last."""
+    return asked(step.but(daily=True))
+
+
+def asked(step: Step) -> Step:
+    """The step with a request for the board, if it is open."""
+    return step.send(ListRuns(kind="daily", rules=step.ui.rules)) if step.ui.daily else step
+
+
+def _runs(model: Model, rules: str) -> Runs | None:
+    """The board, if it is known."""
+    runs = model.runs
+    return runs if runs is not None and (runs.kind, runs.rules) == ("daily", rules) else None
+
+
+def _view(scene: Scene, size: Size) -> Picture:
+    """The whole screen as a picture."""
+    width, height = size
+    model, rules = scene.model, scene.ui.rules
+    inner = min(width - 2, 90)
+    title: Line = [("title", "Deal of the day"), ("faint", f"   {rules_name(model, rules)}   tab: other rules")]
+    runs = _runs(model, rules)
+    lines: list[Line] = [[], title, []]
+    if runs is None:
+        lines.append([("felt", "Loading..." if model.link.state == "connected" else "Not connected.")])
+    else:
+        told = wrap_text(" ".join(_sentences(runs)), inner)
+        rows = max(height - len(lines) - len(told) - 6, 2)
+        lines.append([("strong", fit(board_title(runs, rules_name(model, rules)), inner))])
+        lines += [[("own" if own else "felt", fit(text, inner))] for own, text in board_lines(runs, rows=rows)]
+        lines += [[], *[[("faint", text)] for text in told]]
+    body = shifted(block(lines), (width - inner) // 2)
+    return screen(size, head(scene, width), body, remarks(scene, width, 2), foot(KEYS, scene.theme, width))
+
+
+def _sentences(runs: Runs) -> list[str]:
+    """What this player can do, or has done; and when the shuffle is told."""
+    own = runs.own
+    if own is None:
+        said = ["Enter begins your run, or goes on with it. You have one try, and its clock does not stop if you leave."]
+    else:
+        streak = f" That makes {counted(own.days, 'day')} in a row." if own.days > 1 else ""
+        said = [f"You placed {own.place} of {runs.runs}.{streak} The next deal comes at midnight UTC."]
+    return said if runs.secret is not None else [*said, f"The shuffle stays secret until {moment_text(runs.reveals_at_ms)} UTC."]
+
+
+# ---- what keys and clicks do
+
+
+def _update(step: Step, action: ScreenAction) -> Step:
+    match action:
+        case Do(Command.PLAY):
+            runs = _runs(step.state, step.ui.rules)
+            if runs is not None and runs.own is not None:
+                return step.note(HAD)
+            return step.send(RunDaily(rules=step.ui.rules, ref=DAILY_REFERENCE))
+        case Do(Command.TURN | Command.UP | Command.DOWN | Command.LEFT | Command.RIGHT as command):
+            return _turned(step, 1 if command is Command.TURN else way(command))
+        case Do(Command.DAILY):
+            return asked(step)
+        case Do(Command.BACK):
+            return step.but(daily=False)
+        case _:
+            return step
+
+
+def _turned(step: Step, by: int) -> Step:
+    ids = [info.id for info in step.state.rules]
+    if not ids:
+        return step
+    at = ids.index(step.ui.rules) if step.ui.rules in ids else 0
+    return asked(step.but(rules=ids[(at + by) % len(ids)]))
+
+
+SCREEN = Screen("daily", "At home", KEYS, lambda state, ui: state.room is None and ui.daily, _update, _view)
