@@ -90,6 +90,8 @@ def test_the_deal_of_the_day_is_run_by_keys_once(tmp_path: Path) -> None:
         bert = table.sit("bert", "home", table.url)
         bert.wait_for("Deal of the day")
         bert.type("d")
+        bert.wait_for("Enter begins your run")
+        bert.type("\r")
         bert.wait_for("Deal of the day, ")
         bert.type("r")
         play(bert, 1)
